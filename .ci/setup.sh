@@ -1,0 +1,235 @@
+# Sourced by demo, test and run: a virtual environment with penstock and what a command needs.
+#
+#   penstock_setup EXTRA...   returns once "$venv_python" can import penstock and the extras.
+#
+# PYTHON           interpreter to start from, 3.11 or newer (python3)
+# PENSTOCK_VENV    where the virtual environment lives (.venv in the checkout)
+# PENSTOCK_JPEG    AUTO, ON or OFF: the native JPEG codec (AUTO)
+# PENSTOCK_APT     0: never install system packages (1)
+#
+# What is installed is remembered in "$state" by content, so a second call only compares. A stamp is
+# removed before the work it stands for and written after it: an interrupted call is done again.
+
+root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+venv=${PENSTOCK_VENV:-$root/.venv}
+[[ $venv == /* ]] || venv=$PWD/$venv
+venv_python=$venv/bin/python
+state=$venv/.penstock  # stamps, the CMake build folder, and wheels for the packaging test
+
+# Nothing from the caller's environment may reach into the virtual environment.
+unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
+export PIP_USER=0 PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+say() { printf 'penstock: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# Sets base_python, base_version, and whether it can make environments and compile extensions.
+find_python() {
+  local name=${PYTHON:-python3} answer
+  answer=$("$name" -c '
+import sys
+print("%d.%d" % sys.version_info[:2])
+if sys.version_info >= (3, 11):
+    import importlib.util, os, sysconfig
+    print(sys._base_executable)
+    print(int(importlib.util.find_spec("ensurepip") is not None))
+    print(int(os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))))
+' </dev/null) || die "cannot run '$name'; set PYTHON to a Python 3.11 or newer"
+  mapfile -t answer <<<"$answer"
+  base_version=${answer[0]}
+  [[ ${#answer[@]} -eq 4 ]] ||
+    die "Python 3.11 or newer is needed, but '$name' is $base_version; set PYTHON to a newer one"
+  base_python=${answer[1]} has_venv=${answer[2]} has_headers=${answer[3]}
+}
+
+has_header() { echo "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; }
+
+# Sets missing (without it nothing works), has_jpeg, and the Debian packages that bring both.
+find_missing() {
+  missing=() packages=() has_jpeg=0
+  if ! has_header '#include <atomic>'; then missing+=("a C++ compiler") packages+=(g++); fi
+  ((has_venv)) || { missing+=("Python's venv module") packages+=("python$base_version-venv"); }
+  ((has_headers)) || { missing+=("Python.h") packages+=("python$base_version-dev"); }
+  if has_header $'#include <cstdio>\n#include <jpeglib.h>'; then
+    has_jpeg=1
+  elif [[ ${PENSTOCK_JPEG:-AUTO} != OFF ]]; then
+    packages+=(libjpeg62-turbo-dev)
+  fi
+}
+
+install_packages() {
+  local sudo=()
+  ((${#packages[@]})) && [[ ${PENSTOCK_APT:-1} != 0 ]] && command -v apt-get >/dev/null || return 0
+  if ((EUID)); then
+    sudo -n true 2>/dev/null || return 0
+    sudo=(sudo -n)
+  fi
+  say "installing ${packages[*]}"
+  local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
+  # One unreachable source fails the update, and may still leave what is needed.
+  "${apt[@]}" update </dev/null >/dev/null || say "apt-get update failed; trying what is known"
+  "${apt[@]}" install -y --no-install-recommends "${packages[@]}" </dev/null >/dev/null ||
+    say "apt-get install failed; going on with what is there"
+  find_python
+  find_missing
+}
+
+require_tools() {
+  ((${#missing[@]} == 0)) ||
+    die "missing: $(printf '%s, ' "${missing[@]}" | sed 's/, $//');" \
+      "as root: apt-get install ${packages[*]}"
+}
+
+note_missing() {
+  [[ ${PENSTOCK_JPEG:-AUTO} == OFF ]] || ((has_jpeg)) ||
+    say "no native JPEG codec: jpeglib.h is missing; as root: apt-get install libjpeg62-turbo-dev"
+}
+
+# One line for everything that the installed package is made of.
+source_key() {
+  {
+    printf '%s\n' "$base_version" "$has_jpeg" "${PENSTOCK_JPEG:-AUTO}" "${CXX:-}" "${CXXFLAGS:-}" \
+      "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
+    cd -- "$root"
+    find CMakeLists.txt pyproject.toml cpp python -name '__pycache__' -prune -o \
+      -type f ! -name '*.pyc' ! -name '*.so' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+  } | sha256sum
+}
+
+# The requirements of an extra can change only with pyproject.toml.
+extra_key() { printf '%s %s' "$base_version" "$(sha256sum <"$root/pyproject.toml")"; }
+
+is_stamped() { [[ -f $state/$1 && $(<"$state/$1") == "$2" ]]; }
+
+# Which of the extras are not installed as pyproject.toml now asks.
+stale_extras() {
+  local extra key
+  key=$(extra_key)
+  for extra in "$@"; do
+    is_stamped "extra-$extra" "$key" || printf '%s\n' "$extra"
+  done
+}
+
+is_ready() {
+  is_stamped source "$(source_key)" && [[ -z $(stale_extras base "$@") ]] &&
+    venv_works penstock numpy
+}
+
+venv_works() {
+  is_stamped made "$base_version $venv" && "$venv_python" -c '
+import sys
+from importlib.util import find_spec
+sys.exit(not all(map(find_spec, ["pip", *sys.argv[1:]])))' "$@" 2>/dev/null
+}
+
+make_venv() {
+  ! venv_works || return 0
+  if [[ -e $venv && ! -e $state && -n $(ls -A -- "$venv") ]]; then
+    die "$venv exists and was not made by this script; remove it, or set PENSTOCK_VENV to another"
+  fi
+  say "making a virtual environment in $venv (Python $base_version)"
+  rm -rf -- "$venv"
+  mkdir -p -- "$state"
+  "$base_python" -m venv "$venv"
+  printf '%s' "$base_version $venv" >"$state/made"
+}
+
+pip() { "$venv_python" -m pip --quiet "$@" </dev/null; }
+
+# Prints the requirements of extras, one a line; "base" stands for those of building and running.
+requirements() {
+  (cd -- "$root" && "$venv_python" - "$@") <<'PYTHON'
+import sys, tomllib
+
+with open("pyproject.toml", "rb") as file:
+    settings = tomllib.load(file)
+project = settings["project"]
+extras = project["optional-dependencies"]
+extras["base"] = [*settings["build-system"]["requires"], *project["dependencies"]]
+print(*sorted({line for name in sys.argv[1:] for line in extras[name]}), sep="\n")
+PYTHON
+}
+
+# CMake and Ninja, when the system has none that are new enough.
+build_tools() {
+  (cd -- "$root" && "$venv_python" -c '
+from scikit_build_core.build import get_requires_for_build_wheel as required
+print(*(line for line in required({}) if line.startswith(("cmake", "ninja"))), sep="\n")')
+}
+
+# What the packaging test installs into clean environments, so that it needs no network.
+download_wheels() {
+  local lines wanted
+  wanted=$(requirements base && build_tools)
+  ! is_stamped wheels/wanted "$wanted" || return 0
+  mapfile -t lines <<<"$wanted"
+  pip download --dest "$state/wheels" "${lines[@]}"
+  printf '%s' "$wanted" >"$state/wheels/wanted"
+}
+
+install_extras() {
+  local extra stale lines key
+  mapfile -t stale < <(stale_extras base "$@")
+  ((${#stale[@]})) || return 0
+  say "installing the packages for: ${stale[*]}"
+  rm -f -- "${stale[@]/#/$state/extra-}"
+  lines=$(requirements "${stale[@]}")
+  mapfile -t lines <<<"$lines"
+  pip install "${lines[@]}"
+  if [[ " ${stale[*]} " == *" test "* ]]; then
+    download_wheels
+  fi
+  key=$(extra_key)
+  for extra in "${stale[@]}"; do printf '%s' "$key" >"$state/extra-$extra"; done
+}
+
+# As many compilers as processors, and not more than one for each GiB of free memory.
+compile_jobs() {
+  local jobs memory
+  jobs=$(nproc 2>/dev/null || echo 2)
+  memory=$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo 2>/dev/null || echo 2)
+  ((jobs < memory)) || jobs=$memory
+  echo $((jobs > 1 ? jobs : 1))
+}
+
+install_penstock() {
+  local key tools
+  key=$(source_key)
+  ! is_stamped source "$key" || ! venv_works penstock || return 0
+  say "compiling and installing penstock"
+  rm -f -- "$state/source"
+  tools=$(build_tools)
+  if [[ -n $tools ]]; then
+    mapfile -t tools <<<"$tools"
+    pip install "${tools[@]}"
+  fi
+  # Without isolation CMake sees the same paths as before and compiles only what changed.
+  CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(compile_jobs)} \
+    pip install --no-deps --no-build-isolation --force-reinstall \
+    --config-settings=build-dir="$state/build/{wheel_tag}" "$root"
+  printf '%s' "$key" >"$state/source"
+}
+
+lock() {  # two calls that share an environment take turns
+  command -v flock >/dev/null || return 0
+  flock -n 9 || { say "waiting for another set-up of $venv" && flock 9; }
+}
+
+penstock_setup() {
+  find_python
+  find_missing
+  if ! is_ready "$@"; then
+    mkdir -p -- "$(dirname -- "$venv")"
+    local start=$SECONDS
+    {
+      lock
+      install_packages
+      require_tools
+      make_venv
+      install_extras "$@"
+      install_penstock
+    } 9<"$(dirname -- "$venv")"
+    say "ready after $((SECONDS - start)) s"
+  fi
+  note_missing
+}

@@ -1,0 +1,215 @@
+"""Interleaved timing, medians of ratios with their spread, and the table of results.
+
+Every benchmark is a few cases that are timed in turn, A B A B, so that a change of the machine's
+speed meets all of them; a ratio is taken within one round and the median over the rounds is what
+counts. A round during which other programs kept more than a quarter of a CPU busy is taken again as
+long as patience lasts; the quietest rounds are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+AT_LEAST = 0.2  # seconds: the shortest timing that counts
+REPEATS = 7
+QUIET = 0.25  # CPUs kept busy by others
+PATIENCE = 3  # as many rounds as asked for, times this, while others are busy
+
+Case = Callable[[], float]  # times its own work; returns seconds per unit
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """The median of some values, and the least and greatest of them."""
+
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values: Iterable[float]) -> Spread:
+        """Summarise `values`, at least one."""
+        some = sorted(values)
+        return Spread(statistics.median(some), some[0], some[-1])
+
+    def scaled(self, factor: float) -> Spread:
+        """Return the same in another unit."""
+        return Spread(self.median * factor, self.low * factor, self.high * factor)
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """One line of the table: a measured number, and the bound it must keep, if any."""
+
+    name: str
+    value: Spread
+    unit: str  # "x" for a ratio, "%" for a share, else a unit
+    at_most: float | None = None
+    at_least: float | None = None
+    note: str = ""  # the absolute figures behind a ratio
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the median keeps the bound; None without one."""
+        if self.at_most is not None:
+            return self.value.median <= self.at_most
+        if self.at_least is not None:
+            return self.value.median >= self.at_least
+        return None
+
+    def cells(self) -> list[str]:
+        """Return the line as text: name, value, spread, target, met, note."""
+        target = "-"
+        if self.at_most is not None:
+            target = f"<= {_number(self.at_most)} {self.unit}"
+        if self.at_least is not None:
+            target = f">= {_number(self.at_least)} {self.unit}"
+        met = {True: "met", False: "NOT met", None: "-"}[self.met]
+        value = self.value
+        spread = f"{_number(value.low)} to {_number(value.high)}"
+        return [self.name, f"{_number(value.median)} {self.unit}", spread, target, met, self.note]
+
+
+class Rounds:
+    """What the cases of one benchmark took, round by round."""
+
+    def __init__(self, rounds: list[dict[str, float]], others: float) -> None:
+        self.rounds = rounds
+        self.others = others  # CPUs kept busy by other programs, median
+
+    def seconds(self, case: str) -> Spread:
+        """Return the seconds per unit of a case."""
+        return Spread.of(r[case] for r in self.rounds)
+
+    def ratio(self, case: str, to: str) -> Spread:
+        """Return the ratio of two cases, taken within each round."""
+        return Spread.of(r[case] / r[to] for r in self.rounds)
+
+
+def interleaved(cases: Mapping[str, Case], repeats: int = REPEATS) -> Rounds:
+    """Run all cases once to warm up, then `repeats` times in turn."""
+    for case in cases.values():
+        case()
+    taken: list[tuple[float, dict[str, float]]] = []
+    quiet = 0
+    while quiet < repeats and len(taken) < repeats * PATIENCE:
+        values, noise = {}, 0.0
+        for name, case in cases.items():
+            before = _load()
+            values[name] = case()
+            noise = max(noise, _others(before, _load()))
+        taken.append((noise, values))
+        quiet += noise <= QUIET
+    taken.sort(key=lambda pair: pair[0])
+    kept = taken[:repeats]
+    others = statistics.median(noise for noise, _ in kept)
+    return Rounds([values for _, values in kept], others)
+
+
+def timed(work: Callable[[], object], units: float = 1, at_least: float = AT_LEAST) -> Case:
+    """Make a case of a function that does `units` units of work, called until time is up."""
+
+    def case() -> float:
+        calls = 0
+        start = time.perf_counter()
+        elapsed = 0.0
+        while elapsed < at_least:
+            work()
+            calls += 1
+            elapsed = time.perf_counter() - start
+        return elapsed / (calls * units)
+
+    return case
+
+
+def drain(iterable: Iterable[object]) -> None:
+    """Take everything, as a plain loop does."""
+    for _ in iterable:
+        pass
+
+
+def table(figures: Iterable[Figure], markdown: bool = False) -> str:
+    """Lay the figures out, for a terminal or as Markdown."""
+    head = ["figure", "measured", "spread", "target", "met", "behind it"]
+    rows = [head, *(figure.cells() for figure in figures)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append(f"| {' | '.join(cells)} |" if markdown else "  ".join(cells).rstrip())
+    rule = "|".join("-" * (width + 2) for width in widths)
+    lines.insert(1, f"|{rule}|" if markdown else "-" * max(map(len, lines)))
+    return "\n".join(lines)
+
+
+def save(file: Path, figures: Iterable[Figure]) -> None:
+    """Write the figures as JSON, with what they were measured on."""
+    import numpy as np
+
+    import penstock as ps
+
+    record = {
+        "machine": {
+            "cpus": len(os.sched_getaffinity(0)),
+            "system": f"{platform.system()} {platform.machine()}",
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "penstock": ps.__version__,
+        },
+        "figures": [dataclasses.asdict(f) | {"met": f.met} for f in figures],
+    }
+    file.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def load(file: Path) -> list[Figure]:
+    """Read figures that `save` wrote."""
+    figures = []
+    for entry in json.loads(file.read_text())["figures"]:
+        entry.pop("met")
+        figures.append(Figure(**entry | {"value": Spread(**entry["value"])}))
+    return figures
+
+
+def main(run: Callable[[], list[Figure]], description: str | None) -> None:
+    """Run one benchmark from the command line: print its table, write JSON if asked to."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    arguments = parser.parse_args()
+    figures = run()
+    print(table(figures))
+    if arguments.json:
+        save(arguments.json, figures)
+
+
+def _number(value: float) -> str:
+    if value and abs(value) < 10:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+
+
+def _load() -> tuple[float, float, float]:
+    """Return the time, and CPU seconds of the machine and of this process and its children."""
+    own = os.times()
+    mine = own.user + own.system + own.children_user + own.children_system
+    try:
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    except OSError:  # not Linux: every round counts as quiet
+        return time.perf_counter(), mine, mine
+    user, nice, system, _, _, irq, softirq, steal = (int(field) for field in fields)
+    ticks = user + nice + system + irq + softirq + steal
+    return time.perf_counter(), ticks / os.sysconf("SC_CLK_TCK"), mine
+
+
+def _others(before: tuple[float, float, float], after: tuple[float, float, float]) -> float:
+    passed, all_of_it, mine = (b - a for a, b in zip(before, after, strict=True))
+    return max(0.0, (all_of_it - mine) / passed)

@@ -1,0 +1,163 @@
+"""What the engine adds to each element and each batch when there is hardly any work.
+
+- iterating ``range(n)``, against a plain ``for`` over a list of the same length;
+- ``range(n).map(lambda x: x + 1).batch(256)``, against the plain loop that does the same with
+  Python ints, a list and ``np.array`` (for comparison also its tightest form, ``np.fromiter``);
+- ``range(n).batch(256)``, against making the same batches with ``np.arange``;
+- one ``next`` that hands out a ready batch of two fields: batches that wait in the buffer of
+  ``prefetch``, and batches that were cached. For the former a buffer is filled with all there is,
+  untimed, and only emptying it is timed; many such rounds add up to one repeat.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+import penstock as ps
+from bench.pipelines.measure import (
+    AT_LEAST,
+    Case,
+    Figure,
+    drain,
+    interleaved,
+    main,
+    timed,
+)
+
+ELEMENTS = 500_000
+BATCH = 256
+READY = 2048  # batches that wait in one buffer
+
+
+def plain_map(count: int) -> Iterator[np.ndarray]:
+    function = lambda x: x + 1  # noqa: E731 - the same object that the pipeline is given
+    rows = []
+    for x in range(count):
+        rows.append(function(x))
+        if len(rows) == BATCH:
+            yield np.array(rows)
+            rows = []
+    if rows:
+        yield np.array(rows)
+
+
+def tight_map(count: int) -> Iterator[np.ndarray]:
+    results = map(lambda x: x + 1, range(count))  # noqa: C417 - the same function, called
+    while len(batch := np.fromiter(islice(results, BATCH), np.int64)):
+        yield batch
+
+
+def arange_batches(count: int) -> Iterator[np.ndarray]:
+    for start in range(0, count, BATCH):
+        yield np.arange(start, min(start + BATCH, count))
+
+
+def fields(kind: type) -> Any:
+    """Arrays whose rows, batched by 8, are the ready batches of two fields."""
+    a = np.zeros((READY * 8, 4), np.float32)
+    b = np.zeros(READY * 8, np.int64)
+    return (a, b) if kind is tuple else {"image": a, "label": b}
+
+
+def waiting(kind: type) -> Case:
+    """One `next` of batches that wait in a prefetch buffer."""
+    batches = ps.Dataset.from_tensor_slices(fields(kind)).batch(8)
+    dataset = batches.take(READY).prefetch(READY)
+
+    def case() -> float:
+        spent = taken = 0
+        while spent < AT_LEAST:
+            with iter(dataset) as it:
+                next(it)
+                while it.stats()[0]["buffer_size"] < READY - 1:
+                    time.sleep(0.0005)
+                start = time.perf_counter()
+                drain(it)
+                spent += time.perf_counter() - start
+                taken += READY - 1
+        return spent / taken
+
+    return case
+
+
+def cached(kind: type) -> Case:
+    """One `next` of batches that are in memory."""
+    dataset = ps.Dataset.from_tensor_slices(fields(kind)).batch(8).cache()
+    drain(dataset)
+    return timed(lambda: drain(dataset), READY)
+
+
+def run() -> list[Figure]:
+    numbers = list(range(ELEMENTS))
+    counting = ps.Dataset.range(ELEMENTS)
+    mapped = counting.map(lambda x: x + 1).batch(BATCH)
+    batched = counting.batch(BATCH)
+    rounds = interleaved(
+        {
+            "list": timed(lambda: drain(numbers), ELEMENTS),
+            "range": timed(lambda: drain(counting), ELEMENTS),
+            "plain map": timed(lambda: drain(plain_map(ELEMENTS)), ELEMENTS),
+            "map": timed(lambda: drain(mapped), ELEMENTS),
+            "tight map": timed(lambda: drain(tight_map(ELEMENTS)), ELEMENTS),
+            "batch": timed(lambda: drain(batched), ELEMENTS),
+            "arange": timed(lambda: drain(arange_batches(ELEMENTS)), ELEMENTS),
+            "waiting tuple": waiting(tuple),
+            "waiting dict": waiting(dict),
+            "cached tuple": cached(tuple),
+            "cached dict": cached(dict),
+        }
+    )
+    ns = {case: rounds.seconds(case).scaled(1e9) for case in rounds.rounds[0]}
+
+    def beside(case: str, limit: str) -> str:
+        return f"{ns[case].median:.1f} against {ns[limit].median:.1f} ns per element"
+
+    figures = [
+        Figure(
+            "iterate range(n) / a for over a list",
+            rounds.ratio("range", "list"),
+            "x",
+            at_most=3,
+            note=beside("range", "list"),
+        ),
+        Figure(
+            "range.map(x + 1).batch(256) / plain loop",
+            rounds.ratio("map", "plain map"),
+            "x",
+            at_most=1,
+            note=beside("map", "plain map"),
+        ),
+        Figure(
+            "the same / np.fromiter(islice(map()))",
+            rounds.ratio("map", "tight map"),
+            "x",
+            note=beside("map", "tight map"),
+        ),
+        Figure(
+            "range.batch(256), per element",
+            ns["batch"],
+            "ns",
+            at_most=5,
+            note=beside("batch", "arange"),
+        ),
+    ]
+    for case in ("waiting tuple", "waiting dict", "cached tuple", "cached dict"):
+        where, kind = case.split()
+        figures.append(
+            Figure(
+                f"next of a ready batch of two fields: {kind}, {where}",
+                rounds.seconds(case).scaled(1e6),
+                "us",
+                at_most=0.3,
+            )
+        )
+    return figures
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

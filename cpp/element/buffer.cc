@@ -1,0 +1,181 @@
+// The recycling pool behind Buffer.
+#include "element/buffer.h"
+
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "runtime/fork.h"
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace penstock {
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr size_t kHuge = size_t{2} << 20;
+constexpr size_t kHugeFrom = size_t{4} << 20;
+// Below this size malloc is as good, and idle memory is not worth keeping.
+constexpr size_t kPooledFrom = size_t{16} << 10;
+constexpr size_t kIdleLimit = size_t{512} << 20;
+constexpr int kClasses = 4 * 48;
+
+// Four classes per power of two: at most a quarter is lost to rounding.
+int ClassOf(size_t size, size_t* capacity) {
+  int log2 = 63 - __builtin_clzll(size);
+  size_t step = (size_t{1} << log2) / 4;
+  size_t quarter = (size - (size_t{1} << log2) + step - 1) / step;
+  *capacity = (size_t{1} << log2) + quarter * step;
+  return 4 * log2 + static_cast<int>(quarter);  // quarter 4 is the next power's class 0
+}
+
+uint8_t* SystemAllocate(size_t capacity) {
+  size_t align = capacity >= kHugeFrom ? kHuge : kAlign;
+  size_t rounded = (capacity + align - 1) / align * align;
+  void* data = std::aligned_alloc(align, rounded);
+  if (!data) throw std::bad_alloc();
+#if defined(__linux__)
+  // A fresh 4 KiB page costs about 2 us on a virtual machine; a huge one a hundredth per byte.
+  if (align == kHuge) madvise(data, rounded, MADV_HUGEPAGE);
+#endif
+  return static_cast<uint8_t*>(data);
+}
+
+struct Pool {
+  std::mutex mutex;  // a leaf lock: nothing is called while it is held
+  std::array<Buffer*, kClasses> idle{};
+  std::atomic<int64_t> bytes_in_use{0};
+  std::atomic<int64_t> bytes_idle{0};
+  uint64_t generation = ForkGeneration();
+};
+
+std::atomic<Pool*> g_pool{nullptr};
+
+Pool& ThePool() {
+  // acquire: pairs with the release below. Leaked: buffers may be freed at any time before exit.
+  Pool* pool = g_pool.load(std::memory_order_acquire);
+  if (pool) return *pool;
+  auto* fresh = new Pool;
+  if (g_pool.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) {
+    static std::once_flag once;
+    // A fork may have copied the mutex while another thread held it: the child starts a new pool.
+    std::call_once(once,
+                   [] { OnForkChild([] { g_pool.store(nullptr, std::memory_order_release); }); });
+    return *fresh;
+  }
+  delete fresh;
+  return *pool;
+}
+
+}  // namespace
+
+BufferRef Buffer::Allocate(size_t size) {
+  auto* buffer = static_cast<Buffer*>(nullptr);
+  if (size < kPooledFrom) {
+    // One allocation for the header and the bytes.
+    constexpr size_t kHeader = (sizeof(Buffer) + kAlign - 1) / kAlign * kAlign;
+    // malloc keeps small blocks at hand for each thread, aligned_alloc does not.
+    void* raw = std::malloc(kHeader + size + kAlign);
+    if (!raw) throw std::bad_alloc();
+    uintptr_t memory = (reinterpret_cast<uintptr_t>(raw) + kAlign - 1) / kAlign * kAlign;
+    buffer = new (reinterpret_cast<void*>(memory)) Buffer;
+    buffer->data_ = reinterpret_cast<uint8_t*>(memory + kHeader);
+    buffer->size_ = size;
+    buffer->context_ = raw;
+    return BufferRef(buffer);
+  }
+  Pool& pool = ThePool();
+  size_t capacity;
+  int bucket = ClassOf(size, &capacity);
+  {
+    std::lock_guard lock(pool.mutex);
+    buffer = pool.idle[bucket];
+    if (buffer) pool.idle[bucket] = buffer->next_free_;
+  }
+  if (buffer) {
+    pool.bytes_idle.fetch_sub(static_cast<int64_t>(capacity), std::memory_order_relaxed);
+    buffer->refs_.store(1, std::memory_order_relaxed);
+  } else {
+    uint8_t* data = SystemAllocate(capacity);
+    buffer = new Buffer;
+    buffer->data_ = data;
+    buffer->capacity_ = capacity;
+    buffer->generation_ = pool.generation;
+  }
+  buffer->size_ = size;
+  pool.bytes_in_use.fetch_add(static_cast<int64_t>(capacity), std::memory_order_relaxed);
+  return BufferRef(buffer);
+}
+
+BufferRef Buffer::Borrow(void* data, size_t size, Releaser release, void* context) {
+  auto* buffer = new Buffer;
+  buffer->data_ = static_cast<uint8_t*>(data);
+  buffer->size_ = size;
+  buffer->release_ = release;
+  buffer->context_ = context;
+  return BufferRef(buffer);
+}
+
+BufferRef Buffer::Allocate(size_t size, std::vector<BufferRef> owners) {
+  BufferRef ref = Allocate(size);
+  ref->owners_ = new std::vector<BufferRef>(std::move(owners));
+  return ref;
+}
+
+void Buffer::Destroy() {
+  delete std::exchange(owners_, nullptr);
+  if (release_) {
+    release_(context_, data_, size_);
+    delete this;
+    return;
+  }
+  if (capacity_ == 0) {
+    void* raw = context_;
+    this->~Buffer();
+    std::free(raw);
+    return;
+  }
+  Pool& pool = ThePool();
+  auto bytes = static_cast<int64_t>(capacity_);
+  if (generation_ != pool.generation) return;  // inherited through a fork: leaked on purpose
+  pool.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+  if (pool.bytes_idle.load(std::memory_order_relaxed) + bytes <= static_cast<int64_t>(kIdleLimit)) {
+    size_t capacity;
+    int bucket = ClassOf(capacity_, &capacity);
+    pool.bytes_idle.fetch_add(bytes, std::memory_order_relaxed);
+    std::lock_guard lock(pool.mutex);
+    next_free_ = pool.idle[bucket];
+    pool.idle[bucket] = this;
+    return;
+  }
+  std::free(data_);
+  delete this;
+}
+
+BufferPool::Stats BufferPool::stats() {
+  Pool& pool = ThePool();
+  return {pool.bytes_in_use.load(std::memory_order_relaxed),
+          pool.bytes_idle.load(std::memory_order_relaxed)};
+}
+
+void BufferPool::Trim() {
+  Pool& pool = ThePool();
+  for (auto& head : pool.idle) {
+    Buffer* buffer;
+    {
+      std::lock_guard lock(pool.mutex);
+      buffer = std::exchange(head, nullptr);
+    }
+    while (buffer) {
+      Buffer* next = buffer->next_free_;
+      pool.bytes_idle.fetch_sub(static_cast<int64_t>(buffer->capacity_), std::memory_order_relaxed);
+      std::free(buffer->data_);
+      delete buffer;
+      buffer = next;
+    }
+  }
+}
+
+}  // namespace penstock

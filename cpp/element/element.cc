@@ -1,0 +1,78 @@
+// Elements in and out of blocks.
+#include "element/element.h"
+
+namespace penstock {
+
+size_t Element::footprint() const {
+  size_t bytes = 0;
+  for (auto& leaf : leaves) bytes += leaf.footprint();
+  return bytes;
+}
+
+uint64_t Block::key(int64_t row) const {
+  if (!stacked()) return elements[row].origin.key;
+  return keys.empty() ? first.key + static_cast<uint64_t>(row) : keys[row];
+}
+
+Origin Block::origin(int64_t row) const {
+  if (!stacked()) return elements[row].origin;
+  Origin origin = first;
+  origin.key = key(row);
+  if (row > 0) {
+    if (origin.index >= 0) origin.index += row;
+    origin.offset = -1;  // only the first row's is known
+  }
+  return origin;
+}
+
+Element Block::Row(int64_t row) const {
+  if (!stacked()) return elements[row];
+  Element element;
+  element.structure = structure;
+  element.leaves.reserve(columns.size());
+  for (auto& column : columns) element.leaves.push_back(column.Row(row));
+  element.origin = origin(row);
+  return element;
+}
+
+size_t Block::footprint() const {
+  size_t bytes = 0;
+  for (auto& column : columns) bytes += column.footprint();
+  for (auto& element : elements) bytes += element.footprint();
+  return bytes;
+}
+
+Block Block::Of(Element element) {
+  Block block;
+  block.structure = element.structure;
+  block.rows = 1;
+  block.first = element.origin;
+  block.elements.push_back(std::move(element));
+  return block;
+}
+
+Block Block::Of(Error error) {
+  Block block;
+  block.error = std::move(error);
+  return block;
+}
+
+Block Block::AtEnd() {
+  Block block;
+  block.end = true;
+  return block;
+}
+
+Block Block::Of(Step step) {
+  if (auto* element = std::get_if<Element>(&step)) return Of(std::move(*element));
+  if (auto* error = std::get_if<Error>(&step)) return Of(std::move(*error));
+  return AtEnd();
+}
+
+Step Block::ToStep() && {
+  if (rows > 0) return stacked() ? Row(0) : std::move(elements[0]);
+  if (error) return std::move(*error);
+  return End{};
+}
+
+}  // namespace penstock

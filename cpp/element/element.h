@@ -1,0 +1,54 @@
+// What flows: an element, and blocks of consecutive elements that cross threads in one hand-off.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "element/error.h"
+#include "element/structure.h"
+#include "element/tensor.h"
+
+namespace penstock {
+
+struct Element {
+  std::vector<Tensor> leaves;
+  const Structure* structure = Structure::Leaf();
+  Origin origin;
+
+  size_t footprint() const;
+};
+
+struct End {};
+
+// One answer of an iterator.
+using Step = std::variant<Element, End, Error>;
+
+// Consecutive elements, as stacked columns or one by one, then perhaps an error or the end.
+struct Block {
+  const Structure* structure = Structure::Leaf();
+  int64_t rows = 0;               // elements before the error or the end
+  std::vector<Tensor> columns;    // column form: leaf i of all rows, stacked along axis 0
+  std::vector<Element> elements;  // element form, `rows` of them
+  std::vector<uint64_t> keys;     // identities of the rows; empty: first.key + i
+  Origin first;                   // of the first row
+  std::optional<Error> error;     // comes after the rows
+  bool end = false;               // nothing comes after the rows
+  bool placed = false;            // the columns are rows of a slab made for the batch they join
+
+  bool stacked() const { return elements.empty(); }
+  bool last() const { return end || error.has_value(); }
+  uint64_t key(int64_t row) const;
+  Origin origin(int64_t row) const;
+  Element Row(int64_t row) const;
+  size_t footprint() const;
+
+  static Block Of(Element element);
+  static Block Of(Error error);
+  static Block AtEnd();
+  // Row 0, the error or the end of a block of at most one row.
+  static Block Of(Step step);
+  Step ToStep() &&;
+};
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// Formatting and construction of errors.
+#include "element/error.h"
+
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+
+namespace penstock {
+namespace internal {
+
+void AppendValue(std::string& out, std::string_view value) { out.append(value); }
+void AppendValue(std::string& out, int64_t value) { out.append(std::to_string(value)); }
+void AppendValue(std::string& out, uint64_t value) { out.append(std::to_string(value)); }
+void AppendValue(std::string& out, double value) {
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  out.append(text, end);
+}
+
+}  // namespace internal
+
+Error Error::FromErrno(int code, const std::string& file, std::string message) {
+  bool missing = code == ENOENT;
+  Error error(missing ? ErrorKind::kNotFound : ErrorKind::kOs, "{}: {}", message,
+              std::generic_category().message(code));
+  error.os_error_ = code;
+  error.origin_.file = std::make_shared<const std::string>(file);
+  return error;
+}
+
+Error Error::Foreign(std::shared_ptr<void> exception) {
+  Error error(ErrorKind::kForeign, "");
+  error.foreign_ = std::move(exception);
+  return error;
+}
+
+}  // namespace penstock

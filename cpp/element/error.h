@@ -1,0 +1,109 @@
+// Errors as values that keep their place in the stream; thrown inside a stage, passed between
+// stages.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+enum class ErrorKind : uint8_t {
+  kInvalidArgument,  // ValueError
+  kType,             // TypeError
+  kNotFound,         // FileNotFoundError
+  kOs,               // OSError with its errno
+  kData,             // penstock.DataError: corrupt input
+  kMemory,           // MemoryError
+  kRuntime,          // RuntimeError
+  kForeign,          // an exception of the foreign runtime, re-raised as itself
+  kCancelled,        // the session is closing; never shown
+  kInterrupted,      // a signal handler raised; nothing was consumed
+};
+
+// Where an element or an error comes from.
+struct Origin {
+  uint64_t key = 0;    // the element's identity, given by its source: what randomness is keyed by
+  int64_t index = -1;  // position in its source
+  std::shared_ptr<const std::string> file;
+  int64_t offset = -1;  // bytes into the file
+};
+
+namespace internal {
+void AppendValue(std::string& out, std::string_view value);
+void AppendValue(std::string& out, int64_t value);
+void AppendValue(std::string& out, uint64_t value);
+void AppendValue(std::string& out, double value);
+template <std::integral T>
+void AppendAny(std::string& out, T value) {
+  if constexpr (std::is_signed_v<T>)
+    AppendValue(out, static_cast<int64_t>(value));
+  else
+    AppendValue(out, static_cast<uint64_t>(value));
+}
+template <std::floating_point T>
+void AppendAny(std::string& out, T value) {
+  AppendValue(out, static_cast<double>(value));
+}
+inline void AppendAny(std::string& out, std::string_view value) { AppendValue(out, value); }
+}  // namespace internal
+
+// Fills each "{}" of `format` in turn (GCC 12 has no std::format).
+template <typename... Args>
+std::string Format(std::string_view format, const Args&... args) {
+  std::string out;
+  [[maybe_unused]] auto next = [&](const auto& arg) {
+    size_t at = format.find("{}");
+    out.append(format.substr(0, at));
+    internal::AppendAny(out, arg);
+    format.remove_prefix(at == std::string_view::npos ? format.size() : at + 2);
+  };
+  (next(args), ...);
+  return out.append(format);
+}
+
+class Error : public std::exception {
+ public:
+  template <typename... Args>
+  Error(ErrorKind kind, std::string_view format, const Args&... args)
+      : kind_(kind), message_(Format(format, args...)) {}
+  // errno and its text are added: "read_file: cannot open a.txt: Permission denied".
+  static Error FromErrno(int code, const std::string& file, std::string message);
+  // An exception object of the foreign runtime.
+  static Error Foreign(std::shared_ptr<void> exception);
+
+  ErrorKind kind() const { return kind_; }
+  const std::string& message() const { return message_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+  const Origin& origin() const { return origin_; }
+  const std::shared_ptr<void>& foreign() const { return foreign_; }
+  int os_error() const { return os_error_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  Error& At(Origin origin) {
+    origin_ = std::move(origin);
+    return *this;
+  }
+  Error& Note(std::string note) {
+    notes_.push_back(std::move(note));
+    return *this;
+  }
+  // Interruptions and cancellations pass through stages without being counted as elements.
+  bool transient() const {
+    return kind_ == ErrorKind::kCancelled || kind_ == ErrorKind::kInterrupted;
+  }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+  Origin origin_;
+  std::shared_ptr<void> foreign_;
+  int os_error_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace penstock

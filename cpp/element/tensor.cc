@@ -1,0 +1,130 @@
+// Views, rows and strings of tensors.
+#include "element/tensor.h"
+
+#include "element/error.h"
+#include "element/foreign.h"
+
+namespace penstock {
+
+Shape::Shape(const int64_t* dims, size_t rank) : rank_(static_cast<uint8_t>(rank)) {
+  if (rank > kMaxRank) {
+    throw Error(ErrorKind::kInvalidArgument, "array: at most {} axes are supported, got {}",
+                kMaxRank, rank);
+  }
+  if (rank) std::memcpy(dims_.data(), dims, rank * sizeof(int64_t));
+}
+
+Shape Shape::Prepend(int64_t rows) const {
+  std::array<int64_t, kMaxRank + 1> dims{};
+  dims[0] = rows;
+  for (int i = 0; i < rank_; ++i) dims[i + 1] = dims_[i];
+  return {dims.data(), static_cast<size_t>(rank_) + 1};
+}
+
+std::string Shape::ToString() const {
+  std::string text = "(";
+  for (int i = 0; i < rank_; ++i) {
+    if (i) text += ", ";
+    text += dims_[i] < 0 ? "None" : std::to_string(dims_[i]);
+  }
+  return text + (rank_ == 1 ? ",)" : ")");
+}
+
+Tensor Tensor::Make(DType dtype, const Shape& shape) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  if (shape.rank() > 0 || dtype.itemsize > t.inline_.size())
+    t.buffer_ = Buffer::Allocate(t.nbytes());
+  return t;
+}
+
+Tensor Tensor::View(DType dtype, const Shape& shape, BufferRef buffer, size_t offset) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  t.buffer_ = std::move(buffer);
+  t.offset_ = offset;
+  return t;
+}
+
+Tensor Tensor::String(TypeCode code, std::string_view bytes) {
+  // Offsets and bytes share one buffer: one allocation per line read.
+  constexpr size_t kOffsets = 2 * sizeof(int64_t);
+  BufferRef buffer = Buffer::Allocate(kOffsets + bytes.size());
+  int64_t ends[2] = {static_cast<int64_t>(kOffsets), static_cast<int64_t>(kOffsets + bytes.size())};
+  std::memcpy(buffer->data(), ends, kOffsets);
+  if (!bytes.empty()) std::memcpy(buffer->data() + kOffsets, bytes.data(), bytes.size());
+  return Packed(code, {}, buffer, buffer);
+}
+
+Tensor Tensor::Packed(TypeCode code, const Shape& shape, BufferRef offsets, BufferRef bytes) {
+  Tensor t;
+  t.dtype_ = DType::Of(code);
+  t.storage_ = Storage::kPacked;
+  t.shape_ = shape;
+  t.offsets_ = std::move(offsets);
+  t.buffer_ = std::move(bytes);
+  return t;
+}
+
+Tensor Tensor::Objects(TypeCode code, const Shape& shape, BufferRef pointers, size_t first) {
+  Tensor t;
+  t.dtype_ = DType::Of(code);
+  t.storage_ = Storage::kObjects;
+  t.shape_ = shape;
+  t.buffer_ = std::move(pointers);
+  t.offset_ = first;
+  return t;
+}
+
+Tensor Tensor::ScalarBytes(DType dtype, const void* item) {
+  if (dtype.itemsize > 16) {
+    Tensor t = Make(dtype, {});
+    std::memcpy(t.mutable_data(), item, dtype.itemsize);
+    return t;
+  }
+  Tensor t;
+  t.dtype_ = dtype;
+  std::memcpy(t.inline_.data(), item, dtype.itemsize);
+  return t;
+}
+
+size_t Tensor::footprint() const {
+  if (storage_ != Storage::kPacked) return nbytes();
+  auto count = static_cast<size_t>(elements());
+  auto* ends = reinterpret_cast<const int64_t*>(offsets_->data()) + offset_;
+  return static_cast<size_t>(ends[count] - ends[0]) + (count + 1) * sizeof(int64_t);
+}
+
+std::string_view Tensor::string(int64_t i) const {
+  if (storage_ == Storage::kObjects) return g_foreign_string(objects()[i]);
+  auto* ends = reinterpret_cast<const int64_t*>(offsets_->data()) + offset_ + i;
+  return {reinterpret_cast<const char*>(buffer_->data()) + ends[0],
+          static_cast<size_t>(ends[1] - ends[0])};
+}
+
+Tensor Tensor::Row(int64_t i) const {
+  if (storage_ == Storage::kDense && shape_.rank() == 1 && dtype_.itemsize <= 16) {
+    return ScalarBytes(dtype_, data() + static_cast<size_t>(i) * dtype_.itemsize);
+  }
+  return Rows(i, 1).Reshaped(shape_.WithoutFirst());
+}
+
+Tensor Tensor::Rows(int64_t first, int64_t count) const {
+  Tensor t = *this;
+  int64_t items = 1;
+  for (int i = 1; i < shape_.rank(); ++i) items *= shape_[i];
+  t.shape_[0] = count;
+  t.offset_ +=
+      static_cast<size_t>(first * items) * (storage_ == Storage::kDense ? dtype_.itemsize : 1);
+  return t;
+}
+
+Tensor Tensor::Reshaped(const Shape& shape) const {
+  Tensor t = *this;
+  t.shape_ = shape;
+  return t;
+}
+
+}  // namespace penstock

@@ -1,0 +1,138 @@
+// image.decode_jpeg: a JPEG, or a window of it, as an array (height, width, channels) of uint8.
+#include "ops/image/jpeg_decoder.h"
+#include "ops/image/jpeg_header.h"
+#include "ops/new_op.h"
+#include "ops/operand.h"
+
+namespace penstock {
+namespace {
+
+#if defined(PENSTOCK_HAS_JPEG)
+constexpr Operand kContents{"decode_jpeg", "contents"};
+constexpr Operand kCropWindow{"decode_jpeg", "crop_window"};
+// TensorFlow refuses the same: no photograph comes near it, and corrupt headers do.
+constexpr int64_t kMaxValues = int64_t{1} << 29;
+constexpr int64_t kBlock = 8;  // a side of the blocks that are coded together, pixels
+
+JpegOptions OptionsOf(const Args& args) {
+  JpegOptions options;
+  options.fancy_upscaling = args.Bool("fancy_upscaling");
+  options.recover_truncated = args.Bool("try_recover_truncated");
+  options.acceptable_fraction = args.Float("acceptable_fraction");
+  int64_t channels = args.Int("channels"), ratio = args.Int("ratio");
+  if (channels != 0 && channels != 1 && channels != 3) {
+    throw Error(ErrorKind::kInvalidArgument, "decode_jpeg: channels must be 0, 1 or 3, got {}",
+                channels);
+  }
+  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) {
+    throw Error(ErrorKind::kInvalidArgument, "decode_jpeg: ratio must be 1, 2, 4 or 8, got {}",
+                ratio);
+  }
+  options.channels = static_cast<int>(channels);
+  options.ratio = static_cast<int>(ratio);
+  const std::string& method = args.Text("dct_method");
+  // As in TensorFlow, the default is the fast one.
+  options.accurate_idct = method == "INTEGER_ACCURATE";
+  if (!options.accurate_idct && method != "INTEGER_FAST" && !method.empty()) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "decode_jpeg: dct_method must be '', 'INTEGER_FAST' or 'INTEGER_ACCURATE', got '{}'",
+        method);
+  }
+  return options;
+}
+
+class DecodeJpegOp final : public Op {
+ public:
+  explicit DecodeJpegOp(const Args& args) : options_(OptionsOf(args)) {}
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("decode_jpeg", inputs, 1, 2);
+    std::string_view contents = kContents.String(inputs[0]);
+    JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
+    CheckSize(header, contents.size());
+    JpegWindow window = WindowOf(header, inputs);
+    return {DType::Of(TypeCode::kUInt8), {window.height, window.width, ChannelsOf(header)}};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    std::string_view contents = inputs[0].string();
+    JpegWindow window = WindowOf(ReadJpegHeader("decode_jpeg", contents), inputs);
+    JpegOptions options = options_;
+    options.channels = static_cast<int>(out.shape()[2]);
+    DecodeJpeg(contents, options, window, out.mutable_data());
+  }
+
+ private:
+  // Refuses what cannot be the size of this image before any memory is taken for it.
+  void CheckSize(const JpegHeader& header, size_t bytes) const {
+    int64_t values = header.height * header.width * ChannelsOf(header);
+    if (values >= kMaxValues) {
+      throw Error(ErrorKind::kData,
+                  "decode_jpeg: contents are corrupt or too large: the header says {} x {} pixels, "
+                  "at most 2^29 values are supported",
+                  header.width, header.height);
+    }
+    int64_t blocks =
+        ((header.height + kBlock - 1) / kBlock) * ((header.width + kBlock - 1) / kBlock);
+    bool must_be_whole = !options_.recover_truncated && options_.acceptable_fraction >= 1;
+    // A block takes a bit or more; sampling factors may leave half of the blocks out.
+    if (must_be_whole && header.huffman && blocks > 16 * static_cast<int64_t>(bytes)) {
+      throw Error(ErrorKind::kData,
+                  "decode_jpeg: contents are truncated or corrupt: the header says {} x {} pixels, "
+                  "too many for {} bytes",
+                  header.width, header.height, bytes);
+    }
+  }
+
+  int64_t ChannelsOf(const JpegHeader& header) const {
+    if (header.components != 1 && header.components != 3 && header.components != 4) {
+      throw Error(ErrorKind::kData,
+                  "decode_jpeg: contents must have 1, 3 or 4 colour components, got {}",
+                  header.components);
+    }
+    if (header.components == 4 && options_.channels == 1) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "decode_jpeg: channels=1 is not supported for a CMYK image; use channels=3");
+    }
+    if (options_.channels) return options_.channels;
+    return header.components == 1 ? 1 : 3;
+  }
+
+  JpegWindow WindowOf(const JpegHeader& header, const std::vector<Tensor>& inputs) const {
+    int64_t height = (header.height + options_.ratio - 1) / options_.ratio;
+    int64_t width = (header.width + options_.ratio - 1) / options_.ratio;
+    if (inputs.size() < 2) return {0, 0, height, width};
+    std::vector<int64_t> crop = kCropWindow.Integers(inputs[1], 4);
+    JpegWindow window{crop[0], crop[1], crop[2], crop[3]};
+    bool inside = window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 &&
+                  window.height <= height - window.y && window.width <= width - window.x;
+    if (!inside) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "decode_jpeg: crop_window (y, x, height, width) must lie within the image of {} "
+                  "rows and {} columns, got ({}, {}, {}, {})",
+                  height, width, window.y, window.x, window.height, window.width);
+    }
+    return window;
+  }
+
+  JpegOptions options_;
+};
+#else
+class DecodeJpegOp final : public Op {
+ public:
+  DecodeJpegOp() {
+    throw Error(
+        ErrorKind::kRuntime,
+        "decode_jpeg: this penstock was built without libjpeg; run: apt-get install "
+        "libjpeg62-turbo-dev && pip install --force-reinstall --no-binary penstock penstock");
+  }
+  LeafSpec Output(const std::vector<Tensor>&) const override { return {}; }
+  void Run(const std::vector<Tensor>&, Tensor&, RandomKey) const override {}
+};
+#endif
+
+const RegisterOp registration("image.decode_jpeg", NewOp<DecodeJpegOp>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// The frame header of a JPEG, read without decoding.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace penstock {
+
+struct JpegHeader {
+  int64_t height, width;  // pixels
+  int components;
+  bool huffman;  // entropy-coded with Huffman codes: at least one bit per block
+};
+
+// "\xFF\xD8\xFF", as TensorFlow's is_jpeg has it.
+bool StartsAsJpeg(std::string_view contents);
+
+// Throws a DataError of `op` when `contents` is not a JPEG or ends before its frame header.
+JpegHeader ReadJpegHeader(const char* op, std::string_view contents);
+
+}  // namespace penstock

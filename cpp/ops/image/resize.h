@@ -1,0 +1,29 @@
+// The resampling loops. All take rows of `channels` interleaved values, and compute in float32.
+#pragma once
+
+#include <cstdint>
+
+#include "element/dtype.h"
+#include "ops/operand.h"
+
+namespace penstock {
+
+// Four adjacent floats at the address of any float. Pixels of three are handled as four values, of
+// which the last is the next pixel's: rows end in spare floats for it.
+using Float4 [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+constexpr int64_t kSpareFloats = 4;
+
+// Copies pixels of any type; `pixel` is the size of one, bytes.
+void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, const ImageBatch& to,
+                   uint8_t* out);
+
+// The formula of TensorFlow's ResizeBilinear with half-pixel centers, operation by operation.
+void ResizeBilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
+                    float* out);
+
+// A triangle filter that widens with the reduction: every input pixel counts (TensorFlow's
+// ScaleAndTranslate, and Pillow's BILINEAR).
+void ResizeAntialiased(const uint8_t* in, TypeCode type, const ImageBatch& from,
+                       const ImageBatch& to, float* out);
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// io.read_file: the content of a file as bytes.
+#include <cstring>
+#include <memory>
+
+#include "ops/new_op.h"
+#include "ops/operand.h"
+#include "pipeline/file.h"
+
+namespace penstock {
+namespace {
+
+constexpr Operand kFilename{"read_file", "filename"};
+
+// A bytes tensor over the string's own memory.
+Tensor Adopt(std::string content) {
+  auto owned = std::make_unique<std::string>(std::move(content));
+  const int64_t ends[2] = {0, static_cast<int64_t>(owned->size())};
+  BufferRef offsets = Buffer::Allocate(sizeof(ends));
+  std::memcpy(offsets->data(), ends, sizeof(ends));
+  BufferRef bytes = Buffer::Borrow(
+      owned->data(), owned->size(),
+      [](void* context, void*, size_t) { delete static_cast<std::string*>(context); }, owned.get());
+  owned.release();
+  return Tensor::Packed(TypeCode::kBytes, {}, std::move(offsets), std::move(bytes));
+}
+
+class ReadFile final : public Op {
+ public:
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("read_file", inputs, 1);
+    std::string_view path = kFilename.String(inputs[0], /*text=*/true);
+    if (path.empty() || path.find('\0') != std::string_view::npos) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "read_file: filename must be a path without null characters, got {}",
+                  path.empty() ? std::string_view("an empty string") : path);
+    }
+    return {DType::Of(TypeCode::kBytes), {}};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    std::string path(inputs[0].string());
+    out = Adopt(ReadWholeFile(path));
+  }
+};
+
+const RegisterOp registration("io.read_file", NewOp<ReadFile>);
+
+}  // namespace
+}  // namespace penstock

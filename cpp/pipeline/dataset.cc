@@ -1,0 +1,72 @@
+// Starting stages: statistics, names and keys by their place in the plan.
+#include "pipeline/dataset.h"
+
+#include <set>
+
+#include "pipeline/session.h"
+#include "runtime/trace.h"
+
+namespace penstock {
+
+IteratorPtr Dataset::Start(const RunContext& context) const {
+  IteratorPtr iterator = MakeIterator(context);
+  iterator->Attach(&name_, trace_name_, context.session->stats().Add(context.path, name_));
+  return iterator;
+}
+
+IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t batch_rows) const {
+  RunContext below = context;
+  below.batch_rows = batch_rows;
+  below.path += "." + std::to_string(i);
+  // Only a fork in the pipeline tells branches apart; a chain does so by its stages (chain()).
+  if (inputs_.size() > 1) below.place = context.place.Fold(i);
+  return inputs_[i]->Start(below);
+}
+
+StageRandom Dataset::Randomness(const RunContext& context) const {
+  return {context.identity->seed, context.place.Fold(chain_)};
+}
+
+void Dataset::ForEachNode(const std::function<void(const Dataset&)>& visit) const {
+  std::vector<const Dataset*> open{this};  // a stack of its own: chains are long
+  std::set<const Dataset*> seen;
+  while (!open.empty()) {
+    const Dataset* node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    visit(*node);
+    for (size_t i = node->inputs().size(); i > 0; --i) open.push_back(&node->input(i - 1));
+  }
+}
+
+int64_t RunIdentity::RunNumber(const Dataset& node) const {
+  for (auto& [counted, run] : runs) {
+    if (counted == &node) return run;
+  }
+  return root_run;
+}
+
+void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
+  visitor.UInt(seed);
+  visitor.Int(root_run);
+  std::vector<std::pair<const Dataset*, int64_t>> visited;
+  root.ForEachNode([&](const Dataset& node) {
+    if (!node.counts_runs()) return;
+    int64_t run = RunNumber(node);
+    visitor.Int(run);
+    visited.emplace_back(&node, run);
+  });
+  if (!visitor.saving()) runs = std::move(visited);
+}
+
+void Dataset::SetProbedSpec(ElementSpec spec) const {
+  std::lock_guard lock(probe_mutex_);
+  probed_ = std::move(spec);
+}
+
+MaybeSpec Dataset::probed_spec() const {
+  std::lock_guard lock(probe_mutex_);
+  return probed_;
+}
+
+}  // namespace penstock

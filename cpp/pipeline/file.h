@@ -1,0 +1,32 @@
+// Files as readers see them: through an opener, so that remote storage can stand behind one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace penstock {
+
+class InputFile {
+ public:
+  virtual ~InputFile() = default;
+  // Up to `size` bytes from `offset`; 0 only at the end of the file. Throws an Error that names the
+  // file. No lock of a foreign runtime may be held by the caller.
+  virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
+  // Bytes, or -1 when unknown.
+  virtual int64_t size() = 0;
+};
+
+class Opener {
+ public:
+  virtual ~Opener() = default;
+  virtual std::unique_ptr<InputFile> Open(const std::string& path) const = 0;
+};
+
+// Files of this machine: large reads with readahead advice.
+const Opener& LocalFiles();
+
+// The whole file; throws as the opener does.
+std::string ReadWholeFile(const std::string& path);
+
+}  // namespace penstock

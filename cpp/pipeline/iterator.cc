@@ -1,0 +1,106 @@
+// The frame: timing by sample, tracing, counting, and exceptions turned into errors.
+#include "pipeline/iterator.h"
+
+#include <new>
+
+#include "runtime/clock.h"
+#include "runtime/trace.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint32_t kSampleEvery = 64;
+constexpr int64_t kCheapNs = 2000;
+
+Error CurrentError() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorKind::kMemory, "out of memory");
+  } catch (const std::exception& error) {
+    return Error(ErrorKind::kRuntime, "{}", std::string_view(error.what()));
+  }
+}
+
+}  // namespace
+
+void Iterator::Attach(const std::string* kind, const char* trace_name, StageStats* stats) {
+  kind_ = kind;
+  trace_name_ = trace_name;
+  stats_ = stats;
+}
+
+void Iterator::Count(const Step& step) {
+  if (std::holds_alternative<Element>(step)) ++steps_;
+  stats_->steps.fetch_add(std::holds_alternative<Element>(step), std::memory_order_relaxed);
+  if (std::holds_alternative<Error>(step)) stats_->errors.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Iterator::Count(const Block& block) {
+  steps_ += block.rows;
+  stats_->blocks.fetch_add(1, std::memory_order_relaxed);
+  stats_->steps.fetch_add(block.rows, std::memory_order_relaxed);
+  if (block.error) stats_->errors.fetch_add(1, std::memory_order_relaxed);
+}
+
+template <typename Answer, typename Call>
+Answer Iterator::Framed(Call call) {
+  auto guarded = [&]() -> Answer {
+    try {
+      return call();
+    } catch (...) {
+      if constexpr (std::is_same_v<Answer, Block>)
+        return Block::Of(CurrentError());
+      else
+        return CurrentError();
+    }
+  };
+  bool traced = Trace::enabled();
+  if (untimed_ > 0 && !traced) {
+    --untimed_;
+    Answer answer = guarded();
+    Count(answer);
+    return answer;
+  }
+  int64_t start = NowNs();
+  int64_t index = steps_;
+  Answer answer = guarded();
+  int64_t end = NowNs();
+  // A cheap stage is timed once in a while and stands for the calls between. By its recent mean:
+  // one that is slow now and then (a full batch, an input that waits) is timed always.
+  mean_ns_ += (end - start - mean_ns_) / 4;
+  bool cheap = mean_ns_ < kCheapNs;
+  untimed_ = cheap ? kSampleEvery - 1 : 0;
+  stats_->busy_ns.fetch_add((end - start) * (cheap && !traced ? kSampleEvery : 1),
+                            std::memory_order_relaxed);
+  if (traced) Trace::Emit(trace_name_, start, end, index);
+  Count(answer);
+  return answer;
+}
+
+Step Iterator::Next() {
+  return Framed<Step>([this] { return DoNext(); });
+}
+
+Block Iterator::NextBlock(int64_t max_rows) {
+  return Framed<Block>([this, max_rows] { return DoNextBlock(max_rows); });
+}
+
+Block Iterator::DoNextBlock(int64_t) { return Block::Of(DoNext()); }
+
+std::optional<Error> Iterator::Discard(int64_t& steps) {
+  while (steps > 0) {
+    Step step = Next();
+    if (std::holds_alternative<End>(step))
+      steps = 0;
+    else if (auto* error = std::get_if<Error>(&step); error && error->transient())
+      return *error;
+    else
+      --steps;
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

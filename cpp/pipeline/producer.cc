@@ -1,0 +1,244 @@
+// The pump's loop and the consumer's side of it.
+#include "pipeline/producer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/clock.h"
+#include "runtime/trace.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostRing = 4096;
+constexpr int64_t kMostAutotuned = 64;
+constexpr int64_t kMostRows = 1024;
+constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though it came one by one
+// Other stages may free budget without telling this one: it looks again after a while.
+constexpr int64_t kBudgetPollNs = 20'000'000;
+
+size_t RingSize(int64_t limit) {
+  return static_cast<size_t>(limit == kAutotune ? kMostAutotuned : std::min(limit, kMostRing));
+}
+
+}  // namespace
+
+WaitStatus Permits::Acquire(const CancelToken& cancel) {
+  return WaitUntil(event_, cancel, [this] {
+    int64_t left = left_.load(std::memory_order_relaxed);
+    while (left > 0) {
+      // acq_rel: orders the pulls of successive holders; pairs with itself and Release.
+      if (left_.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  });
+}
+
+void Permits::Release() {
+  left_.fetch_add(1, std::memory_order_acq_rel);  // pairs with Acquire
+  event_.NotifyAll();
+}
+
+void Grain::Learn(int64_t rows, int64_t nanoseconds) {
+  if (rows == 0) return;
+  // Growth takes some blocks each time: the first calls of a function run one by one, as many at a
+  // time as were asked for.
+  constexpr int kBlocksToGrow = 8;
+  int64_t each = nanoseconds / rows;
+  if (each >= block_ns_ / 2)
+    rows_ = 1, cheap_blocks_ = 0;
+  else if (nanoseconds < block_ns_ / 2 && rows == rows_ && ++cheap_blocks_ >= kBlocksToGrow)
+    rows_ = std::min(rows_ * 2, kMostRows), cheap_blocks_ = 0;
+  else if (nanoseconds > 2 * block_ns_)
+    rows_ = std::max<int64_t>(rows_ / 2, 1);
+}
+
+Producer::Producer(Session& session, const Dataset& data, IteratorPtr input, CancelToken cancel,
+                   StageStats* stats, ProducerOptions options)
+    : session_(session),
+      lane_(data.lane()),
+      input_(std::move(input)),
+      cancel_(std::move(cancel)),
+      stats_(stats),
+      options_(std::move(options)),
+      ready_(options_.ready ? options_.ready : std::make_shared<EventCount>()),
+      room_watch_(cancel_, room_),
+      ready_watch_(cancel_, *ready_),
+      limit_(options_.limit == kAutotune ? 2 : options_.limit),
+      ring_(RingSize(options_.limit)) {
+  stats_->buffer_limit.store(static_cast<int32_t>(limit_.load(std::memory_order_relaxed)),
+                             std::memory_order_relaxed);
+  if (options_.permits) permit_watch_.emplace(cancel_, options_.permits->event());
+}
+
+Producer::~Producer() {
+  cancel_.Cancel();
+  pump_.reset();
+}
+
+void Producer::Start() {
+  if (pump_) return;
+  session_.NoteThreads();
+  pump_.emplace(lane_, options_.name, [this] { Run(); });
+}
+
+bool Producer::Room() {
+  int64_t buffered = buffered_.load(std::memory_order_acquire);  // pairs with the release in Take
+  if (buffered >= limit_.load(std::memory_order_relaxed) || !ring_.has_room()) return false;
+  return buffered == 0 || !session_.budget().over();
+}
+
+void Producer::Run() {
+  Session::Serving serving(session_);
+  int64_t to_discard = -trail_.front_position();
+  MarkClock clock;
+  const bool exact = session_.unordered();
+  Grain grain(lane_);
+  int64_t position = 0;
+  Packet failure;
+  try {
+    RestoreState(*input_, trail_.front_blob());
+  } catch (const Error& error) {
+    failure.block = Block::Of(error);
+  }
+  bool ended = failure.block.error.has_value();
+  if (ended) ring_.try_push(std::move(failure));
+  while (!ended && !cancel_.cancelled()) {
+    WaitStatus status = WaitStatus::kTimeout;
+    while (status == WaitStatus::kTimeout) {
+      int64_t deadline = session_.budget().over() ? NowNs() + kBudgetPollNs : kNoDeadline;
+      status = WaitUntil(room_, cancel_, deadline, [this] { return Room(); });
+    }
+    if (status != WaitStatus::kReady) break;
+    if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
+    Packet packet;
+    packet.position = position;
+    int64_t start = NowNs();
+    std::optional<Error> stopped;
+    if (to_discard > 0) stopped = input_->Discard(to_discard);
+    if (!stopped && !exact && clock.Due()) packet.state = clock.Take(*input_);
+    int64_t room =
+        limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
+    int64_t rows = std::clamp<int64_t>(exact ? 1 : grain.rows(), 1, std::max<int64_t>(room, 1));
+    if (!stopped) packet.block = input_->NextBlock(rows);
+    if (options_.permits) options_.permits->Release();
+    if (stopped || (packet.block.error && packet.block.error->transient())) break;
+    grain.Learn(packet.block.rows, NowNs() - start);
+    position += packet.block.rows + packet.block.error.has_value();
+    if (exact) {  // nothing may have to be pulled again: the state behind each element
+      packet.state = SaveState(*input_);
+      packet.position = position;
+    }
+    ended = packet.block.end;
+    packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
+    // release: pairs with the acquire in Room; counted before it can be taken.
+    int64_t count = packet.block.rows;
+    int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
+    stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
+    ring_.try_push(std::move(packet));  // Room saw space, and only this thread pushes
+    ready_->NotifyAll();
+  }
+  // Here, on the thread that ran it: generators are closed where they were used.
+  input_.reset();
+}
+
+void Producer::Deliver(const Block& block) {
+  delivered_ += block.rows + block.error.has_value();
+  trail_.Prune(delivered_);
+}
+
+void Producer::Tune() {
+  int64_t limit = limit_.load(std::memory_order_relaxed);
+  if (limit >= kMostAutotuned || session_.budget().over()) return;
+  limit_.store(limit * 2, std::memory_order_relaxed);
+  stats_->buffer_limit.store(static_cast<int32_t>(limit * 2), std::memory_order_relaxed);
+  session_.LogMove({0, options_.name, "buffer_size", limit, limit * 2,
+                    "the buffer was found empty after it had been full"});
+}
+
+bool Producer::Ready() { return !pending_.empty() || finished_ || !ring_.empty(); }
+
+int64_t Producer::Join(Packet& packet, int64_t max_rows) {
+  Block& block = packet.block;
+  int64_t bytes = packet.charge.bytes();
+  int64_t count = 0;
+  Packet more;
+  while (!block.last() && block.rows < max_rows && bytes < kSmallBytes && ring_.try_pop(more)) {
+    Block& next = more.block;
+    count += next.rows;
+    bytes += more.charge.bytes();
+    if (more.state) trail_.Add(more.position, std::move(more.state));
+    finished_ = next.end;
+    bool fits = next.rows == 0 || (!next.stacked() && next.structure == block.structure &&
+                                   block.rows + next.rows <= max_rows);
+    if (!fits) {
+      pending_charge_ = std::move(more.charge);
+      pending_.Add(std::move(next));
+      break;
+    }
+    std::move(next.elements.begin(), next.elements.end(), std::back_inserter(block.elements));
+    block.rows += next.rows;
+    block.error = std::move(next.error);
+    block.end = next.end;
+  }
+  return count;
+}
+
+Block Producer::Take(int64_t max_rows) {
+  Start();
+  while (pending_.empty()) {
+    if (finished_) return Block::AtEnd();
+    if (options_.limit == kAutotune) {
+      int64_t buffered = buffered_.load(std::memory_order_relaxed);
+      if (buffered >= limit_.load(std::memory_order_relaxed)) was_full_ = true;
+      if (buffered == 0 && std::exchange(was_full_, false)) Tune();
+    }
+    Packet packet;
+    WaitStatus status = WaitStatus::kReady;
+    if (!ring_.try_pop(packet)) {
+      int64_t start = NowNs();
+      status = WaitUntil(*ready_, cancel_, [&] { return ring_.try_pop(packet); });
+      stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+    }
+    if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
+    if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
+    int64_t count = packet.block.rows;
+    if (packet.state) trail_.Add(packet.position, std::move(packet.state));
+    finished_ = packet.block.end;
+    bool whole = count <= max_rows;  // nearly always: nothing stays behind
+    if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
+    // release: pairs with the acquire in Room.
+    int64_t left = buffered_.fetch_sub(count, std::memory_order_acq_rel) - count;
+    stats_->buffer_size.store(static_cast<int32_t>(left), std::memory_order_relaxed);
+    room_.NotifyOne();
+    if (whole) {
+      Deliver(packet.block);
+      return std::move(packet.block);
+    }
+    pending_charge_ = std::move(packet.charge);
+    pending_.Add(std::move(packet.block));
+  }
+  Block block = pending_.Take(max_rows);
+  if (pending_.empty()) pending_charge_.Reset();
+  Deliver(block);
+  return block;
+}
+
+void Producer::VisitState(StateVisitor& visitor) { trail_.VisitState(visitor, delivered_); }
+
+std::optional<Error> Producer::Discard(int64_t& steps) {
+  if (!pump_) {  // the thread will pass over them where it starts
+    trail_.Reset(trail_.front_position() - steps, trail_.front_blob());
+    steps = 0;
+    return std::nullopt;
+  }
+  while (steps > 0) {
+    Block block = Take(steps);
+    if (block.error && block.error->transient()) return block.error;
+    if (block.rows == 0 && !block.error) steps = 0;
+    steps -= std::min<int64_t>(steps, block.rows + block.error.has_value());
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

@@ -1,0 +1,113 @@
+// An iterator that runs ahead on a thread of its own: what prefetch and parallel interleave are
+// made of.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "pipeline/dataset.h"
+#include "pipeline/pending.h"
+#include "pipeline/session.h"
+#include "runtime/event_count.h"
+#include "runtime/pump.h"
+#include "runtime/spsc_ring.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+
+// How many producers may pull at the same time.
+class Permits {
+ public:
+  explicit Permits(int64_t count) : left_(count) {}
+  WaitStatus Acquire(const CancelToken& cancel);
+  void Release();
+  EventCount& event() { return event_; }
+
+ private:
+  std::atomic<int64_t> left_;
+  EventCount event_;
+};
+
+// How many rows to move at once: one while rows are slow, of cheap ones up to 200 us of work, or 1
+// ms in Python's lane, where handing over costs a change of the GIL's holder (some 50 us).
+class Grain {
+ public:
+  explicit Grain(Lane lane) : block_ns_(lane == Lane::kPython ? 1'000'000 : 200'000) {}
+  int64_t rows() const { return rows_; }
+  void Learn(int64_t rows, int64_t nanoseconds);
+
+ private:
+  int64_t block_ns_;
+  int64_t rows_ = 1;
+  int cheap_blocks_ = 0;
+};
+
+struct ProducerOptions {
+  const char* name = "prefetch";
+  int64_t limit = 2;                  // elements ahead; kAutotune: grows as needed
+  std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
+  std::shared_ptr<Permits> permits;   // null: as it likes
+};
+
+// One thread pulls, one thread takes. The thread starts at the first take and ends by itself at the
+// end of the input; the input is destroyed on it.
+class Producer {
+ public:
+  // `input` was started with a context whose token is `cancel`, a child of its owner's.
+  Producer(Session& session, const Dataset& data, IteratorPtr input, CancelToken cancel,
+           StageStats* stats, ProducerOptions options);
+  ~Producer();
+
+  // Starts the thread, ahead of the first take.
+  void Start();
+  // At most `max_rows` rows that are ready, waiting for the first of them.
+  Block Take(int64_t max_rows);
+  // Whether Take would not wait.
+  bool Ready();
+  // The position as of the last row taken; restored before the start.
+  void VisitState(StateVisitor& visitor);
+  // Passes over steps of the input: before the start without making them.
+  std::optional<Error> Discard(int64_t& steps);
+
+ private:
+  struct Packet {
+    Block block;
+    StateBlob state;       // of the input, when one was taken
+    int64_t position = 0;  // where it was taken, in steps
+    BudgetCharge charge;
+  };
+
+  void Run();
+  bool Room();
+  // Adds the small elements that are ready as well: the way to here is paid once for all of them.
+  // Returns how many rows left the ring.
+  int64_t Join(Packet& packet, int64_t max_rows);
+  void Deliver(const Block& block);
+  void Tune();
+
+  Session& session_;
+  const Lane lane_;
+  IteratorPtr input_;
+  CancelToken cancel_;
+  StageStats* stats_;
+  const ProducerOptions options_;
+  const std::shared_ptr<EventCount> ready_;
+  EventCount room_;
+  CancelToken::Watch room_watch_;
+  CancelToken::Watch ready_watch_;
+  std::optional<CancelToken::Watch> permit_watch_;
+  std::atomic<int64_t> limit_;
+  std::atomic<int64_t> buffered_{0};  // elements in the ring
+  SpscRing<Packet> ring_;
+  // The consumer's side.
+  PendingBlocks pending_;
+  BudgetCharge pending_charge_;
+  StateTrail trail_;
+  int64_t delivered_ = 0;  // steps
+  bool was_full_ = false;  // since the last time it was found empty
+  bool finished_ = false;
+  std::optional<Pump> pump_;  // last: joined before anything it uses is gone
+};
+
+}  // namespace penstock

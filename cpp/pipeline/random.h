@@ -1,0 +1,80 @@
+// Counter-based randomness: a key is folded from (seed, stage, epoch, element); a draw is a pure
+// function of key and counter, so no generator lives in a thread and no order of work matters.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace penstock {
+
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+inline std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter, uint32_t k0, uint32_t k1) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = uint64_t{0xD2511F53} * counter[0];
+    uint64_t b = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ k0, static_cast<uint32_t>(b),
+               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ k1, static_cast<uint32_t>(a)};
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return counter;
+}
+
+struct RandomKey {
+  uint64_t value = 0;
+
+  // Another key, as good as independent of this one for each `data` (the mixer of SplitMix64).
+  RandomKey Fold(uint64_t data) const {
+    uint64_t x = value + 0x9E3779B97F4A7C15 * (data + 1);
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return {x ^ (x >> 31)};
+  }
+
+  // 64 uniform bits, the draw number `counter`.
+  uint64_t Draw(uint64_t counter) const {
+    auto out = Philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0},
+                      static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32));
+    return out[0] | uint64_t{out[1]} << 32;
+  }
+  // An integer in [0, bound): multiply-shift; the bias is below bound / 2^64.
+  uint64_t DrawBelow(uint64_t counter, uint64_t bound) const {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(Draw(counter)) * bound) >> 64);
+  }
+  // A double in [0, 1) of 53 bits.
+  double DrawUnit(uint64_t counter) const {
+    return static_cast<double>(Draw(counter) >> 11) * 0x1.0p-53;
+  }
+};
+
+// The identity of child number i of an element (flat_map, interleave, unbatch).
+inline uint64_t ChildKey(uint64_t parent, uint64_t i) { return RandomKey{parent}.Fold(i).value; }
+
+// What the randomness of a stage hangs on: the seed of the run, or the user's, and its place.
+struct StageRandom {
+  uint64_t seed = 0;
+  RandomKey place;
+  RandomKey Key() const { return RandomKey{seed}.Fold(place.value); }
+};
+
+// What random operations inside a user's function draw from: set for the thread before each call.
+// `drawn` numbers the draws within one element.
+struct ElementRandom {
+  StageRandom stage;
+  uint64_t element = 0;  // folded into the stage's key when something is drawn, not before
+  uint64_t drawn = 0;
+  bool active = false;
+};
+ElementRandom& CurrentElementRandom();
+
+// A key of its own for each random operation: from the element being mapped, else from the global
+// seed (set_seed), else from the operating system. With a seed of its own an operation inside a
+// pipeline still draws anew for each element and epoch; outside, the same each time.
+RandomKey NextOperationKey(std::optional<uint64_t> seed = std::nullopt);
+void SetGlobalSeed(uint64_t seed);
+void ClearGlobalSeed();
+// The seed of a run: the global one when set (the n-th run gets the n-th seed), else fresh entropy.
+uint64_t NextSessionSeed();
+
+}  // namespace penstock

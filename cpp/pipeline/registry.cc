@@ -1,0 +1,105 @@
+// The two tables of makers.
+#include "pipeline/registry.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/trace.h"
+
+namespace penstock {
+namespace {
+
+struct DatasetEntry {
+  DatasetMaker maker;
+  bool foreign;
+  std::string name;
+};
+
+std::map<std::string, DatasetEntry>& Datasets() {
+  static auto& table = *new std::map<std::string, DatasetEntry>;
+  return table;
+}
+
+std::map<std::string, OpMaker>& Ops() {
+  static auto& table = *new std::map<std::string, OpMaker>;
+  return table;
+}
+
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001B3;
+  return hash;
+}
+
+}  // namespace
+
+DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args) {
+  auto found = Datasets().find(kind);
+  if (found == Datasets().end()) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: there is no such dataset kind", kind);
+  }
+  int depth = 1;
+  bool needs_lock = found->second.foreign;
+  bool quiet = !found->second.foreign;
+  for (auto& input : inputs) {
+    quiet = quiet && input->quiet();
+    depth = std::max(depth, input->depth() + 1);
+    needs_lock = needs_lock || input->needs_lock();
+  }
+  if (depth > kMaxDepth) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: the pipeline would be {} stages deep, at most {} are supported; build it with "
+                "fewer stages (one map that does several steps, one concatenate of a list)",
+                kind, depth, kMaxDepth);
+  }
+  for (auto& [name, value] : args.values()) {
+    if (auto* function = std::get_if<FunctionPtr>(&value)) {
+      needs_lock = needs_lock || (*function)->needs_lock();
+      quiet = quiet && !(*function)->needs_lock();
+    }
+  }
+  const std::string& name = found->second.name;
+  std::shared_ptr<Dataset> dataset = name == kind ? found->second.maker(inputs, args)
+                                                  : found->second.maker(inputs, args.OwnedBy(name));
+  dataset->kind_ = kind;
+  dataset->name_ = name;
+  dataset->depth_ = depth;
+  dataset->needs_lock_ = needs_lock;
+  dataset->quiet_ = quiet || dataset->asynchronous();
+  dataset->chain_ = inputs.empty() ? 1 : inputs[0]->chain();
+  if (!dataset->transparent()) {
+    dataset->chain_ = RandomKey{dataset->chain_}.Fold(HashOf(name)).value;
+  }
+  dataset->inputs_ = std::move(inputs);
+  dataset->trace_name_ = InternName(name);
+  return dataset;
+}
+
+std::unique_ptr<const Op> MakeOp(const std::string& name, const Args& args) {
+  auto found = Ops().find(name);
+  if (found == Ops().end()) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: there is no such operation", name);
+  }
+  return found->second(args);
+}
+
+std::vector<std::string> DatasetKinds() {
+  std::vector<std::string> names;
+  for (auto& [name, entry] : Datasets()) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> OpNames() {
+  std::vector<std::string> names;
+  for (auto& [name, maker] : Ops()) names.push_back(name);
+  return names;
+}
+
+RegisterDataset::RegisterDataset(const char* kind, DatasetMaker maker, bool foreign,
+                                 const char* name) {
+  Datasets()[kind] = {maker, foreign, name ? name : kind};
+}
+
+RegisterOp::RegisterOp(const char* name, OpMaker maker) { Ops()[name] = maker; }
+
+}  // namespace penstock

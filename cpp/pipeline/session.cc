@@ -1,0 +1,150 @@
+// Starting, saving and closing a run.
+#include "pipeline/session.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "pipeline/crc32c.h"
+#include "runtime/clock.h"
+#include "runtime/cpu.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kMagic = "PSTK";
+constexpr uint64_t kStateVersion = 1;
+
+// A quarter of what the system says is available (MemAvailable of proc(5)), 1 GiB when it does not.
+int64_t DefaultMemoryLimit() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  int64_t kib;
+  std::string unit;
+  while (file >> name >> kib >> unit) {
+    if (name == "MemAvailable:") return std::max<int64_t>(kib * 1024 / 4, int64_t{64} << 20);
+  }
+  return int64_t{1} << 30;
+}
+
+}  // namespace
+
+Session::Session(DatasetPtr root, RunOptions options)
+    : root_(std::move(root)),
+      options_(options),
+      threads_(options.threads > 0 ? static_cast<int>(options.threads) : CpuCount()),
+      budget_(options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit()),
+      start_ns_(NowNs()) {
+  identity_.seed = NextSessionSeed();
+  identity_.root_run = root_->CountRun();
+  root_->ForEachNode([this](const Dataset& node) {
+    unordered_ = unordered_ || node.reorders(options_.deterministic);
+    if (!node.counts_runs()) return;
+    bool is_root = &node == root_.get();
+    identity_.runs.emplace_back(&node, is_root ? identity_.root_run : node.CountRun());
+  });
+}
+
+thread_local const Session* Session::Serving::current_ = nullptr;
+
+Session::~Session() { Close(); }
+
+void Session::MakeRoot() {
+  if (input_) return;
+  RunContext context{this, cancel_, RandomKey{}, "0"};
+  context.identity = std::make_shared<const RunIdentity>(identity_);
+  input_ = std::make_unique<Input>(root_->Start(context));
+}
+
+Block Session::NextBlock(int64_t max_rows) {
+  if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+  MakeRoot();
+  started_ = true;
+  input_->Keep(input_->position());
+  return input_->NextBlock(max_rows);
+}
+
+std::string Session::Plan() const {
+  std::string text;
+  root_->ForEachNode(
+      [&text](const Dataset& node) { text += (text.empty() ? "" : " < ") + node.name(); });
+  return text;
+}
+
+std::string Session::GetState() {
+  if (cancel_.cancelled()) {
+    throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
+  }
+  MakeRoot();
+  std::string out(kMagic);
+  StateVisitor visitor(&out);
+  uint64_t version = kStateVersion;
+  visitor.UInt(version);
+  std::string plan = Plan();
+  visitor.Text(plan);
+  identity_.VisitState(visitor, *root_);
+  input_->VisitState(visitor, undelivered_);
+  uint32_t crc = Crc32c(out.data(), out.size());
+  for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(crc >> (8 * i)));
+  return out;
+}
+
+void Session::SetState(std::string_view state) {
+  if (started_) throw Error(ErrorKind::kRuntime, "set_state: the run has begun");
+  constexpr size_t kFrame = 4 + 4;
+  if (state.size() < kFrame || state.substr(0, 4) != kMagic) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "set_state: these bytes are not a state of an iterator; use those of get_state");
+  }
+  std::string_view body = state.substr(0, state.size() - 4);
+  uint32_t crc = 0;
+  for (int i = 0; i < 4; ++i) {
+    crc |= static_cast<uint32_t>(static_cast<uint8_t>(state[body.size() + i])) << (8 * i);
+  }
+  if (crc != Crc32c(body.data(), body.size())) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "set_state: the state is damaged or truncated; use the bytes of get_state unchanged");
+  }
+  StateVisitor visitor(body.substr(4));
+  uint64_t version;
+  visitor.UInt(version);
+  if (version != kStateVersion) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "set_state: the state has version {}, this penstock reads version {}", version,
+                kStateVersion);
+  }
+  std::string plan;
+  visitor.Text(plan);
+  if (plan != Plan()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "set_state: the state was saved by another pipeline: {}; this one is {}", plan,
+                Plan());
+  }
+  identity_.VisitState(visitor, *root_);
+  // The runs after this one go on where the saved process would have.
+  for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
+  root_->SetRuns(identity_.root_run + 1);
+  input_.reset();
+  MakeRoot();
+  input_->VisitState(visitor);
+  visitor.ExpectEnd();
+}
+
+void Session::Close() {
+  cancel_.Cancel();
+  input_.reset();
+}
+
+void Session::LogMove(TuningMove move) {
+  std::lock_guard lock(moves_mutex_);
+  move.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;
+  moves_.push_back(std::move(move));
+}
+
+std::vector<TuningMove> Session::moves() const {
+  std::lock_guard lock(moves_mutex_);
+  return moves_;
+}
+
+}  // namespace penstock

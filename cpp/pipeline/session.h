@@ -1,0 +1,101 @@
+// One run of a pipeline: root iterator, cancellation, budget, statistics and the seeds of the run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "pipeline/dataset.h"
+#include "pipeline/input.h"
+#include "runtime/budget.h"
+#include "runtime/cancel.h"
+#include "runtime/stats.h"
+
+namespace penstock {
+
+struct RunOptions {
+  bool deterministic = true;
+  int64_t threads = 0;       // native worker threads, and AUTOTUNE's limit; 0: the number of CPUs
+  int64_t memory_limit = 0;  // bytes of buffered elements; 0: a quarter of the memory available
+};
+
+// Why AUTOTUNE moved a knob.
+struct TuningMove {
+  double seconds;  // since the run began
+  std::string stage;
+  std::string knob;
+  int64_t from;
+  int64_t to;
+  std::string reason;
+};
+
+class Session {
+ public:
+  // Marks the threads of a run while they work for it: what a user's function does to the very
+  // iterator that it is called by would wait for itself.
+  class Serving {
+   public:
+    explicit Serving(const Session& session) : former_(current_) { current_ = &session; }
+    ~Serving() { current_ = former_; }
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+    static const Session* current() { return current_; }
+
+   private:
+    const Session* former_;
+    static thread_local const Session* current_;
+  };
+
+  Session(DatasetPtr root, RunOptions options);
+  ~Session();
+
+  // The next block of the root; rows are delivered one by one through Delivered.
+  Block NextBlock(int64_t max_rows);
+  // How many rows (or the error) of the last block have reached the user.
+  void SetUndelivered(int64_t steps) { undelivered_ = steps; }
+  std::string GetState();
+  // Only before the first block.
+  void SetState(std::string_view state);
+  // Stops every thread of the run; waits for them. The session gives no more elements.
+  void Close();
+  void Cancel() { cancel_.Cancel(); }
+
+  const Dataset& root() const { return *root_; }
+  const RunOptions& options() const { return options_; }
+  int threads() const { return threads_; }
+  Budget& budget() { return budget_; }
+  StatsSink& stats() { return stats_; }
+  const StatsSink& stats() const { return stats_; }
+  // Whether some stage may deliver out of order: then states are taken with every element, because
+  // what is pulled again would be others.
+  bool unordered() const { return unordered_; }
+  void LogMove(TuningMove move);
+  std::vector<TuningMove> moves() const;
+  // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
+  void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }
+  bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
+
+ private:
+  void MakeRoot();
+  std::string Plan() const;
+
+  DatasetPtr root_;
+  RunOptions options_;
+  int threads_;
+  CancelToken cancel_;
+  Budget budget_;
+  StatsSink stats_;
+  RunIdentity identity_;
+  bool unordered_ = false;
+  std::unique_ptr<Input> input_;
+  int64_t undelivered_ = 0;
+  bool started_ = false;
+  int64_t start_ns_;
+  std::atomic<bool> has_threads_{false};
+  mutable std::mutex moves_mutex_;  // a leaf lock over the log
+  std::vector<TuningMove> moves_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,197 @@
+// The wire form of states: varints, length-prefixed text, a kind name before each iterator.
+#include "pipeline/state.h"
+
+#include <iterator>
+
+#include "element/error.h"
+#include "pipeline/iterator.h"
+#include "runtime/clock.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void Damaged() {
+  throw Error(ErrorKind::kInvalidArgument,
+              "set_state: the state is damaged or truncated; use the bytes of get_state unchanged");
+}
+
+uint64_t Zigzag(int64_t v) {
+  return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
+}
+int64_t Unzigzag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
+
+}  // namespace
+
+void StateVisitor::PutVarint(uint64_t value) {
+  while (value >= 0x80) {
+    out_->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out_->push_back(static_cast<char>(value));
+}
+
+uint64_t StateVisitor::GetVarint() {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (in_.empty()) Damaged();
+    auto byte = static_cast<uint8_t>(in_.front());
+    in_.remove_prefix(1);
+    value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  Damaged();
+}
+
+void StateVisitor::Int(int64_t& value) {
+  if (saving())
+    PutVarint(Zigzag(value));
+  else
+    value = Unzigzag(GetVarint());
+}
+
+void StateVisitor::UInt(uint64_t& value) {
+  if (saving())
+    PutVarint(value);
+  else
+    value = GetVarint();
+}
+
+void StateVisitor::Bool(bool& value) {
+  uint64_t bit = value;
+  UInt(bit);
+  value = bit != 0;
+}
+
+void StateVisitor::Text(std::string& value) {
+  uint64_t size = value.size();
+  UInt(size);
+  if (saving()) {
+    out_->append(value);
+    return;
+  }
+  if (size > in_.size()) Damaged();
+  value.assign(in_.substr(0, size));
+  in_.remove_prefix(size);
+}
+
+void StateVisitor::Ints(std::vector<int64_t>& values) {
+  uint64_t size = values.size();
+  UInt(size);
+  if (!saving()) {
+    if (size > in_.size()) Damaged();  // each takes a byte at least
+    values.assign(size, 0);
+  }
+  int64_t previous = 0;  // neighbours are close: deltas are short
+  for (auto& value : values) {
+    int64_t delta = value - previous;
+    Int(delta);
+    value = previous += delta;
+  }
+}
+
+void StateVisitor::UInts(std::vector<uint64_t>& values) {
+  uint64_t size = values.size();
+  UInt(size);
+  if (!saving()) {
+    if (size > in_.size()) Damaged();
+    values.assign(size, 0);
+  }
+  for (auto& value : values) UInt(value);
+}
+
+void StateVisitor::Blob(StateBlob& blob) {
+  bool present = blob != nullptr;
+  Bool(present);
+  if (saving()) {
+    if (present) {
+      std::string text = *blob;
+      Text(text);
+    }
+    return;
+  }
+  blob = nullptr;
+  if (present) {
+    std::string text;
+    Text(text);
+    blob = std::make_shared<const std::string>(std::move(text));
+  }
+}
+
+void StateVisitor::Child(Iterator& iterator) {
+  std::string kind = iterator.kind();
+  Text(kind);
+  if (!saving() && kind != iterator.kind()) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "set_state: the state was saved by another pipeline: it has {} where this one has {}", kind,
+        iterator.kind());
+  }
+  iterator.VisitState(*this);
+}
+
+void StateVisitor::ExpectEnd() const {
+  if (!in_.empty()) Damaged();
+}
+
+StateBlob SaveState(Iterator& iterator) {
+  auto blob = std::make_shared<std::string>();
+  StateVisitor visitor(blob.get());
+  visitor.Child(iterator);
+  return blob;
+}
+
+void RestoreState(Iterator& iterator, const StateBlob& blob) {
+  if (!blob) return;
+  StateVisitor visitor{std::string_view(*blob)};
+  visitor.Child(iterator);
+  visitor.ExpectEnd();
+}
+
+void StateTrail::Reset(int64_t position, StateBlob blob) {
+  marks_.clear();
+  marks_.push_back({position, std::move(blob)});
+}
+
+void StateTrail::Add(int64_t position, StateBlob blob) {
+  // Nearly always behind the last one; blocks taken out of order bring older ones.
+  auto at = marks_.end();
+  while (at != marks_.begin() && std::prev(at)->position > position) --at;
+  if (at != marks_.begin() && std::prev(at)->position == position) {
+    std::prev(at)->blob = std::move(blob);
+    return;
+  }
+  marks_.insert(at, {position, std::move(blob)});
+}
+
+void StateTrail::Prune(int64_t low) {
+  while (marks_.size() > 1 && marks_[1].position <= low) marks_.pop_front();
+}
+
+void StateTrail::VisitState(StateVisitor& visitor, int64_t position) {
+  if (visitor.saving()) {
+    size_t i = marks_.size() - 1;
+    while (i > 0 && marks_[i].position > position) --i;
+    int64_t skip = position - marks_[i].position;
+    visitor.Int(skip);
+    visitor.Blob(marks_[i].blob);
+    return;
+  }
+  int64_t skip;
+  StateBlob blob;
+  visitor.Int(skip);
+  visitor.Blob(blob);
+  if (skip < 0) Damaged();
+  Reset(-skip, std::move(blob));
+}
+
+bool MarkClock::Due() { return NowNs() >= due_ns_; }
+
+StateBlob MarkClock::Take(Iterator& iterator) {
+  int64_t start = NowNs();
+  StateBlob blob = SaveState(iterator);
+  int64_t now = NowNs();
+  due_ns_ = now + 100 * (now - start);
+  return blob;
+}
+
+}  // namespace penstock

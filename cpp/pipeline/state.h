@@ -1,0 +1,76 @@
+// Saves and restores the state of iterators: one visit in both directions, so they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+class Iterator;
+using StateBlob = std::shared_ptr<const std::string>;  // null: a fresh iterator
+
+class StateVisitor {
+ public:
+  explicit StateVisitor(std::string* out) : out_(out) {}
+  explicit StateVisitor(std::string_view in) : in_(in) {}
+
+  bool saving() const { return out_ != nullptr; }
+  void Int(int64_t& value);
+  void UInt(uint64_t& value);
+  void Bool(bool& value);
+  void Text(std::string& value);
+  void Ints(std::vector<int64_t>& values);
+  void UInts(std::vector<uint64_t>& values);
+  void Blob(StateBlob& blob);
+  // The state of an iterator, guarded by the name of its kind.
+  void Child(Iterator& iterator);
+  void ExpectEnd() const;
+
+ private:
+  void PutVarint(uint64_t value);
+  uint64_t GetVarint();
+
+  std::string* out_ = nullptr;
+  std::string_view in_;
+};
+
+StateBlob SaveState(Iterator& iterator);
+void RestoreState(Iterator& iterator, const StateBlob& blob);
+
+// States of an upstream iterator at some of its positions, in order: enough to go back to any
+// position from the lowest one still asked for, by replaying from the state before it.
+class StateTrail {
+ public:
+  void Reset(int64_t position, StateBlob blob);
+  void Add(int64_t position, StateBlob blob);
+  // Positions below `low` will not be asked for again.
+  void Prune(int64_t low);
+  // Saves (blob, steps to skip) for `position`; restores into a trail at -skip, positions from 0.
+  void VisitState(StateVisitor& visitor, int64_t position);
+
+  const StateBlob& front_blob() const { return marks_.front().blob; }
+  int64_t front_position() const { return marks_.front().position; }
+
+ private:
+  struct Mark {
+    int64_t position;
+    StateBlob blob;
+  };
+  std::deque<Mark> marks_{{0, nullptr}};
+};
+
+// Says when another mark is due: saving states may cost about 1 % of the time.
+class MarkClock {
+ public:
+  bool Due();
+  StateBlob Take(Iterator& iterator);
+
+ private:
+  int64_t due_ns_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,322 @@
+// Arrays and values to tensors and back, without a copy where nobody can tell.
+#include <cstdlib>
+#include <cstring>
+
+#include "element/error.h"
+#include "element/foreign.h"
+#include "python/gil.h"
+#include "python/types.h"
+
+namespace penstock {
+namespace {
+
+// Keeps a buffer alive as the base of an array. A free list makes it cheaper than a capsule.
+struct BufferOwner {
+  PyObject_HEAD BufferRef buffer;
+};
+
+constexpr int kOwnersKept = 64;
+BufferOwner* g_owners[kOwnersKept];
+int g_owners_kept = 0;
+PyTypeObject* g_owner_type = nullptr;  // made at first use, with the GIL
+
+void OwnerDealloc(PyObject* self) {
+  auto* owner = reinterpret_cast<BufferOwner*>(self);
+  owner->buffer.~BufferRef();
+  Py_DECREF(g_owner_type);  // each object of a heap type holds it
+#if !defined(Py_GIL_DISABLED)
+  if (g_owners_kept < kOwnersKept) {
+    g_owners[g_owners_kept++] = owner;
+    return;
+  }
+#endif
+  PyObject_Free(self);
+}
+
+bool MakeOwnerType() {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(OwnerDealloc)}, {0, nullptr}};
+  PyType_Spec spec = {"penstock._core.BufferOwner", sizeof(BufferOwner), 0, Py_TPFLAGS_DEFAULT,
+                      slots};
+  g_owner_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return g_owner_type != nullptr;
+}
+
+PyObject* NewOwner(BufferRef buffer) {
+  if (!g_owner_type && !MakeOwnerType()) return nullptr;
+  BufferOwner* owner;
+  if (g_owners_kept > 0) {
+    owner = g_owners[--g_owners_kept];
+    PyObject_Init(reinterpret_cast<PyObject*>(owner), g_owner_type);
+  } else {
+    owner = PyObject_New(BufferOwner, g_owner_type);
+    if (!owner) return nullptr;
+  }
+  new (&owner->buffer) BufferRef(std::move(buffer));
+  return reinterpret_cast<PyObject*>(owner);
+}
+
+void ReleaseObjects(void*, void* data, size_t size) {
+  DeferredDecrefAll(static_cast<PyObject**>(data), size / sizeof(PyObject*));
+}
+
+void ReleaseArray(void* context, void*, size_t) { DeferredDecref(static_cast<PyObject*>(context)); }
+
+// Text must be readable without the GIL later: its UTF-8 form is cached in the object now.
+bool PrepareText(PyObject* text) {
+  return PyUnicode_IS_COMPACT_ASCII(text) || PyUnicode_AsUTF8AndSize(text, nullptr) != nullptr;
+}
+
+std::string_view StringOf(const void* object) {
+  auto* self = static_cast<PyObject*>(const_cast<void*>(object));
+  if (PyBytes_Check(self)) {
+    return {PyBytes_AS_STRING(self), static_cast<size_t>(PyBytes_GET_SIZE(self))};
+  }
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(self, &size);  // cached by PrepareText: a plain read
+  return {text ? text : "", static_cast<size_t>(text ? size : 0)};
+}
+
+bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
+  if (code == TypeCode::kText && !PrepareText(object.get())) PyErr_Clear();  // lone surrogates
+  auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
+  *slot = object.release();
+  *tensor = AdoptObjects(code, {}, slot, 1);
+  return true;
+}
+
+// An object array: strings when all items are strings of one type, opaque objects otherwise.
+bool ObjectArray(PyArrayObject* array, Tensor* tensor) {
+  auto count = static_cast<size_t>(PyArray_SIZE(array));
+  auto** items = static_cast<PyObject**>(PyArray_DATA(array));
+  size_t texts = 0, bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (items[i] && PyUnicode_CheckExact(items[i]) && PrepareText(items[i]))
+      ++texts;
+    else if (items[i] && PyBytes_CheckExact(items[i]))
+      ++bytes;
+  }
+  TypeCode code = count && texts == count   ? TypeCode::kText
+                  : count && bytes == count ? TypeCode::kBytes
+                                            : TypeCode::kObject;
+  Shape shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), PyArray_NDIM(array));
+  auto** held =
+      static_cast<PyObject**>(std::malloc(std::max<size_t>(count, 1) * sizeof(PyObject*)));
+  for (size_t i = 0; i < count; ++i) held[i] = Py_NewRef(items[i] ? items[i] : Py_None);
+  *tensor = AdoptObjects(code, shape, held, count);
+  return true;
+}
+
+bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssize_t owned) {
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  DType dtype;
+  if (!DTypeOfDescr(descr, &dtype)) return false;
+  if (PyArray_NDIM(array) > kMaxRank) {
+    PyErr_Format(PyExc_ValueError, "array: at most %d axes are supported, got %d", kMaxRank,
+                 PyArray_NDIM(array));
+    return false;
+  }
+  if (dtype.is_reference()) {
+    PyRef objects = PyRef::Steal(PyArray_FromArray(array, PyArray_DescrFromType(NPY_OBJECT),
+                                                   NPY_ARRAY_CARRAY | NPY_ARRAY_FORCECAST));
+    if (!objects) return false;
+    auto* items = reinterpret_cast<PyArrayObject*>(objects.get());
+    if (PyArray_NDIM(items) == 0) {
+      return ToTensor(*static_cast<PyObject**>(PyArray_DATA(items)), sharing, tensor, 2);
+    }
+    bool done = ObjectArray(items, tensor);
+    if (done && tensor->elements() == 0 && dtype.code != TypeCode::kObject) {
+      *tensor = AdoptObjects(dtype.code, tensor->shape(), nullptr, 0);
+    }
+    return done;
+  }
+  Shape shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), PyArray_NDIM(array));
+  bool direct = PyArray_ISCARRAY_RO(array) && PyArray_ISNOTSWAPPED(array);
+  if (direct && sharing != Sharing::kCopy && shape.rank() > 0) {
+    auto* self = reinterpret_cast<PyObject*>(array);
+    bool unique = Py_REFCNT(self) <= owned;
+    PyObject* base = PyArray_BASE(array);
+    if (base && Py_TYPE(base) == g_owner_type && (sharing == Sharing::kBorrow || unique)) {
+      auto& buffer = reinterpret_cast<BufferOwner*>(base)->buffer;
+      if (sharing == Sharing::kBorrow || Py_REFCNT(base) == 1) {
+        size_t offset =
+            static_cast<size_t>(static_cast<uint8_t*>(PyArray_DATA(array)) - buffer->data());
+        *tensor = Tensor::View(dtype, shape, buffer, offset);
+        return true;
+      }
+    }
+    if (sharing == Sharing::kBorrow || (unique && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA))) {
+      Py_INCREF(self);
+      *tensor = Tensor::View(
+          dtype, shape,
+          Buffer::Borrow(PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
+                         ReleaseArray, self),
+          0);
+      return true;
+    }
+  }
+  Tensor copy = Tensor::Make(dtype, shape);
+  if (direct) {
+    std::memcpy(copy.mutable_data(), PyArray_DATA(array), copy.nbytes());
+    *tensor = std::move(copy);
+    return true;
+  }
+  PyRef target = PyRef::Steal(PyArray_NewFromDescr(
+      &PyArray_Type, DescrOf(dtype), shape.rank(),
+      const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(shape.dims().data())), nullptr,
+      copy.mutable_data(), NPY_ARRAY_CARRAY, nullptr));
+  if (!target || PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(target.get()), array) < 0) {
+    return false;
+  }
+  *tensor = std::move(copy);
+  return true;
+}
+
+// Whether the first scalar inside nested lists is a string: NumPy would make dtype S or U of them
+// and drop trailing NULs.
+bool HoldsStrings(PyObject* object) {
+  for (int depth = 0; depth < kMaxRank && (PyList_Check(object) || PyTuple_Check(object));
+       ++depth) {
+    if (PySequence_Fast_GET_SIZE(object) == 0) return false;
+    object = PySequence_Fast_GET_ITEM(object, 0);
+  }
+  return PyUnicode_Check(object) || PyBytes_Check(object);
+}
+
+bool SequenceToTensor(PyObject* object, Tensor* tensor) {
+  bool strings = (PyList_Check(object) || PyTuple_Check(object)) && HoldsStrings(object);
+  PyRef array = PyRef::Steal(PyArray_FromAny(
+      object, strings ? PyArray_DescrFromType(NPY_OBJECT) : nullptr, 0, 0, 0, nullptr));
+  if (!array) return false;
+  auto* items = reinterpret_cast<PyArrayObject*>(array.get());
+  if (strings && PyArray_SIZE(items) > 0) {
+    PyObject* first = *static_cast<PyObject**>(PyArray_DATA(items));
+    if (PyList_Check(first) || PyTuple_Check(first)) {
+      PyErr_SetString(PyExc_ValueError, "array: nested lists of strings have unequal lengths");
+      return false;
+    }
+  }
+  if (PyArray_TYPE(items) == NPY_OBJECT && PyArray_NDIM(items) == 0) {
+    return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
+  }
+  return ArrayToTensor(items, Sharing::kIfUnique, tensor, 1);
+}
+
+}  // namespace
+
+Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count) {
+  g_foreign_string = StringOf;
+  return Tensor::Objects(
+      code, shape, Buffer::Borrow(objects, count * sizeof(PyObject*), ReleaseObjects, nullptr));
+}
+
+bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyArray_Type) {
+    return ArrayToTensor(reinterpret_cast<PyArrayObject*>(object), sharing, tensor, owned);
+  }
+  if (type == &PyFloat_Type) {
+    *tensor = Tensor::Scalar(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  if (type == &PyLong_Type) {
+    int overflow;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!overflow) {
+      *tensor = Tensor::Scalar(value);
+      return true;
+    }
+    return SequenceToTensor(object, tensor);
+  }
+  if (type == &PyBool_Type) {
+    *tensor = Tensor::Scalar(object == Py_True);
+    return true;
+  }
+  if (type == &PyUnicode_Type) return OneObject(TypeCode::kText, PyRef::Borrow(object), tensor);
+  if (type == &PyBytes_Type) return OneObject(TypeCode::kBytes, PyRef::Borrow(object), tensor);
+  int code = ScalarTypeCode(type);
+  if (code >= 0) {
+    auto type_code = static_cast<TypeCode>(code);
+    *tensor = Tensor::ScalarBytes(DType::Of(type_code), ScalarValue(object, type_code));
+    return true;
+  }
+  if (PyArray_Check(object)) {  // a subclass: its class is not kept
+    PyRef plain = PyRef::Steal(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(object), nullptr,
+                                                 NPY_ARRAY_ENSUREARRAY));
+    return plain &&
+           ArrayToTensor(reinterpret_cast<PyArrayObject*>(plain.get()),
+                         sharing == Sharing::kBorrow ? sharing : Sharing::kCopy, tensor, 1);
+  }
+  if (PyUnicode_Check(object)) {
+    PyRef text = PyRef::Steal(PyUnicode_FromObject(object));
+    return text && OneObject(TypeCode::kText, std::move(text), tensor);
+  }
+  if (PyBytes_Check(object)) {
+    PyRef bytes = PyRef::Steal(
+        PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
+    return bytes && OneObject(TypeCode::kBytes, std::move(bytes), tensor);
+  }
+  return SequenceToTensor(object, tensor);
+}
+
+namespace {
+
+PyObject* StringToPython(DType dtype, std::string_view text) {
+  auto size = static_cast<Py_ssize_t>(text.size());
+  if (dtype.code == TypeCode::kBytes) return PyBytes_FromStringAndSize(text.data(), size);
+  return PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape");
+}
+
+PyObject* ReferencesToPython(const Tensor& tensor) {
+  bool packed = tensor.storage() == Storage::kPacked;
+  if (tensor.shape().rank() == 0) {
+    if (packed) return StringToPython(tensor.dtype(), tensor.string());
+    return Py_NewRef(static_cast<PyObject*>(tensor.objects()[0]));
+  }
+  auto dims = tensor.shape().dims();
+  PyRef array = PyRef::Steal(PyArray_SimpleNew(
+      tensor.shape().rank(), reinterpret_cast<const npy_intp*>(dims.data()), NPY_OBJECT));
+  if (!array) return nullptr;
+  auto** items =
+      static_cast<PyObject**>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
+  for (int64_t i = 0, n = tensor.elements(); i < n; ++i) {
+    PyObject* item = packed ? StringToPython(tensor.dtype(), tensor.string(i))
+                            : Py_NewRef(static_cast<PyObject*>(tensor.objects()[i]));
+    if (!item) return nullptr;
+    PyObject* old = items[i];
+    items[i] = item;
+    Py_XDECREF(old);
+  }
+  return array.release();
+}
+
+}  // namespace
+
+PyObject* ToPython(Tensor tensor) {
+  if (tensor.dtype().is_reference()) return ReferencesToPython(tensor);
+  if (tensor.shape().rank() == 0) return MakeScalar(tensor.dtype(), tensor.data());
+  BufferRef buffer = tensor.take_buffer();
+  size_t offset = tensor.offset();
+  DType dtype = tensor.dtype();
+  const Shape& shape = tensor.shape();
+  if (!buffer) {  // a row of one item that lives inside the tensor
+    Tensor copy = Tensor::Make(dtype, shape);
+    std::memcpy(copy.mutable_data(), tensor.data(), copy.nbytes());
+    buffer = copy.take_buffer();
+    offset = 0;
+  }
+  bool writeable = buffer->unique();
+  uint8_t* data = buffer->data() + offset;
+  PyRef owner = PyRef::Steal(NewOwner(std::move(buffer)));
+  if (!owner) return nullptr;
+  PyRef array = PyRef::Steal(PyArray_NewFromDescr(
+      &PyArray_Type, DescrOf(dtype), shape.rank(),
+      const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(shape.dims().data())), nullptr, data,
+      writeable ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, nullptr));
+  if (!array ||
+      PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.get()), owner.release()) < 0) {
+    return nullptr;
+  }
+  return array.release();
+}
+
+}  // namespace penstock

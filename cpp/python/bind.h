@@ -1,0 +1,27 @@
+// The parts of the binding that know one another.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "pipeline/dataset.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// The plan behind a Python Dataset, null (no error set) for any other object.
+DatasetPtr DatasetOfPython(PyObject* object);
+// The same, which keeps the Python object alive as well.
+DatasetPtr KeepingDataset(PyObject* object);
+
+// A dict of keyword arguments as engine arguments.
+Args ArgsOfDict(const std::string& owner, const pybind11::dict& dict);
+
+// Counters of every stage, and what AUTOTUNE changed; empty without a session.
+pybind11::list StatsOf(const Session* session);
+pybind11::list MovesOf(const Session* session);
+
+void BindDataset(pybind11::module_& module);
+void BindSession(pybind11::module_& module);
+void BindOp(pybind11::module_& module);
+
+}  // namespace penstock

@@ -1,0 +1,260 @@
+// The plan in Python: generic making of nodes, values and specifications.
+#include <pybind11/stl.h>
+
+#include <memory>
+
+#include "pipeline/registry.h"
+#include "python/bind.h"
+#include "python/gil.h"
+#include "python/py_function.h"
+#include "python/pytree.h"
+#include "python/types.h"
+#include "sources/file_dataset.h"
+
+namespace py = pybind11;
+
+namespace penstock {
+namespace {
+
+// A node of the plan. The functions that a node was made with belong to the plan, which may be in
+// use without Python seeing it; but their references are shown to the garbage collector by the
+// node's Python object, because a function often refers to what refers to its dataset (a method of
+// the object that holds it). That is right as long as whoever runs a plan keeps its Python Dataset
+// alive: an iterator shows its own to the collector; a run that is being closed, and a dataset that
+// a function has returned, hold theirs out of its sight.
+struct Node {
+  DatasetPtr plan;
+  std::vector<PyObject*> roots;  // borrowed from the plan
+};
+
+Node& NodeOf(PyObject* self) { return py::cast<Node&>(py::handle(self)); }
+
+int NodeTraverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!py::detail::is_holder_constructed(self)) return 0;
+  for (PyObject* root : NodeOf(self).roots) Py_VISIT(root);
+  return 0;
+}
+
+int NodeClear(PyObject* self) {
+  if (!py::detail::is_holder_constructed(self)) return 0;
+  Node& node = NodeOf(self);
+  node.roots.clear();
+  node.plan.reset();
+  return 0;
+}
+
+void CollectNodes(PyHeapTypeObject* heap) {
+  heap->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  heap->ht_type.tp_traverse = NodeTraverse;
+  heap->ht_type.tp_clear = NodeClear;
+}
+struct Value {
+  std::shared_ptr<const Element> element;
+};
+struct Spec {
+  std::shared_ptr<const ElementSpec> spec;
+};
+// An object that the engine passes through untouched.
+struct Opaque {
+  Args::Foreign object;
+};
+
+// A native function that opens files.
+struct Reader {
+  FunctionPtr function;
+};
+
+Value MakeValue(const py::object& object, bool borrow) {
+  Flattened flat;
+  auto element = std::make_shared<Element>();
+  if (!Flatten(object.ptr(), &flat)) throw py::error_already_set();
+  element->structure = flat.structure;
+  for (PyObject* leaf : flat.leaves) {
+    Tensor tensor;
+    if (!ToTensor(leaf, borrow ? Sharing::kBorrow : Sharing::kCopy, &tensor)) {
+      throw py::error_already_set();
+    }
+    element->leaves.push_back(std::move(tensor));
+  }
+  return {std::move(element)};
+}
+
+// From nested objects with `shape` (None, or a sequence of int and None) and `dtype`.
+Spec MakeSpec(const py::object& nested) {
+  Flattened flat;
+  if (!Flatten(nested.ptr(), &flat)) throw py::error_already_set();
+  auto spec = std::make_shared<ElementSpec>();
+  spec->structure = flat.structure;
+  for (PyObject* leaf : flat.leaves) {
+    LeafSpec one;
+    auto object = py::reinterpret_borrow<py::object>(leaf);
+    if (!py::hasattr(object, "shape") || !py::hasattr(object, "dtype")) {
+      throw Error(ErrorKind::kType, "signature: a TensorSpec was expected at each leaf, got {}",
+                  std::string(py::str(py::repr(object))));
+    }
+    if (!DTypeOfObject(object.attr("dtype").ptr(), &one.dtype)) throw py::error_already_set();
+    py::object shape = object.attr("shape");
+    if (shape.is_none()) {
+      one.any_rank = true;
+    } else {
+      std::vector<int64_t> dims;
+      for (auto dim : shape) dims.push_back(dim.is_none() ? -1 : dim.cast<int64_t>());
+      one.shape = Shape(dims.data(), dims.size());
+    }
+    spec->leaves.push_back(one);
+  }
+  return {std::move(spec)};
+}
+
+// Nested `make_leaf(shape, dtype)` results; None when it is not known yet.
+py::object SpecToPython(const MaybeSpec& spec, const py::object& make_leaf) {
+  if (!spec) return py::none();
+  std::vector<PyObject*> leaves;
+  for (auto& leaf : spec->leaves) {
+    py::object shape = py::none();
+    if (!leaf.any_rank) {
+      py::tuple dims(static_cast<size_t>(leaf.shape.rank()));
+      for (int i = 0; i < leaf.shape.rank(); ++i) {
+        dims[static_cast<size_t>(i)] =
+            leaf.shape[i] < 0 ? py::object(py::none()) : py::object(py::int_(leaf.shape[i]));
+      }
+      shape = dims;
+    }
+    py::object dtype = py::reinterpret_steal<py::object>(DTypeToObject(leaf.dtype));
+    leaves.push_back(make_leaf(shape, dtype).release().ptr());
+  }
+  PyObject* nested = Unflatten(spec->structure, leaves.data());
+  if (!nested) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(nested);
+}
+
+// The furthest node upstream whose spec is unknown although its inputs' are known.
+DatasetPtr FirstUnknown(const DatasetPtr& plan) {
+  DatasetPtr node = plan;
+  for (;;) {
+    if (node->spec()) return nullptr;
+    DatasetPtr next;
+    for (auto& input : node->inputs()) {
+      if (!input->spec()) next = input;
+    }
+    if (!next) return node;
+    node = next;
+  }
+}
+
+// `place` is for errors: "range: stop".
+Args::Value ToArg(const std::string& place, const py::handle& value,
+                  const std::shared_ptr<const ElementSpec>& declared) {
+  if (value.is_none()) return std::monostate{};
+  if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
+  if (py::isinstance<Value>(value)) return value.cast<const Value&>().element;
+  if (py::isinstance<Spec>(value)) return value.cast<const Spec&>().spec;
+  if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
+  if (py::isinstance<Reader>(value)) return value.cast<const Reader&>().function;
+  if (PyIndex_Check(value.ptr()) && !PyCallable_Check(value.ptr())) {
+    PyRef whole = PyRef::Steal(PyNumber_Index(value.ptr()));
+    int64_t number = whole ? PyLong_AsLongLong(whole.get()) : -1;
+    if (number != -1 || !PyErr_Occurred()) return number;
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+    PyErr_Clear();
+    throw Error(ErrorKind::kInvalidArgument, "{}: an int of 64 bits was expected, got {}", place,
+                std::string(py::str(value)));
+  }
+  if (PyFloat_Check(value.ptr())) return value.cast<double>();
+  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  if (PyCallable_Check(value.ptr())) return MakePyFunction(PyRef::Borrow(value.ptr()), declared);
+  if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
+    return value.cast<std::vector<int64_t>>();
+  }
+  return ToForeign(PyRef::Borrow(value.ptr()));
+}
+
+// The objects among the arguments that the plan keeps a reference to.
+std::vector<PyObject*> RootsOf(const py::dict& args) {
+  std::vector<PyObject*> roots;
+  for (auto [name, value] : args) {
+    Args::Value arg = ToArg("", value, nullptr);
+    if (std::holds_alternative<FunctionPtr>(arg) && !py::isinstance<Reader>(value)) {
+      roots.push_back(value.ptr());
+    } else if (auto* object = std::get_if<Args::Foreign>(&arg)) {
+      roots.push_back(static_cast<PyObject*>(object->get()));
+    }
+  }
+  return roots;
+}
+
+}  // namespace
+
+DatasetPtr DatasetOfPython(PyObject* object) {
+  PyRef node = PyRef::Steal(PyObject_GetAttrString(object, "_node"));
+  if (!node || !py::isinstance<Node>(node.get())) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  return py::handle(node.get()).cast<const Node&>().plan;
+}
+
+DatasetPtr KeepingDataset(PyObject* object) {
+  struct Kept {
+    DatasetPtr plan;
+    PyRef dataset;
+  };
+  DatasetPtr plan = DatasetOfPython(object);
+  if (!plan) return nullptr;
+  auto kept = std::make_shared<Kept>(Kept{plan, PyRef::Borrow(object)});
+  return {std::move(kept), plan.get()};
+}
+
+Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
+  Args args(owner);
+  std::shared_ptr<const ElementSpec> declared;
+  if (dict.contains("output_signature") && py::isinstance<Spec>(dict["output_signature"])) {
+    declared = dict["output_signature"].cast<const Spec&>().spec;
+  }
+  for (auto [name, value] : dict) {
+    args.Set(py::str(name), ToArg(owner + ": " + std::string(py::str(name)), value, declared));
+  }
+  return args;
+}
+
+void BindDataset(py::module_& module) {
+  py::class_<Value>(module, "Value")
+      .def(py::init(&MakeValue), py::arg("value"), py::arg("borrow"))
+      .def("spec", [](const Value& value) {
+        return Spec{std::make_shared<const ElementSpec>(ElementSpec::Of(*value.element))};
+      });
+  py::class_<Reader>(module, "Reader")
+      .def(py::init([](const std::string& kind, const py::dict& args) {
+             return Reader{MakeReader(kind, ArgsOfDict(kind, args))};
+           }),
+           py::arg("kind"), py::arg("args"));
+  py::class_<Spec>(module, "Spec").def(py::init(&MakeSpec), py::arg("nested"));
+  py::class_<Opaque>(module, "Opaque").def(py::init([](const py::object& object) {
+    return Opaque{ToForeign(PyRef::Borrow(object.ptr()))};
+  }));
+  py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
+      .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })
+      .def_property_readonly("cardinality", [](const Node& n) { return n.plan->cardinality(); })
+      .def("spec",
+           [](const Node& n, const py::object& leaf) { return SpecToPython(n.plan->spec(), leaf); })
+      .def("first_unknown",
+           [](const Node& n) -> std::optional<Node> {
+             DatasetPtr unknown = FirstUnknown(n.plan);
+             if (!unknown) return std::nullopt;
+             return Node{unknown, {}};
+           })
+      .def("set_spec", [](const Node& n, const Spec& spec) { n.plan->SetProbedSpec(*spec.spec); });
+  module.def(
+      "make",
+      [](const std::string& kind, const std::vector<Node>& inputs, const py::dict& args) {
+        std::vector<DatasetPtr> plans;
+        for (auto& input : inputs) plans.push_back(input.plan);
+        DatasetPtr plan = MakeDataset(kind, std::move(plans), ArgsOfDict(kind, args));
+        return Node{std::move(plan), RootsOf(args)};
+      },
+      py::arg("kind"), py::arg("inputs"), py::arg("args"));
+  module.def("dataset_kinds", &DatasetKinds);
+}
+
+}  // namespace penstock

@@ -1,0 +1,408 @@
+// The iterator of Python: its tp_iternext slot is the hot path, everything else is beside it.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "pipeline/session.h"
+#include "python/bind.h"
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/pytree.h"
+#include "python/runs.h"
+#include "python/types.h"
+#include "runtime/clock.h"
+#include "runtime/trace.h"
+
+namespace py = pybind11;
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostRows = 1024;
+constexpr size_t kFewLeaves = 8;
+constexpr int64_t kBlockNs = 200'000;  // a block should be about this much work
+
+struct Iter {
+  PyObject_HEAD
+      // A run of scalars that is ready: handed out without looking at anything else.
+      int64_t scalars_left;
+  const uint8_t* scalar;
+  DType dtype;
+  int flip;
+  PyRef reuse[2];  // two, because the consumer's variable still holds the last one
+  Run* run;
+};
+
+int64_t Undelivered(const Iter* it) {
+  const Run& run = *it->run;
+  int64_t rows = it->scalars_left > 0 ? it->scalars_left : run.block.rows - run.row;
+  return rows + (run.block.error && !run.block.error->transient());
+}
+
+// One row that is no ready scalar. New reference.
+PyObject* EmitRow(Run& run) {
+  Block& block = run.block;
+  int64_t row = run.row++;
+  bool stacked = block.stacked();
+  size_t count = stacked ? block.columns.size() : block.elements[row].leaves.size();
+  const Structure* structure = stacked ? block.structure : block.elements[row].structure;
+  // Local: making the value may run Python code, and with it other threads that come by here.
+  PyObject* few[kFewLeaves];
+  std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
+  PyObject** leaves = count > kFewLeaves ? many.data() : few;
+  for (size_t i = 0; i < count; ++i) {
+    leaves[i] =
+        ToPython(stacked ? block.columns[i].Row(row) : std::move(block.elements[row].leaves[i]));
+    if (!leaves[i]) {
+      for (size_t j = 0; j < i; ++j) Py_DECREF(leaves[j]);
+      return nullptr;
+    }
+  }
+  return Unflatten(structure, leaves);
+}
+
+// The next block; attached again afterwards. False with a Python error set.
+bool Fetch(Iter* it) {
+  Run& run = *it->run;
+  Attachment attachment(Attachment::Role::kConsumer);
+  bool quiet = run.plan->quiet() && !run.session->unordered();
+  int64_t start = quiet ? NowNs() : 0;
+  Block block;
+  do {
+    block = run.session->NextBlock(run.ask);
+    // One that was raised already and came after the rows before it: the work is taken up again.
+    if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
+  } while (block.rows == 0 && !block.last() && !attachment.interrupted());
+  int64_t took = quiet ? NowNs() - start : 0;
+  attachment.Attach();
+  if (attachment.interrupted()) {  // what came with it is kept for the next call
+    run.block = std::move(block);
+    run.row = 0;
+    attachment.RestoreInterrupt();
+    return false;
+  }
+  if (quiet) {
+    bool full = block.rows == run.ask;
+    if (full && took < kBlockNs / 4)
+      run.ask = std::min(run.ask * 2, kMostRows);
+    else if (took > kBlockNs)
+      run.ask = std::max<int64_t>(run.ask / 2, 1);
+  }
+  run.block = std::move(block);
+  run.row = 0;
+  if (run.block.rows > 1 && run.block.stacked() && run.block.columns.size() == 1 &&
+      run.block.structure == Structure::Leaf()) {
+    const Tensor& column = run.block.columns[0];
+    if (column.shape().rank() == 1 && !column.dtype().is_reference()) {
+      it->scalars_left = run.block.rows;
+      it->scalar = column.data();
+      it->dtype = column.dtype();
+      run.row = run.block.rows;
+    }
+  }
+  return true;
+}
+
+inline PyObject* TakeScalar(Iter* it) {
+  const uint8_t* value = it->scalar;
+  it->scalar += it->dtype.itemsize;
+  --it->scalars_left;
+  it->flip ^= 1;
+  return MakeScalar(it->dtype, value, &it->reuse[it->flip]);
+}
+
+PyObject* NextSlow(Iter* it) {
+  Run& run = *it->run;
+  for (;;) {
+    if (run.row < run.block.rows) return EmitRow(run);
+    if (run.block.error) {
+      Error error = *std::move(run.block.error);
+      run.block = Block();
+      run.row = 0;
+      if (error.kind() == ErrorKind::kCancelled) {
+        if (run.closed) return nullptr;
+        throw Error(ErrorKind::kRuntime, "next: the run was stopped, because Python is exiting");
+      }
+      RaisePython(error);
+      return nullptr;
+    }
+    if (run.block.end || run.closed) return nullptr;
+    CheckUsable(run, "next");
+    Enter(run, "next");
+    bool fetched = false;
+    try {
+      // Another thread may have fetched while this one waited to enter.
+      bool idle = it->scalars_left == 0 && run.row == run.block.rows && !run.block.last();
+      if (idle && !run.closed) {
+        Begin(run);
+        fetched = Fetch(it);
+      } else {
+        fetched = true;
+      }
+    } catch (...) {
+      Leave(run);
+      throw;
+    }
+    Leave(run);
+    if (!fetched) return nullptr;
+    if (it->scalars_left > 0) return TakeScalar(it);
+  }
+}
+
+PyObject* IterNext(PyObject* self) {
+  auto* it = reinterpret_cast<Iter*>(self);
+  if (it->scalars_left > 0) return TakeScalar(it);
+  try {
+    return NextSlow(it);
+  } catch (const Error& error) {
+    RaisePython(error);
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+void CloseRun(Iter* it, bool wait) {
+  Run& run = *it->run;
+  run.closed = true;
+  it->scalars_left = 0;
+  std::shared_ptr<Session> session = run.session;
+  if (session) session->Cancel();
+  if (run.fork_generation != ForkGeneration()) {  // of the parent: leaked in a fork child
+    new std::shared_ptr<Session>(std::move(run.session));
+    return;
+  }
+  // From inside its own function there is nothing to wait for: it would be that function.
+  bool inside = FromInside(run);
+  if (run.busy && (inside || !wait)) return;
+  if (inside) {
+    wait = false;
+    run.busy = true;
+    run.owner = PyThread_get_thread_ident();
+  } else {
+    Enter(run, "close");
+  }
+  run.block = Block();
+  run.row = 0;
+  run.session.reset();
+  if (session) {
+    if (wait) {
+      Attachment attachment(Attachment::Role::kConsumer);
+      if (session->has_threads()) attachment.Detach();
+      session->Close();
+      session.reset();
+      attachment.Attach();
+    } else {
+      Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
+    }
+  }
+  Leave(run);
+}
+
+int IterTraverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  auto* it = reinterpret_cast<Iter*>(self);
+  if (it->run) Py_VISIT(it->run->dataset.get());
+  return 0;
+}
+
+int IterClear(PyObject* self) {
+  auto* it = reinterpret_cast<Iter*>(self);
+  if (!it->run) return 0;
+  try {
+    CloseRun(it, false);
+  } catch (const std::exception&) {
+    PyErr_Clear();
+  }
+  it->run->dataset = PyRef();
+  return 0;
+}
+
+void IterDealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  auto* it = reinterpret_cast<Iter*>(self);
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  if (it->run) {
+    try {
+      CloseRun(it, false);
+    } catch (const std::exception&) {
+      PyErr_Clear();
+    }
+    delete it->run;
+  }
+  PyErr_Restore(type, value, trace);
+  it->reuse[0].~PyRef();
+  it->reuse[1].~PyRef();
+  PyTypeObject* cls = Py_TYPE(self);
+  cls->tp_free(self);
+  Py_DECREF(cls);
+}
+
+PyObject* IterNew(PyTypeObject* cls, PyObject*, PyObject*) {
+  auto* it = reinterpret_cast<Iter*>(cls->tp_alloc(cls, 0));
+  if (!it) return nullptr;
+  new (&it->reuse[0]) PyRef;
+  new (&it->reuse[1]) PyRef;
+  return reinterpret_cast<PyObject*>(it);
+}
+
+template <typename Call>
+PyObject* Guarded(Call call) {
+  try {
+    return py::object(call()).release().ptr();
+  } catch (const Error& error) {
+    RaisePython(error);
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+Run& RunOf(PyObject* self) {
+  Run* run = reinterpret_cast<Iter*>(self)->run;
+  if (!run) throw Error(ErrorKind::kRuntime, "iterator: __init__ was not called");
+  return *run;
+}
+
+// (dataset, {"deterministic": bool, "threads": int, "memory_limit": int})
+int IterInit(PyObject* self, PyObject* args, PyObject*) {
+  PyObject* done = Guarded([&]() -> py::object {
+    PyObject *dataset, *options;
+    if (!PyArg_ParseTuple(args, "OO", &dataset, &options)) throw py::error_already_set();
+    DatasetPtr plan = DatasetOfPython(dataset);
+    if (!plan) throw Error(ErrorKind::kType, "iterator: a Dataset was expected");
+    auto* run = new Run;
+    run->dataset = PyRef::Borrow(dataset);
+    run->plan = std::move(plan);
+    auto dict = py::reinterpret_borrow<py::dict>(options);
+    run->options.deterministic = dict["deterministic"].cast<bool>();
+    run->options.threads = dict["threads"].cast<int64_t>();
+    run->options.memory_limit = dict["memory_limit"].cast<int64_t>();
+    auto* it = reinterpret_cast<Iter*>(self);
+    delete it->run;
+    it->run = run;
+    return py::none();
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+PyObject* GetState(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    Run& run = RunOf(self);
+    CheckUsable(run, "get_state");
+    Enter(run, "get_state");
+    std::string state;
+    try {
+      if (run.closed) throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
+      Begin(run);
+      Attachment attachment(Attachment::Role::kConsumer);
+      run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));
+      state = run.session->GetState();
+    } catch (...) {
+      Leave(run);
+      throw;
+    }
+    Leave(run);
+    return py::bytes(state);
+  });
+}
+
+PyObject* SetState(PyObject* self, PyObject* state) {
+  return Guarded([&]() -> py::object {
+    Run& run = RunOf(self);
+    CheckUsable(run, "set_state");
+    char* data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(state, &data, &size) < 0) throw py::error_already_set();
+    // Restoring may call functions, and a failure stops threads. Made before the session: a
+    // session that fails dies inside it.
+    Attachment attachment(Attachment::Role::kConsumer);
+    auto session = std::make_shared<Session>(run.plan, run.options);
+    try {
+      session->SetState({data, static_cast<size_t>(size)});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      attachment.Attach();
+      attachment.RestoreInterrupt();
+      throw py::error_already_set();
+    }
+    attachment.Attach();
+    InstallExitHook();
+    RegisterRun(session);
+    auto* it = reinterpret_cast<Iter*>(self);
+    Enter(run, "set_state");
+    std::shared_ptr<Session> old = std::exchange(run.session, std::move(session));
+    it->scalars_left = 0;
+    run.block = Block();
+    run.row = 0;
+    run.ask = 1;
+    run.closed = false;
+    Leave(run);
+    if (old) Retire(std::move(old), PyRef::Borrow(run.dataset.get()));
+    return py::none();
+  });
+}
+
+PyObject* Close(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    RunOf(self);
+    CloseRun(reinterpret_cast<Iter*>(self), true);
+    return py::none();
+  });
+}
+
+PyObject* Stats(PyObject* self, PyObject*) {
+  return Guarded([&] { return StatsOf(RunOf(self).session.get()); });
+}
+
+PyObject* Moves(PyObject* self, PyObject*) {
+  return Guarded([&] { return MovesOf(RunOf(self).session.get()); });
+}
+
+PyMethodDef g_methods[] = {{"get_state", GetState, METH_NOARGS, "The position as bytes."},
+                           {"set_state", SetState, METH_O, "Continues from bytes of get_state."},
+                           {"close", Close, METH_NOARGS, "Stops all threads of the run."},
+                           {"stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
+                           {"tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},
+                           {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot g_slots[] = {{Py_tp_new, reinterpret_cast<void*>(IterNew)},
+                         {Py_tp_init, reinterpret_cast<void*>(IterInit)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(IterDealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(IterTraverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(IterClear)},
+                         {Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+                         {Py_tp_iternext, reinterpret_cast<void*>(IterNext)},
+                         {Py_tp_methods, g_methods},
+                         {0, nullptr}};
+PyType_Spec g_spec = {"penstock._core.Iterator", sizeof(Iter), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, g_slots};
+
+PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_NOARGS, "The body of a lane thread."};
+
+}  // namespace
+
+void BindSession(py::module_& module) {
+  PyObject* type = PyType_FromSpec(&g_spec);
+  if (!type) throw py::error_already_set();
+  module.add_object("Iterator", type);
+  module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
+  module.def("shutdown", [] {
+    if (!Shutdown()) throw py::error_already_set();
+  });
+  module.def(
+      "trace_start", [](size_t events) { Trace::Start(events); }, py::arg("events_per_thread"));
+  module.def("trace_stop", &Trace::StopJson);
+  module.def("set_seed", &SetGlobalSeed);
+  module.def("clear_seed", &ClearGlobalSeed);
+}
+
+}  // namespace penstock

@@ -1,0 +1,239 @@
+// Attaching, detaching and the deferred list.
+#include "python/gil.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <ctime>
+
+#include "element/error.h"
+#include "runtime/clock.h"
+#include "runtime/thread_pool.h"
+
+namespace penstock {
+namespace {
+
+// Measured: bursts of 0.3 ms with gaps of 30 us keep a Python trainer within a fifth of its share;
+// shorter gaps starve it, shorter bursts slow the lane.
+constexpr int64_t kBurstNs = 300'000;
+constexpr int64_t kGapNs = 30'000;
+// Reading the clock costs as much as a small call: about every 20 us is enough.
+constexpr int64_t kClockNs = 20'000;
+
+thread_local Attachment* t_attachment = nullptr;
+// Consumers that want the GIL back after a wait: lanes step aside for them.
+std::atomic<int> g_wanting{0};
+// Threads that run Python only through the engine: lanes, and consumers that are inside, detached.
+std::atomic<int> g_lanes{0};
+std::atomic<int> g_consumers_apart{0};
+std::atomic<bool> g_dead{false};  // no Python call may be made any more
+
+struct Dropped {
+  Dropped* next;
+  PyObject* object;    // one, or
+  PyObject** objects;  // many
+  size_t count;
+};
+std::atomic<Dropped*> g_dropped{nullptr};
+
+int DrainPending(void*) {
+  DrainDecrefs();
+  return 0;
+}
+
+void Push(Dropped* node) {
+  Dropped* head = g_dropped.load(std::memory_order_relaxed);
+  do {
+    node->next = head;
+    // release: pairs with the acquire exchange in DrainDecrefs.
+  } while (!g_dropped.compare_exchange_weak(head, node, std::memory_order_release,
+                                            std::memory_order_relaxed));
+  // The first one asks the main thread to come by, in case nobody iterates any more.
+  if (head == nullptr) Py_AddPendingCall(DrainPending, nullptr);
+}
+
+bool HoldsGil() {
+  if (t_attachment) return t_attachment->attached();
+  if (ThreadPool::InPool()) return false;
+  return PyGILState_Check();
+}
+
+// With the GIL: whether some thread could want it. No gap is needed for one that waits in the
+// engine: it says so when it does.
+bool OthersMayRun() {
+  if (g_wanting.load(std::memory_order_relaxed) > 0) return true;
+  int threads = 0;
+  for (PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get()); thread;
+       thread = PyThreadState_Next(thread)) {
+    ++threads;
+  }
+  return threads > g_lanes.load(std::memory_order_relaxed) +
+                       g_consumers_apart.load(std::memory_order_relaxed);
+}
+
+void SleepFor(int64_t ns) {
+  timespec span{0, ns};
+  nanosleep(&span, nullptr);
+}
+
+}  // namespace
+
+PyRef::~PyRef() {
+  if (object_) DeferredDecref(object_);
+}
+
+std::shared_ptr<void> ToForeign(PyRef object) {
+  return {object.release(), [](void* p) { DeferredDecref(static_cast<PyObject*>(p)); }};
+}
+
+Attachment::Attachment(Role role)
+    : role_(role),
+      thread_(PyThreadState_Get()),
+      outer_hook_(GetBlockingHook()),
+      outer_(t_attachment),
+      on_lane_(role == Role::kLane || (outer_ && outer_->on_lane_)),
+      attached_at_(role == Role::kLane ? NowNs() : 0) {
+  SetBlockingHook(this);
+  t_attachment = this;
+  if (role == Role::kLane) g_lanes.fetch_add(1, std::memory_order_relaxed);
+}
+
+Attachment::~Attachment() {
+  Attach();
+  if (role_ == Role::kLane) g_lanes.fetch_sub(1, std::memory_order_relaxed);
+  SetBlockingHook(outer_hook_);
+  t_attachment = outer_;
+}
+
+void Attachment::Attach() {
+  if (attached_) return;
+  if (role_ == Role::kLane) {
+    int64_t apart = gap_ ? NowNs() - detached_at_ : kGapNs;
+    if (apart < kGapNs) SleepFor(kGapNs - apart);
+    CallPython([this] { PyEval_RestoreThread(thread_); });
+    attached_at_ = last_clock_ = NowNs();
+  } else {
+    if (!on_lane_ && MustPark()) Park();
+    g_wanting.fetch_add(1, std::memory_order_relaxed);
+    CallPython([this] { PyEval_RestoreThread(thread_); });
+    g_wanting.fetch_sub(1, std::memory_order_relaxed);
+    if (!on_lane_) g_consumers_apart.fetch_sub(1, std::memory_order_relaxed);
+  }
+  attached_ = true;
+  if (g_dropped.load(std::memory_order_relaxed)) DrainDecrefs();
+}
+
+void Attachment::Detach() {
+  if (!attached_) return;
+  if (role_ == Role::kLane) {
+    gap_ = OthersMayRun();
+  } else if (!on_lane_) {
+    g_consumers_apart.fetch_add(1, std::memory_order_relaxed);
+  }
+  PyEval_SaveThread();
+  attached_ = false;
+  if (gap_) detached_at_ = NowNs();
+}
+
+void Attachment::Yield() {
+  if (role_ != Role::kLane || !attached_) return;
+  bool wanted = g_wanting.load(std::memory_order_relaxed) > 0;
+  if (!wanted && --calls_until_clock_ > 0) return;
+  int64_t now = NowNs();
+  int64_t per_call = (now - last_clock_) / calls_per_clock_ + 1;
+  last_clock_ = now;
+  calls_per_clock_ = static_cast<int>(std::clamp<int64_t>(kClockNs / per_call, 1, 256));
+  calls_until_clock_ = calls_per_clock_;
+  if (wanted || (now - attached_at_ > kBurstNs && OthersMayRun())) {
+    Detach();
+    Attach();
+  }
+}
+
+bool Attachment::Interrupted() {
+  if (role_ == Role::kLane) return false;
+  if (interrupt_) return true;
+  Attach();
+  if (PyErr_CheckSignals() == 0) {
+    Detach();
+    return false;
+  }
+  KeepInterrupt();
+  return true;
+}
+
+bool Attachment::TakeInterrupt() {
+  if (on_lane_ || !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return false;
+  KeepInterrupt();
+  return true;
+}
+
+void Attachment::KeepInterrupt() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  interrupt_ = PyRef::Steal(value);
+}
+
+void Attachment::RestoreInterrupt() {
+  PyObject* value = interrupt_.release();
+  if (!value) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return;
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value)), value);
+  Py_DECREF(value);
+}
+
+Attachment* CurrentAttachment() { return t_attachment; }
+
+Attachment& EnsureAttached() {
+  if (!t_attachment) throw Error(ErrorKind::kRuntime, "a native thread tried to call Python");
+  t_attachment->Attach();
+  return *t_attachment;
+}
+
+void DeferredDecref(PyObject* object) {
+  if (g_dead.load(std::memory_order_relaxed)) return;  // leaked on purpose
+  if (HoldsGil()) {
+    Py_DECREF(object);
+    return;
+  }
+  Push(new Dropped{nullptr, object, nullptr, 0});
+}
+
+void DeferredDecrefAll(PyObject** objects, size_t count) {
+  if (g_dead.load(std::memory_order_relaxed)) return;
+  if (HoldsGil()) {
+    for (size_t i = 0; i < count; ++i) Py_XDECREF(objects[i]);
+    std::free(objects);
+    return;
+  }
+  Push(new Dropped{nullptr, nullptr, objects, count});
+}
+
+void DrainDecrefs() {
+  // acquire: pairs with the release in Push.
+  Dropped* node = g_dropped.exchange(nullptr, std::memory_order_acquire);
+  while (node) {
+    Dropped* next = node->next;
+    if (node->object) Py_DECREF(node->object);
+    for (size_t i = 0; i < node->count; ++i) Py_XDECREF(node->objects[i]);
+    std::free(node->objects);
+    delete node;
+    node = next;
+  }
+}
+
+void ForgetWaiters() {
+  for (auto* count : {&g_wanting, &g_lanes, &g_consumers_apart}) {
+    count->store(0, std::memory_order_relaxed);
+  }
+}
+
+void LeakReferences() { g_dead.store(true, std::memory_order_relaxed); }
+
+}  // namespace penstock

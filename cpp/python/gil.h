@@ -1,0 +1,118 @@
+// The one place for the GIL: attaching, detaching, deferred decrefs, lanes, exit and fork.
+//
+// A thread that may hold the GIL inside the engine has an Attachment: the consumer while it is in
+// __next__, and a lane thread for its life. Attaching and detaching are lazy in both directions:
+// calling Python attaches, and whoever is about to wait or to work long without Python detaches
+// (the engine does so through BlockingHook); nobody re-attaches before Python is needed again.
+// Native threads have no Attachment and never attach.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "python/python.h"
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
+
+#include "runtime/blocking.h"
+
+namespace penstock {
+
+class Attachment final : public BlockingHook {
+ public:
+  enum class Role { kConsumer, kLane };
+
+  // The calling thread holds the GIL, and holds it again when the Attachment ends.
+  explicit Attachment(Role role);
+  ~Attachment();
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+  void Attach();
+  void Detach();
+  bool attached() const { return attached_; }
+  Role role() const { return role_; }
+  // Between two calls of user functions: a lane that has held the GIL for its burst, or that the
+  // consumer waits for, lets go of it for the gap. Attaching again at once starves every other
+  // Python thread, because the waiter's switch interval begins anew each time.
+  void Yield();
+
+  void BeforeWait() override { Detach(); }
+  bool Interrupted() override;
+  // Takes the raised exception when it is a Ctrl-C that hit a user function on the consumer's own
+  // thread: it is no failure of an element. True: throw Error(kInterrupted), and do the work again.
+  bool TakeInterrupt();
+  bool interrupted() const { return static_cast<bool>(interrupt_); }
+  // The exception that a signal handler raised during a wait; to be raised from __next__.
+  void RestoreInterrupt();
+
+ private:
+  Role role_;
+  PyThreadState* thread_;
+  BlockingHook* outer_hook_;
+  Attachment* outer_;
+  bool on_lane_;  // this one or one around it is a lane's
+  bool attached_ = true;
+  bool gap_ = false;  // detached while others could want the GIL
+  int64_t attached_at_;
+  int64_t detached_at_ = 0;
+  int calls_until_clock_ = 0;
+  int calls_per_clock_ = 1;
+  int64_t last_clock_ = 0;
+  PyRef interrupt_;
+
+  void KeepInterrupt();
+};
+
+// The Attachment of this thread, null for threads that are not inside the engine.
+Attachment* CurrentAttachment();
+// For code that is about to call Python: attaches if need be. Throws on a native thread.
+Attachment& EnsureAttached();
+
+// Releases the reference now when this thread holds the GIL, else leaves it to the next holder.
+void DeferredDecref(PyObject* object);
+// The same for `count` references in memory from malloc, which is freed too.
+void DeferredDecrefAll(PyObject** objects, size_t count);
+// With the GIL: frees what was left.
+void DrainDecrefs();
+// In a fork child: nobody else wants the GIL.
+void ForgetWaiters();
+// From here on references are not released any more: there may be no interpreter.
+void LeakReferences();
+
+// Python's lane: real threading.Threads that run bodies one after the other.
+void SpawnLaneThread(const char* name, std::function<void()> body);
+// The body of a lane thread, called from Python (a plain C method: no pybind11 frames).
+PyObject* LaneMain(PyObject*, PyObject*);
+
+// The atexit hook: stops every run, lets the lanes end and waits for them, with the GIL. When it
+// returns no engine thread will touch Python again: references are leaked from here on. False with
+// an exception set when a signal ended the wait.
+bool Shutdown();
+bool ShuttingDown();
+// Whether this thread would use Python after Shutdown although the interpreter may go away any
+// moment: a daemon thread of the user's.
+bool MustPark();
+// Never returns. Waking such a thread would kill it in the middle of C++, or print a traceback.
+[[noreturn]] void Park();
+// Installs the exit hook; called before the first thread starts.
+void InstallExitHook();
+
+// Calls Python. CPython up to 3.13 ends a daemon thread that wants the GIL of a finished
+// interpreter by unwinding its stack, which C++ answers with terminate(): it stops here instead,
+// for good.
+template <typename Call>
+auto CallPython(Call call) {
+#if defined(__GLIBCXX__)
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    Park();
+  }
+#else
+  return call();
+#endif
+}
+
+}  // namespace penstock

@@ -1,0 +1,262 @@
+// Python's lane: real threading.Threads, cached, and how they end with the interpreter.
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/runs.h"
+#include "runtime/clock.h"
+#include "runtime/event_count.h"
+#include "runtime/fork.h"
+#include "runtime/trace.h"
+#include "runtime/wait.h"
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+namespace penstock {
+namespace {
+
+// Long enough for the next epoch to find its threads, short enough that a closed run leaves none.
+constexpr int64_t kIdleNs = 500'000'000;
+constexpr size_t kMostIdle = 64;
+constexpr int64_t kPatienceNs = int64_t{10} * 1'000'000'000;
+
+struct Job {
+  const char* name;
+  std::function<void()> body;
+  uint64_t number;
+};
+
+struct Lanes {
+  std::mutex mutex;  // a leaf lock, never waited for with a Python call inside
+  std::deque<Job> jobs;
+  uint64_t numbers = 0;
+  size_t waiting = 0;                // threads without a job
+  size_t starting = 0;               // threads on their way
+  std::vector<const char*> running;  // the names of the jobs that run
+  int alive = 0;                     // threads that may use Python
+  EventCount wake;                   // a job, or the shutdown
+  EventCount left;                   // a thread has ended
+};
+
+std::atomic<Lanes*> g_lanes{nullptr};
+std::atomic<bool> g_shutdown{false};
+std::atomic<unsigned long> g_exiting_thread{0};
+
+Lanes& TheLanes() {
+  Lanes* lanes = g_lanes.load(std::memory_order_acquire);
+  if (lanes) return *lanes;
+  auto* fresh = new Lanes;  // leaked: threads may outlive every other owner
+  if (g_lanes.compare_exchange_strong(lanes, fresh, std::memory_order_acq_rel)) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      OnForkChild([] {
+        g_lanes.store(nullptr);
+        ForgetWaiters();
+      });
+    });
+    return *fresh;
+  }
+  delete fresh;
+  return *lanes;
+}
+
+bool TakeJob(Lanes& lanes, Job* job) {
+  if (lanes.jobs.empty()) return false;
+  *job = std::move(lanes.jobs.front());
+  lanes.jobs.pop_front();
+  lanes.running.push_back(job->name);
+  return true;
+}
+
+// Waits for a job, detached; false when the thread should end.
+bool WaitForJob(Lanes& lanes, Job* job) {
+  int64_t deadline = NowNs() + kIdleNs;
+  {
+    std::lock_guard lock(lanes.mutex);
+    if (TakeJob(lanes, job)) return true;
+    if (lanes.waiting >= kMostIdle) return false;
+    ++lanes.waiting;
+  }
+  for (;;) {
+    uint32_t key = lanes.wake.PrepareWait();
+    {
+      std::lock_guard lock(lanes.mutex);
+      bool took = TakeJob(lanes, job);
+      if (took || g_shutdown.load(std::memory_order_acquire) || NowNs() >= deadline) {
+        --lanes.waiting;
+        lanes.wake.CancelWait();
+        return took;
+      }
+    }
+    lanes.wake.Wait(key, deadline);
+  }
+}
+
+// The one that stands for a body which has ended.
+void Finished(Lanes& lanes, const char* name) {
+  std::lock_guard lock(lanes.mutex);
+  lanes.running.erase(std::find(lanes.running.begin(), lanes.running.end(), name));
+}
+
+// What escapes is a bug; it must not end the interpreter's thread in the middle.
+void RunGuarded(Job& job) {
+  try {
+    job.body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "penstock: thread body '%s' threw: %s\n", job.name, error.what());
+  }
+  job.body = nullptr;
+}
+
+bool WithdrawJob(Lanes& lanes, uint64_t number) {
+  std::lock_guard lock(lanes.mutex);
+  if (lanes.starting > 0) --lanes.starting;
+  return std::erase_if(lanes.jobs, [&](const Job& job) { return job.number == number; }) > 0;
+}
+
+// Daemon threads: the others are joined before atexit, while consumers may still need these.
+PyRef StartThread() {
+  PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
+  PyRef target = core ? PyRef::Steal(PyObject_GetAttrString(core.get(), "lane_main")) : PyRef();
+  PyRef threading = target ? PyRef::Steal(PyImport_ImportModule("threading")) : PyRef();
+  PyRef type =
+      threading ? PyRef::Steal(PyObject_GetAttrString(threading.get(), "Thread")) : PyRef();
+  PyRef kwargs = type ? PyRef::Steal(Py_BuildValue("{s:O,s:s,s:O}", "target", target.get(), "name",
+                                                   "penstock", "daemon", Py_True))
+                      : PyRef();
+  PyRef none = kwargs ? PyRef::Steal(PyTuple_New(0)) : PyRef();
+  PyRef thread = none ? PyRef::Steal(PyObject_Call(type.get(), none.get(), kwargs.get())) : PyRef();
+  return thread ? PyRef::Steal(PyObject_CallMethod(thread.get(), "start", nullptr)) : PyRef();
+}
+
+}  // namespace
+
+PyObject* LaneMain(PyObject*, PyObject*) {
+#if defined(__linux__)
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // the gap between bursts is 30 us: the default slack is 50
+#endif
+  Lanes& lanes = TheLanes();
+  {
+    // With the GIL, as Shutdown: it either waits for this thread, or the thread does not begin.
+    std::lock_guard lock(lanes.mutex);
+    if (lanes.starting > 0) --lanes.starting;
+    if (ShuttingDown()) Py_RETURN_NONE;
+    ++lanes.alive;
+  }
+  {
+    Attachment attachment(Attachment::Role::kLane);
+    attachment.Detach();
+    Job job;
+    while (WaitForJob(lanes, &job)) {
+      Trace::SetThreadName(job.name);
+      RunGuarded(job);
+      Finished(lanes, job.name);
+      attachment.Detach();
+    }
+  }
+  {
+    std::lock_guard lock(lanes.mutex);
+    --lanes.alive;
+  }
+  lanes.left.NotifyAll();
+  Py_RETURN_NONE;
+}
+
+void SpawnLaneThread(const char* name, std::function<void()> body) {
+  EnsureAttached();
+  if (ShuttingDown()) {
+    throw Error(ErrorKind::kRuntime, "{}: no thread can be started, because Python is exiting",
+                std::string_view(name));
+  }
+  Lanes& lanes = TheLanes();
+  uint64_t number;
+  bool grow;
+  {
+    std::lock_guard lock(lanes.mutex);
+    number = lanes.numbers++;
+    lanes.jobs.push_back({name, std::move(body), number});
+    grow = lanes.jobs.size() > lanes.waiting + lanes.starting;
+    if (grow) ++lanes.starting;
+  }
+  if (!grow) {
+    lanes.wake.NotifyAll();
+    return;
+  }
+  if (StartThread()) return;
+  // A Ctrl-C inside start() does not say whether there is a thread; another may have come by too.
+  bool interrupted = CurrentAttachment()->TakeInterrupt();
+  if (!WithdrawJob(lanes, number)) {
+    PyErr_Clear();
+    return;  // the body runs; the interrupt is raised when the consumer returns
+  }
+  if (interrupted) throw Error(ErrorKind::kInterrupted, "");
+  throw CurrentPythonError();
+}
+
+bool ShuttingDown() { return g_shutdown.load(std::memory_order_acquire); }
+
+bool MustPark() {
+  return ShuttingDown() &&
+         PyThread_get_thread_ident() != g_exiting_thread.load(std::memory_order_relaxed);
+}
+
+void Park() {
+  for (;;) pause();
+}
+
+bool Shutdown() {
+  if (ShuttingDown()) return true;
+  g_exiting_thread.store(PyThread_get_thread_ident(), std::memory_order_relaxed);
+  // release: pairs with the acquire in WaitForJob.
+  g_shutdown.store(true, std::memory_order_release);
+  CancelAllRuns();
+  Lanes& lanes = TheLanes();
+  lanes.wake.NotifyAll();
+  auto ended = [&lanes] {
+    std::lock_guard lock(lanes.mutex);
+    return lanes.alive == 0;
+  };
+  Attachment attachment(Attachment::Role::kConsumer);
+  WaitStatus status = WaitUntil(lanes.left, CancelToken(), NowNs() + kPatienceNs, ended);
+  if (status == WaitStatus::kTimeout) {
+    std::string names;
+    {
+      std::lock_guard lock(lanes.mutex);
+      for (const char* name : lanes.running)
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    std::fprintf(stderr,
+                 "penstock: the process waits for a function that is still running in stage %s\n",
+                 names.c_str());
+    status = WaitUntil(lanes.left, CancelToken(), ended);
+  }
+  attachment.Attach();
+  LeakReferences();
+  if (status != WaitStatus::kInterrupted) return true;
+  attachment.RestoreInterrupt();
+  return false;
+}
+
+void InstallExitHook() {
+  static bool installed = false;  // written with the GIL held
+  if (installed) return;
+  installed = true;
+  PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
+  PyRef hook = core ? PyRef::Steal(PyObject_GetAttrString(core.get(), "shutdown")) : PyRef();
+  PyRef atexit = PyRef::Steal(PyImport_ImportModule("atexit"));
+  if (hook && atexit) {
+    PyRef done = PyRef::Steal(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
+  }
+  PyErr_Clear();
+}
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+// The extension module: a handful of Bind calls.
+#define PENSTOCK_IMPORT_ARRAY
+#include "ops/image/jpeg_version.h"
+#include "python/bind.h"
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/types.h"
+#include "runtime/cpu.h"
+#include "runtime/thread_pool.h"
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace penstock {
+namespace {
+
+#if defined(__clang__)
+constexpr const char* kCompiler = "Clang " __clang_version__;
+#elif defined(__GNUC__)
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#else
+constexpr const char* kCompiler = "unknown";
+#endif
+
+py::dict BuildInfo() {
+  std::string jpeg = JpegVersion();
+  return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
+                  "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
+                  "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg));
+}
+
+py::dict CpuInfo() {
+  py::module_ os = py::module_::import("os");
+  py::object affinity = py::hasattr(os, "sched_getaffinity")
+                            ? py::object(py::int_(py::len(os.attr("sched_getaffinity")(0))))
+                            : py::object(os.attr("cpu_count")());
+  return py::dict("affinity"_a = affinity, "quota"_a = CgroupQuota(), "effective"_a = CpuCount());
+}
+
+}  // namespace
+}  // namespace penstock
+
+PYBIND11_MODULE(_core, m) {
+  using namespace penstock;
+  // NumPy's C API is loaded here, on the importing thread: loading it first on a worker can
+  // deadlock.
+  if (_import_array() < 0) throw py::error_already_set();
+  InitTypes();
+  ThreadPool::SetPythonSpawner(&SpawnLaneThread);
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      RaisePython(error);
+    }
+  });
+  BindDataset(m);
+  BindSession(m);
+  BindOp(m);
+  m.def("build_info", &BuildInfo,
+        "Return how this package was built: version, compiler, C++ standard and codecs.");
+  m.def("cpu_info", &CpuInfo);
+}

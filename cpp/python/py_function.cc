@@ -1,0 +1,314 @@
+// Calling user functions: once attached, row after row, with the element's own randomness.
+#include "python/py_function.h"
+
+#include <string>
+
+#include "pipeline/pending.h"
+#include "python/bind.h"
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/pytree.h"
+#include "python/rows.h"
+#include "python/types.h"
+
+namespace penstock {
+namespace {
+
+// Random operations inside the calls draw from the element's key.
+class ScopedRandom {
+ public:
+  explicit ScopedRandom(StageRandom stage) : current_(CurrentElementRandom()), outer_(current_) {
+    current_ = {stage, 0, 0, true};
+  }
+  ~ScopedRandom() { current_ = outer_; }
+  void For(uint64_t element) {
+    current_.element = element;
+    current_.drawn = 0;
+  }
+
+ private:
+  ElementRandom& current_;
+  ElementRandom outer_;
+};
+
+PyObject* Vectorcall(PyObject* callable, PyObject* const* arguments, size_t count,
+                     PyObject* names) {
+  return CallPython([&] { return PyObject_Vectorcall(callable, arguments, count, names); });
+}
+
+// `rows` without the first `done` ones.
+Block Rest(Block rows, int64_t done) {
+  PendingBlocks cut;
+  int64_t left = rows.rows - done;
+  cut.Add(std::move(rows));
+  if (done > 0) cut.Take(done);
+  return cut.Take(left);
+}
+
+// Which element it was; with its text when it is one, a file name most often.
+std::string PlaceNote(const CallInfo& info, int64_t index, const Origin& origin,
+                      const Tensor* leaf) {
+  std::string note =
+      Format("penstock: in stage {}, element {}", std::string_view(info.stage), index);
+  constexpr size_t kLongest = 200;
+  if (leaf && leaf->dtype().code == TypeCode::kText && leaf->elements() == 1 &&
+      leaf->string().size() <= kLongest) {
+    note += Format(" ('{}')", leaf->string());
+  }
+  if (origin.file) {
+    note += Format(" (file {}", *origin.file);
+    if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
+    note += ")";
+  }
+  return note;
+}
+
+// The arguments of one call: leaves as NumPy values; a tuple at the top is spread out.
+class Arguments {
+ public:
+  // New references in values(), to be released after the call.
+  // With `consume` the leaves are moved out of the row: what nobody else holds is then writeable.
+  bool FromRow(Block& rows, int64_t row, bool consume) {
+    Clear();
+    const Structure* structure = rows.structure;
+    PyObject* leaves[kInline];
+    std::vector<PyObject*> many;
+    PyObject** made = leaves;
+    size_t count = rows.stacked() ? rows.columns.size() : rows.elements[row].leaves.size();
+    if (count > kInline) {
+      many.resize(count);
+      made = many.data();
+    }
+    for (size_t i = 0; i < count; ++i) {
+      made[i] = LeafValue(rows, row, i, consume);
+      if (!made[i]) {
+        for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
+        return false;
+      }
+    }
+    if (structure->kind() != Structure::Kind::kTuple) {
+      values_.push_back(Unflatten(structure, made));
+      return values_.back() != nullptr;
+    }
+    for (auto* child : structure->children()) {
+      values_.push_back(Unflatten(child, made));
+      made += child->leaves();
+      if (!values_.back()) return false;
+    }
+    return true;
+  }
+  void Clear() {
+    for (PyObject* value : values_) Py_XDECREF(value);
+    values_.clear();
+  }
+  // After an interrupted call: what FromRow consumed goes back to its row.
+  void GiveBack(Block& rows, int64_t row) {
+    std::vector<Tensor> leaves;
+    const Structure* whole = rows.elements[row].structure;
+    bool spread = whole->kind() == Structure::Kind::kTuple;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      Flattened flat;
+      if (!FlattenLike(spread ? whole->children()[i] : whole, values_[i], &flat)) break;
+      for (PyObject* leaf : flat.leaves) {
+        leaves.emplace_back();
+        if (!ToTensor(leaf, Sharing::kBorrow, &leaves.back())) leaves.pop_back();
+      }
+    }
+    PyErr_Clear();
+    if (leaves.size() == rows.elements[row].leaves.size())
+      rows.elements[row].leaves = std::move(leaves);
+  }
+  ~Arguments() { Clear(); }
+  Arguments() = default;
+  Arguments(const Arguments&) = delete;
+
+  // One scalar of a dense column; made in place of the last one when that is free again.
+  PyObject* Scalar(const Tensor& column, int64_t row, size_t i) {
+    if (reuse_.size() <= i) reuse_.resize(i + 1);
+    size_t size = column.dtype().itemsize;
+    return MakeScalar(column.dtype(), column.data() + static_cast<size_t>(row) * size, &reuse_[i]);
+  }
+
+  PyObject** values() { return values_.data(); }
+  size_t size() const { return values_.size(); }
+
+ private:
+  static constexpr size_t kInline = 16;
+
+  PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
+    if (!rows.stacked()) {
+      Tensor& leaf = rows.elements[row].leaves[i];
+      return ToPython(consume ? std::move(leaf) : leaf);
+    }
+    const Tensor& column = rows.columns[i];
+    DType dtype = column.dtype();
+    if (column.shape().rank() == 1 && !dtype.is_reference()) {
+      return Scalar(column, row, i);
+    }
+    return ToPython(column.Row(row));
+  }
+
+  std::vector<PyObject*> values_;
+  std::vector<PyRef> reuse_;  // scalars of the last call, used again when the function kept none
+};
+
+class PyFunction final : public Function {
+ public:
+  PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared)
+      : callable_(std::move(callable)), declared_(std::move(declared)) {}
+
+  void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    Attachment& gil = EnsureAttached();
+    RowPolicy policy;
+    policy.stage = info.stage;
+    policy.declared = declared_.get();
+    policy.list_as_tuple = true;
+    if (rows.rows == 1 && !declared_ && !info.placer && IsScalarColumn(rows)) {
+      return MapOneScalar(std::move(rows), info, policy, out);
+    }
+    RowCollector collector(policy, rows.rows, info.placer, info.first_row, &last_structure_);
+    {
+      ScopedRandom random(info.random);
+      Arguments arguments;
+      bool scalars = IsScalarColumn(rows);
+      for (int64_t row = 0; row < rows.rows; ++row) {
+        gil.Yield();
+        random.For(rows.key(row));
+        PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
+                                   : CallRow(rows, row, arguments, true);
+        bool added = result && (collector.AddScalar(result, rows.key(row)) ||
+                                collector.Add(result, rows.origin(row)));
+        if (!added && gil.TakeInterrupt()) {
+          Py_XDECREF(result);
+          collector.Finish(out);
+          if (!rows.stacked()) arguments.GiveBack(rows, row);
+          rows = Rest(std::move(rows), row);
+          throw Error(ErrorKind::kInterrupted, "");
+        }
+        if (!added) collector.AddError(UserError(rows, row, info));
+        Py_XDECREF(result);
+      }
+    }
+    collector.Finish(out);
+  }
+
+  bool Test(const Element& element, const CallInfo& info) override {
+    EnsureAttached().Yield();
+    Block row = Block::Of(element);
+    PyRef result = CallOnce(row, info);
+    if (!result) throw UserError(row, 0, info);
+    if (result.get() == Py_True) return true;
+    if (result.get() == Py_False) return false;
+    Tensor value;
+    if (!ToTensor(result.get(), Sharing::kCopy, &value)) throw UserError(row, 0, info);
+    if (value.elements() != 1 || value.dtype().code != TypeCode::kBool) {
+      PyErr_Format(PyExc_TypeError, "%s: the predicate must return one bool, got %R", info.stage,
+                   result.get());
+      throw UserError(row, 0, info);
+    }
+    return value.value<bool>();
+  }
+
+  DatasetPtr Open(const Element& element, const CallInfo& info) override {
+    EnsureAttached().Yield();
+    Block row = Block::Of(element);
+    PyRef result = CallOnce(row, info);
+    if (!result) throw UserError(row, 0, info);
+    DatasetPtr dataset = KeepingDataset(result.get());
+    if (!dataset) {
+      PyErr_Format(PyExc_TypeError,
+                   "%s: the function must return a Dataset, got %.200R; use map for "
+                   "functions that return values",
+                   info.stage, result.get());
+      throw UserError(row, 0, info);
+    }
+    return dataset;
+  }
+
+  bool needs_lock() const override { return true; }
+
+ private:
+  static bool IsScalarColumn(const Block& rows) {
+    return rows.stacked() && rows.structure == Structure::Leaf() &&
+           rows.columns[0].shape().rank() == 1 && !rows.columns[0].dtype().is_reference();
+  }
+
+  // New reference, null with an error set. A lone scalar, the shortest way: no more than making
+  // the scalar and calling.
+  PyObject* CallScalar(const Tensor& column, int64_t row, Arguments& arguments) {
+    PyObject* value = arguments.Scalar(column, row, 0);
+    if (!value) return nullptr;
+    PyObject* frame[2] = {nullptr, value};
+    PyObject* result =
+        Vectorcall(callable_.get(), frame + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    Py_DECREF(value);
+    return result;
+  }
+
+  // One scalar in, nearly always one scalar out.
+  void MapOneScalar(Block&& rows, const CallInfo& info, const RowPolicy& policy,
+                    std::vector<Block>& out) {
+    EnsureAttached().Yield();
+    ScopedRandom random(info.random);
+    random.For(rows.key(0));
+    PyObject* frame[2] = {nullptr, MakeScalar(rows.columns[0].dtype(), rows.columns[0].data())};
+    PyRef result;
+    if (frame[1]) {
+      result = PyRef::Steal(
+          Vectorcall(callable_.get(), frame + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      Py_DECREF(frame[1]);
+    }
+    int code = result ? ScalarTypeCode(Py_TYPE(result.get())) : -1;
+    if (code >= 0) {
+      auto type = static_cast<TypeCode>(code);
+      Tensor value = Tensor::ScalarBytes(DType::Of(type), ScalarValue(result.get(), type));
+      rows.columns[0] = value.Reshaped({1});
+      out.push_back(std::move(rows));
+      return;
+    }
+    if (!result && CurrentAttachment()->TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
+    RowCollector collector(policy, 1, nullptr, info.first_row, &last_structure_);
+    if (!result || !collector.Add(result.get(), rows.origin(0))) {
+      collector.AddError(UserError(rows, 0, info));
+    }
+    collector.Finish(out);
+  }
+
+  PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume) {
+    if (!arguments.FromRow(rows, row, consume)) return nullptr;
+    PyObject* result = Vectorcall(callable_.get(), arguments.values(), arguments.size(), nullptr);
+    if (result) arguments.Clear();  // else GiveBack may want them
+    return result;
+  }
+
+  PyRef CallOnce(Block& row, const CallInfo& info) {
+    ScopedRandom random(info.random);
+    random.For(row.key(0));
+    Arguments arguments;
+    return PyRef::Steal(CallRow(row, 0, arguments, false));
+  }
+
+  // The raised exception, as a failure of this row.
+  Error UserError(const Block& rows, int64_t row, const CallInfo& info) {
+    if (CurrentAttachment()->TakeInterrupt()) return Error(ErrorKind::kInterrupted, "");
+    Error error = CurrentUserError();
+    Origin origin = rows.origin(row);
+    std::optional<Tensor> leaf;
+    if (rows.structure == Structure::Leaf() && rows.stacked()) leaf = rows.columns[0].Row(row);
+    error.Note(PlaceNote(info, info.index + row, origin, leaf ? &*leaf : nullptr));
+    error.At(std::move(origin));
+    return error;
+  }
+
+  PyRef callable_;
+  std::shared_ptr<const ElementSpec> declared_;
+  const Structure* last_structure_ = nullptr;  // with the GIL
+};
+
+}  // namespace
+
+FunctionPtr MakePyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared) {
+  return std::make_shared<PyFunction>(std::move(callable), std::move(declared));
+}
+
+}  // namespace penstock

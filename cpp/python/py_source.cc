@@ -1,0 +1,230 @@
+// generator: the values of a Python iterable that is made anew for each iterator.
+#include <algorithm>
+
+#include "pipeline/pending.h"
+#include "pipeline/registry.h"
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/rows.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostRows = 1024;  // memory is made for so many rows ahead of them
+
+class GeneratorDataset final : public Dataset {
+ public:
+  GeneratorDataset(std::string name, Args::Foreign callable, Args::Foreign arguments,
+                   MaybeSpec declared, bool opaque, int64_t length)
+      : name_(std::move(name)),
+        callable_(std::move(callable)),
+        arguments_(std::move(arguments)),
+        declared_(std::move(declared)),
+        opaque_(opaque),
+        length_(length) {}
+  int64_t cardinality() const override { return length_; }
+  MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
+
+  RowPolicy policy() const {
+    RowPolicy policy;
+    policy.stage = name_.c_str();
+    policy.declared = declared_ ? &*declared_ : nullptr;
+    policy.copy = true;
+    policy.opaque = opaque_;
+    return policy;
+  }
+  // With the GIL; null with an error set.
+  PyRef Open() const {
+    PyRef made = PyRef::Steal(PyObject_CallObject(static_cast<PyObject*>(callable_.get()),
+                                                  static_cast<PyObject*>(arguments_.get())));
+    if (!made) return {};
+    PyRef iterator = PyRef::Steal(PyObject_GetIter(made.get()));
+    if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      PyErr_Format(PyExc_TypeError,
+                   "%s: the generator function must return an iterable, got %.200R", name_.c_str(),
+                   made.get());
+    }
+    return iterator;
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  std::string name_;
+  Args::Foreign callable_;
+  Args::Foreign arguments_;
+  MaybeSpec declared_;
+  bool opaque_;
+  int64_t length_;
+};
+
+class GeneratorIterator final : public BlockIterator {
+ public:
+  explicit GeneratorIterator(std::shared_ptr<const GeneratorDataset> data)
+      : data_(std::move(data)) {}
+
+  ~GeneratorIterator() override {
+    // Closing a generator runs its finally blocks: here if this thread may, else with the next
+    // thread that holds the GIL.
+    if (CurrentAttachment() && iterator_) EnsureAttached();
+  }
+
+  void VisitState(StateVisitor& visitor) override {
+    // The place is a count: a restored iterator asks the generator for as many values again.
+    int64_t asked = asked_ + to_skip_ - waiting_.steps();
+    visitor.Int(asked);
+    visitor.Bool(ended_);
+    if (!visitor.saving()) to_skip_ = asked;
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    to_skip_ += std::exchange(steps, 0);
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (!waiting_.empty()) return waiting_.Take(max_rows);
+    if (ended_) return Block::AtEnd();
+    max_rows = std::min(max_rows, kMostRows);
+    Attachment& gil = EnsureAttached();
+    if (!iterator_) {
+      iterator_ = data_->Open();
+      if (!iterator_) {
+        Error error = Failure();
+        ended_ = !error.transient();
+        return Block::Of(std::move(error));
+      }
+    }
+    while (to_skip_ > 0) {
+      gil.Yield();
+      PyRef value = NextValue();
+      if (!value && !PyErr_Occurred()) return AtEnd();
+      PyErr_Clear();  // it was raised where it came first
+      --to_skip_;
+      ++asked_;
+    }
+    RowPolicy policy = data_->policy();
+    RowCollector collector(policy, max_rows, nullptr, 0, &last_structure_);
+    bool end = false;
+    while (collector.rows() < max_rows) {
+      gil.Yield();
+      PyRef value = NextValue();
+      if (!value && !PyErr_Occurred()) {
+        end = true;
+        break;
+      }
+      Origin origin;
+      origin.key = static_cast<uint64_t>(asked_);
+      origin.index = asked_++;
+      if (!value || !collector.Add(value.get(), origin)) {
+        collector.AddError(Failure());
+        break;
+      }
+    }
+    std::vector<Block> blocks;
+    collector.Finish(blocks);
+    CheckAlike(blocks, asked_ - collector.rows());
+    // Values of several shapes make several blocks: the later ones wait.
+    waiting_.Add(std::move(blocks));
+    if (waiting_.empty()) return AtEnd();
+    Block block = waiting_.Take(max_rows);
+    if (end && waiting_.empty() && !block.error) {
+      block.end = true;
+      AtEnd();
+    }
+    return block;
+  }
+
+ private:
+  // Without a signature the first value fixes structure and dtypes; shapes may differ.
+  void CheckAlike(std::vector<Block>& blocks, int64_t index) {
+    if (data_->policy().declared || data_->policy().opaque) return;
+    std::vector<Block> checked;
+    for (Block& block : blocks) {
+      std::vector<DType> dtypes;
+      if (block.rows > 0) {
+        for (auto& leaf : block.stacked() ? block.columns : block.elements[0].leaves) {
+          dtypes.push_back(leaf.dtype());
+        }
+        if (!structure_) {
+          structure_ = block.structure;
+          dtypes_ = dtypes;
+        }
+      }
+      if (block.rows == 0 || (block.structure == structure_ && dtypes == dtypes_)) {
+        index += block.rows + block.error.has_value();
+        checked.push_back(std::move(block));
+        continue;
+      }
+      for (int64_t row = 0; row < block.rows; ++row) {
+        checked.push_back(Block::Of(Error(
+            ErrorKind::kType,
+            "{}: element {} is {}, the first one was {}; convert the values in the generator, or "
+            "declare them with output_signature",
+            std::string_view(data_->policy().stage), index++, Describe(block.structure, dtypes),
+            Describe(structure_, dtypes_))));
+      }
+      if (block.error) checked.push_back(Block::Of(*std::move(block.error)));
+    }
+    blocks = std::move(checked);
+  }
+
+  static std::string Describe(const Structure* structure, const std::vector<DType>& dtypes) {
+    std::string text = structure->ToString() + " of";
+    for (DType dtype : dtypes) text += " " + dtype.name();
+    return text;
+  }
+
+  Block AtEnd() {
+    ended_ = true;
+    iterator_ = PyRef();
+    return Block::AtEnd();
+  }
+
+  PyRef NextValue() {
+    return PyRef::Steal(CallPython([this] { return PyIter_Next(iterator_.get()); }));
+  }
+
+  // The raised exception as the failure of the value asked for last.
+  Error Failure() {
+    if (CurrentAttachment()->TakeInterrupt()) {
+      if (asked_ > 0) --asked_;
+      return Error(ErrorKind::kInterrupted, "");
+    }
+    Error error = CurrentPythonError();
+    error.Note(Format("penstock: in stage {}, element {}", std::string_view(data_->policy().stage),
+                      asked_ > 0 ? asked_ - 1 : 0));
+    return error;
+  }
+
+  std::shared_ptr<const GeneratorDataset> data_;
+  PyRef iterator_;
+  const Structure* last_structure_ = nullptr;
+  const Structure* structure_ = nullptr;  // of the first value
+  std::vector<DType> dtypes_;
+  PendingBlocks waiting_;
+  int64_t asked_ = 0;
+  int64_t to_skip_ = 0;
+  bool ended_ = false;
+};
+
+IteratorPtr GeneratorDataset::MakeIterator(const RunContext&) const {
+  return std::make_unique<GeneratorIterator>(
+      std::static_pointer_cast<const GeneratorDataset>(shared_from_this()));
+}
+
+std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Args& args) {
+  MaybeSpec declared;
+  if (args.Has("output_signature")) declared = args.Spec("output_signature");
+  return std::make_shared<GeneratorDataset>(args.owner(), args.Object("generator"),
+                                            args.Object("args"), std::move(declared),
+                                            args.Bool("opaque"), args.Int("length", kUnknown));
+}
+
+const RegisterDataset registration("from_generator", MakeGenerator, true);
+
+}  // namespace
+}  // namespace penstock

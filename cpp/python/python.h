@@ -1,0 +1,48 @@
+// Python and NumPy as this folder sees them: include this first, never Python.h elsewhere.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define PY_ARRAY_UNIQUE_SYMBOL penstock_ARRAY_API
+#ifndef PENSTOCK_IMPORT_ARRAY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <memory>
+#include <utility>
+
+namespace penstock {
+
+// An owned reference. Destroyed with or without the GIL: without it the object is put on the list
+// that the next holder frees (gil.h).
+class PyRef {
+ public:
+  PyRef() = default;
+  // Takes over a new reference; Borrow shares an existing one (with the GIL).
+  static PyRef Steal(PyObject* object) { return PyRef(object); }
+  static PyRef Borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return PyRef(object);
+  }
+  PyRef(PyRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  PyRef& operator=(PyRef&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~PyRef();
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  explicit PyRef(PyObject* object) : object_(object) {}
+  PyObject* object_ = nullptr;
+};
+
+// As a shared opaque object for the engine; takes over the reference.
+std::shared_ptr<void> ToForeign(PyRef object);
+
+}  // namespace penstock

@@ -1,0 +1,275 @@
+// Walking nested Python values.
+#include "python/pytree.h"
+
+#include <string>
+
+namespace penstock {
+namespace {
+
+using Kind = Structure::Kind;
+
+struct Names {
+  PyObject* fields = PyUnicode_InternFromString("_fields");
+  PyObject* dataclass = PyUnicode_InternFromString("__dataclass_fields__");
+  PyObject* attrs = PyUnicode_InternFromString("__attrs_attrs__");
+  PyObject* name = PyUnicode_InternFromString("name");
+  PyObject* key_tuples = PyDict_New();  // one tuple for each sequence of dict keys
+};
+Names& N() {
+  static Names& names = *new Names;  // made with the GIL held and no other lock
+  return names;
+}
+
+bool IsNamedTuple(PyObject* object) {
+  if (!PyTuple_Check(object) || PyTuple_CheckExact(object)) return false;
+  return PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), N().fields);
+}
+
+// The field names of a dataclass or attrs instance; null (no error) for anything else.
+PyRef RecordFields(PyObject* object) {
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (PyType_Check(object)) return {};
+  if (PyObject_HasAttr(type, N().dataclass)) {
+    PyRef fields = PyRef::Steal(PyObject_GetAttr(type, N().dataclass));
+    if (fields && PyDict_Check(fields.get())) return PyRef::Steal(PyDict_Keys(fields.get()));
+    PyErr_Clear();
+    return {};
+  }
+  if (PyObject_HasAttr(type, N().attrs)) {
+    PyRef attributes = PyRef::Steal(PyObject_GetAttr(type, N().attrs));
+    PyRef names = PyRef::Steal(PyList_New(0));
+    PyRef items = PyRef::Steal(PySequence_Fast(attributes.get(), ""));
+    if (!items) {
+      PyErr_Clear();
+      return {};
+    }
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      PyRef name =
+          PyRef::Steal(PyObject_GetAttr(PySequence_Fast_GET_ITEM(items.get(), i), N().name));
+      if (!name || PyList_Append(names.get(), name.get()) < 0) return {};
+    }
+    return names;
+  }
+  return {};
+}
+
+std::string TextOf(PyObject* object) {
+  PyRef text = PyRef::Steal(PyUnicode_Check(object) ? Py_NewRef(object) : PyObject_Repr(object));
+  const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!utf8) PyErr_Clear();
+  return utf8 ? utf8 : "?";
+}
+
+// The canonical tuple of a dict's keys: structures compare by its address.
+PyObject* CanonicalKeys(PyObject* dict) {
+  PyRef list = PyRef::Steal(PyDict_Keys(dict));
+  PyRef keys = list ? PyRef::Steal(PyList_AsTuple(list.get())) : PyRef();
+  if (!keys) return nullptr;
+  return PyDict_SetDefault(N().key_tuples, keys.get(), keys.get());  // borrowed from the table
+}
+
+const Structure* FlattenInto(PyObject* object, Flattened* out, int depth);
+
+const Structure* FlattenChildren(Kind kind, const std::vector<PyObject*>& items,
+                                 std::vector<std::string> names, const void* foreign,
+                                 Flattened* out, int depth) {
+  std::vector<const Structure*> children;
+  children.reserve(items.size());
+  for (PyObject* item : items) {
+    const Structure* child = FlattenInto(item, out, depth + 1);
+    if (!child) return nullptr;
+    children.push_back(child);
+  }
+  return Structure::Make(kind, std::move(children), std::move(names), foreign);
+}
+
+const Structure* FlattenInto(PyObject* object, Flattened* out, int depth) {
+  constexpr int kMaxNesting = 200;
+  if (depth > kMaxNesting) {
+    PyErr_Format(PyExc_ValueError, "element: nested more than %d deep (does it contain itself?)",
+                 kMaxNesting);
+    return nullptr;
+  }
+  if (object == Py_None) return Structure::None();
+  if (depth > 0 && Py_REFCNT(object) > 1 && (PyTuple_Check(object) || PyDict_Check(object))) {
+    out->exclusive = false;
+  }
+  if (PyTuple_CheckExact(object) || IsNamedTuple(object)) {
+    std::vector<PyObject*> items(&PyTuple_GET_ITEM(object, 0),
+                                 &PyTuple_GET_ITEM(object, 0) + PyTuple_GET_SIZE(object));
+    if (PyTuple_CheckExact(object))
+      return FlattenChildren(Kind::kTuple, items, {}, nullptr, out, depth);
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+    PyRef fields = PyRef::Steal(PyObject_GetAttr(type, N().fields));
+    std::vector<std::string> names;
+    for (Py_ssize_t i = 0;
+         fields && PyTuple_Check(fields.get()) && i < PyTuple_GET_SIZE(fields.get()); ++i) {
+      names.push_back(TextOf(PyTuple_GET_ITEM(fields.get(), i)));
+    }
+    Py_INCREF(type);  // structures live for ever, and so do the classes they name
+    return FlattenChildren(Kind::kNamedTuple, items, std::move(names), type, out, depth);
+  }
+  if (PyDict_Check(object)) {
+    PyObject* keys = CanonicalKeys(object);
+    if (!keys) return nullptr;
+    std::vector<PyObject*> items;
+    std::vector<std::string> names;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
+      PyObject* key = PyTuple_GET_ITEM(keys, i);
+      items.push_back(PyDict_GetItemWithError(object, key));
+      names.push_back(TextOf(key));
+    }
+    return FlattenChildren(Kind::kDict, items, std::move(names), keys, out, depth);
+  }
+  if (PyRef fields = RecordFields(object)) {
+    out->exclusive = false;  // a record may be referred to from anywhere
+    std::vector<PyObject*> items;
+    std::vector<std::string> names;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(fields.get()); ++i) {
+      PyObject* name = PyList_GET_ITEM(fields.get(), i);
+      PyRef value = PyRef::Steal(PyObject_GetAttr(object, name));
+      if (!value) return nullptr;
+      names.push_back(TextOf(name));
+      items.push_back(value.get());
+      out->kept.push_back(std::move(value));
+    }
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+    Py_INCREF(type);
+    return FlattenChildren(Kind::kRecord, items, std::move(names), type, out, depth);
+  }
+  out->leaves.push_back(object);
+  return Structure::Leaf();
+}
+
+bool LikeInto(const Structure* like, PyObject* object, Flattened* out) {
+  auto& children = like->children();
+  auto count = static_cast<Py_ssize_t>(children.size());
+  switch (like->kind()) {
+    case Kind::kLeaf:
+      out->leaves.push_back(object);
+      return true;
+    case Kind::kNone:
+      return object == Py_None;
+    case Kind::kTuple:
+    case Kind::kNamedTuple:
+      if (like->kind() == Kind::kTuple
+              ? !PyTuple_CheckExact(object)
+              : static_cast<const void*>(Py_TYPE(object)) != like->foreign()) {
+        return false;
+      }
+      if (PyTuple_GET_SIZE(object) != count) return false;
+      out->exclusive = out->exclusive && Py_REFCNT(object) == 1;
+      for (Py_ssize_t i = 0; i < count; ++i) {
+        if (!LikeInto(children[i], PyTuple_GET_ITEM(object, i), out)) return false;
+      }
+      return true;
+    case Kind::kDict: {
+      if (!PyDict_Check(object) || PyDict_GET_SIZE(object) != count) return false;
+      out->exclusive = out->exclusive && Py_REFCNT(object) == 1;
+      auto* keys = static_cast<PyObject*>(const_cast<void*>(like->foreign()));
+      for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* value = PyDict_GetItemWithError(object, PyTuple_GET_ITEM(keys, i));
+        if (!value || !LikeInto(children[i], value, out)) return false;
+      }
+      return true;
+    }
+    case Kind::kRecord:
+      if (static_cast<const void*>(Py_TYPE(object)) != like->foreign()) return false;
+      out->exclusive = false;
+      for (Py_ssize_t i = 0; i < count; ++i) {
+        PyRef value = PyRef::Steal(PyObject_GetAttrString(object, like->names()[i].c_str()));
+        if (!value || !LikeInto(children[i], value.get(), out)) return false;
+        out->kept.push_back(std::move(value));
+      }
+      return true;
+  }
+  return false;
+}
+
+PyObject* UnflattenFrom(const Structure* structure, PyObject**& leaves) {
+  auto& children = structure->children();
+  auto count = static_cast<Py_ssize_t>(children.size());
+  auto* type = static_cast<PyTypeObject*>(const_cast<void*>(structure->foreign()));
+  switch (structure->kind()) {
+    case Kind::kLeaf:
+      return std::exchange(*leaves++, nullptr);
+    case Kind::kNone:
+      Py_RETURN_NONE;
+    case Kind::kTuple: {
+      PyRef tuple = PyRef::Steal(PyTuple_New(count));
+      for (Py_ssize_t i = 0; tuple && i < count; ++i) {
+        PyObject* child = UnflattenFrom(children[i], leaves);
+        if (!child) return nullptr;
+        PyTuple_SET_ITEM(tuple.get(), i, child);
+      }
+      return tuple.release();
+    }
+    case Kind::kNamedTuple: {
+      PyRef plain = PyRef::Steal(PyTuple_New(count));
+      for (Py_ssize_t i = 0; plain && i < count; ++i) {
+        PyObject* child = UnflattenFrom(children[i], leaves);
+        if (!child) return nullptr;
+        PyTuple_SET_ITEM(plain.get(), i, child);
+      }
+      if (!plain) return nullptr;
+      // As namedtuple's own _make: past a __new__ that the class may have overridden.
+      PyRef args = PyRef::Steal(PyTuple_Pack(1, plain.get()));
+      return args ? PyTuple_Type.tp_new(type, args.get(), nullptr) : nullptr;
+    }
+    case Kind::kDict: {
+      PyRef dict = PyRef::Steal(PyDict_New());
+      auto* keys = static_cast<PyObject*>(const_cast<void*>(structure->foreign()));
+      for (Py_ssize_t i = 0; dict && i < count; ++i) {
+        PyRef child = PyRef::Steal(UnflattenFrom(children[i], leaves));
+        if (!child || PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keys, i), child.get()) < 0) {
+          return nullptr;
+        }
+      }
+      return dict.release();
+    }
+    case Kind::kRecord: {
+      // Past __init__ and frozen checks: the fields are set as they were.
+      PyRef empty = PyRef::Steal(PyTuple_New(0));
+      PyRef record = PyRef::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr));
+      for (Py_ssize_t i = 0; record && i < count; ++i) {
+        PyRef child = PyRef::Steal(UnflattenFrom(children[i], leaves));
+        PyRef name = PyRef::Steal(PyUnicode_FromString(structure->names()[i].c_str()));
+        if (!child || !name || PyObject_GenericSetAttr(record.get(), name.get(), child.get()) < 0) {
+          return nullptr;
+        }
+      }
+      return record.release();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool Flatten(PyObject* object, Flattened* out) {
+  out->exclusive = Py_REFCNT(object) == 1;
+  out->structure = FlattenInto(object, out, 0);
+  return out->structure != nullptr;
+}
+
+bool FlattenLike(const Structure* like, PyObject* object, Flattened* out) {
+  out->structure = like;
+  if (LikeInto(like, object, out)) return true;
+  PyErr_Clear();
+  out->leaves.clear();
+  out->kept.clear();
+  out->exclusive = true;
+  return false;
+}
+
+PyObject* Unflatten(const Structure* structure, PyObject** leaves) {
+  int count = structure->leaves();
+  PyObject** next = leaves;
+  PyObject* value = UnflattenFrom(structure, next);
+  if (!value) {
+    for (int i = 0; i < count; ++i) Py_XDECREF(leaves[i]);
+  }
+  return value;
+}
+
+}  // namespace penstock

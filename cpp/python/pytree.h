@@ -1,0 +1,28 @@
+// Nested Python values to structures and leaves, and back.
+#pragma once
+
+#include <vector>
+
+#include "element/structure.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// tuple, namedtuple, dict, dataclass, attrs class and None nest; a list does not: it is one array.
+struct Flattened {
+  const Structure* structure = nullptr;
+  std::vector<PyObject*> leaves;  // borrowed from the value
+  std::vector<PyRef> kept;        // attribute values that had to be fetched
+  bool exclusive = true;          // every container on the way is referred to by its parent alone
+};
+
+// Flattens `object`. With `like` it must have that structure down to its leaves (whatever nests
+// below a leaf of `like` is part of the leaf); returns false without a Python error when it has
+// not.
+bool Flatten(PyObject* object, Flattened* out);
+bool FlattenLike(const Structure* like, PyObject* object, Flattened* out);
+
+// The nested value; steals the references in `leaves`. New reference, null with an error set.
+PyObject* Unflatten(const Structure* structure, PyObject** leaves);
+
+}  // namespace penstock

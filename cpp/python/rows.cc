@@ -1,0 +1,390 @@
+// Writing Python values into columns.
+#include "python/rows.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_map>
+
+#include "python/gil.h"
+#include "python/types.h"
+
+namespace penstock {
+namespace {
+
+// Copies above this size are worth giving up the GIL for.
+constexpr size_t kDetachedCopy = 32 << 10;
+
+// Whether a value of this type is a leaf; records are looked for once per type.
+bool IsLeaf(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
+      type == &PyUnicode_Type || type == &PyBytes_Type) {
+    return true;
+  }
+  if (object == Py_None || PyDict_Check(object) || type == &PyTuple_Type) return false;
+  static auto& known = *new std::unordered_map<PyTypeObject*, bool>;  // used with the GIL held
+  auto found = known.find(type);
+  if (found != known.end()) return found->second;
+  Flattened flat;
+  if (!Flatten(object, &flat)) {
+    PyErr_Clear();
+    return false;
+  }
+  bool leaf = flat.structure == Structure::Leaf();
+  Py_INCREF(type);  // the table keeps the type alive, so that its address stays its own
+  known.emplace(type, leaf);
+  return leaf;
+}
+
+// Writes `object` as a scalar of `dtype`; false when it is not exactly one.
+bool WriteScalar(DType dtype, PyObject* object, uint8_t* to) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyFloat_Type) {
+    if (dtype.code != TypeCode::kFloat64) return false;
+    double value = PyFloat_AS_DOUBLE(object);
+    std::memcpy(to, &value, sizeof(value));
+    return true;
+  }
+  if (type == &PyLong_Type) {
+    if (dtype.code != TypeCode::kInt64) return false;
+    int overflow;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    std::memcpy(to, &value, sizeof(value));
+    return !overflow;
+  }
+  if (type == &PyBool_Type) {
+    if (dtype.code != TypeCode::kBool) return false;
+    *to = object == Py_True;
+    return true;
+  }
+  if (type != ScalarType(dtype.code)) {
+    int code = ScalarTypeCode(type);
+    if (code < 0 || static_cast<TypeCode>(code) != dtype.code) return false;
+  }
+  std::memcpy(to, ScalarValue(object, dtype.code), dtype.itemsize);
+  return true;
+}
+
+// An array that can be copied byte by byte into a row of this dtype and shape.
+bool MatchesArray(PyObject* object, DType dtype, const Shape& shape) {
+  if (Py_TYPE(object) != &PyArray_Type) return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_NDIM(array) != shape.rank() || !PyArray_ISCARRAY_RO(array)) return false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (PyArray_DIM(array, i) != shape[i]) return false;
+  }
+  DType found;
+  if (PyArray_DESCR(array)->type_num >= NPY_OBJECT || !PyArray_ISNOTSWAPPED(array)) return false;
+  return DTypeOfDescr(PyArray_DESCR(array), &found) && found == dtype;
+}
+
+// A value as a tensor of the declared dtype; raises a TypeError that shows the value.
+bool ToDeclared(const RowPolicy& policy, PyObject* value, const LeafSpec& spec, Tensor* tensor) {
+  if (spec.dtype.is_reference()) {
+    PyRef converted;
+    if (spec.dtype.code == TypeCode::kBytes && PyUnicode_Check(value)) {
+      converted = PyRef::Steal(PyUnicode_AsUTF8String(value));
+    } else if (spec.dtype.code == TypeCode::kText && PyBytes_Check(value)) {
+      converted = PyRef::Steal(PyUnicode_FromEncodedObject(value, "utf-8", "strict"));
+    } else if (PyTuple_CheckExact(value)) {
+      converted = PyRef::Steal(PySequence_List(value));
+    } else {
+      converted = PyRef::Borrow(value);
+    }
+    if (!converted || !ToTensor(converted.get(), Sharing::kCopy, tensor)) return false;
+    if (tensor->dtype().code != spec.dtype.code && spec.dtype.code != TypeCode::kObject &&
+        tensor->elements() > 0) {
+      PyErr_Format(PyExc_TypeError, "%s: a %s element was expected, got %R", policy.stage,
+                   spec.dtype.name().c_str(), value);
+      return false;
+    }
+    return true;
+  }
+  PyArray_Descr* descr = DescrOf(spec.dtype);
+  PyRef array = PyRef::Steal(
+      PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
+  if (!array) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s: an element of dtype %s was expected, got %R", policy.stage,
+                 spec.dtype.name().c_str(), value);
+    return false;
+  }
+  return ToTensor(array.get(), policy.copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);
+}
+
+}  // namespace
+
+RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer,
+                           int64_t first_row, const Structure** last_structure)
+    : policy_(policy),
+      max_rows_(max_rows),
+      placer_(placer),
+      first_row_(first_row),
+      last_structure_(last_structure) {}
+
+bool RowCollector::Add(PyObject* value, const Origin& origin) {
+  if (policy_.opaque) {
+    auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
+    *slot = Py_NewRef(value);
+    Element element;
+    element.leaves.push_back(AdoptObjects(TypeCode::kObject, {}, slot, 1));
+    element.origin = origin;
+    done_.push_back(Block::Of(std::move(element)));
+    ++rows_;
+    return true;
+  }
+  PyRef as_tuple;
+  if (policy_.list_as_tuple && PyList_CheckExact(value)) {
+    as_tuple = PyRef::Steal(PyList_AsTuple(value));
+    if (!as_tuple) return false;
+    value = as_tuple.get();
+  }
+  flat_.leaves.clear();
+  flat_.kept.clear();
+  flat_.exclusive = true;
+  if (policy_.declared) {
+    if (!FlattenLike(policy_.declared->structure, value, &flat_)) {
+      PyErr_Format(PyExc_TypeError, "%s: an element of structure %s was expected, got %R",
+                   policy_.stage, policy_.declared->structure->ToString().c_str(), value);
+      return false;
+    }
+  } else {
+    bool like = *last_structure_ && FlattenLike(*last_structure_, value, &flat_) &&
+                std::all_of(flat_.leaves.begin(), flat_.leaves.end(), IsLeaf);
+    if (!like) {
+      flat_ = Flattened();
+      if (!Flatten(value, &flat_)) return false;
+      *last_structure_ = flat_.structure;
+    }
+  }
+  bool fits = false;
+  if (max_rows_ > 1) {
+    if (open_ && block_.structure != flat_.structure) CloseColumns();
+    if (open_ || StartColumns(flat_)) {
+      if (!AddToColumns(flat_, &fits)) return false;
+      if (!fits && open_rows_ > 0) {
+        CloseColumns();
+        if (StartColumns(flat_) && !AddToColumns(flat_, &fits)) return false;
+      }
+    } else if (PyErr_Occurred()) {
+      return false;
+    }
+  }
+  if (fits) {
+    if (open_rows_ == 0) {
+      block_.first = origin;
+    } else if (!block_.keys.empty() ||
+               origin.key != block_.first.key + static_cast<uint64_t>(open_rows_)) {
+      // No longer consecutive: every key is written down.
+      for (auto i = static_cast<int64_t>(block_.keys.size()); i < open_rows_; ++i) {
+        block_.keys.push_back(block_.first.key + static_cast<uint64_t>(i));
+      }
+      block_.keys.push_back(origin.key);
+    }
+    ++open_rows_;
+  } else {
+    CloseColumns();
+    if (!AddSingle(flat_, origin)) return false;
+  }
+  ++rows_;
+  return true;
+}
+
+bool RowCollector::AddScalar(PyObject* value, uint64_t key) {
+  if (!lone_scalar_ || !block_.keys.empty() || open_rows_ == 0 ||
+      key != block_.first.key + static_cast<uint64_t>(open_rows_)) {
+    return false;
+  }
+  Column& column = columns_[0];
+  uint8_t* to =
+      column.dense.mutable_data() + static_cast<size_t>(open_rows_) * column.dtype.itemsize;
+  if (Py_TYPE(value) == column.scalar_type) {
+    const void* from = ScalarValue(value, column.dtype.code);
+    if (column.dtype.itemsize == 8)
+      std::memcpy(to, from, 8);
+    else
+      std::memcpy(to, from, column.dtype.itemsize);
+  } else if (!WriteScalar(column.dtype, value, to)) {
+    return false;
+  }
+  ++open_rows_;
+  ++rows_;
+  return true;
+}
+
+bool RowCollector::LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor) {
+  if (policy_.declared) {
+    const LeafSpec& spec = policy_.declared->leaves[i];
+    if (!ToDeclared(policy_, leaf, spec, tensor)) return false;
+    if (!spec.Accepts(tensor->shape())) {
+      PyErr_Format(PyExc_TypeError, "%s: an element of shape %s was expected, got shape %s: %R",
+                   policy_.stage, spec.shape.ToString().c_str(), tensor->shape().ToString().c_str(),
+                   leaf);
+      return false;
+    }
+    return true;
+  }
+  bool copy = policy_.copy || !exclusive;
+  return ToTensor(leaf, copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);
+}
+
+bool RowCollector::AddSingle(const Flattened& flat, const Origin& origin) {
+  std::vector<Tensor> leaves(flat.leaves.size());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!LeafToTensor(flat.leaves[i], i, flat.exclusive, &leaves[i])) return false;
+  }
+  Block block;
+  block.structure = flat.structure;
+  block.rows = 1;
+  block.first = origin;
+  if (!placer_) {
+    Element element;
+    element.leaves = std::move(leaves);
+    element.structure = flat.structure;
+    element.origin = origin;
+    block.elements.push_back(std::move(element));
+    done_.push_back(std::move(block));
+    return true;
+  }
+  block.placed = true;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Tensor& leaf = leaves[i];
+    Tensor row;
+    if (leaf.storage() == Storage::kDense && leaf.shape().rank() > 0) {
+      row = placer_->Place(first_row_ + rows_, i, leaf.dtype(), leaf.shape());
+    }
+    if (!row.buffer()) {
+      block.columns.push_back(leaf.Reshaped(leaf.shape().Prepend(1)));
+      continue;
+    }
+    if (leaf.nbytes() >= kDetachedCopy)
+      copies_.push_back({row.mutable_data(), std::move(leaf)});
+    else
+      std::memcpy(row.mutable_data(), leaf.data(), leaf.nbytes());
+    block.columns.push_back(std::move(row));
+  }
+  done_.push_back(std::move(block));
+  return true;
+}
+
+bool RowCollector::StartColumns(const Flattened& flat) {
+  columns_.clear();
+  int64_t room = max_rows_ - rows_;
+  if (room < 2) return false;
+  for (size_t i = 0; i < flat.leaves.size(); ++i) {
+    Tensor first;
+    if (!LeafToTensor(flat.leaves[i], i, false, &first)) return false;
+    Column column{first.dtype(), first.shape(), {}, nullptr, ScalarType(first.dtype().code)};
+    if (first.dtype().is_reference()) {
+      if (first.shape().rank() > 0) {
+        CloseColumns();
+        return false;  // arrays of references are stacked by whoever stacks
+      }
+      column.objects =
+          static_cast<PyObject**>(std::calloc(static_cast<size_t>(room), sizeof(PyObject*)));
+    } else {
+      column.dense = Tensor::Make(first.dtype(), first.shape().Prepend(room));
+    }
+    columns_.push_back(std::move(column));
+  }
+  block_ = Block();
+  block_.structure = flat.structure;
+  open_ = true;
+  open_rows_ = 0;
+  lone_scalar_ = columns_.size() == 1 && flat.structure == Structure::Leaf() && !policy_.declared &&
+                 !columns_[0].objects && columns_[0].shape.rank() == 0;
+  return true;
+}
+
+bool RowCollector::AddToColumns(const Flattened& flat, bool* fits) {
+  *fits = false;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    PyObject* leaf = flat.leaves[i];
+    if (column.objects) {
+      PyObject*& slot = column.objects[open_rows_];
+      bool plain = !policy_.declared &&
+                   ((column.dtype.code == TypeCode::kBytes && PyBytes_CheckExact(leaf)) ||
+                    (column.dtype.code == TypeCode::kText && PyUnicode_CheckExact(leaf) &&
+                     PyUnicode_IS_COMPACT_ASCII(leaf)));
+      if (plain) {
+        Py_XSETREF(slot, Py_NewRef(leaf));
+        continue;
+      }
+      Tensor value;
+      if (!LeafToTensor(leaf, i, false, &value)) return false;
+      if (value.dtype() != column.dtype || value.shape().rank() != 0) return true;
+      Py_XSETREF(slot, Py_NewRef(static_cast<PyObject*>(value.objects()[0])));
+      continue;
+    }
+    size_t row_bytes = static_cast<size_t>(column.shape.elements()) * column.dtype.itemsize;
+    uint8_t* to = column.dense.mutable_data() + static_cast<size_t>(open_rows_) * row_bytes;
+    bool scalar = column.shape.rank() == 0;
+    if (!policy_.declared) {
+      if (scalar && WriteScalar(column.dtype, leaf, to)) continue;
+      if (!scalar && MatchesArray(leaf, column.dtype, column.shape)) {
+        std::memcpy(to, PyArray_DATA(reinterpret_cast<PyArrayObject*>(leaf)), row_bytes);
+        continue;
+      }
+    } else if (!scalar && MatchesArray(leaf, column.dtype, column.shape)) {
+      std::memcpy(to, PyArray_DATA(reinterpret_cast<PyArrayObject*>(leaf)), row_bytes);
+      continue;
+    }
+    Tensor value;
+    if (!LeafToTensor(leaf, i, true, &value)) return false;
+    if (value.dtype() != column.dtype || !(value.shape() == column.shape)) return true;
+    std::memcpy(to, value.data(), row_bytes);
+  }
+  *fits = true;
+  return true;
+}
+
+void RowCollector::CloseColumns() {
+  bool filled = open_ && open_rows_ > 0;
+  for (Column& column : columns_) {
+    if (column.objects) {
+      auto count = static_cast<size_t>(filled ? open_rows_ : 0);
+      // A row that did not fit may have left a reference behind the filled ones.
+      for (auto i = static_cast<int64_t>(count); i < max_rows_ - rows_ + open_rows_; ++i) {
+        Py_CLEAR(column.objects[i]);
+      }
+      Tensor objects =
+          AdoptObjects(column.dtype.code, {static_cast<int64_t>(count)}, column.objects, count);
+      if (filled) block_.columns.push_back(std::move(objects));
+    } else if (filled) {
+      block_.columns.push_back(column.dense.shape()[0] == open_rows_
+                                   ? std::move(column.dense)
+                                   : column.dense.Rows(0, open_rows_));
+    }
+  }
+  columns_.clear();
+  if (filled) {
+    block_.rows = open_rows_;
+    done_.push_back(std::move(block_));
+  }
+  block_ = Block();
+  open_ = false;
+  open_rows_ = 0;
+  lone_scalar_ = false;
+}
+
+void RowCollector::AddError(Error error) {
+  CloseColumns();
+  ++rows_;
+  if (done_.empty() || done_.back().last()) done_.emplace_back();
+  done_.back().error = std::move(error);
+}
+
+void RowCollector::Finish(std::vector<Block>& out) {
+  CloseColumns();
+  if (!copies_.empty()) {
+    CurrentAttachment()->Detach();
+    for (Copy& copy : copies_) std::memcpy(copy.to, copy.from.data(), copy.from.nbytes());
+    copies_.clear();
+  }
+  for (Block& block : done_) out.push_back(std::move(block));
+  done_.clear();
+}
+
+}  // namespace penstock

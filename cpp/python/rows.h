@@ -1,0 +1,75 @@
+// Rows of Python values gathered into blocks: shared by functions and generators.
+#pragma once
+
+#include <vector>
+
+#include "element/element.h"
+#include "pipeline/function.h"
+#include "pipeline/spec.h"
+#include "python/python.h"
+#include "python/pytree.h"
+
+namespace penstock {
+
+// How values become leaves.
+struct RowPolicy {
+  const char* stage = "map";
+  const ElementSpec* declared = nullptr;  // convert to, and check against, this specification
+  bool list_as_tuple = false;             // a list at the top level counts as a tuple
+  bool copy = false;                      // the producer may change its arrays afterwards
+  bool opaque = false;                    // pass objects through as they are
+};
+
+// Collects results of up to `max_rows` calls. Rows of one shape are written straight into stacked
+// columns; when a row differs from the ones before, a new block begins.
+class RowCollector {
+ public:
+  RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer, int64_t first_row,
+               const Structure** last_structure);
+
+  // Adds one value (borrowed) when it is a scalar like those before it; false: use Add.
+  bool AddScalar(PyObject* value, uint64_t key);
+  // Adds one value (borrowed). False when it cannot become an element: a Python error is set.
+  bool Add(PyObject* value, const Origin& origin);
+  void AddError(Error error);
+  int64_t rows() const { return rows_; }
+  // The blocks, in order. Large unshared arrays are copied here, without the GIL.
+  void Finish(std::vector<Block>& out);
+
+ private:
+  struct Column {
+    DType dtype;
+    Shape shape;                          // of one row
+    Tensor dense;                         // [max rows, shape...]
+    PyObject** objects = nullptr;         // of scalars that are references
+    PyTypeObject* scalar_type = nullptr;  // NumPy's, of this dtype
+  };
+  struct Copy {
+    uint8_t* to;
+    Tensor from;
+  };
+
+  bool AddSingle(const Flattened& flat, const Origin& origin);
+  bool AddToColumns(const Flattened& flat, bool* fits);
+  bool StartColumns(const Flattened& flat);
+  bool LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor);
+  void CloseColumns();
+
+  const RowPolicy& policy_;
+  int64_t max_rows_;
+  RowPlacer* placer_;
+  int64_t first_row_;
+  const Structure** last_structure_;
+  int64_t rows_ = 0;
+  std::vector<Block> done_;
+  // The open block, in column form.
+  bool open_ = false;
+  int64_t open_rows_ = 0;
+  Block block_;
+  std::vector<Column> columns_;
+  std::vector<Copy> copies_;
+  Flattened flat_;
+  bool lone_scalar_ = false;  // the open block is one column of numeric scalars
+};
+
+}  // namespace penstock

@@ -1,0 +1,121 @@
+// Entering, leaving and retiring runs.
+#include "python/runs.h"
+
+#include <pybind11/pybind11.h>
+
+#include <mutex>
+#include <vector>
+
+#include "python/gil.h"
+#include "runtime/clock.h"
+
+namespace py = pybind11;
+
+namespace penstock {
+namespace {
+
+std::vector<std::weak_ptr<Session>>& Runs() {
+  static auto& runs = *new std::vector<std::weak_ptr<Session>>;
+  return runs;
+}
+std::mutex& RunsMutex() {
+  // A leaf lock.
+  static auto& mutex = *[] {
+    auto* made = new std::mutex;
+    HoldAcrossFork(*made);
+    return made;
+  }();
+  return mutex;
+}
+
+}  // namespace
+
+void Retire(std::shared_ptr<Session> session, PyRef dataset) {
+  session->Cancel();
+  if (ShuttingDown()) {  // nothing may run beside the interpreter's end: leaked
+    new std::shared_ptr<Session>(std::move(session));
+    dataset.release();
+    return;
+  }
+  if (!session->has_threads()) {
+    session->Close();
+    return;
+  }
+  auto closing = [session, kept = ToForeign(std::move(dataset))] { session->Close(); };
+  session.reset();
+  try {
+    ThreadPool::Get().Run(Lane::kNative, "ps-close", closing);
+  } catch (const std::exception&) {  // no thread to be had: this one waits
+    Attachment attachment(Attachment::Role::kConsumer);
+    attachment.Detach();
+    closing();
+  }
+}
+
+bool FromInside(const Run& run) {
+  return (run.busy && run.owner == PyThread_get_thread_ident()) ||
+         (run.session && Session::Serving::current() == run.session.get());
+}
+
+void Enter(Run& run, const char* method) {
+  for (;;) {
+    if (FromInside(run)) {
+      throw Error(ErrorKind::kRuntime,
+                  "{}: this iterator was used by a function that it is running; use an iterator of "
+                  "its own there",
+                  std::string_view(method));
+    }
+    if (!run.busy) break;
+    {
+      Attachment attachment(Attachment::Role::kConsumer);
+      uint32_t key =
+          run.idle.PrepareWait();  // before the GIL is given up: the owner needs it to leave
+      attachment.Detach();
+      run.idle.Wait(key, NowNs() + 100'000'000);
+    }
+    if (PyErr_CheckSignals() < 0) throw py::error_already_set();
+  }
+  run.busy = true;
+  run.owner = PyThread_get_thread_ident();
+}
+
+void Leave(Run& run) {
+  run.busy = false;
+  run.idle.NotifyAll();
+}
+
+void CheckUsable(const Run& run, const char* method) {
+  if (run.fork_generation != ForkGeneration()) {
+    throw Error(ErrorKind::kRuntime,
+                "{}: this iterator was created before os.fork(); create a new one with iter() in "
+                "the child",
+                std::string_view(method));
+  }
+}
+
+void Begin(Run& run) {
+  if (run.session) return;
+  InstallExitHook();
+  run.session = std::make_shared<Session>(run.plan, run.options);
+  RegisterRun(run.session);
+}
+
+void RegisterRun(const std::shared_ptr<Session>& session) {
+  std::lock_guard lock(RunsMutex());
+  auto& runs = Runs();
+  std::erase_if(runs, [](auto& run) { return run.expired(); });
+  runs.push_back(session);
+}
+
+void CancelAllRuns() {
+  std::vector<std::shared_ptr<Session>> live;
+  {
+    std::lock_guard lock(RunsMutex());
+    for (auto& run : Runs()) {
+      if (auto session = run.lock()) live.push_back(std::move(session));
+    }
+  }
+  for (auto& session : live) session->Cancel();
+}
+
+}  // namespace penstock

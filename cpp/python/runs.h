@@ -1,0 +1,46 @@
+// The run behind an iterator of Python: who may enter it, and how it ends.
+#pragma once
+
+#include <memory>
+
+#include "pipeline/session.h"
+#include "python/python.h"
+#include "runtime/event_count.h"
+#include "runtime/fork.h"
+
+namespace penstock {
+
+// Everything of an iterator but what tp_iternext touches first. With the GIL.
+struct Run {
+  PyRef dataset;  // Python's, which the garbage collector sees; see bind_dataset.cc
+  DatasetPtr plan;
+  RunOptions options;
+  std::shared_ptr<Session> session;
+  Block block;
+  int64_t row = 0;          // of the block, next to be handed out
+  int64_t ask = 1;          // rows to ask for
+  bool busy = false;        // a thread is inside the engine
+  unsigned long owner = 0;  // that thread
+  EventCount idle;          // woken when it leaves
+  bool closed = false;
+  uint64_t fork_generation = ForkGeneration();
+};
+
+// Starts the run, if it has not been started yet.
+void Begin(Run& run);
+// Only one thread at a time; `method` is for the error.
+void Enter(Run& run, const char* method);
+void Leave(Run& run);
+// Whether the caller is a function that this run is waiting for.
+bool FromInside(const Run& run);
+// Throws in a fork child of the process that made it.
+void CheckUsable(const Run& run, const char* method);
+// Destroys a run off this thread: its threads may be inside a user's function, and until they are
+// not, `dataset` keeps the garbage collector away from it.
+void Retire(std::shared_ptr<Session> session, PyRef dataset);
+
+// The live runs of the process.
+void RegisterRun(const std::shared_ptr<Session>& session);
+void CancelAllRuns();
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// dtypes, NumPy scalars and arrays at the border: one table from TypeCode to NumPy and back.
+#pragma once
+
+#include "element/tensor.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// Called once at import, with the GIL.
+void InitTypes();
+
+// New reference; text, bytes and objects are NumPy's object dtype.
+PyArray_Descr* DescrOf(DType dtype);
+// False (with a Python error set) for dtypes that cannot travel: structured ones.
+bool DTypeOfDescr(PyArray_Descr* descr, DType* dtype);
+// dtype arguments of users: str, bytes, object, or anything numpy.dtype takes.
+bool DTypeOfObject(PyObject* object, DType* dtype);
+// New reference: what element_spec shows: numpy.dtype, or str, bytes, object.
+PyObject* DTypeToObject(DType dtype);
+
+// NumPy's scalar type of a numeric code, null for the others. Borrowed.
+PyTypeObject* ScalarType(TypeCode code);
+// The type code of an exact NumPy scalar type, -1 for others; its value stands at ScalarValue.
+int ScalarTypeCode(PyTypeObject* type);
+void* ScalarValue(PyObject* scalar, TypeCode code);
+// A NumPy scalar with this value. `reuse` may hold one made before: it is used again when nobody
+// else refers to it (only in builds with the GIL).
+PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse = nullptr);
+
+// Values to tensors. Python and NumPy scalars, arrays, strings, sequences by NumPy's rules, any
+// other object as an opaque leaf. May share memory with arrays that nobody else refers to besides
+// `object` itself with `owned` references; else copies, unless `borrow`.
+enum class Sharing { kCopy, kIfUnique, kBorrow };
+bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned = 1);
+// New reference. Moves out of the tensor, so that unshared memory becomes a writeable array.
+PyObject* ToPython(Tensor tensor);
+
+// A kObjects tensor of `count` references in malloc memory, which it takes over.
+Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count);
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+// Budget: the bytes that a session's buffers may hold.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace penstock {
+
+// Counts; does not wait. A stage that fills ahead looks at over() before it takes one more, and
+// lets one through when it holds none, so that a single large element cannot stop a pipeline.
+class Budget final {
+ public:
+  explicit Budget(int64_t limit_bytes) : limit_(limit_bytes) {}
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
+
+  // relaxed everywhere: a number to compare; the rings carry the data.
+  void Charge(int64_t bytes) { used_.fetch_add(bytes, std::memory_order_relaxed); }
+  void Release(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  bool over() const { return used() > limit_; }
+  int64_t used() const { return used_.load(std::memory_order_relaxed); }
+  int64_t limit() const { return limit_; }
+
+ private:
+  const int64_t limit_;
+  alignas(128) std::atomic<int64_t> used_{0};
+};
+
+// Holds a charge and releases it when it dies; moves with the element that it is for. The Budget
+// must outlive it.
+class BudgetCharge final {
+ public:
+  BudgetCharge() = default;
+  BudgetCharge(Budget& budget, int64_t bytes) : budget_(&budget), bytes_(bytes) {
+    budget.Charge(bytes);
+  }
+  BudgetCharge(BudgetCharge&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  BudgetCharge& operator=(BudgetCharge&& other) noexcept {
+    if (this != &other) {
+      Reset();
+      budget_ = std::exchange(other.budget_, nullptr);
+      bytes_ = std::exchange(other.bytes_, 0);
+    }
+    return *this;
+  }
+  ~BudgetCharge() { Reset(); }
+
+  void Reset() {
+    if (budget_ != nullptr) budget_->Release(bytes_);
+    budget_ = nullptr;
+    bytes_ = 0;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  Budget* budget_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace penstock

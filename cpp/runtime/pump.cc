@@ -1,0 +1,60 @@
+// The end of a pump's body, and the wait for it.
+#include "runtime/pump.h"
+
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "runtime/event_count.h"
+#include "runtime/fork.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+
+struct Pump::State {
+  std::function<void()> body;
+  std::atomic<bool> done{false};
+  EventCount done_changed;
+  const uint64_t generation = ForkGeneration();
+
+  void RunBody();
+};
+
+namespace {
+constinit thread_local const void* running_pump = nullptr;  // the State of this thread's body
+}  // namespace
+
+void Pump::State::RunBody() {
+  // Finishes also when the body throws: a join must not hang for a bug that the pool reports.
+  struct Finish {
+    State* state;
+    const void* former;
+    ~Finish() {
+      state->body = nullptr;  // what it holds dies before Join returns
+      running_pump = former;
+      state->done.store(true, std::memory_order_release);  // pairs with acquire in done()
+      state->done_changed.NotifyAll();
+    }
+  };
+  const Finish finish{this, std::exchange(running_pump, this)};
+  body();
+}
+
+Pump::Pump(Lane lane, const char* name, std::function<void()> body)
+    : state_(std::make_shared<State>()) {
+  state_->body = std::move(body);
+  ThreadPool::Get().Run(lane, name, [state = state_] { state->RunBody(); });
+}
+
+Pump::~Pump() { Join(); }
+
+void Pump::Join() {
+  if (running_pump == state_.get() || state_->generation != ForkGeneration()) return;
+  WaitUninterrupted(state_->done_changed, [this] { return done(); });
+}
+
+bool Pump::done() const {
+  return state_->done.load(std::memory_order_acquire);  // pairs with release in RunBody
+}
+
+}  // namespace penstock

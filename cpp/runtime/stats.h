@@ -1,0 +1,78 @@
+// Counters of every stage, one cache line each, and the list of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace penstock {
+
+// Written by the stage's threads, read by anybody. relaxed everywhere: each number stands alone.
+struct alignas(64) StageStats {
+  std::atomic<int64_t> steps{0};    // elements delivered
+  std::atomic<int64_t> blocks{0};   // hand-overs of several elements at once
+  std::atomic<int64_t> errors{0};   // elements that were errors
+  std::atomic<int64_t> busy_ns{0};  // inside the stage and its inputs; extrapolated from samples
+  std::atomic<int64_t> wait_ns{0};  // the stage's consumer waited for it
+  std::atomic<int64_t> bytes{0};    // of the elements delivered
+  std::atomic<int32_t> buffer_size{0};   // now in the stage's buffer (elements)
+  std::atomic<int32_t> buffer_limit{0};  // allowed in it; 0: no buffer
+  std::atomic<int32_t> parallelism{0};   // threads or tasks at once; 0: none of its own
+
+  template <class Number>
+  static void Add(std::atomic<Number>& counter, Number n) {
+    counter.fetch_add(n, std::memory_order_relaxed);
+  }
+  template <class Number>
+  static void Set(std::atomic<Number>& gauge, Number n) {
+    gauge.store(n, std::memory_order_relaxed);
+  }
+};
+static_assert(sizeof(StageStats) == 64);
+
+// The numbers of one stage at one moment; fields as in StageStats.
+struct StageSnapshot {
+  std::string path;
+  std::string kind;
+  int64_t steps = 0;
+  int64_t blocks = 0;
+  int64_t errors = 0;
+  int64_t busy_ns = 0;
+  int64_t wait_ns = 0;
+  int64_t bytes = 0;
+  int32_t buffer_size = 0;
+  int32_t buffer_limit = 0;
+  int32_t parallelism = 0;
+};
+
+class StatsSink final {
+ public:
+  StatsSink() = default;
+  StatsSink(const StatsSink&) = delete;
+  StatsSink& operator=(const StatsSink&) = delete;
+
+  // Thread-safe. The entry lives as long as the sink; the same path gives the same entry, so the
+  // counts of a stage that is made again (repeat) go on. The first kind wins.
+  StageStats* Add(std::string stage_path, std::string kind);
+
+  // In the order of Add.
+  std::vector<StageSnapshot> Snapshot() const;
+
+ private:
+  struct Entry {
+    std::string path;
+    std::string kind;
+    StageStats stats;
+  };
+  // Guards the list, not the counters. Entries never move, and the map's keys live in them.
+  mutable std::mutex mutex_;
+  std::deque<Entry> entries_;
+  std::unordered_map<std::string_view, Entry*> by_path_;
+};
+
+}  // namespace penstock

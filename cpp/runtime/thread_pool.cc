@@ -1,0 +1,221 @@
+// Native threads: start, cache, name, end; and the queue of short tasks.
+#include "runtime/thread_pool.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "runtime/cpu.h"
+#include "runtime/fork.h"
+#include "runtime/trace.h"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <signal.h>
+#define PENSTOCK_HAS_SIGNALS 1
+#endif
+
+namespace penstock {
+namespace {
+
+// More would only hold memory: a thread is made in some 50 us.
+constexpr size_t kMostIdle = 64;
+
+std::atomic<ThreadPool*> current_pool{nullptr};
+std::atomic<ThreadPool::PythonSpawner> python_spawner{nullptr};
+constinit thread_local bool in_pool = false;
+
+// A thread inherits its maker's mask: the maker blocks the asynchronous signals while it makes one,
+// so that none can arrive in between. Faults (SEGV, BUS, FPE, ILL, ABRT) and PROF stay open.
+class SignalsBlocked final {
+ public:
+#if defined(PENSTOCK_HAS_SIGNALS)
+  SignalsBlocked() {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCHLD, SIGUSR1, SIGUSR2, SIGWINCH,
+                  SIGPIPE}) {
+      sigaddset(&blocked, s);
+    }
+    pthread_sigmask(SIG_BLOCK, &blocked, &former_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
+
+ private:
+  sigset_t former_;
+#endif
+};
+
+void NameThisThread(const char* name) {
+  // Linux takes no more than 15 characters.
+  [[maybe_unused]] const std::string shown = std::string(name).substr(0, 15);
+#if defined(__APPLE__)
+  pthread_setname_np(shown.c_str());
+#elif defined(__linux__)
+  pthread_setname_np(pthread_self(), shown.c_str());
+#endif
+}
+
+// Runs what must not throw. A thread that ends the process for one bad body would hide its name.
+void RunGuarded(const char* name, const std::function<void()>& body) noexcept {
+  try {
+    body();
+    return;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "penstock: thread body '%s' threw: %s\n", name, e.what());
+  } catch (...) {
+    std::fprintf(stderr, "penstock: thread body '%s' threw something\n", name);
+  }
+#if !defined(NDEBUG)
+  std::abort();
+#endif
+}
+
+}  // namespace
+
+// One native thread. All fields are under the pool's mutex.
+struct ThreadPool::Worker {
+  std::condition_variable changed;
+  std::function<void()> body;  // empty: asleep in idle_
+  std::string name;
+};
+
+ThreadPool& ThreadPool::Get() {
+  static const bool registered = [] {
+    // release: pairs with acquire below, as any other store; the child has one thread.
+    OnForkChild([] { current_pool.store(nullptr, std::memory_order_release); });
+    return true;
+  }();
+  (void)registered;
+  ThreadPool* pool = current_pool.load(std::memory_order_acquire);  // pairs with the exchange
+  if (pool == nullptr) {
+    auto* fresh = new ThreadPool;
+    if (current_pool.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) pool = fresh;
+    // The loser of a race leaks an empty pool, once.
+  }
+  return *pool;
+}
+
+bool ThreadPool::InPool() { return in_pool; }
+
+void ThreadPool::SetPythonSpawner(PythonSpawner spawner) {
+  python_spawner.store(spawner, std::memory_order_release);  // pairs with acquire in Run
+}
+
+void ThreadPool::Run(Lane lane, const char* name, std::function<void()> body) {
+  if (lane == Lane::kNative) return RunNative(name, std::move(body));
+  const PythonSpawner spawn = python_spawner.load(std::memory_order_acquire);
+  if (spawn == nullptr) {
+    throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
+                            "thread pool: no Python threads here");
+  }
+  spawn(name, std::move(body));
+}
+
+void ThreadPool::RunNative(const char* name, std::function<void()> body) {
+  const std::lock_guard lock(mutex_);
+  if (!idle_.empty()) {
+    Worker* const worker = idle_.back();
+    idle_.pop_back();
+    worker->name = name;
+    worker->body = std::move(body);
+    worker->changed.notify_one();
+    return;
+  }
+  auto worker = std::make_unique<Worker>();
+  worker->name = name;
+  worker->body = std::move(body);
+  const SignalsBlocked blocked;
+  std::thread([this, w = worker.get()] { NativeMain(w); }).detach();
+  (void)worker.release();  // the thread's own now; it begins with mutex_, held here
+  ++native_threads_;
+}
+
+void ThreadPool::NativeMain(Worker* worker) {
+  in_pool = true;
+  const std::unique_ptr<Worker> owner(worker);
+  std::unique_lock lock(mutex_);
+  while (worker->body) {
+    std::function<void()> body = std::exchange(worker->body, nullptr);
+    const std::string name = worker->name;
+    lock.unlock();
+    NameThisThread(name.c_str());
+    Trace::SetThreadName(name);
+    RunGuarded(name.c_str(), body);
+    body = nullptr;  // what it holds dies before the thread is offered again
+    lock.lock();
+    if (idle_.size() >= kMostIdle) break;
+    idle_.push_back(worker);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(idle_timeout_);
+    worker->changed.wait_until(lock, until, [&] { return worker->body != nullptr; });
+    if (!worker->body) std::erase(idle_, worker);  // long enough without work
+  }
+  --native_threads_;
+}
+
+void ThreadPool::Submit(std::function<void()> task) {
+  bool start = false;
+  const int cpus = CpuCount();  // may read files: not under the mutex
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    if (tasks_.size() <= static_cast<size_t>(idle_task_threads_)) {
+      tasks_changed_.notify_one();
+    } else if (task_threads_ < cpus) {
+      ++task_threads_;
+      start = true;
+    }
+  }
+  if (!start) return;
+  try {
+    RunNative("ps-task", [this] { TaskLoop(); });
+  } catch (const std::system_error&) {
+    std::unique_lock lock(mutex_);
+    if (--task_threads_ > 0) return;  // the others will come to it
+    while (!tasks_.empty()) {
+      std::function<void()> next = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      RunGuarded("ps-task", next);
+      lock.lock();
+    }
+  }
+}
+
+void ThreadPool::TaskLoop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    while (!tasks_.empty()) {
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      RunGuarded("ps-task", task);
+      task = nullptr;
+      lock.lock();
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(idle_timeout_);
+    ++idle_task_threads_;
+    const bool work = tasks_changed_.wait_until(lock, until, [&] { return !tasks_.empty(); });
+    --idle_task_threads_;
+    if (!work) break;
+  }
+  --task_threads_;
+}
+
+void ThreadPool::set_idle_timeout(MonoTime nanoseconds) {
+  const std::lock_guard lock(mutex_);
+  idle_timeout_ = nanoseconds;
+}
+
+int ThreadPool::native_threads() const {
+  const std::lock_guard lock(mutex_);
+  return native_threads_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+// WaitUntil: the one way in which the engine waits for a condition.
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/blocking.h"
+#include "runtime/cancel.h"
+#include "runtime/clock.h"
+#include "runtime/event_count.h"
+
+namespace penstock {
+
+enum class WaitStatus { kReady, kCancelled, kInterrupted, kTimeout };
+
+namespace internal {
+
+inline constexpr MonoTime kSignalSliceNs = 100'000'000;  // how late a signal may be noticed
+
+// One PrepareWait and its CancelWait or Wait, also when a predicate or a hook throws.
+class PreparedWait final {
+ public:
+  explicit PreparedWait(EventCount& event) : event_(event), key_(event.PrepareWait()) {}
+  ~PreparedWait() {
+    if (armed_) event_.CancelWait();
+  }
+  PreparedWait(const PreparedWait&) = delete;
+  PreparedWait& operator=(const PreparedWait&) = delete;
+
+  EventCount::Wake Sleep(MonoTime deadline) {
+    armed_ = false;
+    return event_.Wait(key_, deadline);
+  }
+
+ private:
+  EventCount& event_;
+  uint32_t key_;
+  bool armed_ = true;
+};
+
+}  // namespace internal
+
+// Waits until ready() is true, the token is cancelled, the deadline has passed, or the thread's
+// BlockingHook ends the wait. ready() may do the thing itself (`ring.try_pop(x)`): after it has
+// said true it is not called again. It runs without the foreign lock from the second call on.
+// ready() wins over a cancel, so that what is finished can be drained.
+//
+// Why a thread without a hook needs no polling: whoever makes ready() true notifies `event` after
+// it, and a Watch(cancel, event), alive during the call, does the same for Cancel. Both changes are
+// looked at after PrepareWait, so EventCount's argument covers both. The caller owes that Watch.
+template <class Ready>
+WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, MonoTime deadline, Ready ready) {
+  if (ready()) return WaitStatus::kReady;
+  BlockingHook* const hook = GetBlockingHook();
+  for (;;) {
+    EventCount::Wake wake;
+    {
+      internal::PreparedWait wait(event);
+      if (ready()) return WaitStatus::kReady;
+      if (cancel.cancelled()) return WaitStatus::kCancelled;
+      MonoTime until = deadline;
+      if (hook != nullptr || deadline != kNoDeadline) {
+        const MonoTime now = NowNs();
+        if (now >= deadline) return WaitStatus::kTimeout;
+        if (hook != nullptr) until = std::min(deadline, now + internal::kSignalSliceNs);
+      }
+      if (hook != nullptr) hook->BeforeWait();
+      wake = wait.Sleep(until);
+    }
+    // Outside the prepared wait: Interrupted() may run signal handlers.
+    if (wake != EventCount::Wake::kNotified && hook != nullptr && hook->Interrupted()) {
+      return WaitStatus::kInterrupted;
+    }
+  }
+}
+
+template <class Ready>
+WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, Ready ready) {
+  return WaitUntil(event, cancel, kNoDeadline, ready);
+}
+
+// Waits for what is certain to come (the end of a cancelled thread): nothing ends it early. The
+// foreign lock is given up, a signal is left pending for its owner.
+template <class Ready>
+void WaitUninterrupted(EventCount& event, Ready ready) {
+  if (ready()) return;
+  BlockingHook* const hook = GetBlockingHook();
+  for (;;) {
+    internal::PreparedWait wait(event);
+    if (ready()) return;
+    if (hook != nullptr) hook->BeforeWait();
+    wait.Sleep(kNoDeadline);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,181 @@
+// cache: the elements of the first full pass, kept in memory for the next ones.
+#include <deque>
+#include <mutex>
+
+#include "pipeline/input.h"
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+// What outlives the iterators of one cache node. Complete once, then never changed.
+struct Store {
+  std::mutex mutex;  // a leaf lock over the pointer
+  std::shared_ptr<const std::vector<Block>> blocks;
+  uint64_t place = 0;  // what the randomness of the pass that filled it hung on
+  std::shared_ptr<const RunIdentity> identity;
+};
+
+class CacheDataset final : public Dataset {
+ public:
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  const std::shared_ptr<Store>& store() const { return store_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  std::shared_ptr<Store> store_ = std::make_shared<Store>();
+};
+
+class CacheIterator final : public BlockIterator {
+ public:
+  CacheIterator(std::shared_ptr<const CacheDataset> data, RunContext context)
+      : data_(std::move(data)),
+        context_(std::move(context)),
+        place_(context_.place.value),
+        identity_(*context_.identity) {
+    std::lock_guard lock(data_->store()->mutex);
+    if (data_->store()->blocks) {
+      blocks_ = data_->store()->blocks;
+      place_ = data_->store()->place;
+      identity_ = *data_->store()->identity;
+    }
+  }
+
+  void VisitState(StateVisitor& visitor) override {
+    // Elements are never saved: a cache that is not there any more is filled again, by the same
+    // randomness, and what was delivered is passed over on the way.
+    visitor.UInt(place_);
+    identity_.VisitState(visitor, *data_);
+    int64_t steps = steps_ + to_pass_;
+    visitor.Int(steps);
+    if (visitor.saving()) return;
+    to_pass_ = steps;
+    steps_ = 0;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (to_pass_ > 0) {
+      Block block = Advance(to_pass_);
+      int64_t passed = block.rows + block.error.has_value();
+      if (block.error && block.error->transient()) return block;
+      if (passed == 0) break;
+      to_pass_ -= passed;
+    }
+    return Advance(max_rows);
+  }
+
+ private:
+  Block Advance(int64_t max_rows) {
+    Block block = blocks_ ? Read(max_rows) : Fill(max_rows);
+    steps_ += block.rows + (block.error && !block.error->transient());
+    return block;
+  }
+
+  Block Read(int64_t max_rows) {
+    if (at_ == blocks_->size()) return Block::AtEnd();
+    const Block& stored = (*blocks_)[at_];
+    if (row_ == 0 && !stored.stacked() && stored.rows == 1) return ReadElements(max_rows);
+    int64_t rows = std::min(max_rows, stored.rows - row_);
+    Block block = row_ == 0 && rows == stored.rows ? stored : Part(stored, row_, rows);
+    row_ += rows;
+    if (row_ == stored.rows) {
+      ++at_;
+      row_ = 0;
+    }
+    return block;
+  }
+
+  // Elements that were stored one by one, several at a time.
+  Block ReadElements(int64_t max_rows) {
+    Block block;
+    block.structure = (*blocks_)[at_].structure;
+    block.first = (*blocks_)[at_].first;
+    for (; at_ < blocks_->size() && block.rows < max_rows; ++at_, ++block.rows) {
+      const Block& stored = (*blocks_)[at_];
+      if (stored.stacked() || stored.rows != 1) break;
+      block.elements.push_back(stored.elements[0]);
+    }
+    block.end = at_ == blocks_->size();
+    return block;
+  }
+
+  static Block Part(const Block& stored, int64_t first, int64_t rows) {
+    Block block;
+    block.structure = stored.structure;
+    block.rows = rows;
+    block.first = stored.origin(first);
+    if (stored.stacked()) {
+      for (auto& column : stored.columns) block.columns.push_back(column.Rows(first, rows));
+      if (!stored.keys.empty()) {
+        block.keys.assign(stored.keys.begin() + first, stored.keys.begin() + first + rows);
+      }
+    } else {
+      block.elements.assign(stored.elements.begin() + first,
+                            stored.elements.begin() + first + rows);
+    }
+    return block;
+  }
+
+  Block Fill(int64_t max_rows) {
+    if (!input_) {
+      RunContext context = context_;
+      context.place = RandomKey{place_};
+      context.identity = std::make_shared<const RunIdentity>(identity_);
+      input_ = data_->StartInput(context);
+      filling_ = std::make_shared<std::vector<Block>>();
+    }
+    if (finished_) return Block::AtEnd();
+    Block block = input_->NextBlock(max_rows);
+    if (block.rows > 0) {
+      Block kept = block;
+      kept.error.reset();
+      kept.end = false;
+      kept.placed = false;
+      filling_->push_back(std::move(kept));
+    }
+    if (block.error && !block.error->transient()) failed_ = true;
+    if (block.end) {
+      finished_ = true;
+      std::lock_guard lock(data_->store()->mutex);
+      // The first to finish wins; an element that failed is tried again by the next pass.
+      if (!data_->store()->blocks && !failed_) {
+        data_->store()->place = place_;
+        data_->store()->identity = std::make_shared<const RunIdentity>(identity_);
+        data_->store()->blocks = std::move(filling_);
+      }
+    }
+    return block;
+  }
+
+  std::shared_ptr<const CacheDataset> data_;
+  RunContext context_;
+  uint64_t place_;
+  RunIdentity identity_;
+  std::shared_ptr<const std::vector<Block>> blocks_;  // complete: read from here
+  size_t at_ = 0;
+  int64_t row_ = 0;
+  IteratorPtr input_;  // not complete yet: filled from here
+  std::shared_ptr<std::vector<Block>> filling_;
+  bool failed_ = false;
+  bool finished_ = false;
+  int64_t steps_ = 0;
+  int64_t to_pass_ = 0;
+};
+
+IteratorPtr CacheDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<CacheIterator>(
+      std::static_pointer_cast<const CacheDataset>(shared_from_this()), context);
+}
+
+const RegisterDataset registration("cache",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args&) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<CacheDataset>();
+                                   });
+
+}  // namespace
+}  // namespace penstock

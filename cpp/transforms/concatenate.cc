@@ -1,0 +1,99 @@
+// concatenate: one dataset behind the other.
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+class ConcatenateDataset final : public Dataset {
+ public:
+  int64_t cardinality() const override {
+    int64_t total = 0;
+    bool unknown = false;
+    for (auto& part : inputs()) {
+      int64_t n = part->cardinality();
+      if (n == kInfinite) return kInfinite;
+      unknown = unknown || n == kUnknown;
+      total += n;
+    }
+    return unknown ? kUnknown : total;
+  }
+  MaybeSpec spec() const override {
+    MaybeSpec cover = input_spec(0);
+    for (size_t i = 1; cover && i < inputs().size(); ++i) {
+      MaybeSpec next = input_spec(i);
+      if (!next) return std::nullopt;
+      cover = ElementSpec::Cover(*cover, *next);
+    }
+    return cover;
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+};
+
+class ConcatenateIterator final : public BlockIterator {
+ public:
+  ConcatenateIterator(std::shared_ptr<const ConcatenateDataset> data, RunContext context)
+      : data_(std::move(data)), context_(std::move(context)) {
+    Start();
+  }
+
+  void VisitState(StateVisitor& visitor) override {
+    int64_t part = part_;
+    visitor.Int(part);
+    if (!visitor.saving() && part != part_) {
+      part_ = part;
+      Start();
+    }
+    if (input_) visitor.Child(*input_);
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (input_) {
+      Block block = input_->NextBlock(max_rows);
+      if (!block.end) return block;
+      ++part_;
+      Start();
+      if (block.rows == 0) continue;
+      block.end = !input_;
+      return block;
+    }
+    return Block::AtEnd();
+  }
+
+ private:
+  void Start() {
+    bool more = part_ < static_cast<int64_t>(data_->inputs().size());
+    input_.reset();
+    if (more) input_ = data_->StartInput(context_, static_cast<size_t>(part_));
+  }
+
+  std::shared_ptr<const ConcatenateDataset> data_;
+  RunContext context_;
+  int64_t part_ = 0;
+  IteratorPtr input_;
+};
+
+IteratorPtr ConcatenateDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<ConcatenateIterator>(
+      std::static_pointer_cast<const ConcatenateDataset>(shared_from_this()), context);
+}
+
+const RegisterDataset registration(
+    "concatenate",
+    [](const std::vector<DatasetPtr>& inputs, const Args&) -> std::shared_ptr<Dataset> {
+      for (size_t i = 1; i < inputs.size(); ++i) {
+        MaybeSpec first = inputs[0]->spec(), other = inputs[i]->spec();
+        if (first && other && !ElementSpec::Cover(*first, *other)) {
+          throw Error(ErrorKind::kType,
+                      "concatenate: both datasets must have the same structure and dtypes, got {} "
+                      "and {}",
+                      first->ToString(), other->ToString());
+        }
+      }
+      return std::make_shared<ConcatenateDataset>();
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,395 @@
+// interleave and flat_map: elements become datasets, which are drained in turn.
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "pipeline/input.h"
+#include "pipeline/producer.h"
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+struct InterleaveOptions {
+  std::string stage;
+  int64_t cycle = 1;
+  int64_t block = 1;
+  int64_t calls = 0;  // 0: sequential
+  std::optional<bool> ordered;
+};
+
+class InterleaveDataset final : public Dataset {
+ public:
+  InterleaveDataset(FunctionPtr function, InterleaveOptions options)
+      : function_(std::move(function)), options_(std::move(options)) {}
+  int64_t cardinality() const override {
+    return input().cardinality() == kInfinite ? kInfinite : kUnknown;
+  }
+  MaybeSpec spec() const override {
+    MaybeSpec known = function_->opened_spec();
+    return known ? known : probed_spec();
+  }
+  bool asynchronous() const override { return options_.calls != 0; }
+  bool reorders(bool deterministic) const override {
+    return options_.calls != 0 && !options_.ordered.value_or(deterministic);
+  }
+  const FunctionPtr& function() const { return function_; }
+  const InterleaveOptions& options() const { return options_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  FunctionPtr function_;
+  InterleaveOptions options_;
+};
+
+// One open dataset: pulled inline, or by a thread of its own.
+class Opened {
+ public:
+  Opened(int64_t position, uint64_t parent) : position_(position), parent_(parent) {}
+
+  // `token` is this input's own: its end must not end its neighbours.
+  void StartInline(DatasetPtr data, const RunContext& context) {
+    data_ = std::move(data);
+    input_.emplace(data_->Start(context));
+  }
+  void StartThread(DatasetPtr data, const RunContext& context, StageStats* stats,
+                   ProducerOptions options) {
+    data_ = std::move(data);
+    CancelToken token = context.cancel.Child();
+    producer_.emplace(*context.session, *data_, data_->Start(context.WithCancel(token)), token,
+                      stats, std::move(options));
+  }
+  void RunAhead() {
+    if (producer_) producer_->Start();
+  }
+  bool Ready() { return !producer_ || producer_->Ready(); }
+  Block Take(int64_t max_rows) {
+    Block block = producer_ ? producer_->Take(max_rows) : input_->NextBlock(max_rows);
+    if (input_) input_->Keep(input_->position());
+    RekeyRows(block);
+    return block;
+  }
+  void VisitState(StateVisitor& visitor) {
+    visitor.Int(given_);
+    if (producer_)
+      producer_->VisitState(visitor);
+    else
+      input_->VisitState(visitor);
+  }
+  int64_t position() const { return position_; }
+
+ private:
+  // Identities of the outer dataset: the n-th child of that parent.
+  void RekeyRows(Block& block) {
+    if (block.rows == 0) return;
+    if (block.stacked()) {
+      block.keys.resize(static_cast<size_t>(block.rows));
+      for (auto& key : block.keys) key = ChildKey(parent_, static_cast<uint64_t>(given_++));
+    } else {
+      for (auto& element : block.elements) {
+        element.origin.key = ChildKey(parent_, static_cast<uint64_t>(given_++));
+      }
+    }
+  }
+
+  const int64_t position_;  // of its element in the outer dataset
+  const uint64_t parent_;
+  int64_t given_ = 0;
+  DatasetPtr data_;
+  std::optional<Input> input_;
+  std::optional<Producer> producer_;
+};
+using OpenedPtr = std::unique_ptr<Opened>;
+
+class InterleaveIterator final : public BlockIterator {
+ public:
+  InterleaveIterator(const InterleaveDataset& data, const RunContext& context)
+      : options_(data.options()),
+        context_(context),
+        function_(data.function()),
+        random_(data.Randomness(context)),
+        parallel_(options_.calls != 0),
+        ordered_(context.replayed ||
+                 options_.ordered.value_or(context.session->options().deterministic)),
+        input_(data.StartInput(context.Replayed())),
+        slots_(static_cast<size_t>(options_.cycle)),
+        ready_(std::make_shared<EventCount>()),
+        ready_watch_(context_.cancel, *ready_) {
+    context_.batch_rows = 0;
+    context_.replayed = true;  // for what the function returns: its threads run ahead of their turn
+    left_ = options_.block;
+    inner_stats_ = context.session->stats().Add(context.path + ".*", options_.stage + " inputs");
+    if (parallel_ && options_.calls != kAutotune && options_.calls < options_.cycle) {
+      permits_ = std::make_shared<Permits>(options_.calls);
+    }
+    // Opened ahead of their turn, so that opening costs no time when a slot falls free.
+    if (parallel_) ahead_limit_ = std::max<int64_t>(1, options_.cycle / 2);
+  }
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Int(turn_);
+    visitor.Int(left_);
+    visitor.Bool(input_ended_);
+    // The open datasets by the positions of their elements: they are opened again.
+    std::vector<int64_t> positions;
+    int64_t low = input_.position() - (unopened_ ? 1 : 0);
+    for (auto& slot : slots_) {
+      positions.push_back(slot ? slot->position() : -1);
+      if (slot) low = std::min(low, slot->position());
+    }
+    for (auto& next : ahead_) {
+      positions.push_back(next.position);
+      low = std::min(low, next.position);
+    }
+    int64_t back = input_.position() - low;
+    int64_t pulled = back - (unopened_ ? 1 : 0);
+    for (auto& position : positions) position = position < 0 ? -1 : position - low;
+    visitor.Int(pulled);
+    visitor.Ints(positions);
+    input_.VisitState(visitor, back);
+    if (visitor.saving()) {
+      for (auto& slot : slots_)
+        if (slot) slot->VisitState(visitor);
+      for (auto& next : ahead_) {
+        if (next.opened) next.opened->VisitState(visitor);
+      }
+      return;
+    }
+    Reopen(pulled, positions, visitor);
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (parallel_) {
+      if (auto error = OpenAhead()) return Block::Of(*std::move(error));
+    }
+    int64_t closed = 0;  // slots in a row without anything left
+    int64_t unready = 0;
+    for (;;) {
+      if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      OpenedPtr& slot = slots_[static_cast<size_t>(turn_)];
+      if (!slot) {
+        if (!input_ended_ || !ahead_.empty()) {
+          if (auto error = OpenInto(slot)) return Block::Of(*std::move(error));
+          if (slot) continue;
+        }
+        if (++closed >= options_.cycle) return Block::AtEnd();
+        NextTurn();
+        continue;
+      }
+      closed = 0;
+      if (!ordered_ && parallel_ && !slot->Ready()) {
+        if (++unready >= options_.cycle) {
+          WaitStatus status = WaitUntil(*ready_, context_.cancel, [this] { return AnyReady(); });
+          if (status == WaitStatus::kInterrupted)
+            return Block::Of(Error(ErrorKind::kInterrupted, ""));
+          if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
+          unready = 0;
+        }
+        NextTurn();
+        continue;
+      }
+      Block block = slot->Take(std::min(max_rows, left_));
+      left_ -= block.rows;
+      bool end = std::exchange(block.end, false);
+      if (left_ == 0) {
+        NextTurn();  // an end that came with the last row is met at the next visit, as any other
+      } else if (end) {
+        slot.reset();
+        NextTurn();
+      }
+      if (block.rows > 0 || block.error) return block;
+    }
+  }
+
+ private:
+  struct Ahead {
+    int64_t position;  // in the input
+    OpenedPtr opened;  // or
+    std::optional<Error> error;
+  };
+
+  void NextTurn() {
+    turn_ = (turn_ + 1) % options_.cycle;
+    left_ = options_.block;
+  }
+
+  bool AnyReady() {
+    return std::any_of(slots_.begin(), slots_.end(),
+                       [](OpenedPtr& slot) { return slot && slot->Ready(); });
+  }
+
+  // Opens as many datasets ahead of their turn as there are free slots, and some more. One that
+  // cannot be opened keeps its place, where its error will be delivered.
+  std::optional<Error> OpenAhead() {
+    auto free = std::count(slots_.begin(), slots_.end(), nullptr);
+    while (!input_ended_ && static_cast<int64_t>(ahead_.size()) < free + ahead_limit_) {
+      int64_t position = input_.position();
+      OpenedPtr opened;
+      auto error = OpenNext(opened);
+      if (error && error->transient()) return error;
+      if (opened || error) ahead_.push_back({position, std::move(opened), std::move(error)});
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Error> OpenInto(OpenedPtr& slot) {
+    // Inline, datasets are ahead only when a parallel run saved the state.
+    if (!parallel_ && ahead_.empty()) return OpenNext(slot);
+    if (ahead_.empty()) {
+      if (auto error = OpenAhead()) return error;
+    }
+    if (ahead_.empty()) return std::nullopt;
+    Ahead next = std::move(ahead_.front());
+    ahead_.pop_front();
+    slot = std::move(next.opened);
+    return std::move(next.error);
+  }
+
+  // Pulls the next element and opens its dataset; leaves `opened` empty at the end.
+  std::optional<Error> OpenNext(OpenedPtr& opened) {
+    if (input_ended_) return std::nullopt;
+    if (!unopened_) {
+      input_.Keep(LowestPosition());
+      input_.Mark();
+    }
+    int64_t position = input_.position() - (unopened_ ? 1 : 0);
+    Step step = unopened_ ? *std::exchange(unopened_, std::nullopt) : input_.Next();
+    if (auto* error = std::get_if<Error>(&step)) return *error;
+    if (std::holds_alternative<End>(step)) {
+      input_ended_ = true;
+      return std::nullopt;
+    }
+    auto error = Open(std::get<Element>(step), position, opened);
+    if (error && error->transient()) unopened_ = std::move(step);
+    return error;
+  }
+
+  std::optional<Error> Open(const Element& element, int64_t position, OpenedPtr& opened) {
+    CallInfo info{options_.stage.c_str(), random_, base_ + position};
+    try {
+      DatasetPtr data = function_->Open(element, info);
+      RunContext context = context_.At(element.origin.key);
+      context.path += ".*";
+      auto made = std::make_unique<Opened>(position, element.origin.key);
+      if (!parallel_) {
+        made->StartInline(std::move(data), context);
+      } else {
+        ProducerOptions options;
+        options.name = "interleave";
+        options.limit = std::max<int64_t>(2 * options_.block, 2);
+        options.ready = ready_;
+        options.permits = permits_;
+        made->StartThread(std::move(data), context, inner_stats_, std::move(options));
+        if (!reopening_) made->RunAhead();
+      }
+      opened = std::move(made);
+    } catch (const Error& error) {
+      return error;
+    }
+    return std::nullopt;
+  }
+
+  int64_t LowestPosition() const {
+    int64_t low = input_.position();
+    for (auto& slot : slots_)
+      if (slot) low = std::min(low, slot->position());
+    for (auto& next : ahead_) low = std::min(low, next.position);
+    return low;
+  }
+
+  // After a restore: the input stands at the lowest position; each open dataset is made again from
+  // its element and continues where it was.
+  void Reopen(int64_t pulled, const std::vector<int64_t>& positions, StateVisitor& visitor) {
+    auto cycle = static_cast<size_t>(options_.cycle);
+    if (positions.size() < cycle) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "set_state: the state was saved with {} interleaved inputs, this pipeline has {}",
+                  positions.size(), options_.cycle);
+    }
+    bool good = turn_ >= 0 && turn_ < options_.cycle && left_ >= 1 && left_ <= options_.block;
+    for (int64_t position : positions) good = good && position >= -1 && position < pulled;
+    if (!good) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "set_state: the state is damaged; use the bytes of get_state unchanged");
+    }
+    reopening_ = true;
+    std::vector<Ahead> opened(positions.size());
+    for (int64_t at = 0; at < pulled; ++at) {
+      auto found = std::find(positions.begin(), positions.end(), at);
+      Step step = input_.Next();
+      if (std::holds_alternative<End>(step)) break;
+      if (found == positions.end()) continue;
+      Ahead& again = opened[static_cast<size_t>(found - positions.begin())];
+      again.position = at;
+      if (auto* error = std::get_if<Error>(&step))
+        again.error = *error;
+      else if (auto* element = std::get_if<Element>(&step))
+        again.error = Open(*element, at, again.opened);
+      if (again.error && again.error->transient()) throw *again.error;
+    }
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (opened[i].opened) opened[i].opened->VisitState(visitor);
+      if (i < cycle)
+        slots_[i] = std::move(opened[i].opened);
+      else
+        ahead_.push_back(std::move(opened[i]));
+    }
+    reopening_ = false;
+    for (auto& slot : slots_)
+      if (slot) slot->RunAhead();
+    for (auto& next : ahead_)
+      if (next.opened) next.opened->RunAhead();
+  }
+
+  const InterleaveOptions options_;
+  RunContext context_;
+  const FunctionPtr function_;
+  const StageRandom random_;
+  const bool parallel_;
+  const bool ordered_;
+  Input input_;
+  std::optional<Step> unopened_;  // the last one pulled: its opening was interrupted
+  int64_t base_ = 0;
+  int64_t turn_ = 0;
+  int64_t left_ = 1;
+  bool input_ended_ = false;
+  bool reopening_ = false;
+  std::vector<OpenedPtr> slots_;
+  std::deque<Ahead> ahead_;
+  int64_t ahead_limit_ = 0;
+  StageStats* inner_stats_;
+  std::shared_ptr<EventCount> ready_;
+  std::shared_ptr<Permits> permits_;
+  CancelToken::Watch ready_watch_;
+};
+
+IteratorPtr InterleaveDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<InterleaveIterator>(*this, context);
+}
+
+std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Args& args) {
+  InterleaveOptions options;
+  options.stage = args.owner();
+  if (args.Has("cycle_length")) options.cycle = args.IntAtLeast("cycle_length", 1);
+  if (args.Has("block_length")) options.block = args.IntAtLeast("block_length", 1);
+  if (args.Has("num_parallel_calls")) options.calls = args.Int("num_parallel_calls");
+  if (args.Has("num_parallel_calls") && options.calls != kAutotune) {
+    args.IntAtLeast("num_parallel_calls", 1);
+    if (options.calls > options.cycle) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "interleave: num_parallel_calls must be at most cycle_length = {}, got {}",
+                  options.cycle, options.calls);
+    }
+  }
+  if (args.Has("deterministic")) options.ordered = args.Bool("deterministic");
+  return std::make_shared<InterleaveDataset>(args.Callable("map_func"), std::move(options));
+}
+
+const RegisterDataset interleave("interleave", MakeInterleave);
+const RegisterDataset flat_map("flat_map", MakeInterleave);
+
+}  // namespace
+}  // namespace penstock

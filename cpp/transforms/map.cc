@@ -1,0 +1,120 @@
+// map without parallel calls: the function runs inline in whoever pulls.
+#include "pipeline/input.h"
+#include "pipeline/pending.h"
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+class MapDataset final : public Dataset {
+ public:
+  MapDataset(FunctionPtr function, MaybeSpec declared)
+      : function_(std::move(function)), declared_(std::move(declared)) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
+  const FunctionPtr& function() const { return function_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  FunctionPtr function_;
+  MaybeSpec declared_;
+};
+
+class MapIterator final : public BlockIterator {
+ public:
+  MapIterator(IteratorPtr input, FunctionPtr function, StageRandom random)
+      : input_(std::move(input)), function_(std::move(function)), random_(random) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Int(index_);
+    // Results that wait here are made again: the input goes back to their rows.
+    int64_t waiting = results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
+    input_.VisitState(visitor, waiting);
+    std::vector<int64_t> ahead;  // the layout of the parallel form
+    visitor.Ints(ahead);
+    if (!ahead.empty()) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "set_state: the state was saved with deterministic=False in map; restore it into a "
+          "pipeline with num_parallel_calls there");
+    }
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    int64_t before = steps;
+    auto error = input_.Discard(steps);  // one step in is one step out: the function is not called
+    index_ += before - steps;
+    return error;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (!results_.empty()) return Deliver(results_.Take(max_rows));
+    if (rows_.rows == 0) {
+      if (input_error_) {
+        Block block = Block::Of(*std::exchange(input_error_, std::nullopt));
+        return Deliver(std::move(block));
+      }
+      input_.Keep(input_.position());
+      rows_ = input_.NextBlock(max_rows);
+      input_error_ = std::exchange(rows_.error, std::nullopt);
+    }
+    bool end = std::exchange(rows_.end, false);
+    if (rows_.rows > 0) {
+      CallInfo info{"map", random_, index_};
+      made_.clear();
+      try {
+        function_->Map(std::move(rows_), info, made_);
+      } catch (const Error&) {  // interrupted: the rest is in rows_ for the next call
+        results_.Add(std::move(made_));
+        throw;
+      } catch (...) {
+        rows_ = Block();
+        throw;
+      }
+      rows_ = Block();
+      Block block;
+      if (made_.size() == 1 && made_[0].rows <= max_rows) {
+        block = std::move(made_[0]);
+      } else {
+        results_.Add(std::move(made_));
+        block = results_.Take(max_rows);
+      }
+      if (end && results_.empty() && !block.error) block.end = true;
+      return Deliver(std::move(block));
+    }
+    if (input_error_) return Deliver(Block::Of(*std::exchange(input_error_, std::nullopt)));
+    return Block::AtEnd();
+  }
+
+ private:
+  Block Deliver(Block block) {
+    index_ += block.rows + (block.error && !block.error->transient());
+    return block;
+  }
+
+  Input input_;
+  FunctionPtr function_;
+  StageRandom random_;
+  int64_t index_ = 0;
+  PendingBlocks results_;
+  std::vector<Block> made_;           // kept for its memory
+  Block rows_;                        // pulled, their results not made: a call was interrupted
+  std::optional<Error> input_error_;  // behind them
+};
+
+IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<MapIterator>(StartInput(context), function_, Randomness(context));
+}
+
+const RegisterDataset registration(
+    "map", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      MaybeSpec declared;
+      if (args.Has("output_signature")) declared = args.Spec("output_signature");
+      return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,445 @@
+// map with parallel calls: workers share the input, and their results meet in a slot ring.
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "pipeline/pending.h"
+#include "pipeline/producer.h"
+#include "pipeline/registry.h"
+#include "runtime/clock.h"
+#include "runtime/slot_ring.h"
+#include "runtime/tuner.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostAutotuned = 16;
+constexpr int64_t kBudgetPollNs = 20'000'000;
+constexpr int64_t kTuneNs = 500'000'000;
+constexpr int64_t kSlowPullNs = 1'000'000;
+
+class ParallelMapDataset final : public Dataset {
+ public:
+  ParallelMapDataset(FunctionPtr function, MaybeSpec declared, int64_t calls,
+                     std::optional<bool> ordered)
+      : function_(std::move(function)),
+        declared_(std::move(declared)),
+        calls_(calls),
+        ordered_(ordered) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
+  bool asynchronous() const override { return true; }
+  bool reorders(bool deterministic) const override { return !ordered_.value_or(deterministic); }
+  const FunctionPtr& function() const { return function_; }
+  int64_t calls() const { return calls_; }
+  std::optional<bool> ordered() const { return ordered_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  FunctionPtr function_;
+  MaybeSpec declared_;
+  int64_t calls_;  // kAutotune: moved while it runs
+  std::optional<bool> ordered_;
+};
+
+// Each worker in turn holds the input, pulls a block, numbers it, and lets go of the input; then it
+// calls the function and publishes the result under that number. The workers are threads of their
+// own, so a worker that waits for the input (or for room) keeps nobody else from running. Behind a
+// slow input there is one worker more than calls, so that the input is read while all calls run.
+class ParallelMapIterator final : public BlockIterator {
+ public:
+  ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
+      : session_(*context.session),
+        function_(data.function()),
+        random_(data.Randomness(context)),
+        lane_(data.lane()),
+        ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
+        autotune_(data.calls() == kAutotune),
+        most_(MostWorkers(data)),
+        cancel_(std::move(cancel)),
+        input_(data.StartInput(context.WithCancel(cancel_).Replayed())),
+        stats_(context.session->stats().Add(context.path, data.kind())),
+        ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
+        room_watch_(cancel_, room_),
+        ready_watch_(cancel_, ready_),
+        turn_watch_(cancel_, turn_),
+        climber_("num_parallel_calls", 1, most_) {
+    // Placed rows belong to batches that are only whole when rows come in order.
+    if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
+    width_ = autotune_ ? std::min<int>(most_, std::max(2, session_.threads())) : most_;
+    stats_->parallelism.store(width_, std::memory_order_relaxed);
+    stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
+  }
+
+  ~ParallelMapIterator() override {
+    cancel_.Cancel();
+    workers_.clear();
+  }
+
+  void VisitState(StateVisitor& visitor) override {
+    int64_t index = base_index_ + low_;
+    visitor.Int(index);
+    trail_.VisitState(visitor, low_);
+    // Delivered out of order beyond the first one that is not.
+    std::vector<int64_t> ahead(ahead_.begin(), ahead_.end());
+    for (auto& position : ahead) position -= low_;
+    visitor.Ints(ahead);
+    if (visitor.saving()) return;
+    base_index_ = index;
+    low_ = 0;
+    ahead_ = std::set<int64_t>(ahead.begin(), ahead.end());
+    to_drop_ = ahead_;
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (!workers_.empty()) return Iterator::Discard(steps);
+    // One step in is one step out: the workers pass over them without calling the function.
+    trail_.Reset(trail_.front_position() - steps, trail_.front_blob());
+    base_index_ += steps;
+    steps = 0;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    StartWorkers();
+    while (pending_.empty()) {
+      if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
+      Packet packet;
+      WaitStatus status = Pop(packet);
+      if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
+      if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      ++taken_;
+      room_.NotifyAll();
+      if (packet.end) ended_at_ = packet.number;
+      if (packet.state) trail_.Add(packet.position, std::move(packet.state));
+      position_ = packet.position;
+      charge_ = std::move(packet.charge);
+      pending_.Add(std::move(packet.results));
+    }
+    Block block = pending_.Take(max_rows);
+    Deliver(block.rows + block.error.has_value());
+    if (autotune_) Tune();
+    return block;
+  }
+
+ private:
+  struct Packet {
+    std::vector<Block> results;
+    int64_t number = 0;
+    int64_t position = 0;  // of the input's step that it begins with
+    StateBlob state;       // of the input at `position`, when one was taken
+    BudgetCharge charge;
+    bool end = false;
+  };
+
+  int MostWorkers(const ParallelMapDataset& data) const {
+    int64_t most = data.calls();
+    if (most == kAutotune) most = kMostAutotuned;
+    // Native functions only compute: more of them than threads would only take turns.
+    if (!function_->needs_lock()) most = std::min<int64_t>(most, session_.threads());
+    return static_cast<int>(std::max<int64_t>(most, 1));
+  }
+
+  void StartWorkers() {
+    int width = width_.load(std::memory_order_relaxed);
+    if (static_cast<int>(workers_.size()) > width) return;
+    if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
+    session_.NoteThreads();
+    if (workers_.empty()) {
+      trail_start_ = trail_.front_position();
+      start_blob_ = trail_.front_blob();
+    }
+    while (static_cast<int>(workers_.size()) <= width) {
+      int number = static_cast<int>(workers_.size());
+      running_.fetch_add(1, std::memory_order_relaxed);
+      try {
+        workers_.push_back(std::make_unique<Pump>(lane_, "map", [this, number] {
+          Work(number);
+          // acq_rel: the last one out sees the others' use of the input, and destroys it where it
+          // was used (generators are closed there).
+          if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) input_.reset();
+        }));
+      } catch (...) {  // no more threads to be had, or interrupted
+        running_.fetch_sub(1, std::memory_order_acq_rel);
+        if (workers_.empty()) throw;
+        return;
+      }
+    }
+  }
+
+  // --- on the workers ---
+
+  bool Room() {
+    if (!ring_.has_room(static_cast<uint64_t>(next_number_))) return false;
+    return static_cast<uint64_t>(next_number_) == ring_.head() || !session_.budget().over();
+  }
+
+  WaitStatus WaitForRoom() {
+    for (;;) {
+      int64_t deadline = session_.budget().over() ? NowNs() + kBudgetPollNs : kNoDeadline;
+      WaitStatus status = WaitUntil(room_, cancel_, deadline, [this] { return Room(); });
+      if (status != WaitStatus::kTimeout) return status;
+    }
+  }
+
+  // Whether the worker may pull: beyond the width, only one, and only while the input is slow.
+  bool Wanted(int number) const {
+    int width = width_.load(std::memory_order_relaxed);
+    return number < width || (number == width && slow_input_.load(std::memory_order_relaxed));
+  }
+
+  // A turn among `width` calls; the caller gives it back with LeaveCall.
+  WaitStatus EnterCall() {
+    return WaitUntil(turn_, cancel_, [this] {
+      int calls = calls_.load(std::memory_order_relaxed);
+      while (calls < width_.load(std::memory_order_relaxed)) {
+        if (calls_.compare_exchange_weak(calls, calls + 1, std::memory_order_relaxed)) return true;
+      }
+      return false;
+    });
+  }
+
+  void LeaveCall() {
+    calls_.fetch_sub(1, std::memory_order_relaxed);  // a count: it publishes nothing
+    turn_.NotifyOne();
+  }
+
+  void Work(int number) {
+    Session::Serving serving(session_);
+    Grain grain(lane_);
+    for (;;) {
+      // A worker beyond the present width sleeps until it is wanted again.
+      WaitStatus wanted = WaitUntil(room_, cancel_, [&] {
+        return Wanted(number) ||
+               input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
+      });
+      if (wanted != WaitStatus::kReady || input_ended_.load(std::memory_order_acquire)) return;
+      Packet packet;
+      Block rows;
+      if (!Pull(grain, packet, rows)) return;
+      if (EnterCall() != WaitStatus::kReady) return;
+      int64_t start = NowNs();
+      std::optional<Error> error = std::exchange(rows.error, std::nullopt);
+      packet.end = std::exchange(rows.end, false);
+      int64_t count = rows.rows;
+      if (count > 0) {
+        CallInfo info{"map", random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+                      packet.position};
+        try {
+          function_->Map(std::move(rows), info, packet.results);
+        } catch (const Error& failure) {
+          packet.results.push_back(Block::Of(failure));
+        } catch (const std::bad_alloc&) {
+          packet.results.push_back(Block::Of(Error(ErrorKind::kMemory, "map: out of memory")));
+        }
+      }
+      LeaveCall();
+      if (error) packet.results.push_back(Block::Of(*std::move(error)));
+      grain.Learn(count, NowNs() - start);
+      size_t bytes = 0;
+      for (Block& block : packet.results) bytes += block.footprint();
+      packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
+      auto slot = static_cast<uint64_t>(packet.number);
+      ring_.publish(slot, std::move(packet));
+      ready_.NotifyOne();
+    }
+  }
+
+  // Under the input's lock: room, a block, its number. False when there is nothing more to do.
+  bool Pull(const Grain& grain, Packet& packet, Block& rows) {
+    std::unique_lock token(input_mutex_, std::try_to_lock);
+    if (!token) {
+      LeaveForeignLock();
+      token.lock();
+    }
+    if (input_ended_.load(std::memory_order_relaxed)) return false;
+    if (!restored_) {
+      restored_ = true;
+      to_discard_ = -trail_start_;
+      try {
+        RestoreState(*input_, start_blob_);
+      } catch (const Error& error) {
+        rows.error = error;
+        rows.end = true;
+      }
+    }
+    if (WaitForRoom() != WaitStatus::kReady || cancel_.cancelled()) return false;
+    if (!rows.end) {
+      if (to_discard_ > 0 && input_->Discard(to_discard_)) return false;
+      for (;;) {
+        packet.position = next_position_;
+        packet.state = nullptr;
+        if (clock_.Due()) packet.state = clock_.Take(*input_);
+        int64_t start = NowNs();
+        rows = input_->NextBlock(to_drop_.empty() ? grain.rows() : 1);
+        NotePull(NowNs() - start);
+        if (rows.error && rows.error->transient()) return false;
+        next_position_ += rows.rows + rows.error.has_value();
+        if (to_drop_.empty()) break;
+        DropDelivered(packet, rows);
+        if (rows.rows > 0 || rows.last()) break;
+      }
+    }
+    packet.number = next_number_++;
+    if (rows.end) {
+      input_ended_.store(true, std::memory_order_release);  // pairs with the acquire in Work
+      room_.NotifyAll();
+    }
+    return true;
+  }
+
+  // Takes out what was delivered before the state was saved, ahead of others; `rows` has one row at
+  // most, and perhaps an error or the end behind it.
+  void DropDelivered(Packet& packet, Block& rows) {
+    if (rows.error && to_drop_.erase(packet.position + rows.rows)) rows.error.reset();
+    if (rows.rows == 0 || to_drop_.erase(packet.position) == 0) return;
+    Block behind;
+    behind.error = std::move(rows.error);
+    behind.end = rows.end;
+    rows = std::move(behind);
+    ++packet.position;
+    packet.state = nullptr;
+  }
+
+  // One pull may be slow because its thread was: two in a row are the input's doing.
+  void NotePull(int64_t took) {
+    slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
+    bool slow = slow_pulls_ >= 2;
+    if (slow == slow_input_.load(std::memory_order_relaxed)) return;
+    slow_input_.store(slow, std::memory_order_relaxed);
+    if (slow) room_.NotifyAll();
+  }
+
+  // --- on the consumer ---
+
+  WaitStatus Pop(Packet& packet) {
+    auto pop = [&] {
+      return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
+    };
+    if (pop()) return WaitStatus::kReady;
+    int64_t start = NowNs();
+    WaitStatus status = WaitUntil(ready_, cancel_, pop);
+    int64_t waited = NowNs() - start;
+    stats_->wait_ns.fetch_add(waited, std::memory_order_relaxed);
+    window_wait_ns_ += waited;
+    return status;
+  }
+
+  void Deliver(int64_t steps) {
+    window_outputs_ += static_cast<double>(steps);
+    if (pending_.empty()) charge_.Reset();
+    for (int64_t i = 0; i < steps; ++i, ++position_) {
+      if (position_ == low_) {
+        ++low_;
+        if (!ahead_.empty()) {
+          while (ahead_.erase(low_)) ++low_;
+        }
+      } else {
+        ahead_.insert(position_);
+      }
+    }
+    trail_.Prune(low_);
+  }
+
+  void Tune() {
+    int64_t now = NowNs();
+    if (window_start_ == 0) window_start_ = now;
+    int64_t passed = now - window_start_;
+    if (passed < kTuneNs) return;
+    Window window;
+    window.outputs = window_outputs_;
+    window.seconds = static_cast<double>(passed) * 1e-9;
+    window.consumer_wait_fraction =
+        static_cast<double>(window_wait_ns_) / static_cast<double>(passed);
+    window.buffer_full_fraction = window_wait_ns_ == 0 ? 1 : 0;
+    size_t logged = climber_.log().size();
+    int width = climber_.Decide(width_.load(std::memory_order_relaxed), window);
+    for (; logged < climber_.log().size(); ++logged) {
+      const TunerMove& move = climber_.log()[logged];
+      session_.LogMove({0, kind(), move.knob, move.old_value, move.new_value, move.reason});
+    }
+    width_.store(width, std::memory_order_relaxed);
+    stats_->parallelism.store(width, std::memory_order_relaxed);
+    room_.NotifyAll();
+    turn_.NotifyAll();
+    window_start_ = now;
+    window_outputs_ = 0;
+    window_wait_ns_ = 0;
+  }
+
+  Session& session_;
+  const FunctionPtr function_;
+  const StageRandom random_;
+  const Lane lane_;
+  const bool ordered_;
+  const bool autotune_;
+  const int most_;
+  CancelToken cancel_;
+
+  std::mutex input_mutex_;  // a worker holds it while it pulls; it may wait upstream meanwhile
+  IteratorPtr input_;
+  bool restored_ = false;
+  int64_t to_discard_ = 0;
+  int64_t next_position_ = 0;
+  int64_t next_number_ = 0;
+  int64_t slow_pulls_ = 0;  // in a row
+  std::set<int64_t> to_drop_;
+  MarkClock clock_;
+  int64_t trail_start_ = 0;  // copies for the workers: the trail is the consumer's
+  StateBlob start_blob_;
+
+  StageStats* stats_;
+  SlotRing<Packet> ring_;
+  EventCount room_;   // the workers wait for room, or to be wanted
+  EventCount ready_;  // the consumer waits
+  EventCount turn_;   // workers wait for a call to end
+  CancelToken::Watch room_watch_;
+  CancelToken::Watch ready_watch_;
+  CancelToken::Watch turn_watch_;
+  std::atomic<bool> input_ended_{false};
+  std::atomic<int> width_{1};  // calls that may run at a time
+  std::atomic<int> calls_{0};  // that do
+  std::atomic<bool> slow_input_{false};
+  std::atomic<int> running_{0};
+  std::optional<RowPlacer> placer_;
+
+  PendingBlocks pending_;
+  BudgetCharge charge_;
+  StateTrail trail_;
+  int64_t base_index_ = 0;   // elements before the first one of this run of the iterator
+  int64_t position_ = 0;     // of the next step in pending_
+  int64_t low_ = 0;          // all steps before it are delivered
+  std::set<int64_t> ahead_;  // delivered beyond it
+  int64_t taken_ = 0;
+  int64_t ended_at_ = -1;
+  Climber climber_;
+  int64_t window_start_ = 0;
+  double window_outputs_ = 0;
+  int64_t window_wait_ns_ = 0;
+  std::vector<std::unique_ptr<Pump>> workers_;  // last: joined before anything they use is gone
+};
+
+IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
+}
+
+const RegisterDataset registration(
+    "parallel_map",
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      MaybeSpec declared;
+      if (args.Has("output_signature")) declared = args.Spec("output_signature");
+      int64_t calls = args.Int("num_parallel_calls");
+      if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
+      std::optional<bool> ordered;
+      if (args.Has("deterministic")) ordered = args.Bool("deterministic");
+      return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared),
+                                                  calls, ordered);
+    },
+    false, "map");
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// prefetch: the input runs ahead on a thread of its own.
+#include "pipeline/input.h"
+#include "pipeline/producer.h"
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+class PrefetchDataset final : public Dataset {
+ public:
+  explicit PrefetchDataset(int64_t size) : size_(size) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  bool transparent() const override { return true; }
+  bool asynchronous() const override { return size_ != 0; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t size_;
+};
+
+class PrefetchIterator final : public BlockIterator {
+ public:
+  PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size)
+      : PrefetchIterator(data, context, size, context.cancel.Child()) {}
+
+  void VisitState(StateVisitor& visitor) override { producer_.VisitState(visitor); }
+  std::optional<Error> Discard(int64_t& steps) override { return producer_.Discard(steps); }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override { return producer_.Take(max_rows); }
+
+ private:
+  PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
+      : producer_(*context.session, data, data.StartInput(context.WithCancel(token)), token,
+                  context.session->stats().Add(context.path, data.kind()),
+                  {"prefetch", size, nullptr, nullptr}) {}
+
+  Producer producer_;
+};
+
+// prefetch(0): nothing runs ahead; the state is that of any other prefetch.
+class PassIterator final : public BlockIterator {
+ public:
+  explicit PassIterator(IteratorPtr input) : input_(std::move(input)) {}
+  void VisitState(StateVisitor& visitor) override { input_.VisitState(visitor); }
+  std::optional<Error> Discard(int64_t& steps) override { return input_.Discard(steps); }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    input_.Keep(input_.position());
+    return input_.NextBlock(max_rows);
+  }
+
+ private:
+  Input input_;
+};
+
+IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {
+  if (size_ == 0) return std::make_unique<PassIterator>(StartInput(context));
+  return std::make_unique<PrefetchIterator>(*this, context, size_);
+}
+
+const RegisterDataset registration("prefetch",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     int64_t size = args.Int("buffer_size");
+                                     if (size != kAutotune)
+                                       size = args.IntAtLeast("buffer_size", 0);
+                                     return std::make_shared<PrefetchDataset>(size);
+                                   });
+
+}  // namespace
+}  // namespace penstock

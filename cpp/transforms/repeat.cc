@@ -1,0 +1,92 @@
+// repeat: the input again and again, each epoch started anew.
+#include <limits>
+
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+class RepeatDataset final : public Dataset {
+ public:
+  explicit RepeatDataset(int64_t count) : count_(count) {}
+  int64_t cardinality() const override {
+    int64_t n = input().cardinality();
+    if (count_ == 0 || n == 0) return 0;
+    if (count_ < 0 || n == kInfinite) return kInfinite;
+    if (n == kUnknown || n > std::numeric_limits<int64_t>::max() / count_) return kUnknown;
+    return n * count_;
+  }
+  MaybeSpec spec() const override { return input_spec(); }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t count_;  // negative: for ever
+};
+
+class RepeatIterator final : public BlockIterator {
+ public:
+  RepeatIterator(DatasetPtr data, RunContext context, int64_t count)
+      : data_(std::move(data)), context_(std::move(context)), count_(count) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Int(epoch_);
+    visitor.Bool(any_);
+    bool running = input_ != nullptr;
+    visitor.Bool(running);
+    if (running) {
+      if (!input_) Start();
+      visitor.Child(*input_);
+    }
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (count_ < 0 || epoch_ < count_) {
+      if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      if (!input_) Start();
+      Block block = input_->NextBlock(max_rows);
+      any_ = any_ || block.rows > 0 || block.error;
+      if (!block.end) return block;
+      input_.reset();
+      ++epoch_;
+      if (!any_) {  // an empty epoch would come again and again
+        epoch_ = count_ = 0;
+        break;
+      }
+      any_ = false;
+      if (block.rows == 0) continue;
+      block.end = count_ >= 0 && epoch_ >= count_;
+      return block;
+    }
+    return Block::AtEnd();
+  }
+
+ private:
+  void Start() {
+    // The epoch before must be gone first: its generators and threads are not to overlap.
+    input_.reset();
+    input_ = data_->StartInput(context_.At(static_cast<uint64_t>(epoch_)));
+  }
+
+  DatasetPtr data_;
+  RunContext context_;
+  int64_t count_;
+  int64_t epoch_ = 0;
+  bool any_ = false;  // the epoch has given something
+  IteratorPtr input_;
+};
+
+IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<RepeatIterator>(shared_from_this(), context, count_);
+}
+
+const RegisterDataset registration("repeat",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<RepeatDataset>(args.Int("count"));
+                                   });
+
+}  // namespace
+}  // namespace penstock

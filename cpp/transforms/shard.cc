@@ -1,0 +1,68 @@
+// shard: every num_shards-th element, from `index` on.
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+class ShardDataset final : public Dataset {
+ public:
+  ShardDataset(int64_t shards, int64_t index) : shards_(shards), index_(index) {
+    if (index < 0 || index >= shards) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "shard: index must be in [0, num_shards = {}), got {}", shards, index);
+    }
+  }
+  int64_t cardinality() const override {
+    int64_t n = input().cardinality();
+    return n < 0 ? n : n / shards_ + (index_ < n % shards_);
+  }
+  MaybeSpec spec() const override { return input_spec(); }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t shards_;
+  int64_t index_;
+};
+
+class ShardIterator final : public Iterator {
+ public:
+  ShardIterator(IteratorPtr input, int64_t shards, int64_t index)
+      : input_(std::move(input)), shards_(shards), index_(index) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Int(position_);
+    visitor.Child(*input_);
+  }
+
+ protected:
+  Step DoNext() override {
+    for (;;) {
+      Step step = input_->Next();
+      auto* error = std::get_if<Error>(&step);
+      if (std::holds_alternative<End>(step) || (error && error->transient())) return step;
+      bool mine = position_ % shards_ == index_;
+      ++position_;
+      if (mine) return step;  // another shard's failures are another shard's
+    }
+  }
+
+ private:
+  IteratorPtr input_;
+  int64_t shards_;
+  int64_t index_;
+  int64_t position_ = 0;
+};
+
+IteratorPtr ShardDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<ShardIterator>(StartInput(context), shards_, index_);
+}
+
+const RegisterDataset registration(
+    "shard", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<ShardDataset>(args.IntAtLeast("num_shards", 1), args.Int("index"));
+    });
+
+}  // namespace
+}  // namespace penstock

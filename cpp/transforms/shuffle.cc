@@ -1,0 +1,293 @@
+// shuffle: a reservoir of slots; each output is a uniform choice among them.
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "pipeline/input.h"
+#include "pipeline/registry.h"
+#include "pipeline/session.h"
+
+namespace penstock {
+namespace {
+
+class ShuffleDataset final : public Dataset {
+ public:
+  ShuffleDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle)
+      : size_(size), seed_(seed), reshuffle_(reshuffle), own_seed_(NextSessionSeed()) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  bool counts_runs() const override { return reshuffle_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  RandomKey Key(const RunContext& context) const {
+    // Without reshuffling every epoch and every run of this dataset has one order.
+    if (!reshuffle_)
+      return RandomKey{seed_ ? static_cast<uint64_t>(*seed_) : own_seed_}.Fold(chain());
+    StageRandom random = Randomness(context);
+    if (seed_) random.seed = static_cast<uint64_t>(*seed_);
+    return random.Key().Fold(static_cast<uint64_t>(context.identity->RunNumber(*this)));
+  }
+
+  int64_t size_;
+  std::optional<int64_t> seed_;
+  bool reshuffle_;
+  uint64_t own_seed_;
+};
+
+// The choices: filled up before each draw, the chosen slot is closed by the last one. A pure
+// function of key, size and number of items, so that a state needs only counters.
+template <typename Item>
+class Reservoir {
+ public:
+  Reservoir(RandomKey key, int64_t size) : key_(key), size_(size) {}
+  bool full() const { return static_cast<int64_t>(slots_.size()) == size_; }
+  bool empty() const { return slots_.empty(); }
+  void Add(Item item) { slots_.push_back(std::move(item)); }
+  Item Draw() {
+    uint64_t at = key_.DrawBelow(static_cast<uint64_t>(drawn_++), slots_.size());
+    Item item = std::move(slots_[at]);
+    if (at + 1 != slots_.size()) slots_[at] = std::move(slots_.back());
+    slots_.pop_back();
+    return item;
+  }
+  int64_t drawn() const { return drawn_; }
+  const std::vector<Item>& slots() const { return slots_; }
+  std::vector<Item>& slots() { return slots_; }
+
+ private:
+  RandomKey key_;
+  int64_t size_;
+  int64_t drawn_ = 0;
+  std::vector<Item> slots_;
+};
+
+// Over data with random access only indices are buffered, and rows are gathered.
+class IndexShuffleIterator final : public BlockIterator {
+ public:
+  IndexShuffleIterator(DatasetPtr input, RandomKey key, int64_t size)
+      : input_(std::move(input)),
+        rows_(*input_->indexed()),
+        key_(key),
+        size_(size),
+        slots_(key, size) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.UInt(key_.value);
+    int64_t drawn = slots_.drawn();
+    visitor.Int(drawn);
+    if (visitor.saving()) return;
+    slots_ = Reservoir<int64_t>(key_, size_);
+    next_ = 0;
+    for (int64_t i = 0; i < drawn && Fill(); ++i) slots_.Draw();
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    for (; steps > 0 && Fill(); --steps) slots_.Draw();
+    steps = 0;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    indices_.clear();
+    while (static_cast<int64_t>(indices_.size()) < max_rows && Fill())
+      indices_.push_back(slots_.Draw());
+    if (indices_.empty()) return Block::AtEnd();
+    return rows_.Gather(indices_.data(), static_cast<int64_t>(indices_.size()));
+  }
+
+ private:
+  bool Fill() {
+    if (next_ == 0) slots_.slots().reserve(static_cast<size_t>(std::min(size_, rows_.size())));
+    while (!slots_.full() && next_ < rows_.size()) slots_.Add(next_++);
+    return !slots_.empty();
+  }
+
+  DatasetPtr input_;
+  const Indexed& rows_;
+  RandomKey key_;
+  int64_t size_;
+  int64_t next_ = 0;
+  Reservoir<int64_t> slots_;
+  std::vector<int64_t> indices_;
+};
+
+class ShuffleIterator final : public Iterator {
+ public:
+  ShuffleIterator(IteratorPtr input, RandomKey key, int64_t size, CancelToken cancel)
+      : input_(std::move(input)),
+        key_(key),
+        size_(size),
+        slots_(key, size),
+        cancel_(std::move(cancel)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    if (!visitor.saving()) return Restore(visitor);
+    int64_t low = Low();
+    int64_t drawn = slots_.drawn();
+    visitor.UInt(key_.value);
+    visitor.Int(drawn);
+    visitor.Int(items_);
+    visitor.Bool(ended_);
+    ForgetFailures(base_ + low);
+    visitor.Int(forgotten_);
+    visitor.Ints(failed_);
+    // Restored and not asked yet: the input is not where it will be.
+    int64_t pulled = std::max(base_ + input_.position(), refill_until_);
+    int64_t back = pulled - base_ - low;
+    visitor.Int(pulled);
+    visitor.Int(back);
+    input_.VisitState(visitor, input_.position() - low);
+  }
+
+ protected:
+  Step DoNext() override {
+    if (base_ + input_.position() < refill_until_) {
+      if (auto error = Refill()) return *error;
+    }
+    while (!slots_.full() && !ended_) {
+      if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
+      input_.Mark();
+      int64_t position = base_ + input_.position();
+      Step step = input_.Next();
+      if (auto* error = std::get_if<Error>(&step)) {
+        if (!error->transient()) failed_.push_back(position);
+        return step;
+      }
+      if (std::holds_alternative<End>(step)) {
+        ended_ = true;
+      } else {
+        slots_.Add({position, std::move(std::get<Element>(step))});
+        ++items_;
+      }
+    }
+    if (slots_.empty()) return End{};
+    Step out = std::move(slots_.Draw().element);
+    // Going through the slots is as much work as refilling them all: once per so many draws.
+    if (slots_.drawn() % size_ == 0) {
+      int64_t low = Low();
+      input_.Keep(low);
+      ForgetFailures(base_ + low);
+    }
+    return out;
+  }
+
+ private:
+  struct Held {
+    int64_t position = 0;  // of its step in the input
+    Element element;
+  };
+
+  // The input's position, in its own count, of the oldest element held.
+  int64_t Low() const {
+    int64_t low = input_.position();
+    for (auto& held : slots_.slots()) low = std::min(low, held.position - base_);
+    return low;
+  }
+
+  // Behind the oldest element held nobody asks which positions failed, only how many.
+  void ForgetFailures(int64_t low) {
+    auto end = std::lower_bound(failed_.begin(), failed_.end(), low);
+    forgotten_ += end - failed_.begin();
+    failed_.erase(failed_.begin(), end);
+  }
+
+  // The choices are made again over the numbers of the elements alone; then the input, which stands
+  // at the oldest element held, is read again up to where it was.
+  void Restore(StateVisitor& visitor) {
+    int64_t drawn, pulled, back;
+    visitor.UInt(key_.value);
+    visitor.Int(drawn);
+    visitor.Int(items_);
+    visitor.Bool(ended_);
+    visitor.Int(forgotten_);
+    visitor.Ints(failed_);
+    visitor.Int(pulled);
+    visitor.Int(back);
+    input_.VisitState(visitor, 0);
+    slots_ = Reservoir<Held>(key_, size_);
+    int64_t item = 0;
+    auto fill = [&] {
+      while (!slots_.full() && item < items_) slots_.Add({item++, {}});
+    };
+    for (int64_t i = 0; i < drawn; ++i) {
+      fill();
+      if (slots_.empty()) break;
+      slots_.Draw();
+    }
+    fill();
+    base_ = pulled - back;
+    refill_until_ = pulled;
+    // From numbers to positions: those that failed have no number.
+    std::vector<Held*> held;
+    for (Held& one : slots_.slots()) held.push_back(&one);
+    std::sort(held.begin(), held.end(), [](Held* a, Held* b) { return a->position < b->position; });
+    auto failure = failed_.begin();
+    int64_t failures = forgotten_;
+    for (Held* one : held) {
+      while (failure != failed_.end() && *failure <= one->position + failures)
+        ++failure, ++failures;
+      one->position += failures;
+    }
+    for (size_t i = 0; i < slots_.slots().size(); ++i) waiting_[slots_.slots()[i].position] = i;
+  }
+
+  std::optional<Error> Refill() {
+    while (base_ + input_.position() < refill_until_ && !waiting_.empty()) {
+      if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
+      int64_t position = base_ + input_.position();
+      Step step = input_.Next();
+      if (auto* error = std::get_if<Error>(&step); error && error->transient()) return *error;
+      if (std::holds_alternative<End>(step)) break;
+      auto found = waiting_.find(position);
+      if (found == waiting_.end() || !std::holds_alternative<Element>(step)) continue;
+      slots_.slots()[found->second].element = std::move(std::get<Element>(step));
+      waiting_.erase(found);
+    }
+    if (!waiting_.empty()) {
+      waiting_.clear();
+      refill_until_ = 0;
+      return Error(ErrorKind::kRuntime,
+                   "shuffle: the input has fewer elements than when the state was saved");
+    }
+    // What was pulled behind the last element held had failed, and was told.
+    int64_t rest = refill_until_ - base_ - input_.position();
+    if (rest > 0) return input_.Discard(rest);
+    return std::nullopt;
+  }
+
+  Input input_;
+  RandomKey key_;
+  int64_t size_;
+  Reservoir<Held> slots_;
+  CancelToken cancel_;
+  int64_t items_ = 0;  // elements pulled
+  int64_t base_ = 0;   // steps before the input's own count began
+  bool ended_ = false;
+  std::vector<int64_t> failed_;  // positions of the input's errors, and
+  int64_t forgotten_ = 0;        // how many there were before them
+  int64_t refill_until_ = 0;
+  std::unordered_map<int64_t, size_t> waiting_;  // after a restore: position to slot
+};
+
+IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
+  if (input().indexed()) {
+    return std::make_unique<IndexShuffleIterator>(inputs()[0], Key(context), size_);
+  }
+  return std::make_unique<ShuffleIterator>(StartInput(context.Replayed()), Key(context), size_,
+                                           context.cancel);
+}
+
+const RegisterDataset registration(
+    "shuffle", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      std::optional<int64_t> seed;
+      if (args.Has("seed")) seed = args.Int("seed");
+      return std::make_shared<ShuffleDataset>(args.IntAtLeast("buffer_size", 1), seed,
+                                              args.Bool("reshuffle_each_iteration"));
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,41 @@
+"""penstock: tf.data's input pipeline without TensorFlow.
+
+A C++ core that runs with the GIL released, behind tf.data's names and semantics; NumPy in, NumPy
+batches out.
+"""
+
+from penstock import random
+from penstock._core import build_info
+from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
+from penstock.errors import DataError
+from penstock.functions import numpy_function, py_function
+from penstock.iterator import Iterator
+from penstock.ops import image, io
+from penstock.ops.arrays import cast
+from penstock.options import Options, ThreadingOptions
+from penstock.sources.files import TextLineDataset
+from penstock.sources.generator import prefetch
+from penstock.structure import TensorSpec
+
+__version__: str = build_info()["version"]
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "DataError",
+    "Dataset",
+    "Iterator",
+    "Options",
+    "TensorSpec",
+    "TextLineDataset",
+    "ThreadingOptions",
+    "build_info",
+    "cast",
+    "image",
+    "io",
+    "numpy_function",
+    "prefetch",
+    "py_function",
+    "random",
+]

@@ -1,0 +1,56 @@
+"""Command line of penstock: finds the command and hands it the other arguments."""
+
+import argparse
+import importlib
+from collections.abc import Callable, Sequence
+
+from penstock import __version__
+
+_Main = Callable[[Sequence[str]], int | None]
+
+# Each command is a module with main(argv), imported only when it is asked for.
+_COMMANDS = {
+    "demo": ("penstock.demo", "feed a simulated training step from a folder of JPEGs"),
+    "doctor": ("penstock.doctor", "show what is installed, what is missing, and how to get it"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The command and its own arguments; ``None`` takes those of the process.
+
+    Returns
+    -------
+    int
+        Exit status: 0 for success, 130 after Ctrl-C.
+
+    Raises
+    ------
+    SystemExit
+        With status 2 if there is no such command; after ``--help`` and ``--version`` with 0.
+    """
+    arguments = _parser().parse_args(argv)
+    module, _ = _COMMANDS[arguments.command]
+    run: _Main = importlib.import_module(module).main
+    try:
+        return run(arguments.arguments) or 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    width = max(map(len, _COMMANDS))
+    commands = "\n".join(f"  {name:{width}}  {text}" for name, (_, text) in _COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"commands:\n{commands}\n\n`COMMAND --help` shows the options of a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"penstock {__version__}")
+    parser.add_argument("command", choices=sorted(_COMMANDS), metavar="COMMAND")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
+    return parser

@@ -1,0 +1,323 @@
+"""The Dataset: a handle on a plan, and what every dataset can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock import _core
+from penstock.encode import encode
+from penstock.iterator import Iterator
+from penstock.options import Options
+from penstock.sources.files import FileSources
+from penstock.sources.generator import GeneratorSources
+from penstock.sources.memory import MemorySources
+from penstock.structure import TensorSpec
+from penstock.transforms.batching import Batching
+from penstock.transforms.combining import Combining
+from penstock.transforms.mapping import Mapping
+from penstock.transforms.ordering import Ordering
+from penstock.transforms.speed import Speed
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+
+class Dataset(
+    MemorySources, GeneratorSources, FileSources, Mapping, Batching, Ordering, Combining, Speed
+):
+    """A sequence of elements, described but not yet computed.
+
+    A dataset is made by a source (`range`, `from_tensor_slices`, ...) and grows by transformations
+    (`map`, `batch`, ...), each of which returns a new one. It can be iterated as often as wanted.
+    Elements are NumPy arrays and scalars, strings, and nested tuples, named tuples, dicts and
+    dataclasses of them.
+
+    Examples
+    --------
+    >>> ds = ps.Dataset.range(6).map(lambda x: x * x).batch(4)
+    >>> for batch in ds:
+    ...     print(batch)
+    [0 1 4 9]
+    [16 25]
+    """
+
+    __slots__ = ("_args", "_inputs", "_kind", "_node", "_options")
+
+    _node: _core.Node
+    _kind: str
+    _inputs: tuple[Dataset, ...]
+    _args: dict[str, Any]
+    _options: Options
+
+    @staticmethod
+    def _make(kind: str, inputs: tuple[Dataset, ...], args: dict[str, Any]) -> Dataset:
+        # Not through the class of `self`: a subclass may be a function in disguise (its __new__
+        # returns another dataset), as is common in programs written for tf.data.
+        dataset = object.__new__(Dataset)
+        dataset._node = _core.make(kind, [d._node for d in inputs], encode(args))
+        dataset._kind = kind
+        dataset._inputs = inputs
+        dataset._args = args
+        dataset._options = Options()
+        for other in inputs:
+            dataset._options = dataset._options.merge(other._options)
+        return dataset
+
+    def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset:
+        return Dataset._make(kind, (self, *others), args)
+
+    def __iter__(self) -> Iterator:
+        return Iterator(self, self._options.for_engine())
+
+    def as_numpy_iterator(self) -> Iterator:
+        """Return ``iter(self)``: elements are NumPy values anyway.
+
+        Returns
+        -------
+        Iterator
+            A new run, from the first element.
+
+        Examples
+        --------
+        >>> next(ps.Dataset.range(3).as_numpy_iterator())
+        np.int64(0)
+        """
+        return iter(self)
+
+    def first(self) -> Any:
+        """Return the first element, and stop the run again.
+
+        Returns
+        -------
+        nested arrays
+            The element.
+
+        Raises
+        ------
+        ValueError
+            If the dataset is empty.
+
+        Examples
+        --------
+        >>> int(ps.Dataset.range(3, 10).first())
+        3
+        """
+        with iter(self) as it:
+            for element in it:
+                return element
+        raise ValueError("first: the dataset is empty")
+
+    def cardinality(self) -> int:
+        """Return the number of elements, as far as it is known without running anything.
+
+        Returns
+        -------
+        int
+            The number, ``INFINITE_CARDINALITY`` (-1) or ``UNKNOWN_CARDINALITY`` (-2). ``len(ds)``
+            gives the same number, and raises TypeError for the other two.
+
+        Notes
+        -----
+        Elements that will fail are counted.
+
+        Examples
+        --------
+        >>> ps.Dataset.range(10).batch(3).cardinality()
+        4
+        >>> ps.Dataset.range(10).filter(lambda x: x > 3).cardinality()
+        -2
+        """
+        return self._node.cardinality
+
+    def __len__(self) -> int:
+        n = self._node.cardinality
+        if n == INFINITE_CARDINALITY:
+            raise TypeError("len: the dataset is infinite; use take(n) first")
+        if n == UNKNOWN_CARDINALITY:
+            raise TypeError("len: the length of this dataset is unknown until it has been read")
+        return n
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of the elements, nested as they are.
+
+        Behind a plain Python function they cannot be known without calling it: the first element
+        is computed once, unless `map` or `from_generator` was given an ``output_signature``.
+
+        Returns
+        -------
+        nested TensorSpec
+            None in a shape is an axis of any size, such as the first one of batches.
+
+        Raises
+        ------
+        ValueError
+            If the first element is needed, and there is none.
+
+        Examples
+        --------
+        >>> ps.Dataset.range(5).batch(2).element_spec
+        TensorSpec(shape=(None,), dtype=int64)
+        """
+        while (unknown := self._node.first_unknown()) is not None:
+            probe = object.__new__(Dataset)
+            probe._node = unknown
+            probe._options = self._options
+            with iter(probe) as it:
+                for element in it:
+                    unknown.set_spec(_core.Value(element, False).spec())
+                    break
+                else:
+                    raise ValueError(
+                        f"element_spec: cannot be known, because {unknown.kind} gives no element; "
+                        "declare it with output_signature"
+                    )
+        return self._node.spec(TensorSpec)
+
+    def with_options(self, options: Options) -> Dataset:
+        """Return this dataset with options set.
+
+        Parameters
+        ----------
+        options : Options
+            What to set; what it leaves at None stays as it was.
+
+        Returns
+        -------
+        Dataset
+            The same elements, run in another way.
+
+        Raises
+        ------
+        TypeError
+            If `options` is not an Options.
+
+        Notes
+        -----
+        Options belong to the whole pipeline, whatever the place where they are set; of two values
+        for one option the one set later (further from the source) counts.
+
+        Examples
+        --------
+        >>> options = ps.Options()
+        >>> options.threading.private_threadpool_size = 2
+        >>> ds = ps.Dataset.range(10).with_options(options)
+        >>> ds.batch(2).options().threading.private_threadpool_size
+        2
+        """
+        if not isinstance(options, Options):
+            raise TypeError(f"with_options: an Options was expected, got {options!r}")
+        dataset = _copy(self)
+        dataset._options = self._options.merge(options)
+        return dataset
+
+    def options(self) -> Options:
+        """Return the options of this dataset.
+
+        Returns
+        -------
+        Options
+            A copy: changing it changes nothing here.
+        """
+        return Options().merge(self._options)
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """Return ``transformation_func(self)``, for chaining functions of datasets.
+
+        Parameters
+        ----------
+        transformation_func : callable
+            Takes this dataset, returns another one.
+
+        Returns
+        -------
+        Dataset
+            What the function returned.
+
+        Raises
+        ------
+        TypeError
+            If it returned anything but a Dataset.
+
+        Examples
+        --------
+        >>> evens = lambda ds: ds.filter(lambda x: x % 2 == 0)
+        >>> [int(x) for x in ps.Dataset.range(5).apply(evens)]
+        [0, 2, 4]
+        """
+        dataset = transformation_func(self)
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"apply: transformation_func must return a Dataset, got {dataset!r}")
+        return dataset
+
+    def __repr__(self) -> str:
+        # The chain from its source on, as it would be written; without recursion: chains are long.
+        parts: list[str] = []
+        dataset: Dataset | None = self
+        while dataset is not None:
+            others = [f"<{other._kind}>" for other in dataset._inputs[1:]]
+            args = [f"{name}={_short(value)}" for name, value in dataset._args.items()]
+            parts.append(f"{dataset._kind}({', '.join(others + args)})")
+            dataset = dataset._inputs[0] if dataset._inputs else None
+        if len(parts) > 20:
+            parts = [*parts[:5], f"... {len(parts) - 10} more ...", *parts[-5:]]
+        return "<Dataset " + ".".join(reversed(parts)) + ">"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Flat, so that a long chain does not overflow the pickler's stack.
+        order: list[Dataset] = []
+        numbers: dict[int, int] = {}
+        stack = [self]
+        while stack:
+            dataset = stack[-1]
+            waiting = [d for d in dataset._inputs if id(d) not in numbers]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if id(dataset) not in numbers:
+                numbers[id(dataset)] = len(order)
+                order.append(dataset)
+        nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args) for d in order]
+        options = self._options
+        return _rebuild, (
+            nodes,
+            options.deterministic,
+            options.memory_limit,
+            options.threading.private_threadpool_size,
+        )
+
+
+def _copy(dataset: Dataset) -> Dataset:
+    copy = object.__new__(Dataset)
+    for name in Dataset.__slots__:
+        setattr(copy, name, getattr(dataset, name))
+    return copy
+
+
+def _short(value: Any) -> str:
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    text = repr(value)
+    return text if len(text) <= 40 and "\n" not in text else f"<{type(value).__name__}>"
+
+
+def _rebuild(
+    nodes: list[tuple[str, list[int], dict[str, Any]]],
+    deterministic: bool | None,
+    memory_limit: int | None,
+    threads: int | None,
+) -> Dataset:
+    made: list[Dataset] = []
+    for kind, inputs, args in nodes:
+        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args))
+    options = Options()
+    options.deterministic = deterministic
+    options.memory_limit = memory_limit
+    options.threading.private_threadpool_size = threads
+    return made[-1].with_options(options)

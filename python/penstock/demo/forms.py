@@ -1,0 +1,136 @@
+"""The pipelines of the demo, from the naive form to the one that a training program should have."""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import penstock as ps
+from penstock.demo.recorder import Recorder
+
+SIDE = 224  # pixels of what the training step is fed
+KEEP = 0.875  # of each side of an image, by the random crop
+READS = 8  # files that are asked for at a time
+SHUFFLE = 512  # encoded images among which the shuffle behind the cache chooses
+
+Image = npt.NDArray[Any]
+
+
+class Source(NamedTuple):
+    """What a pipeline reads and how it hands it over."""
+
+    patterns: list[str]
+    batch: int  # images
+    open_seconds: float  # that the simulated storage takes to answer
+
+
+class Functions:
+    """The functions of the pipelines; each notes when it ran."""
+
+    def __init__(self, recorder: Recorder, open_seconds: float) -> None:
+        self._recorder = recorder
+        self._open_seconds = open_seconds
+
+    def read(self, path: str) -> tuple[str, bytes]:
+        """Wait for the simulated storage, then read the file."""
+        start = time.perf_counter()
+        if self._open_seconds:
+            time.sleep(self._open_seconds)
+            start = self._recorder.add("open", start)
+        contents = ps.io.read_file(path)
+        self._recorder.add("read", start)
+        return path, contents
+
+    def prepare(self, path: str, contents: bytes) -> Image:
+        """Decode, crop, resize, flip, and scale to float32 in [0, 1]."""
+        start = time.perf_counter()
+        image = self._augmented(path, contents) * np.float32(1 / 255)
+        self._recorder.add("map", start)
+        return image
+
+    def prepare_bytes(self, path: str, contents: bytes) -> Image:
+        """Decode, crop, resize and flip; the result has a quarter of the bytes: uint8."""
+        start = time.perf_counter()
+        image = ps.cast(self._augmented(path, contents), np.uint8)
+        self._recorder.add("map", start)
+        return image
+
+    def scale(self, images: Image) -> Image:
+        """Scale a whole batch to float32 in [0, 1]."""
+        start = time.perf_counter()
+        scaled = ps.image.convert_image_dtype(images, np.float32)
+        self._recorder.add("map", start)
+        return scaled
+
+    def _augmented(self, path: str, contents: bytes) -> Image:
+        try:
+            image = ps.image.decode_jpeg(contents, channels=3)
+        except ps.DataError as error:
+            error.file = path
+            raise
+        height, width = (max(int(KEEP * side), 1) for side in image.shape[:2])
+        image = ps.image.random_crop(image, (height, width, 3))
+        return ps.image.random_flip_left_right(ps.image.resize(image, (SIDE, SIDE)))
+
+
+def naive(source: Source, call: Functions) -> ps.Dataset:
+    """Do everything in the thread that trains."""
+    files = ps.Dataset.list_files(source.patterns)
+    return files.map(call.read).map(call.prepare).batch(source.batch)
+
+
+def prefetched(source: Source, call: Functions) -> ps.Dataset:
+    """Make the next batches while the training step runs."""
+    return naive(source, call).prefetch(2)
+
+
+def parallel_reads(source: Source, call: Functions) -> ps.Dataset:
+    """Ask for many files at a time."""
+    files = ps.Dataset.list_files(source.patterns)
+    encoded = files.map(call.read, num_parallel_calls=READS)
+    return encoded.map(call.prepare).batch(source.batch).prefetch(2)
+
+
+def parallel_map(source: Source, call: Functions) -> ps.Dataset:
+    """Decode images on all cores."""
+    files = ps.Dataset.list_files(source.patterns)
+    encoded = files.map(call.read, num_parallel_calls=READS)
+    images = encoded.map(call.prepare, num_parallel_calls=ps.AUTOTUNE)
+    return images.batch(source.batch).prefetch(2)
+
+
+def cached(source: Source, call: Functions) -> ps.Dataset:
+    """Keep the encoded files; what is random comes behind the cache."""
+    images = _kept(source, call).map(call.prepare, num_parallel_calls=ps.AUTOTUNE)
+    return images.batch(source.batch).prefetch(2)
+
+
+def vectorised(source: Source, call: Functions) -> ps.Dataset:
+    """Let images travel as bytes, and scale each batch in one call: all of it together."""
+    images = _kept(source, call).map(call.prepare_bytes, num_parallel_calls=ps.AUTOTUNE)
+    return images.batch(source.batch).map(call.scale).prefetch(2)
+
+
+def _kept(source: Source, call: Functions) -> ps.Dataset:
+    files = ps.Dataset.list_files(source.patterns, shuffle=False)
+    return files.map(call.read, num_parallel_calls=READS).cache().shuffle(SHUFFLE)
+
+
+class Form(NamedTuple):
+    """One way to write the pipeline."""
+
+    name: str
+    build: Callable[[Source, Functions], ps.Dataset]
+    caches: bool = False
+
+
+FORMS = (
+    Form("naive", naive),
+    Form("+ prefetch", prefetched),
+    Form("+ parallel reads", parallel_reads),
+    Form("+ parallel map", parallel_map),
+    Form("+ cache", cached, caches=True),
+    Form("+ vectorised map", vectorised, caches=True),
+)

@@ -1,0 +1,34 @@
+"""What happened when: the intervals that the functions of a pipeline and the trainer note."""
+
+import threading
+import time
+from typing import NamedTuple
+
+LANES = ("open", "read", "map", "train")
+
+
+class Interval(NamedTuple):
+    """One piece of work; times are those of ``time.perf_counter``, seconds."""
+
+    lane: str
+    thread: int
+    start: float
+    end: float
+
+
+class Recorder:
+    """Collects intervals from all threads."""
+
+    def __init__(self) -> None:
+        self.intervals: list[Interval] = []
+
+    def add(self, lane: str, start: float) -> float:
+        """Note that the calling thread worked from `start` until now; returns now."""
+        end = time.perf_counter()
+        self.intervals.append(Interval(lane, threading.get_ident(), start, end))
+        return end
+
+    def add_opening(self, start: float) -> None:
+        """Note the opening of a pass: from `start` until the first function was called."""
+        first = min((i.start for i in self.intervals if i.start >= start), default=start)
+        self.intervals.append(Interval("open", threading.get_ident(), start, first))

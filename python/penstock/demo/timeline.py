@@ -1,0 +1,111 @@
+"""The timeline picture: when each form opened, read, mapped and trained."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.demo.measure import Run
+from penstock.demo.recorder import LANES, Interval
+
+_STEPS_SHOWN = 4  # training steps of the first form
+_PIXELS = 1500  # about the width of a panel
+
+# Told apart by all kinds of colour vision (Okabe and Ito).
+_COLOURS = {
+    "open": "#E69F00",
+    "read": "#0072B2",
+    "map": "#009E73",
+    "train": "#CC79A7",
+    "wait": "#E4E4E4",
+}
+_MEANINGS = {
+    "open": "open: a pass begins, the storage answers",
+    "read": "read: the file",
+    "map": "map: decode, crop, resize, flip, scale",
+    "train": "train",
+    "wait": "the accelerator waits",
+}
+
+
+def draw(runs: Sequence[Run], path: Path, subtitle: str) -> None:
+    """Draw one panel per form, all over the same span of time.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        What was measured; the beginning of the last pass of each is shown.
+    path : Path
+        Where to save the picture; its ending chooses the format.
+    subtitle : str
+        The setting.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg", force=False)
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    span = _span(runs[0])
+    height = 1.45 * len(runs) + 1.5
+    figure = Figure(figsize=(15, height), dpi=120, layout="constrained")
+    layout: Any = figure.get_layout_engine()
+    layout.set(rect=(0, 0, 1, 1 - 0.95 / height), hspace=0.03)
+    panels = figure.subplots(len(runs), 1, sharex=True, squeeze=False)[:, 0]
+    for run, panel in zip(runs, panels, strict=True):
+        _panel(panel, run, span)
+    panels[-1].set_xlabel(f"seconds since pass {len(runs[0].passes)} over the images began")
+    figure.text(
+        0.012,
+        1 - 0.2 / height,
+        "What the input pipeline does, and when",
+        size=16,
+        weight="bold",
+        va="top",
+    )
+    figure.text(0.012, 1 - 0.55 / height, subtitle, size=10.5, va="top", color="#444444")
+    patches = [Patch(color=_COLOURS[lane], label=text) for lane, text in _MEANINGS.items()]
+    figure.legend(handles=patches, loc="upper right", ncols=2, frameon=False, fontsize=10)
+    figure.savefig(path)
+
+
+def _span(run: Run) -> float:
+    start = run.passes[-1]
+    ends = sorted(i.end - start for i in run.intervals if i.lane == "train" and i.start > start)
+    return (ends[:_STEPS_SHOWN] or [run.seconds])[-1]
+
+
+def _panel(panel: Any, run: Run, span: float) -> None:
+    start = run.passes[-1]
+    shown = [i for i in run.intervals if i.end >= start and i.start <= start + span]
+    for row, lane in enumerate(LANES):
+        if lane == "train":
+            _bars(panel, [i for i in shown if i.lane == "wait"], row, start, span)
+        _bars(panel, [i for i in shown if i.lane == lane], row, start, span)
+    panel.set_xlim(0, span)
+    panel.set_ylim(len(LANES), 0)
+    panel.set_yticks([row + 0.5 for row in range(len(LANES))], LANES)
+    panel.tick_params(axis="y", length=0)
+    panel.grid(axis="x", color="#dddddd", linewidth=0.6)
+    panel.set_axisbelow(True)
+    for row in range(1, len(LANES)):
+        panel.axhline(row, color="#eeeeee", linewidth=0.8, zorder=0)
+    for side in ("top", "right", "left"):
+        panel.spines[side].set_visible(False)
+    panel.set_title(run.name, loc="left", size=11.5, weight="bold", pad=3)
+    text = f"{run.rate:,.0f} images/s, accelerator idle {run.idle:.0%}"
+    panel.set_title(text, loc="right", size=11, pad=3)
+
+
+def _bars(panel: Any, intervals: Sequence[Interval], row: int, start: float, span: float) -> None:
+    """Draw the intervals of one lane; threads that share it get a strip each."""
+    threads: list[int] = []
+    for interval in intervals:
+        if interval.thread not in threads:
+            threads.append(interval.thread)
+    for number, thread in enumerate(threads):
+        own = [i for i in intervals if i.thread == thread]
+        strip = 0.84 / len(threads)
+        # What is shorter than a pixel is drawn as wide as one.
+        bars = [(i.start - start, max(i.end - i.start, span / _PIXELS)) for i in own]
+        colour = _COLOURS[own[0].lane]
+        panel.broken_barh(bars, (row + 0.08 + number * strip, strip), color=colour, linewidth=0)

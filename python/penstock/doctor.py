@@ -1,0 +1,181 @@
+"""The doctor: what this installation has, what is missing, and the line that fixes it."""
+
+import argparse
+import importlib.metadata
+import math
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock import Dataset, _core
+
+_REINSTALL = "pip install --force-reinstall penstock"
+_JPEG_FIX = (
+    "apt-get install libjpeg62-turbo-dev && "
+    "pip install --force-reinstall --no-binary penstock penstock"
+)
+_OPTIONAL = {
+    "pillow": ("image", "pictures for the demo, and decoding where no native codec is built in"),
+    "matplotlib": ("viz", "timeline pictures, and the photograph of the demo"),
+}
+
+
+class Finding(NamedTuple):
+    """One line of the report."""
+
+    section: str
+    name: str
+    value: str
+    fix: str = ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the report.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after ``doctor``; ``None`` takes those of the process.
+
+    Returns
+    -------
+    int
+        0 when penstock is usable, with or without its optional parts; else 1.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock doctor",
+        description="Show versions, codecs, processors and memory, and how to get what is missing.",
+    )
+    parser.parse_args(argv)
+    failure = _engine_failure()
+    print(render(findings(failure)))
+    return 1 if failure else 0
+
+
+def findings(failure: str = "") -> list[Finding]:
+    """Examine the installation.
+
+    Parameters
+    ----------
+    failure : str
+        Why the engine does not run; empty when it does.
+
+    Returns
+    -------
+    list of Finding
+        In the order of the report; a finding with a ``fix`` is something missing.
+    """
+    return [
+        *_versions(),
+        Finding("engine", "engine", failure or "runs", _REINSTALL if failure else ""),
+        *_codecs(),
+        *_processors(),
+        Finding("memory", "available", _memory()),
+        *_optional_packages(),
+    ]
+
+
+def render(lines: Sequence[Finding]) -> str:
+    """Lay findings out as aligned text, a blank line between sections, each fix below its line."""
+    width = max(len(line.name) for line in lines)
+    text: list[str] = []
+    for i, line in enumerate(lines):
+        if i and line.section != lines[i - 1].section:
+            text.append("")
+        text.append(f"{line.name:{width}}  {line.value}")
+        if line.fix:
+            text.append(f"{'':{width}}  fix: {line.fix}")
+    return "\n".join(text)
+
+
+def _engine_failure() -> str:
+    try:
+        elements = [int(element) for element in Dataset.range(3)]
+    except Exception as error:  # whatever it is, the report must name it
+        return f"fails: {type(error).__name__}: {error}"
+    return "" if elements == [0, 1, 2] else f"fails: range(3) gives {elements}"
+
+
+def _versions() -> Iterator[Finding]:
+    build = _core.build_info()
+    system = f"{platform.python_implementation()}, {platform.system()} {platform.machine()}"
+    yield Finding("versions", "penstock", str(build["version"]))
+    yield Finding("versions", "python", f"{platform.python_version()} ({system})")
+    yield Finding("versions", "numpy", np.__version__)
+    standard = int(build["cxx_standard"]) // 100 % 100  # __cplusplus is 202002 for C++20
+    yield Finding("versions", "compiler", f"{build['compiler']}, C++{standard}")
+
+
+def _codecs() -> Iterator[Finding]:
+    jpeg = _core.build_info()["jpeg"]
+    if jpeg["native"]:
+        yield Finding("codecs", "jpeg", f"native (libjpeg-turbo {jpeg['version']})")
+    else:
+        yield Finding("codecs", "jpeg", "missing", _JPEG_FIX)
+
+
+def _processors() -> Iterator[Finding]:
+    cpu = _core.cpu_info()
+    quota = float(cpu["quota"])
+    limited = math.isfinite(quota) and quota > 0
+    yield Finding("cpu", "cpu affinity", f"{cpu['affinity']} processors may be used")
+    yield Finding("cpu", "cpu quota", f"{quota:g} processors" if limited else "none")
+    yield Finding("cpu", "cpu effective", f"{cpu['effective']} threads by default")
+
+
+def _memory() -> str:
+    available = _meminfo_available()
+    if available is None:
+        return f"unknown on {sys.platform}"
+    headroom = _cgroup_headroom()
+    if headroom is not None and headroom < available:
+        return f"{headroom / 2**30:.1f} GiB (limited by the cgroup)"
+    return f"{available / 2**30:.1f} GiB"
+
+
+def _meminfo_available(path: Path = Path("/proc/meminfo")) -> int | None:
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def _cgroup_headroom(
+    root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
+) -> int | None:
+    """Bytes left below the tightest limit of this process's cgroup (v2) and of its parents."""
+    try:
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return None
+    own = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")
+    folder = root / own
+    groups = [group for group in (folder, *folder.parents) if group.is_relative_to(root)]
+    return min((left for left in map(_headroom, groups) if left is not None), default=None)
+
+
+def _headroom(group: Path) -> int | None:
+    try:
+        limit = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):  # no such group, or its limit is "max"
+        return None
+    # Pages of files that nobody reads now count as used, but are given back on demand.
+    return max(limit - used + int(stat.get("inactive_file", 0)), 0)
+
+
+def _optional_packages() -> Iterator[Finding]:
+    for package, (extra, purpose) in _OPTIONAL.items():
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            fix = f"pip install 'penstock[{extra}]'"
+            yield Finding("optional", package, f"missing: {purpose}", fix)
+        else:
+            yield Finding("optional", package, f"{version}: {purpose}")

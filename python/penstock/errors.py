@@ -1,0 +1,32 @@
+"""Exceptions of penstock's own."""
+
+from __future__ import annotations
+
+
+class DataError(Exception):
+    """Corrupt input: a record, an image or a file that is not what it should be.
+
+    Attributes
+    ----------
+    file : str or None
+        The file, when the data came from one.
+    offset : int or None
+        Byte offset of the record in the file.
+    element : int or None
+        Number of the element in its source.
+    """
+
+    def __init__(
+        self, message: str, file: str | None = None, offset: int = -1, element: int = -1
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.offset = None if offset < 0 else offset
+        self.element = None if element < 0 else element
+
+    def __str__(self) -> str:
+        text = str(self.args[0])
+        if self.file is not None:
+            text += f" (file {self.file}"
+            text += ")" if self.offset is None else f", byte {self.offset})"
+        return text

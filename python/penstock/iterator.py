@@ -1,0 +1,147 @@
+"""One pass over a dataset."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, NoReturn
+
+from penstock import _core
+
+
+class Iterator(_core.Iterator):
+    """One run of a pipeline; made by ``iter(dataset)``.
+
+    Nothing runs before the first ``next``. An element that failed is raised at its position, and
+    the following ``next`` goes on behind it. Dropping the iterator stops its threads; `close`, or
+    a ``with`` block, does so at a place of your choice and waits for them.
+
+    Examples
+    --------
+    >>> with iter(ps.Dataset.range(5)) as it:
+    ...     first = next(it)
+    ...     state = it.get_state()
+    >>> it = iter(ps.Dataset.range(5))
+    >>> it.set_state(state)
+    >>> [int(x) for x in it]
+    [1, 2, 3, 4]
+    """
+
+    __slots__ = ()
+
+    def get_state(self) -> bytes:
+        """Return the position behind the last element delivered.
+
+        Returns
+        -------
+        bytes
+            Positions and counters, never elements; usually below 1 KB. They can be given to
+            `set_state` of an iterator over the same pipeline in another process, today or later.
+
+        Raises
+        ------
+        ValueError
+            If the iterator is closed.
+
+        Notes
+        -----
+        Nothing is stopped, and elements that were produced ahead stay where they are.
+
+        Examples
+        --------
+        >>> it = iter(ps.Dataset.range(1000).shuffle(100).batch(10).prefetch(2))
+        >>> batch = next(it)
+        >>> state = it.get_state()
+        >>> len(state) < 200
+        True
+        """
+        return super().get_state()
+
+    def set_state(self, state: bytes) -> None:
+        """Continue behind the element after which `get_state` was called.
+
+        Parameters
+        ----------
+        state : bytes
+            What `get_state` returned, for a pipeline of the same stages over the same data.
+
+        Raises
+        ------
+        ValueError
+            If the bytes are damaged, of another version, or were saved by other stages.
+
+        Notes
+        -----
+        The elements that come are the ones that would have come, in the same order, with the same
+        random numbers. Sources that cannot jump (a generator) are read up to the place again.
+        Parallelism and buffer sizes may differ from those of the saved run. That functions and
+        files are still the same is not checked.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(6).shuffle(6)
+        >>> it = iter(ds)
+        >>> seen = [int(next(it)) for _ in range(4)]
+        >>> other = iter(ds)
+        >>> other.set_state(it.get_state())
+        >>> [int(x) for x in other] == [int(x) for x in it]
+        True
+        """
+        super().set_state(state)
+
+    def close(self) -> None:
+        """Stop all threads of this run and wait for them; no more elements come.
+
+        A function or read that is running is not broken off: closing waits until it returns.
+
+        Examples
+        --------
+        >>> it = iter(ps.Dataset.range(5).prefetch(2))
+        >>> next(it)
+        np.int64(0)
+        >>> it.close()
+        >>> list(it)
+        []
+        """
+        super().close()
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the counters of every stage, from the last stage to the sources.
+
+        Returns
+        -------
+        list of dict
+            Each has ``path`` and ``kind`` of the stage, ``elements`` and ``errors`` delivered,
+            ``busy_seconds`` inside it and what it pulls inline, ``wait_seconds`` that its consumer
+            waited for it, its ``buffer_size`` and ``buffer_limit`` in elements, and its
+            ``parallelism``. Empty before the first ``next``.
+
+        Notes
+        -----
+        The path of the last stage is ``"0"``, that of input `i` of a stage ends in ``.i``. Cheap
+        stages are timed by sample.
+
+        Examples
+        --------
+        >>> it = iter(ps.Dataset.range(10).batch(5))
+        >>> batches = list(it)
+        >>> [(stage["kind"], stage["elements"]) for stage in it.stats()]
+        [('batch', 2), ('range', 10)]
+        """
+        return sorted(self.stage_stats(), key=lambda stage: str(stage["path"]))
+
+    def __enter__(self) -> Iterator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "iterator: an iterator cannot be pickled; pickle the dataset and the bytes of "
+            "get_state(), and give them to set_state() of a new iterator"
+        )

@@ -1,0 +1,1 @@
+"""Where elements come from: mixins of Dataset, and the classes named after file formats."""

@@ -1,0 +1,171 @@
+"""Sources over files: list_files and the record formats."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.encode import Reader
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+# How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
+# records does not depend on the machine.
+AUTOTUNE_READS = 8
+_BUFFER_SIZE = 256 * 1024
+
+Names = str | os.PathLike[str]
+
+
+class FileSources:
+    """Mixin: datasets of file names."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def list_files(
+        file_pattern: Names | Sequence[Names],
+        shuffle: bool | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """List the files that match one or more glob patterns.
+
+        Parameters
+        ----------
+        file_pattern : str, path, or sequence of them
+            Patterns with ``*``, ``?``, ``[...]`` and ``**``.
+        shuffle : bool, optional
+            Shuffle the names anew in each epoch; None means True, as in tf.data.
+        seed : int, optional
+            Seed of the shuffle.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of ``str``; with ``shuffle=False`` sorted within each pattern.
+
+        Raises
+        ------
+        FileNotFoundError
+            If a pattern matches nothing.
+        ValueError
+            If there is no pattern.
+
+        Notes
+        -----
+        The patterns are matched once, at the call.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> for name in ("b.txt", "a.txt"):
+        ...     Path(name).touch()
+        >>> list(ps.Dataset.list_files("*.txt", shuffle=False))
+        ['a.txt', 'b.txt']
+        """
+        from penstock.dataset import Dataset
+
+        patterns: list[Names] = (
+            [file_pattern] if isinstance(file_pattern, (str, os.PathLike)) else list(file_pattern)
+        )
+        if not patterns:
+            raise ValueError("list_files: at least one pattern was expected, got none")
+        names: list[str] = []
+        for pattern in patterns:
+            matches = sorted(glob.glob(os.fspath(pattern), recursive=True))  # noqa: PTH207
+            if not matches:
+                raise FileNotFoundError(f"list_files: no file matches {os.fspath(pattern)!r}")
+            names.extend(matches)
+        dataset = Dataset.from_tensor_slices(np.array(names, dtype=object))
+        if shuffle is None or shuffle:
+            dataset = dataset.shuffle(len(names), seed=seed)
+        return dataset
+
+
+def TextLineDataset(
+    filenames: Names | Sequence[Names] | Dataset,
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+) -> Dataset:
+    r"""Read the lines of text files.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files.
+    compression_type : str, optional
+        None or "": the files are plain text. (Compressed files come with a later version.)
+    buffer_size : int, optional
+        Bytes of one read; None means 256 KiB.
+    num_parallel_reads : int, optional
+        None reads one file after the other. `n` reads `n` files at a time and takes a line of each
+        in turn; AUTOTUNE (-1) takes 8.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Dataset
+        Of ``bytes``, without ``\n`` or ``\r\n``.
+
+    Raises
+    ------
+    OSError
+        While iterating, at the place of a file that cannot be read (FileNotFoundError, ...); the
+        next file follows.
+    ValueError
+        If `compression_type` asks for a compressed format.
+
+    Notes
+    -----
+    Files are read without the GIL. With `num_parallel_reads` each file has a thread of its own, and
+    the order is always the same. A saved state holds byte offsets.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> Path("poem.txt").write_text("one\ntwo\n")
+    8
+    >>> list(ps.TextLineDataset("poem.txt"))
+    [b'one', b'two']
+    """
+    if compression_type:
+        raise ValueError(
+            f"TextLineDataset: compression_type {compression_type!r} is not supported yet; "
+            "decompress the files first"
+        )
+    if buffer_size is not None and buffer_size < 0:
+        raise ValueError(f"TextLineDataset: buffer_size must be >= 0 bytes, got {buffer_size}")
+    args = {"buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size}
+    return _read_files("text_line", filenames, args, num_parallel_reads)
+
+
+def _read_files(
+    kind: str, filenames: Any, args: dict[str, Any], num_parallel_reads: int | None
+) -> Dataset:
+    from penstock.dataset import Dataset
+
+    if isinstance(filenames, (str, os.PathLike)):
+        return Dataset._make(kind, (), {"filename": os.fspath(filenames), **args})
+    if isinstance(filenames, Dataset):
+        files = filenames
+    else:
+        names = np.array([os.fspath(f) for f in filenames], dtype=object)
+        files = Dataset.from_tensor_slices(names)
+    reader = Reader(kind, args)
+    if num_parallel_reads is None:
+        return files._then("flat_map", map_func=reader)
+    reads = AUTOTUNE_READS if num_parallel_reads == -1 else num_parallel_reads
+    return files._then(
+        "interleave", map_func=reader, cycle_length=reads, block_length=1, num_parallel_calls=reads
+    )

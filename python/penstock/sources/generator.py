@@ -1,0 +1,189 @@
+"""Sources over Python iterables: from_generator, and the drop-in prefetch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any
+
+from penstock.iterator import Iterator
+from penstock.structure import TensorSpec
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class GeneratorSources:
+    """Mixin: datasets of what a Python function yields."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Iterable[Any]],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Sequence[Any] | None = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Make a dataset of the values that `generator` yields.
+
+        Parameters
+        ----------
+        generator : callable
+            Called anew for each iterator; returns an iterable.
+        output_types, output_shapes : nested dtypes and shapes, optional
+            The older form of `output_signature`; shapes may be left out.
+        args : sequence, optional
+            Arguments of `generator`; numbers and lists are given to it as NumPy values.
+        output_signature : nested TensorSpec, optional
+            What each value is converted to and checked against; at a leaf, a tuple or list is one
+            array. Without it the first value fixes structure and dtypes; shapes may differ.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of unknown length.
+
+        Raises
+        ------
+        TypeError
+            At the call, if `generator` is not callable, or `output_signature` comes together with
+            `output_types` or `output_shapes`; while iterating, if a value does not match the
+            signature, or, without one, the structure and dtypes of the first value.
+
+        Notes
+        -----
+        Arrays are copied before the generator goes on, so it may reuse them. An exception of the
+        generator is raised once, as itself; then the data ends, because the generator has.
+        A restored iterator runs the generator up to its place again.
+
+        Examples
+        --------
+        >>> def squares(n):
+        ...     for i in range(n):
+        ...         yield i * i, f"{i}"
+        >>> [(int(x), s) for x, s in ps.Dataset.from_generator(squares, args=(3,))]
+        [(0, '0'), (1, '1'), (4, '2')]
+        """
+        from penstock.dataset import Dataset
+
+        if not callable(generator):
+            advice = (
+                "pass the generator function itself (without calling it), so that every epoch can "
+                "start it anew"
+                if isinstance(generator, GeneratorType)
+                else "wrap it: from_generator(lambda: iterable)"
+            )
+            raise TypeError(
+                f"from_generator: generator must be callable, got {type(generator).__name__}; "
+                f"{advice}"
+            )
+        if output_signature is not None and not (output_types is None and output_shapes is None):
+            raise TypeError(
+                "from_generator: output_signature takes the place of output_types and "
+                "output_shapes; give one or the other"
+            )
+        if output_shapes is not None and output_types is None:
+            raise TypeError("from_generator: output_shapes needs output_types")
+        if output_types is not None:
+            output_signature = _signature(output_types, output_shapes)
+        values = tuple(_as_numpy(a) for a in args or ())
+        return Dataset._make(
+            "from_generator",
+            (),
+            {
+                "generator": generator,
+                "args": values,
+                "output_signature": output_signature,
+                "opaque": False,
+            },
+        )
+
+
+class _Prefetched:
+    """An iterable whose items are produced in the background."""
+
+    def __init__(self, source: Any, buffer_size: int) -> None:
+        from penstock.dataset import Dataset
+
+        again = source if callable(source) else lambda: source
+        args = {"generator": again, "args": (), "output_signature": None, "opaque": True}
+        self._source = source
+        self._dataset = Dataset._make("from_generator", (), args)._then(
+            "prefetch", buffer_size=buffer_size
+        )
+
+    def __iter__(self) -> Iterator:
+        return iter(self._dataset)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __repr__(self) -> str:
+        return f"penstock.prefetch({self._source!r})"
+
+
+def prefetch(
+    iterable: Callable[[], Iterable[Any]] | Iterable[Any], buffer_size: int = 2
+) -> _Prefetched:
+    """Produce the items of an existing loader in the background, ahead of use.
+
+    Parameters
+    ----------
+    iterable : callable or iterable
+        A generator function without arguments (called again for each pass), or anything that can
+        be iterated: a generator, a list, a data loader of another library.
+    buffer_size : int
+        Items to have ready ahead of use, >= 1; -1 (AUTOTUNE) finds out.
+
+    Returns
+    -------
+    iterable
+        Gives the same items, the very same objects, in the same order; ``len()`` as the original.
+
+    Raises
+    ------
+    TypeError
+        If `iterable` is neither callable nor iterable.
+    ValueError
+        If `buffer_size` is 0 or < -1.
+
+    Notes
+    -----
+    An exception of the original is raised at its place; ``break`` closes a generator that was made
+    for this pass. Up to `buffer_size` items more than were used may have been produced by then.
+
+    Examples
+    --------
+    >>> def load():
+    ...     yield from ("a", "b", "c")
+    >>> list(ps.prefetch(load))
+    ['a', 'b', 'c']
+    """
+    if not callable(iterable) and not hasattr(iterable, "__iter__"):
+        raise TypeError(
+            f"prefetch: a generator function or an iterable was expected, got {iterable!r}"
+        )
+    if isinstance(buffer_size, int) and buffer_size == 0:
+        raise ValueError("prefetch: buffer_size must be >= 1, got 0")
+    return _Prefetched(iterable, buffer_size)
+
+
+def _as_numpy(value: Any) -> Any:
+    import numpy as np
+
+    return value if isinstance(value, (str, bytes)) else np.asarray(value)[()]
+
+
+def _signature(types: Any, shapes: Any) -> Any:
+    """Nest TensorSpecs as `types` is nested; at each leaf `shapes` is a shape or None."""
+    if isinstance(types, dict):
+        return {k: _signature(t, None if shapes is None else shapes[k]) for k, t in types.items()}
+    if isinstance(types, (tuple, list)):
+        parts = [None] * len(types) if shapes is None else shapes
+        return tuple(_signature(t, s) for t, s in zip(types, parts, strict=True))
+    return TensorSpec(shapes, types)

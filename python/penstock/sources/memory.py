@@ -1,0 +1,118 @@
+"""Sources that are in memory: range, from_tensors, from_tensor_slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class MemorySources:
+    """Mixin: datasets of values in memory."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def range(*args: int, output_type: Any = np.int64, name: str | None = None) -> Dataset:
+        """Count from `start` (0) to `stop`, which is left out, by `step` (1).
+
+        Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+
+        Parameters
+        ----------
+        *args : int
+            One to three integers, as for Python's ``range``.
+        output_type : dtype-like
+            Integer or float dtype of the elements.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of scalars, int64 unless `output_type` says otherwise.
+
+        Raises
+        ------
+        TypeError
+            If there are not one to three integers, or `output_type` is neither integer nor float.
+        ValueError
+            If `step` is 0.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(10, 4, -2)]
+        [10, 8, 6]
+        """
+        if not 1 <= len(args) <= 3:
+            raise TypeError(f"range: 1 to 3 integers were expected, got {len(args)}")
+        start, stop = (0, args[0]) if len(args) == 1 else args[:2]
+        step = args[2] if len(args) == 3 else 1
+        return _make("range", start=start, stop=stop, step=step, output_type=output_type)
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """Make a dataset of one element.
+
+        Parameters
+        ----------
+        tensors : nested arrays
+            The element. Arrays are shared with the dataset: do not change them afterwards.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of this one element; its arrays are read-only.
+
+        Examples
+        --------
+        >>> ps.Dataset.from_tensors(([1, 2], "a")).first()
+        (array([1, 2]), 'a')
+        """
+        return _make("from_tensors", tensors=tensors)
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Make a dataset of the rows of arrays.
+
+        Parameters
+        ----------
+        tensors : nested arrays
+            Each of shape ``(n, ...)`` with the same `n`. A list is one array, a tuple is several.
+            The memory is shared with the dataset: do not change it afterwards.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of `n` elements, nested as `tensors`.
+
+        Raises
+        ------
+        ValueError
+            If there is no array, one is a scalar, or the first axes differ.
+
+        Notes
+        -----
+        ``shuffle`` and ``batch`` right behind it gather rows natively, without touching elements
+        one by one. Rows that are handed out unbatched are views, and read-only.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.from_tensor_slices({"x": [1, 2], "name": ["a", "b"]})
+        >>> [(int(e["x"]), e["name"]) for e in ds]
+        [(1, 'a'), (2, 'b')]
+        """
+        return _make("from_tensor_slices", tensors=tensors)
+
+
+def _make(kind: str, **args: Any) -> Dataset:
+    from penstock.dataset import Dataset
+
+    return Dataset._make(kind, (), args)

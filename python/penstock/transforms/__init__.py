@@ -1,0 +1,1 @@
+"""What datasets become: mixins of Dataset, one method for each transformation."""

@@ -1,0 +1,103 @@
+"""Transformations between elements and batches: batch, unbatch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class Batching:
+    """Mixin: stacking elements and taking stacks apart."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Stack consecutive elements along a new first axis.
+
+        Parameters
+        ----------
+        batch_size : int
+            Elements per batch, >= 1.
+        drop_remainder : bool
+            Leave out the last batch when it has fewer than `batch_size` elements.
+        num_parallel_calls : int, optional
+            Assemble up to so many batches ahead of use, in a thread of its own; AUTOTUNE (-1) finds
+            out how many.
+        deterministic : bool, optional
+            Accepted for programs written for tf.data; batches come in order always.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            A leaf of shape ``(...)`` becomes ``(batch_size, ...)``; the last batch may be smaller.
+
+        Raises
+        ------
+        ValueError
+            At the call, if `batch_size` or `num_parallel_calls` is < 1. While iterating, if an
+            element differs from the first of its batch in structure, dtype or shape; the others of
+            the batch are kept.
+
+        Notes
+        -----
+        Leaves that are strings or opaque objects become arrays of dtype object. When an element
+        fails, the error is raised first; the batch goes on with the elements behind it.
+
+        Memory: batches are writeable and lie in aligned buffers that are used again once nothing
+        refers to them any more.
+
+        Examples
+        --------
+        >>> [b.tolist() for b in ps.Dataset.range(5).batch(2)]
+        [[0, 1], [2, 3], [4]]
+        """
+        batched = self._then("batch", batch_size=batch_size, drop_remainder=bool(drop_remainder))
+        if num_parallel_calls is None:
+            return batched
+        if num_parallel_calls != -1 and num_parallel_calls < 1:
+            raise ValueError(
+                f"batch: num_parallel_calls must be >= 1 or AUTOTUNE, got {num_parallel_calls}"
+            )
+        return batched._then("prefetch", buffer_size=num_parallel_calls)
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Give the rows of each element one by one.
+
+        Parameters
+        ----------
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            A leaf of shape ``(n, ...)`` becomes `n` leaves of shape ``(...)``. How many is unknown
+            beforehand, unless `element_spec` tells `n`.
+
+        Raises
+        ------
+        ValueError
+            While iterating, if a leaf is a scalar or the leaves have different numbers of rows;
+            the next element follows.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.from_tensors([1, 2, 3]).unbatch()]
+        [1, 2, 3]
+        """
+        return self._then("unbatch")

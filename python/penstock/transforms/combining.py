@@ -1,0 +1,112 @@
+"""Transformations of several datasets: zip, concatenate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class Combining:
+    """Mixin: several datasets as one."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Take one element of each dataset at a time; ends with the shortest.
+
+        Parameters
+        ----------
+        *args : Dataset, or one nested structure of them
+            ``zip(a, b)``, ``zip((a, b))`` or ``zip({"x": a, "y": b})``; a list counts as a tuple.
+        datasets : nested Dataset, optional
+            The older name of the one structure.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of the elements, nested as the datasets were.
+
+        Raises
+        ------
+        TypeError
+            If a leaf is not a Dataset, or nothing was given.
+        ValueError
+            If the structure holds no dataset at all.
+
+        Notes
+        -----
+        When an element of one fails, all move on: they stay side by side.
+
+        Examples
+        --------
+        >>> a, b = ps.Dataset.range(3), ps.Dataset.range(10, 20)
+        >>> [(int(x), int(y)) for x, y in ps.Dataset.zip(a, b)]
+        [(0, 10), (1, 11), (2, 12)]
+        """
+        from penstock.dataset import Dataset
+
+        if bool(args) == (datasets is not None):
+            raise TypeError("zip: datasets were expected as arguments, or as `datasets`")
+        nested = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        inputs: list[Dataset] = []
+        nesting = _collect(nested, inputs)
+        return Dataset._make("zip", tuple(inputs), {"nesting": nesting})
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Give the elements of this dataset, then those of another.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            What comes behind this one.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            As many elements as both have together. Shapes may differ: `element_spec` shows None
+            for such an axis.
+
+        Raises
+        ------
+        TypeError
+            If `dataset` is not a Dataset, or structure or dtypes differ, as far as they are known
+            without calling a function.
+
+        Examples
+        --------
+        >>> a = ps.Dataset.range(2)
+        >>> [int(x) for x in a.concatenate(ps.Dataset.range(7, 9))]
+        [0, 1, 7, 8]
+        """
+        from penstock.dataset import Dataset
+
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"concatenate: a Dataset was expected, got {dataset!r}")
+        return self._then("concatenate", dataset)
+
+
+def _collect(nested: Any, found: list[Dataset]) -> Any:
+    """Gather the datasets in `nested`, in order; returns the same nesting of numbers."""
+    from penstock.dataset import Dataset
+
+    if isinstance(nested, Dataset):
+        found.append(nested)
+        return 0
+    if isinstance(nested, dict):
+        return {key: _collect(value, found) for key, value in nested.items()}
+    if isinstance(nested, tuple) and hasattr(nested, "_fields"):
+        return type(nested)(*(_collect(value, found) for value in nested))
+    if isinstance(nested, (tuple, list)):
+        return tuple(_collect(value, found) for value in nested)
+    raise TypeError(f"zip: a Dataset was expected at each leaf, got {nested!r}")

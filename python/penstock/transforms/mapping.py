@@ -1,0 +1,237 @@
+"""Transformations that call a function: map, filter, flat_map, interleave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+# interleave's cycle_length=None: a constant, so that the order does not depend on the machine.
+AUTOTUNE_CYCLE = 8
+
+
+class Mapping:
+    """Mixin: transformations that call a function on each element."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+        *,
+        output_signature: Any = None,
+    ) -> Dataset:
+        """Apply `map_func` to each element.
+
+        Parameters
+        ----------
+        map_func : callable
+            Takes the element: a tuple as that many arguments, anything else as one. What it
+            returns is the new element (a list counts as a tuple).
+        num_parallel_calls : int, optional
+            How many calls run at a time, each on a thread of its own; AUTOTUNE (-1) finds out. None
+            runs the function in the thread that asks for the element.
+        deterministic : bool, optional
+            Whether results come in order; None takes it from `Options` (True by default).
+        synchronous : bool, optional
+            True demands that nothing runs ahead; excludes `num_parallel_calls`.
+        use_unbounded_threadpool : bool
+            Accepted for programs written for tf.data; calls have threads of their own anyway.
+        name : str, optional
+            A label without further meaning.
+        output_signature : nested TensorSpec, optional
+            What results are converted to and checked against; `element_spec` is then known without
+            a call.
+
+        Returns
+        -------
+        Dataset
+            As many elements as before.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable; while iterating, if a result does not match
+            `output_signature`.
+        ValueError
+            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or `synchronous` excludes it.
+
+        Notes
+        -----
+        Errors: an exception of the function is raised at the element's place, as itself, with a
+        note that names stage and element; the next element follows.
+
+        Order and randomness: random operations of penstock inside the function draw from the
+        element's own key, so `num_parallel_calls` changes neither results nor, unless
+        `deterministic` is False, their order.
+
+        Speed: a plain Python function holds the GIL, so parallel calls help where it sleeps, reads
+        or calls something that releases the GIL, as NumPy and the operations of penstock do for
+        large arrays.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(4).map(lambda x: x + 1, num_parallel_calls=2)
+        >>> [int(x) for x in ds]
+        [1, 2, 3, 4]
+        """
+        _check_callable("map", "map_func", map_func)
+        if num_parallel_calls is None:
+            return self._then("map", map_func=map_func, output_signature=output_signature)
+        if synchronous:
+            raise ValueError(
+                "map: synchronous=True excludes num_parallel_calls; leave one of them out"
+            )
+        return self._then(
+            "parallel_map",
+            map_func=map_func,
+            num_parallel_calls=num_parallel_calls,
+            deterministic=deterministic,
+            output_signature=output_signature,
+        )
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Keep the elements for which `predicate` returns True.
+
+        Parameters
+        ----------
+        predicate : callable
+            Takes the element as `map` does; returns one bool.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The elements that were kept, in their order; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `predicate` is not callable; while iterating, if it returns anything but one bool
+            (a number is not one: write ``x != 0``).
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(6).filter(lambda x: x % 3 == 0)]
+        [0, 3]
+        """
+        _check_callable("filter", "predicate", predicate)
+        return self._then("filter", predicate=predicate)
+
+    def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
+        """Turn each element into a dataset, and give their elements one dataset after the other.
+
+        Parameters
+        ----------
+        map_func : callable
+            Takes the element as `map` does; returns a Dataset.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The elements of all of them; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable; while iterating, if it returns anything but a Dataset.
+
+        Notes
+        -----
+        One dataset is open at a time. An element of `map_func` that fails is raised at its place;
+        the dataset of the next one follows.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(1, 4).flat_map(lambda n: ps.Dataset.range(n))
+        >>> [int(x) for x in ds]
+        [0, 0, 1, 0, 1, 2]
+        """
+        _check_callable("flat_map", "map_func", map_func)
+        return self._then("flat_map", map_func=map_func)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Dataset],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Turn each element into a dataset, and take from several of them in turn.
+
+        Parameters
+        ----------
+        map_func : callable
+            Takes the element as `map` does; returns a Dataset.
+        cycle_length : int, optional
+            Datasets that are open at a time; None or AUTOTUNE (-1) means 8, on every machine.
+        block_length : int, optional
+            Consecutive elements taken from one of them; None means 1.
+        num_parallel_calls : int, optional
+            How many of them are read at a time, ahead of use, each by a thread of its own; at most
+            `cycle_length`; AUTOTUNE (-1) means all. None reads them in turn, when asked.
+        deterministic : bool, optional
+            False passes over a dataset that has nothing ready yet; None takes it from `Options`.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The elements of all of them; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable; while iterating, if it returns anything but a Dataset.
+        ValueError
+            If `cycle_length`, `block_length` or `num_parallel_calls` is < 1, or
+            `num_parallel_calls` exceeds `cycle_length`.
+
+        Notes
+        -----
+        Order: from dataset to dataset in turn, `block_length` elements of each. One that has ended
+        passes the turn on, and its place is taken by the next one when the turn comes round. It is
+        the same with and without `num_parallel_calls`, unless `deterministic` is False.
+
+        Memory: with `num_parallel_calls` each open dataset holds up to ``2 * block_length``
+        elements, and up to ``cycle_length / 2`` more datasets are opened ahead of their turn.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(1, 4).interleave(
+        ...     lambda n: ps.Dataset.from_tensors(n).repeat(3), cycle_length=2, block_length=2)
+        >>> [int(x) for x in ds]
+        [1, 1, 2, 2, 1, 2, 3, 3, 3]
+        """
+        _check_callable("interleave", "map_func", map_func)
+        cycle = AUTOTUNE_CYCLE if cycle_length is None or cycle_length == -1 else cycle_length
+        return self._then(
+            "interleave",
+            map_func=map_func,
+            cycle_length=cycle,
+            block_length=1 if block_length is None else block_length,
+            num_parallel_calls=num_parallel_calls,
+            deterministic=deterministic,
+        )
+
+
+def _check_callable(stage: str, argument: str, function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"{stage}: {argument} must be callable, got {function!r}")

@@ -1,0 +1,327 @@
+"""What every dataset is tested for: give `build` and `expected`, and the rest comes for free."""
+
+import dataclasses
+import functools
+import inspect
+import os
+import pickle
+import threading
+import time
+from typing import NamedTuple
+
+import pytest
+
+import penstock as ps
+from compare import assert_fits, assert_same, assert_same_unordered
+
+MOST_STATE = 4096  # bytes
+MOST_STEPS = 10_000  # an iterator that never ends must not hang the tests
+BOOM = 4  # the number of the element that fails in the tests of errors
+
+
+class Variant(NamedTuple):
+    """How a dataset is run: num_parallel_calls of its own stage, a prefetch behind it."""
+
+    calls: int | None = None
+    ahead: int | None = None
+
+    def __str__(self):
+        return f"calls={self.calls}" if self.ahead is None else f"prefetch={self.ahead}"
+
+
+AHEAD = [Variant(), Variant(ahead=1), Variant(ahead=3)]
+PARALLEL = [Variant(calls=1), Variant(calls=2), Variant(calls=8)]
+
+
+class Boom(Exception):
+    """What the failing function of a test raises."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """An error at its place among the elements."""
+
+    kind: str
+    text: str
+
+
+def fail_at(bad):
+    """Return a function that raises `Boom` for the (number, element) pair with number `bad`."""
+    return functools.partial(_fail_at, bad)
+
+
+def _fail_at(bad, number, element):
+    if number == bad:
+        raise Boom(f"element {bad}")
+    return element
+
+
+def _keep_all_but(bad, fails, number, element):
+    if number == bad and fails:
+        raise Boom(f"element {bad}")
+    return number != bad
+
+
+def _second(number, element):
+    return element
+
+
+def without(bad, fails=False):
+    """Return a function of datasets that leaves out element `bad`, or lets it fail.
+
+    The stages are the same in both cases, so that random orders behind them are too.
+    """
+    keep = functools.partial(_keep_all_but, bad, fails)
+    return lambda ds: ds.enumerate().filter(keep).map(_second)
+
+
+def steps(iterator, most=MOST_STEPS):
+    """List what comes until the end: elements, and errors as `Failure`."""
+    came = []
+    while len(came) < most:
+        try:
+            came.append(next(iterator))
+        except StopIteration:
+            return came
+        except Exception as error:
+            came.append(Failure(type(error).__name__, str(error)))
+    raise AssertionError(f"no end after {most} steps: {came[-3:]!r}")
+
+
+def step(iterator):
+    """Take one step, an element or a `Failure`."""
+    try:
+        return next(iterator)
+    except StopIteration:
+        raise
+    except Exception as error:
+        return Failure(type(error).__name__, str(error))
+
+
+def threads():
+    """Return the threads of this process, Python's and others."""
+    return set(os.listdir("/proc/self/task"))  # noqa: PTH208
+
+
+def assert_frees_threads(run, seconds=5.0):
+    """Fail if `run`, done again and again, leaves threads behind.
+
+    Idle threads are kept for the next run for a while, so their number is compared.
+    """
+    runs = 8
+    for _ in range(3):
+        run()
+    before = len(threads())
+    for _ in range(runs):
+        run()
+    pause = threading.Event()
+    deadline = time.monotonic() + seconds
+    while len(threads()) >= before + runs and time.monotonic() < deadline:
+        pause.wait(0.005)
+    left = len(threads()) - before
+    assert left < runs, f"{left} threads more after {runs} runs: {threading.enumerate()}"
+
+
+class DatasetContract:
+    """Base of the tests of one source or transformation.
+
+    A subclass gives ``expected``, the list of elements (or a function that returns it), and either
+
+    - ``build``, a staticmethod without arguments, or with ``num_parallel_calls``, that returns a
+      new Dataset; or
+    - ``source`` (like `build`) and ``apply``, a staticmethod that takes a dataset (and perhaps
+      ``num_parallel_calls``) and returns the transformed one. Errors are then tested upstream too:
+      by default ``apply`` must give what it gives for the source without the element that failed,
+      and one error; `expected_around_error` says otherwise.
+    """
+
+    expected = None
+    source = None
+    apply = None
+    ordered = True  # False: any order is right (deterministic=False)
+    reshuffles = False  # every epoch has an order of its own
+    pickles = True
+    errors_upstream = 1  # how often the failed element is told of
+
+    # --- made from what the subclass gives ---
+
+    @classmethod
+    def takes_calls(cls):
+        function = cls.apply or cls.build
+        return "num_parallel_calls" in inspect.signature(function).parameters
+
+    @classmethod
+    def make(cls, variant, upstream=None):
+        calls = {"num_parallel_calls": variant.calls} if cls.takes_calls() else {}
+        if cls.apply:
+            source = cls.source()
+            ds = cls.apply(upstream(source) if upstream else source, **calls)
+        else:
+            ds = cls.build(**calls)
+        return ds if variant.ahead is None else ds.prefetch(variant.ahead)
+
+    @classmethod
+    def wanted(cls):
+        return cls.expected() if callable(cls.expected) else cls.expected
+
+    def expected_around_error(self):
+        """Return the elements that come when element `BOOM` of the source fails."""
+        return list(self.make(Variant(), without(BOOM)))
+
+    def check(self, came, wanted):
+        (assert_same if self.ordered else assert_same_unordered)(came, wanted)
+
+    def check_steps(self, came, wanted):
+        """Compare lists that may hold errors."""
+
+        def elements(items):
+            return [item for item in items if not isinstance(item, Failure)]
+
+        self.check(elements(came), elements(wanted))
+        if self.ordered:
+            assert [i for i, s in enumerate(came) if isinstance(s, Failure)] == [
+                i for i, s in enumerate(wanted) if isinstance(s, Failure)
+            ]
+        assert [s for s in came if isinstance(s, Failure)] == [
+            s for s in wanted if isinstance(s, Failure)
+        ]
+
+    def pytest_generate_tests(self, metafunc):
+        if "variant" in metafunc.fixturenames:
+            variants = AHEAD + PARALLEL if self.takes_calls() else AHEAD
+            metafunc.parametrize("variant", variants, ids=str)
+
+    # --- elements ---
+
+    def test_elements_are_as_expected(self, variant):
+        self.check(list(self.make(variant)), self.wanted())
+
+    def test_a_second_iteration_gives_the_same(self, variant):
+        ds = self.make(variant)
+        first, second = list(ds), list(ds)
+        if self.reshuffles:
+            assert_same_unordered(second, first)
+        else:
+            self.check(second, first)
+
+    def test_the_end_comes_again_and_again(self):
+        it = iter(self.make(Variant()))
+        steps(it)
+        for _ in range(3):
+            with pytest.raises(StopIteration):
+                next(it)
+
+    def test_two_iterators_do_not_disturb_each_other(self):
+        ds = self.make(Variant())
+        one, other = iter(ds), iter(ds)
+        pairs = list(zip(one, other, strict=False))
+        self.check([a for a, _ in pairs], self.wanted())
+        if not self.reshuffles:
+            self.check([b for _, b in pairs], self.wanted())
+
+    # --- what is known without running ---
+
+    def test_cardinality_is_the_count_when_it_is_known(self):
+        ds = self.make(Variant())
+        count = ds.cardinality()
+        if count == ps.UNKNOWN_CARDINALITY:
+            with pytest.raises(TypeError, match="length"):
+                len(ds)
+        else:
+            assert count == len(ds) == len(self.wanted())
+
+    def test_repr_is_stable_and_short(self):
+        assert repr(self.make(Variant())) == repr(self.make(Variant()))
+        assert len(repr(self.make(Variant()))) < 2000
+
+    def test_element_spec_accepts_every_element(self):
+        if not self.wanted():
+            return
+        ds = self.make(Variant())
+        spec = ds.element_spec
+        for element in ds:
+            assert_fits(spec, element)
+
+    def test_a_pickled_dataset_gives_the_same(self):
+        if self.pickles:
+            copy = pickle.loads(pickle.dumps(self.make(Variant())))
+            self.check(list(copy), self.wanted())
+
+    # --- states ---
+
+    def check_states(self, make):
+        """Save at every step, continue in a new iterator, save there again and continue again."""
+        it = iter(make())
+        rest = steps(iter(make()))
+        before = []
+        while True:
+            state = it.get_state()
+            assert len(state) < MOST_STATE, f"the state has {len(state)} bytes"
+            resumed = iter(make())
+            resumed.set_state(state)
+            again = resumed.get_state()
+            self.check_steps([*before, *steps(resumed)], rest)
+            second = iter(make())
+            second.set_state(again)
+            continued = list(before)
+            if len(before) < len(rest):
+                continued.append(step(second))
+            third = iter(make())
+            third.set_state(second.get_state())
+            self.check_steps([*continued, *steps(third)], rest)
+            second.close()
+            try:
+                before.append(step(it))
+            except StopIteration:
+                break
+            if self.ordered:
+                self.check_steps(before[-1:], rest[len(before) - 1 : len(before)])
+        assert len(before) == len(rest)
+
+    def test_a_state_saved_at_any_element_gives_the_same_tail(self, variant):
+        self.check_states(lambda: self.make(variant))
+
+    # --- errors ---
+
+    def test_an_error_behind_it_leaves_the_others(self, variant):
+        def failing():
+            return self.make(variant).enumerate().map(fail_at(2))
+
+        wanted = self.wanted()
+        came = steps(iter(failing()))
+        if len(wanted) <= 2:
+            return
+        if self.ordered:
+            self.check_steps(came, [*wanted[:2], Failure("Boom", "element 2"), *wanted[3:]])
+        assert len(came) == len(wanted)
+
+    def failing(self, variant):
+        return self.make(variant, without(BOOM, fails=True))
+
+    def test_an_error_upstream_leaves_the_others(self, variant):
+        if not self.apply:
+            return
+        came = steps(iter(self.failing(variant)))
+        self.check([s for s in came if not isinstance(s, Failure)], self.expected_around_error())
+        errors = [s for s in came if isinstance(s, Failure)]
+        assert errors == [Failure("Boom", f"element {BOOM}")] * self.errors_upstream
+
+    def test_states_work_across_an_error_upstream(self, variant):
+        if self.apply:
+            self.check_states(lambda: self.failing(variant))
+
+    # --- ending early ---
+
+    @pytest.mark.parametrize("after", [0, 1, 3])
+    def test_closing_frees_all_threads(self, variant, after):
+        def run():
+            it = iter(self.make(variant))
+            for _, _ in zip(range(after), it, strict=False):
+                pass
+            it.close()
+            assert list(it) == []
+
+        assert_frees_threads(run)
+
+    def test_dropping_frees_all_threads(self, variant):
+        assert_frees_threads(lambda: next(iter(self.make(variant)), None))

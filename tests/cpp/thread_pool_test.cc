@@ -1,0 +1,250 @@
+// ThreadPool, CPU count and fork generation.
+#include "runtime/thread_pool.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "check.h"
+#include "fork_child.h"
+#include "runtime/cpu.h"
+#include "runtime/fork.h"
+#include "runtime/pump.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+namespace {
+
+// Counts down; the last one wakes the waiter.
+class Latch final {
+ public:
+  explicit Latch(int n) : left_(n) {}
+  void Arrive() {
+    left_.fetch_sub(1, std::memory_order_acq_rel);
+    changed_.NotifyAll();
+  }
+  void Wait() {
+    WaitUninterrupted(changed_, [this] { return left_.load(std::memory_order_acquire) <= 0; });
+  }
+
+ private:
+  std::atomic<int> left_;
+  EventCount changed_;
+};
+
+TEST(ThreadPool_run_reuses_a_thread) {
+  std::set<std::thread::id> ids;
+  for (int i = 0; i < 50; ++i) {
+    Pump(Lane::kNative, "test", [&] { ids.insert(std::this_thread::get_id()); }).Join();
+    std::this_thread::yield();
+  }
+  CHECK(ids.size() < 50);
+}
+
+TEST(ThreadPool_run_grows_without_bound) {
+  constexpr int kBodies = 100;
+  auto all_here = std::make_shared<Latch>(kBodies);
+  auto all_gone = std::make_shared<Latch>(kBodies);
+  for (int i = 0; i < kBodies; ++i) {
+    ThreadPool::Get().Run(Lane::kNative, "test", [=] {
+      all_here->Arrive();
+      all_here->Wait();  // needs all of them at once
+      all_gone->Arrive();
+    });
+  }
+  all_gone->Wait();
+  // Not all of them are kept.
+  while (ThreadPool::Get().native_threads() > 70) std::this_thread::yield();
+}
+
+TEST(ThreadPool_submit_runs_every_task_on_at_most_cpu_count_threads) {
+  constexpr int kTasks = 20'000;
+  auto left = std::make_shared<Latch>(kTasks);
+  std::atomic<int> now{0};
+  std::atomic<int> most{0};
+  std::atomic<int> in_pool{0};
+  for (int i = 0; i < kTasks; ++i) {
+    ThreadPool::Get().Submit([&, left] {
+      const int n = now.fetch_add(1) + 1;
+      int m = most.load();
+      while (n > m && !most.compare_exchange_weak(m, n)) {
+      }
+      in_pool.fetch_add(ThreadPool::InPool() ? 1 : 0);
+      now.fetch_sub(1);
+      left->Arrive();
+    });
+    if (i % 1000 == 0) std::this_thread::yield();
+  }
+  left->Wait();
+  CHECK(most.load() <= CpuCount());
+  CHECK_EQ(in_pool.load(), kTasks);
+  CHECK(!ThreadPool::InPool());
+}
+
+TEST(ThreadPool_submit_one_at_a_time_wakes_a_sleeping_thread) {
+  for (int i = 0; i < 5'000; ++i) {
+    auto done = std::make_shared<Latch>(1);
+    ThreadPool::Get().Submit([done] { done->Arrive(); });
+    done->Wait();
+  }
+  CHECK(true);
+}
+
+TEST(ThreadPool_threads_have_a_name_and_block_asynchronous_signals) {
+  sigset_t mask;
+  char name[32] = "";
+  Pump(Lane::kNative, "a-rather-long-stage-name", [&] {
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+#if defined(__linux__)
+    pthread_getname_np(pthread_self(), name, sizeof name);
+#endif
+  }).Join();
+  for (int s :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCHLD, SIGUSR1, SIGUSR2, SIGWINCH, SIGPIPE}) {
+    CHECK(sigismember(&mask, s));
+  }
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) CHECK(!sigismember(&mask, s));
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  CHECK(!sigismember(&mask, SIGINT));  // this thread's own mask is as before
+#if defined(__linux__)
+  CHECK_EQ(std::string(name), "a-rather-long-s");
+#endif
+}
+
+TEST(ThreadPool_idle_threads_end) {
+  ThreadPool& pool = ThreadPool::Get();
+  // Threads from the tests before keep their time; new ones take the new time.
+  pool.set_idle_timeout(1'000'000);
+  constexpr int kBodies = 150;
+  auto all_here = std::make_shared<Latch>(kBodies);
+  for (int i = 0; i < kBodies; ++i) {
+    pool.Run(Lane::kNative, "test", [=] {
+      all_here->Arrive();
+      all_here->Wait();
+    });
+  }
+  all_here->Wait();
+  while (pool.native_threads() > 20) std::this_thread::yield();  // the watchdog ends a failure
+  pool.set_idle_timeout(500'000'000);
+  bool ran = false;
+  Pump(Lane::kNative, "test", [&] { ran = true; }).Join();
+  CHECK(ran);
+}
+
+// Threads end at the very moment at which work is given to them.
+TEST(ThreadPool_ending_threads_lose_no_work) {
+  ThreadPool& pool = ThreadPool::Get();
+  pool.set_idle_timeout(1'000);
+  for (int i = 0; i < 3'000; ++i) {
+    auto done = std::make_shared<Latch>(2);
+    pool.Run(Lane::kNative, "test", [done] { done->Arrive(); });
+    pool.Submit([done] { done->Arrive(); });
+    done->Wait();
+    for (int spin = 0; spin < i % 50; ++spin) std::this_thread::yield();
+  }
+  pool.set_idle_timeout(500'000'000);
+  CHECK(true);
+}
+
+TEST(CpuCount_is_positive_and_not_above_the_quota) {
+  CHECK(CpuCount() >= 1);
+  const double quota = CgroupQuota();
+  if (quota > 0) CHECK(CpuCount() < quota + 1);
+}
+
+TEST(CgroupQuota_takes_the_smallest_on_the_way_up) {
+  namespace fs = std::filesystem;
+  std::string root = fs::temp_directory_path() / "penstock_cgroup_XXXXXX";
+  CHECK(mkdtemp(root.data()) != nullptr);
+  const auto write = [&](const std::string& file, const std::string& text) {
+    fs::create_directories(fs::path(root + file).parent_path());
+    std::ofstream(root + file) << text << "\n";
+  };
+  const auto quota = [&] { return CgroupQuotaFrom(root + "/membership", root + "/mount"); };
+  CHECK_EQ(quota(), 0.0);
+  write("/membership", "0::/a/b/c");
+  CHECK_EQ(quota(), 0.0);
+  write("/mount/a/b/c/cpu.max", "max 100000");
+  write("/mount/a/b/cpu.max", "150000 100000");
+  write("/mount/a/cpu.max", "400000 100000");
+  CHECK_EQ(quota(), 1.5);
+  write("/membership", "0::/a");
+  CHECK_EQ(quota(), 4.0);
+  write("/membership", "12:memory:/x\n3:cpu,cpuacct:/y\n0::/");
+  write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "50000");
+  write("/mount/cpu,cpuacct/y/cpu.cfs_period_us", "100000");
+  CHECK_EQ(quota(), 0.5);
+  write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "-1");
+  CHECK_EQ(quota(), 0.0);
+  fs::remove_all(root);
+}
+
+#if defined(PENSTOCK_TEST_FORK)
+TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
+  const uint64_t generation = ForkGeneration();
+  ThreadPool* const parent = &ThreadPool::Get();
+  // Other threads hold the pool's mutex, and one that is held across forks, at the moment of the
+  // fork again and again.
+  std::atomic<bool> stop{false};
+  static std::mutex held;
+  HoldAcrossFork(held);
+  std::thread noise([&] {
+    while (!stop.load(std::memory_order_relaxed)) {
+      ThreadPool::Get().Submit([] {});
+      const std::lock_guard lock(held);
+      std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK_EQ(InForkChild([&] {
+               if (ForkGeneration() != generation + 1) return 1;
+               if (&ThreadPool::Get() == parent) return 2;
+               const std::lock_guard lock(held);
+               auto done = std::make_shared<Latch>(2);
+               ThreadPool::Get().Submit([done] { done->Arrive(); });
+               ThreadPool::Get().Run(Lane::kNative, "child", [done] { done->Arrive(); });
+               done->Wait();
+               return 0;
+             }),
+             0);
+  }
+  stop.store(true, std::memory_order_relaxed);
+  noise.join();
+  CHECK_EQ(ForkGeneration(), generation);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && defined(__linux__)
+TEST(ThreadPool_without_threads_run_throws_and_submit_runs_here) {
+  const int status = InForkChild([] {
+    const rlimit none{64 << 20, 64 << 20};  // no room for a stack of 8 MB beside what is mapped
+    setrlimit(RLIMIT_AS, &none);
+    bool threw = false;
+    try {
+      for (int i = 0; i < 1000; ++i) {
+        ThreadPool::Get().Run(Lane::kNative, "test", [] { pause(); });
+      }
+    } catch (const std::system_error&) {
+      threw = true;
+    }
+    if (!threw) return 1;
+    int ran = 0;
+    ThreadPool::Get().Submit([&] { ++ran; });
+    return ran == 1 ? 0 : 2;
+  });
+  CHECK_EQ(status, 0);
+}
+#endif
+#endif
+
+}  // namespace
+}  // namespace penstock

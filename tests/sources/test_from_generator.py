@@ -1,0 +1,236 @@
+"""from_generator: what a Python function yields, with and without a signature."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import Boom, DatasetContract, Failure, steps
+
+
+def letters():
+    for i in range(9):
+        yield i, "abcdefghi"[i]
+
+
+def count(n, step=1):
+    yield from range(0, n, step)
+
+
+def squares():
+    return [np.full(2, i * i, np.float32) for i in range(6)]
+
+
+class TestGenerator(DatasetContract):
+    build = staticmethod(lambda: ps.Dataset.from_generator(letters))
+    expected = list(letters())
+
+
+class TestGeneratorWithSignature(DatasetContract):
+    build = staticmethod(
+        lambda: ps.Dataset.from_generator(
+            functools.partial(zip, range(6), [[i, i + 1] for i in range(6)]),
+            output_signature=(ps.TensorSpec((), np.int8), ps.TensorSpec((2,), np.float32)),
+        )
+    )
+    expected = [(np.int8(i), np.array([i, i + 1], np.float32)) for i in range(6)]
+
+
+class TestFunctionThatReturnsAList(DatasetContract):
+    build = staticmethod(lambda: ps.Dataset.from_generator(squares))
+    expected = squares()
+
+
+class TestEmptyGenerator(DatasetContract):
+    build = staticmethod(lambda: ps.Dataset.from_generator(count, args=(0,)))
+    expected = []
+
+    def test_element_spec_accepts_every_element(self):
+        with pytest.raises(ValueError, match=r"element_spec: .*output_signature"):
+            self.build().element_spec
+
+
+def test_arguments_come_as_numpy_values():
+    seen = []
+
+    def generator(*args):
+        seen.extend(args)
+        yield 0
+
+    list(ps.Dataset.from_generator(generator, args=(3, [1, 2], "a")))
+    assert_same(seen, [np.int64(3), np.array([1, 2]), "a"])
+
+
+def test_each_iteration_calls_the_function_anew():
+    calls = []
+
+    def generator():
+        calls.append(1)
+        yield from range(3)
+
+    ds = ps.Dataset.from_generator(generator)
+    assert calls == []
+    assert_same([*ds, *ds, *ds.repeat(2)], [0, 1, 2] * 4)
+    assert len(calls) == 4
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda ds: ds, lambda ds: ds.prefetch(2), lambda ds: ds.batch(4).unbatch()]
+)
+def test_an_array_may_be_used_again(wrap):
+    def reusing():
+        array = np.zeros(3)
+        for i in range(8):
+            array[:] = i
+            yield array
+            array[:] = -1
+
+    assert_same(
+        list(wrap(ps.Dataset.from_generator(reusing))), [np.full(3, float(i)) for i in range(8)]
+    )
+
+
+def test_a_generator_object_is_refused_with_advice():
+    with pytest.raises(TypeError, match=r"from_generator: .*without calling it"):
+        ps.Dataset.from_generator(letters())
+
+
+@pytest.mark.parametrize("thing", [[1, 2], 3, None])
+def test_what_cannot_be_called_is_refused_with_advice(thing):
+    with pytest.raises(TypeError, match=r"from_generator: .*lambda: iterable"):
+        ps.Dataset.from_generator(thing)
+
+
+def test_a_function_that_returns_no_iterable_is_an_error():
+    assert steps(iter(ps.Dataset.from_generator(lambda: 5))) == [
+        Failure(
+            "TypeError", "from_generator: the generator function must return an iterable, got 5"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "bad"),
+    [
+        (ps.TensorSpec((), np.int64), "seven"),
+        (ps.TensorSpec((), np.int64), [7, 7]),
+        (ps.TensorSpec((2,), np.float32), [1.0, 2.0, 3.0]),
+        (ps.TensorSpec((), str), 7777),
+        ((ps.TensorSpec((), np.int64), ps.TensorSpec((), np.int64)), 7777),
+        (ps.TensorSpec((2,), np.int64), [[1], [2, 3]]),
+    ],
+)
+def test_a_value_that_does_not_match_the_signature_is_shown(spec, bad):
+    def generator():
+        yield bad
+
+    came = steps(iter(ps.Dataset.from_generator(generator, output_signature=spec)))
+    assert [f.kind for f in came] == ["TypeError"]
+    assert repr(bad) in came[0].text
+    assert came[0].text.startswith("from_generator: ")
+
+
+def test_a_wrong_value_leaves_the_others():
+    ds = ps.Dataset.from_generator(
+        lambda: iter([1, "two", 3]), output_signature=ps.TensorSpec((), np.int64)
+    )
+    for variant in (ds, ds.prefetch(1), ds.map(lambda x: x, num_parallel_calls=2)):
+        came = steps(iter(variant))
+        assert came[0] == 1
+        assert came[1].kind == "TypeError"
+        assert came[2:] == [3]
+
+
+def test_types_and_shapes_are_the_older_signature():
+    ds = ps.Dataset.from_generator(
+        lambda: iter([(1, [2, 3])]), output_types=(np.int32, np.float64), output_shapes=((), (2,))
+    )
+    assert_same(list(ds), [(np.int32(1), np.array([2.0, 3.0]))])
+    assert ds.element_spec == (ps.TensorSpec((), np.int32), ps.TensorSpec((2,), np.float64))
+    only_types = ps.Dataset.from_generator(lambda: iter([{"a": 1}]), output_types={"a": np.float32})
+    assert_same(list(only_types), [{"a": np.float32(1)}])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"output_types": np.int64, "output_signature": ps.TensorSpec((), np.int64)},
+        {"output_shapes": ()},
+    ],
+)
+def test_contradicting_signatures_are_refused(arguments):
+    with pytest.raises(TypeError, match="from_generator: output_"):
+        ps.Dataset.from_generator(letters, **arguments)
+
+
+@pytest.mark.parametrize("ahead", [None, 1, 3])
+def test_an_exception_of_the_generator_comes_once_and_ends_the_data(ahead):
+    def failing():
+        yield 0
+        yield 1
+        raise Boom("in the generator")
+
+    ds = ps.Dataset.from_generator(failing)
+    ds = ds if ahead is None else ds.prefetch(ahead)
+    it = iter(ds)
+    assert steps(it) == [0, 1, Failure("Boom", "in the generator")]
+    with pytest.raises(StopIteration):
+        next(it)
+    with pytest.raises(Boom) as error:
+        list(ds)
+    assert any("from_generator" in note for note in error.value.__notes__)
+
+
+def test_a_failing_epoch_is_followed_by_the_next():
+    def failing():
+        yield 0
+        raise Boom("x")
+
+    ds = ps.Dataset.from_generator(failing).repeat(2)
+    assert steps(iter(ds)) == [0, Failure("Boom", "x")] * 2
+
+
+def test_closing_the_iterator_closes_the_generator():
+    closed = []
+
+    def generator():
+        try:
+            yield from range(100)
+        finally:
+            closed.append(1)
+
+    for ds in (
+        ps.Dataset.from_generator(generator),
+        ps.Dataset.from_generator(generator).prefetch(2),
+    ):
+        closed.clear()
+        with iter(ds) as it:
+            next(it)
+        assert closed == [1]
+
+
+@pytest.mark.parametrize("bad", [(1, 2), {"a": 1}, "a", 1.5, np.zeros(2, np.float32)])
+def test_the_first_value_fixes_structure_and_dtype(bad):
+    ds = ps.Dataset.from_generator(lambda: iter([0, bad, 2]))
+    for same in (ds, ds.prefetch(3), ds.map(lambda x: x, num_parallel_calls=2)):
+        came = steps(iter(same))
+        assert [came[0], came[2]] == [0, 2]
+        assert came[1].kind == "TypeError"
+        assert came[1].text.startswith("from_generator: ")
+
+
+def shapes():
+    for i in range(9):
+        yield np.zeros(i % 3), "x" * i
+
+
+class TestShapesMayChange(DatasetContract):
+    build = staticmethod(lambda: ps.Dataset.from_generator(shapes).prefetch(4))
+    expected = list(shapes())
+
+    def test_element_spec_accepts_every_element(self):
+        # The first element tells; only a signature can say that others differ.
+        spec = self.build().element_spec
+        assert spec == (ps.TensorSpec((0,), np.float64), ps.TensorSpec((), str))

@@ -1,0 +1,168 @@
+"""TextLineDataset: the lines of files, one after the other or several files at a time."""
+
+import itertools
+
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import DatasetContract, Failure, steps
+
+TEXTS = [b"one\ntwo\r\n\r\nthree", b"", b"\n", b"\rx\r\r\n\xff\0end\n", b"last\n\n"]
+LINES = [[b"one", b"two", b"", b"three"], [], [b""], [b"\rx\r", b"\xff\0end"], [b"last", b""]]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lines")
+    paths = []
+    for i, text in enumerate(TEXTS):
+        path = folder / f"{i}.txt"
+        path.write_bytes(text)
+        paths.append(str(path))
+    return paths
+
+
+def in_turn(lines, width):
+    """Take a line of each of `width` open files in turn."""
+    waiting = iter(lines)
+    slots = [None] * width
+    while True:
+        given = 0
+        for i in range(width):
+            if slots[i] is None:
+                slots[i] = (source := next(waiting, None)) and iter(source)
+                if source is not None and not source:
+                    slots[i] = iter(())
+            if slots[i] is None:
+                continue
+            given += 1
+            try:
+                yield next(slots[i])
+            except StopIteration:
+                slots[i] = None
+        if not given:
+            return
+
+
+class OfFiles(DatasetContract):
+    """The contract over files that a fixture makes."""
+
+    @pytest.fixture(autouse=True)
+    def _files(self, files):
+        type(self).files = files
+
+
+class TestOneFile(OfFiles):
+    @classmethod
+    def build(cls):
+        return ps.TextLineDataset(cls.files[0])
+
+    expected = LINES[0]
+
+
+class TestManyFiles(OfFiles):
+    @classmethod
+    def build(cls):
+        return ps.TextLineDataset(cls.files, buffer_size=1)
+
+    expected = list(itertools.chain(*LINES))
+
+
+class TestParallelReads(OfFiles):
+    @classmethod
+    def build(cls):
+        return ps.TextLineDataset(cls.files, num_parallel_reads=3)
+
+    expected = list(in_turn(LINES, 3))
+
+
+@pytest.mark.parametrize("reads", [1, 2, 5, 16, ps.AUTOTUNE])
+def test_parallel_reads_take_a_line_of_each_in_turn(files, reads):
+    wanted = list(in_turn(LINES, 8 if reads == -1 else reads))
+    assert_same(list(ps.TextLineDataset(files, num_parallel_reads=reads)), wanted)
+    assert sorted(wanted) == sorted(itertools.chain(*LINES))
+
+
+def test_names_can_be_paths_or_a_dataset(files, tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"1\n2\n")
+    wanted = [b"1", b"2"]
+    assert_same(list(ps.TextLineDataset(path)), wanted)
+    assert_same(list(ps.TextLineDataset([path, str(path)])), wanted * 2)
+    assert_same(list(ps.TextLineDataset(ps.Dataset.list_files(path))), wanted)
+    bytes_names = ps.Dataset.from_tensor_slices([str(path).encode()])
+    assert_same(list(ps.TextLineDataset(bytes_names)), wanted)
+
+
+@pytest.mark.parametrize("reads", [None, 1, 2])
+def test_a_missing_file_is_an_error_at_its_place_and_the_next_follows(files, tmp_path, reads):
+    missing = str(tmp_path / "missing")
+    ds = ps.TextLineDataset([files[0], missing, files[4]], num_parallel_reads=reads)
+    came = steps(iter(ds))
+    errors = [s for s in came if isinstance(s, Failure)]
+    assert [error.kind for error in errors] == ["FileNotFoundError"]
+    assert missing in errors[0].text
+    lines = [s for s in came if not isinstance(s, Failure)]
+    assert sorted(lines) == sorted(LINES[0] + LINES[4])
+    if reads is None:
+        assert came == [*LINES[0], errors[0], *LINES[4]]
+
+
+def test_a_missing_file_alone_is_one_error(tmp_path):
+    came = steps(iter(ps.TextLineDataset(tmp_path / "missing")))
+    assert [s.kind for s in came] == ["FileNotFoundError"]
+
+
+def test_a_folder_is_an_error_that_names_it(tmp_path):
+    came = steps(iter(ps.TextLineDataset(tmp_path)))
+    assert [s.kind for s in came] == ["IsADirectoryError"]
+    assert str(tmp_path) in came[0].text
+
+
+@pytest.mark.parametrize("buffer_size", [None, 0, 1, 5000])
+def test_lines_longer_than_the_buffer_come_whole(tmp_path, buffer_size):
+    lines = [bytes([65 + i]) * n for i, n in enumerate((3_000_000, 0, 5000, 1, 4096, 4095))]
+    path = tmp_path / "long"
+    path.write_bytes(b"\r\n".join(lines))
+    ds = ps.TextLineDataset(path, buffer_size=buffer_size)
+    assert list(ds) == lines
+
+
+def test_lines_are_batched_as_objects(files):
+    batch = ps.TextLineDataset(files[0]).batch(4).first()
+    assert batch.dtype == object
+    assert batch.tolist() == LINES[0]
+
+
+def test_the_spec_is_known_without_reading():
+    assert ps.TextLineDataset("nowhere").element_spec == ps.TensorSpec((), bytes)
+    assert ps.TextLineDataset(["nowhere"]).element_spec == ps.TensorSpec((), bytes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"compression_type": "GZIP"}, ValueError, "compression_type 'GZIP'"),
+        ({"num_parallel_reads": 0}, ValueError, "must be >= 1, got 0"),
+        ({"num_parallel_reads": -2}, ValueError, "must be >= 1, got -2"),
+        ({"buffer_size": -1}, ValueError, "buffer_size must be >= 0 bytes, got -1"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_the_call(arguments, error, words):
+    with pytest.raises(error, match=words):
+        ps.TextLineDataset(["a"], **arguments)
+    if "num_parallel_reads" not in arguments:
+        with pytest.raises(error, match=words):
+            ps.TextLineDataset("a", **arguments)
+
+
+@pytest.mark.parametrize("names", [3, [3], None])
+def test_what_is_no_name_is_refused(names):
+    with pytest.raises(TypeError):
+        ps.TextLineDataset(names)
+
+
+def test_a_dataset_of_other_things_is_an_error_at_each(files):
+    came = steps(iter(ps.TextLineDataset(ps.Dataset.range(2))))
+    assert [s.kind for s in came] == ["TypeError"] * 2

@@ -1,0 +1,97 @@
+"""The command line: commands are found, and the doctor names what is missing and how to get it."""
+
+import pytest
+
+from penstock import cli, doctor
+
+
+def report(capsys):
+    status = doctor.main([])
+    return status, capsys.readouterr().out
+
+
+def test_doctor_finds_a_working_engine(capsys):
+    status, text = report(capsys)
+    assert status == 0
+    assert "engine" in text
+    assert "runs" in text
+
+
+def test_doctor_tells_how_to_get_a_missing_codec(monkeypatch, capsys):
+    info = {**doctor._core.build_info(), "jpeg": {"native": False, "version": ""}}
+    monkeypatch.setattr(doctor._core, "build_info", lambda: info)
+    status, text = report(capsys)
+    assert status == 0
+    assert "fix: apt-get install libjpeg62-turbo-dev" in text
+
+
+def test_doctor_tells_how_to_get_an_optional_package(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "_OPTIONAL", {"no-such-package": ("viz", "nothing")})
+    status, text = report(capsys)
+    assert status == 0
+    assert "fix: pip install 'penstock[viz]'" in text
+
+
+def test_doctor_fails_when_the_engine_does(monkeypatch, capsys):
+    class Broken:
+        @staticmethod
+        def range(n):
+            raise OSError("no engine")
+
+    monkeypatch.setattr(doctor, "Dataset", Broken)
+    status, text = report(capsys)
+    assert status == 1
+    assert "OSError: no engine" in text
+
+
+@pytest.mark.parametrize(
+    ("quota", "shown"), [(0.0, "none"), (-1.0, "none"), (float("inf"), "none"), (1.5, "1.5")]
+)
+def test_doctor_shows_the_processor_quota(monkeypatch, capsys, quota, shown):
+    info = {"affinity": 4, "quota": quota, "effective": 2}
+    monkeypatch.setattr(doctor._core, "cpu_info", lambda: info)
+    (line,) = (line for line in report(capsys)[1].splitlines() if line.startswith("cpu quota"))
+    assert line.split()[2] == shown
+
+
+def test_memory_is_bounded_by_the_tightest_cgroup(tmp_path):
+    for folder, limit in (("", "max"), ("job", "5000"), ("job/step", "9000")):
+        group = tmp_path / "cgroup" / folder
+        group.mkdir(exist_ok=True)
+        (group / "memory.max").write_text(f"{limit}\n")
+        (group / "memory.current").write_text("3000\n")
+        (group / "memory.stat").write_text("anon 1000\ninactive_file 500\n")
+    membership = tmp_path / "membership"
+    membership.write_text("0::/job/step\n")
+    assert doctor._cgroup_headroom(tmp_path / "cgroup", membership) == 2500
+
+
+def test_help_lists_the_commands(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert "demo" in text
+    assert "doctor" in text
+
+
+def test_unknown_command_is_an_error_that_names_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["doktor"])
+    assert stop.value.code == 2
+    assert "doctor" in capsys.readouterr().err
+
+
+def test_a_command_gets_the_arguments_after_its_name(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["doctor", "--help"])
+    assert stop.value.code == 0
+    assert "python -m penstock doctor" in capsys.readouterr().out
+
+
+def test_ctrl_c_in_a_command_ends_with_130(monkeypatch):
+    def interrupted(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "main", interrupted)
+    assert cli.main(["doctor"]) == 130

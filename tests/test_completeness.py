@@ -1,0 +1,128 @@
+"""Nothing is public, or registered, without a test and a docstring."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from penstock import _core
+
+TESTS = Path(__file__).resolve().parent
+TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
+
+# Kinds whose public name is another one, or which are made for other methods.
+PUBLIC = {
+    "parallel_map": ps.Dataset.map,
+    "text_line": ps.TextLineDataset,
+}
+
+
+@pytest.mark.parametrize("kind", _core.dataset_kinds())
+def test_every_kind_of_dataset_has_tests_under_the_contract(kind):
+    files = [p for p in TEXTS if p.name == f"test_{kind}.py"]
+    assert files, f"tests/sources or tests/transforms must have test_{kind}.py"
+    assert re.search(r"class Test\w*\(\w*Contract\)|\(OfFiles\)", TEXTS[files[0]])
+
+
+@pytest.mark.parametrize("kind", _core.dataset_kinds())
+def test_every_kind_of_dataset_has_a_documented_public_name(kind):
+    public = PUBLIC.get(kind) or getattr(ps.Dataset, kind, None)
+    assert public is not None, f"{kind}: no public name; tell test_completeness.py"
+    assert inspect.getdoc(public)
+
+
+def public_things():
+    for name in ps.__all__:
+        thing = getattr(ps, name)
+        if inspect.ismodule(thing):
+            for inner in getattr(thing, "__all__", None) or vars(thing):
+                function = getattr(thing, inner)
+                own = getattr(function, "__module__", "") or ""
+                if callable(function) and not inner.startswith("_") and own.startswith("penstock"):
+                    yield f"{name}.{inner}", function
+        elif inspect.isclass(thing):
+            yield name, thing
+            for inner, member in inspect.getmembers(thing):
+                own = inspect.isfunction(member) and member.__module__.startswith("penstock")
+                if not inner.startswith("_") and own:
+                    yield f"{name}.{inner}", member
+        elif callable(thing):
+            yield name, thing
+
+
+THINGS = dict(public_things())
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_every_public_name_has_a_docstring(name):
+    doc = inspect.getdoc(THINGS[name])
+    assert doc, f"{name} has no docstring"
+    # The extension module puts a line with the signature first.
+    lines = [line for line in doc.splitlines() if line and not line.startswith(f"{name}(")]
+    assert lines, f"{name} has no docstring"
+    summary = lines[0]
+    assert summary.endswith((".", ":")), f"{name}: the summary is one line that ends in a full stop"
+    assert len(summary) <= 100
+
+
+@pytest.mark.parametrize("name", [n for n, t in THINGS.items() if inspect.isfunction(t)])
+def test_every_function_with_arguments_tells_of_them_or_shows_an_example(name):
+    parameters = [
+        p for p in inspect.signature(THINGS[name]).parameters if p not in {"self", "name"}
+    ]
+    doc = inspect.getdoc(THINGS[name])
+    tells = any(word in doc for word in ("Examples\n", "Parameters\n", "Raises\n", ">>>"))
+    assert tells or len(parameters) <= 1, f"{name}: tell of its parameters, or show an example"
+    section = re.search(r"Parameters\n-+\n(.*?)(\n\w+\n-+\n|\Z)", doc, re.DOTALL)
+    if section:
+        for parameter in parameters:
+            assert re.search(rf"(^|[\s*,]){parameter}\b", section[1]), f"{name}: {parameter}"
+
+
+@pytest.mark.parametrize("name", ps.__all__)
+def test_every_public_name_is_used_in_a_test_or_example(name):
+    pattern = re.compile(rf"\bps\.{name}\b|penstock\.{name}\b|\"{name}\"")
+    sources = [p.read_text() for p in Path(ps.__file__).parent.rglob("*.py")]
+    assert any(pattern.search(text) for text in [*TEXTS.values(), *sources])
+
+
+def test_all_is_sorted_and_complete():
+    public = {n for n in vars(ps) if not n.startswith("_") and not inspect.ismodule(getattr(ps, n))}
+    assert set(ps.__all__) >= public
+    assert len(set(ps.__all__)) == len(ps.__all__)
+
+
+def test_arguments_that_tf_data_has_keep_its_order():
+    wanted = {
+        "map": "map_func num_parallel_calls deterministic synchronous "
+        "use_unbounded_threadpool name",
+        "filter": "predicate name",
+        "flat_map": "map_func name",
+        "interleave": "map_func cycle_length block_length num_parallel_calls deterministic name",
+        "batch": "batch_size drop_remainder num_parallel_calls deterministic name",
+        "unbatch": "name",
+        "shuffle": "buffer_size seed reshuffle_each_iteration name",
+        "repeat": "count name",
+        "take": "count name",
+        "skip": "count name",
+        "shard": "num_shards index name",
+        "zip": "args datasets name",
+        "concatenate": "dataset name",
+        "enumerate": "start name",
+        "prefetch": "buffer_size name",
+        "cache": "filename name",
+        "from_tensors": "tensors name",
+        "from_tensor_slices": "tensors name",
+        "from_generator": "generator output_types output_shapes args output_signature name",
+        "list_files": "file_pattern shuffle seed name",
+    }
+    for method, names in wanted.items():
+        parameters = inspect.signature(getattr(ps.Dataset, method)).parameters.values()
+        ours = [
+            p.name
+            for p in parameters
+            if p.name != "self" and (p.kind != p.KEYWORD_ONLY or p.name in names.split())
+        ]
+        assert ours == names.split(), method

@@ -1,0 +1,193 @@
+"""os.fork in the middle: the parent goes on, the child is told, and can begin anew."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from scripts import run_script
+
+Dataset = ps.Dataset
+
+
+def in_child(function, seconds=20):
+    """Run `function` in a fork; fails when it raises, crashes or hangs there."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            function()
+            code = 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.002)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    pytest.fail("the child hangs")
+
+
+def pipeline(n=200):
+    ds = Dataset.range(n).map(lambda x: x + 1, num_parallel_calls=3)
+    return ds.map(lambda x: {"x": x, "name": f"{x}"}).prefetch(3)
+
+
+def total(ds):
+    return sum(int(e["x"]) for e in ds)
+
+
+def test_parent_goes_on_exactly():
+    it = iter(pipeline())
+    got = []
+    for step, element in enumerate(it):
+        got.append(int(element["x"]))
+        if step in (0, 50, 150):
+            in_child(lambda: None)
+    assert got == list(range(1, 201))
+
+
+def test_inherited_iterators_say_what_to_do():
+    fresh = iter(pipeline())
+    running = iter(pipeline())
+    inline = iter(Dataset.range(9).map(lambda x: x))
+    next(running), next(inline)
+
+    def child():
+        for it in (fresh, running, inline):
+            with pytest.raises(RuntimeError, match=r"created before os.fork\(\); create a new one"):
+                for _ in it:
+                    pass
+            with pytest.raises(RuntimeError, match=r"get_state: .*fork"):
+                it.get_state()
+            it.close()
+
+    in_child(child)
+    assert next(running)["x"] == 2
+
+
+def test_child_makes_new_iterators_of_old_and_new_datasets():
+    ds = pipeline()
+    it = iter(ds)
+    next(it)
+
+    def child():
+        assert total(ds) == total(pipeline()) == sum(range(1, 201))
+        nested = Dataset.range(9).interleave(
+            lambda x: pipeline(5), cycle_length=3, num_parallel_calls=3
+        )
+        assert total(nested) == 9 * 15
+        in_child(lambda: total(ds))  # and so on
+
+    in_child(child)
+    assert sum(1 for _ in it) == 199
+
+
+def test_child_drops_inherited_iterators():
+    its = [iter(pipeline()) for _ in range(4)]
+    for it in its:
+        next(it)
+
+    def child():
+        its.clear()
+        import gc
+
+        gc.collect()
+        assert total(pipeline()) == sum(range(1, 201))
+
+    in_child(child)
+
+
+def test_fork_while_threads_allocate_and_build():
+    stop = threading.Event()
+
+    def load(k):
+        while not stop.is_set():
+            for batch in (
+                Dataset.range(64)
+                .map(lambda x: (np.full(9000 + k, x), {f"k{k}": x}))
+                .batch(4)
+                .prefetch(2)
+            ):
+                batch[0].sum()
+
+    threads = [threading.Thread(target=load, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(15):
+            in_child(
+                lambda: [
+                    total(pipeline(30)),
+                    list(Dataset.range(8).map(lambda x: np.full(9000, x)).batch(2).prefetch(1)),
+                ]
+            )
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(10)
+
+
+def test_child_that_leaves_through_the_interpreter_is_silent():
+    done = run_script("""
+        it = iter(Dataset.range(1000).map(slow, num_parallel_calls=2).prefetch(2))
+        next(it)
+        pid = os.fork()
+        if pid == 0:
+            print(sum(int(x) for x in Dataset.range(9).map(abs, num_parallel_calls=2)), flush=True)
+            sys.exit(5)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        print(code, int(next(it)))
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "36\n5 1\n", "")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(method, tmp_path):
+    script = tmp_path / "main.py"
+    script.write_text(f"""
+import multiprocessing
+import penstock as ps
+
+def double(x):
+    return 2 * x
+
+def work(ds):
+    return sum(int(x) for x in ds)
+
+if __name__ == "__main__":
+    ds = ps.Dataset.range(100).map(double, num_parallel_calls=2).prefetch(2)
+    it = iter(ds)
+    next(it)
+    with multiprocessing.get_context("{method}").Pool(2) as pool:
+        print(pool.map(work, [ds] * 4), flush=True)
+    print(sum(1 for _ in it))
+""")
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=40, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{[9900] * 4}\n99\n", "")
+
+
+def test_function_that_starts_a_process():
+    import subprocess
+
+    ds = Dataset.range(4).map(
+        lambda x: int(subprocess.check_output(["echo", str(x)])), num_parallel_calls=2
+    )
+    assert [int(x) for x in ds] == [0, 1, 2, 3]

@@ -1,0 +1,217 @@
+"""Ctrl-C in a blocked next() is answered at once, and costs no element."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+Dataset = ps.Dataset
+N = 6
+
+
+class Slow:
+    """Tells when the element at `at` has begun, and takes its time then, once."""
+
+    def __init__(self, at=2, spin=False):
+        self.at = at
+        self.spin = spin
+        self.begun = threading.Event()
+
+    def __call__(self, x):
+        if x == self.at and not self.begun.is_set():
+            self.begun.set()
+            end = time.monotonic() + 0.6
+            while time.monotonic() < end:
+                if not self.spin:
+                    time.sleep(0.6)
+        return x
+
+    def generator(self):
+        for i in range(N):
+            yield self(i)
+
+
+PIPELINES = {
+    "prefetch over a slow generator": lambda f: Dataset.from_generator(f.generator).prefetch(2),
+    "parallel map": lambda f: Dataset.range(N).map(f, num_parallel_calls=2),
+    "parallel map behind prefetch": lambda f: (
+        Dataset.range(N).map(f, num_parallel_calls=2).prefetch(1)
+    ),
+    "parallel interleave": lambda f: Dataset.range(1).interleave(
+        lambda _: Dataset.range(N).map(f), cycle_length=2, num_parallel_calls=2
+    ),
+    "inline map": lambda f: Dataset.range(N).map(f),
+    "inline map of arrays": lambda f: (
+        Dataset.range(N)
+        .map(lambda x: {"x": np.full(3, x), "name": f"{x}"})
+        .map(lambda d: (f(d["x"][0]), d)[1])
+        .map(lambda d: int(d["name"]))
+    ),
+    "inline map of blocks": lambda f: Dataset.range(N).batch(N).unbatch().map(f),
+    "inline filter": lambda f: Dataset.range(N).filter(lambda x: f(x) >= 0),
+    "inline flat_map": lambda f: Dataset.range(N).flat_map(lambda x: Dataset.from_tensors(f(x))),
+    "batch being filled inline": lambda f: Dataset.range(N).map(f).batch(3).unbatch(),
+    "batch being filled": lambda f: (
+        Dataset.from_generator(f.generator).prefetch(1).batch(3).unbatch()
+    ),
+    "shuffle buffer being filled": lambda f: Dataset.range(N).map(f).shuffle(N, seed=1),
+    "zip": lambda f: Dataset.zip((Dataset.range(N), Dataset.range(N).map(f))).map(lambda a, b: b),
+    "nested": lambda f: Dataset.range(N).map(
+        lambda x: max(int(y) for y in Dataset.range(x, x + 1).map(f))
+    ),
+}
+
+
+class Interrupter:
+    """Sends SIGINT once, soon after `event`."""
+
+    def __init__(self, event):
+        self.event = event
+        self.at = None
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        assert self.event.wait(10)
+        time.sleep(0.05)  # the main thread is to be inside next(); any moment is right
+        self.at = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("spin", [False, True], ids=["sleeping", "computing"])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_interrupt_is_answered_and_loses_nothing(name, spin):
+    slow = Slow(spin=spin)
+    values = []
+    latency = None
+    with iter(PIPELINES[name](slow)) as it:
+        interrupter = Interrupter(slow.begun)
+        while True:
+            try:
+                values.append(int(next(it)))
+            except KeyboardInterrupt:
+                latency = time.monotonic() - interrupter.at
+            except StopIteration:
+                break
+    interrupter.thread.join()
+    assert sorted(values) == list(range(N))
+    if name != "shuffle buffer being filled":
+        assert values == list(range(N))
+    assert latency is not None
+    assert latency < 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inline map",
+        "inline filter",
+        "inline flat_map",
+        "batch being filled inline",
+        "prefetch over a slow generator",
+    ],
+)
+def test_state_saved_after_an_interrupt_is_exact(name):
+    slow = Slow(spin=True)
+    it = iter(PIPELINES[name](slow))
+    interrupter = Interrupter(slow.begun)
+    values = []
+    while interrupter.thread.is_alive() or len(values) < 1:
+        try:
+            values.append(int(next(it)))
+        except KeyboardInterrupt:
+            break
+    interrupter.thread.join()
+    again = iter(PIPELINES[name](slow))
+    again.set_state(it.get_state())
+    assert values + [int(x) for x in again] == list(range(N))
+    assert values + [int(x) for x in it] == list(range(N))
+
+
+def test_interrupt_while_another_thread_is_inside_next():
+    slow = Slow(at=0)
+    it = iter(Dataset.range(N).map(slow).prefetch(1))
+    taken = []
+    other = threading.Thread(target=lambda: taken.append(int(next(it))))
+    other.start()
+    assert slow.begun.wait(5)
+    interrupter = Interrupter(slow.begun)
+    try:
+        taken.append(int(next(it)))
+    except KeyboardInterrupt:
+        latency = time.monotonic() - interrupter.at
+        assert latency < 0.5
+    else:
+        pytest.fail("no KeyboardInterrupt")
+    other.join()
+    interrupter.thread.join()
+    assert taken + [int(x) for x in it] == list(range(N))
+
+
+def test_exception_of_a_signal_handler_is_raised_by_next():
+    class Alarm(Exception):
+        pass
+
+    def handler(*_):
+        raise Alarm
+
+    former = signal.signal(signal.SIGALRM, handler)
+    try:
+        slow = Slow(at=0)
+        it = iter(Dataset.range(N).map(slow, num_parallel_calls=2))
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(Alarm):
+            next(it)
+        assert [int(x) for x in it] == list(range(N))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def test_handler_that_returns_does_not_end_the_wait():
+    seen = []
+    former = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+    try:
+        slow = Slow(at=0)
+        it = iter(Dataset.range(N).map(slow, num_parallel_calls=2))
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        assert [int(x) for x in it] == list(range(N))
+        assert len(seen) > 3
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def test_interrupts_at_random_moments_lose_nothing():
+    # Ctrl-C may hit anything: the start of a thread, a wait, a conversion, the function.
+    want = list(range(200))
+    for round_ in range(30):
+        ds = Dataset.range(200).map(lambda x: x).map(lambda x: x, num_parallel_calls=2)
+        ds = ds.prefetch(2).map(lambda x: x).batch(7).unbatch()
+        values = []
+        timer = threading.Timer(0.0003 * round_, os.kill, (os.getpid(), signal.SIGINT))
+        it = iter(ds)
+        hit = False
+        try:
+            timer.start()
+            for x in it:
+                values.append(int(x))
+            timer.join()
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            hit = True
+        while not hit:  # it comes after the end
+            try:
+                timer.join()
+                time.sleep(0.01)
+            except KeyboardInterrupt:
+                hit = True
+        values += [int(x) for x in it]
+        # The interrupt may hit the test between next() and append(): then one is gone there.
+        assert values == sorted(set(values))
+        assert len(set(want) - set(values)) <= 1

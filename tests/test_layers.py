@@ -1,0 +1,142 @@
+"""The layers of the design hold, as #include and import lines show."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CPP = ROOT / "cpp"
+PYTHON = ROOT / "python" / "penstock"
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+CPP_LAYERS = [
+    {"runtime"},
+    {"element"},
+    {"pipeline"},
+    {"sources", "transforms", "ops"},
+    {"python"},
+]
+PYTHON_LAYERS = [
+    {"_core", "_core_types"},
+    {"errors", "options", "structure", "encode", "random", "functions", "iterator"},
+    {"ops"},
+    {"sources", "transforms"},
+    {"dataset"},
+    {"insight", "adapters", "compat"},
+    {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
+]
+
+
+def level(layers, name):
+    found = [i for i, layer in enumerate(layers) if name in layer]
+    assert found, f"{name} is in no layer: say in tests/test_layers.py where it belongs"
+    return found[0]
+
+
+def cpp_files():
+    return sorted(p for p in CPP.rglob("*") if p.suffix in {".h", ".cc"})
+
+
+@pytest.mark.parametrize("file", cpp_files(), ids=lambda p: str(p.relative_to(CPP)))
+def test_a_cpp_file_includes_only_lower_layers_and_its_own_folder(file):
+    own = file.relative_to(CPP).parts[0]
+    for kind, name in INCLUDE.findall(file.read_text()):
+        if kind == "<":
+            assert own == "python" or not re.match(r"Python\.h|pybind11|numpy", name), name
+            continue
+        folder = name.split("/")[0]
+        assert "/" in name, f"{name}: write the folder too"
+        assert (CPP / name).exists(), name
+        if folder != own:
+            assert level(CPP_LAYERS, folder) < level(CPP_LAYERS, own), f"{own} includes {name}"
+
+
+def test_every_folder_is_in_a_layer():
+    for folder in CPP.iterdir():
+        if folder.is_dir():
+            level(CPP_LAYERS, folder.name)
+    for path in PYTHON.iterdir():
+        if path.name != "__pycache__" and path.suffix in {"", ".py"}:
+            level(PYTHON_LAYERS, path.stem)
+
+
+def imports(tree):
+    """Yield the imports of a module that run when it is imported."""
+    for node in tree:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            # `from penstock import x` is an import of penstock.x when there is such a module.
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}".removeprefix("penstock.").replace(".", "/")
+                path = PYTHON / inner
+                is_module = path.is_dir() or path.with_suffix(".py").exists()
+                is_core = node.module == "penstock" and alias.name == "_core"
+                yield f"{node.module}.{alias.name}" if is_module or is_core else node.module
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports(node.orelse)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            for name in ("body", "orelse", "handlers", "finalbody"):
+                yield from imports(getattr(node, name, []))
+        elif isinstance(node, (ast.ClassDef, ast.ExceptHandler)):
+            yield from imports(node.body)
+
+
+def python_files():
+    return sorted(PYTHON.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", python_files(), ids=lambda p: str(p.relative_to(PYTHON)))
+def test_a_module_imports_only_lower_layers_and_its_own(file):
+    own = file.relative_to(PYTHON).parts[0].removesuffix(".py")
+    for name in imports(ast.parse(file.read_text()).body):
+        top, _, rest = name.partition(".")
+        if top != "penstock":
+            continue
+        other = rest.split(".")[0] or "__init__"
+        if other == own:
+            continue
+        below, here = level(PYTHON_LAYERS, other), level(PYTHON_LAYERS, own)
+        same = below == here and PYTHON_LAYERS[here] & {"errors", "__init__"}
+        assert below < here or same, f"{own} imports {name}"
+
+
+def test_modules_of_one_layer_do_not_import_each_other_in_a_circle():
+    graph = {}
+    for file in python_files():
+        module = ".".join(file.relative_to(PYTHON).with_suffix("").parts).removesuffix(".__init__")
+        names = imports(ast.parse(file.read_text()).body)
+        graph[module] = {n.removeprefix("penstock.") for n in names if n.startswith("penstock.")}
+    done, open_ = set(), []
+
+    def visit(module):
+        assert module not in open_, f"a circle: {[*open_, module]}"
+        if module in done or module not in graph:
+            return
+        open_.append(module)
+        for other in graph[module]:
+            visit(other)
+        done.add(open_.pop())
+
+    for module in graph:
+        visit(module)
+
+
+def test_heavy_modules_are_not_imported_with_the_package():
+    allowed = {"numpy"}
+    for file in python_files():
+        for name in imports(ast.parse(file.read_text()).body):
+            top = name.split(".")[0]
+            heavy = {"PIL", "matplotlib", "torch", "jax", "tensorflow", "keras"}
+            assert top in allowed or top not in heavy, f"{file.name} imports {name}"
+
+
+@pytest.mark.parametrize("folder", ["sources", "transforms"])
+def test_a_stage_is_one_file_without_a_header_and_registers_itself(folder):
+    for file in (CPP / folder).glob("*.cc"):
+        header = file.with_suffix(".h").exists()
+        registers = "RegisterDataset" in file.read_text()
+        assert header != registers, f"{file.name}: a stage has no header, a shared part has one"

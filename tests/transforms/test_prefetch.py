@@ -1,0 +1,69 @@
+"""prefetch: elements ahead of use."""
+
+import threading
+
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import DatasetContract, steps
+
+
+class TestPrefetch(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: ds.prefetch(2))
+    expected = list(range(12))
+
+
+class TestPrefetchOfSlowSource(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12).map(abs))
+    apply = staticmethod(lambda ds: ds.prefetch(ps.AUTOTUNE).map(abs).prefetch(1))
+    expected = list(range(12))
+
+
+class TestPrefetchOfNothing(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: ds.prefetch(0))
+    expected = list(range(12))
+
+
+class TestPrefetchOfBatches(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: ds.map(abs).batch(5).prefetch(2).unbatch())
+    expected = list(range(12))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_as_many_elements_are_made_ahead_as_were_asked_for(size):
+    made = threading.Semaphore(0)
+    count = []
+
+    def make(x):
+        count.append(x)
+        made.release()
+        return x
+
+    with iter(ps.Dataset.range(100).map(make).prefetch(size)) as it:
+        assert count == []
+        next(it)
+        for _ in range(size + 1):
+            assert made.acquire(timeout=5)
+        # One element may wait outside of the buffer for room in it.
+        assert len(count) <= size + 2
+
+
+@pytest.mark.parametrize("size", [-2, -100])
+def test_a_negative_size_is_refused(size):
+    with pytest.raises(ValueError, match="prefetch: buffer_size must be >= 0"):
+        ps.Dataset.range(3).prefetch(size)
+
+
+def test_none_is_autotune():
+    assert_same(list(ps.Dataset.range(3).prefetch(None)), [0, 1, 2])
+
+
+def test_a_long_chain_of_prefetches():
+    ds = ps.Dataset.range(50)
+    for _ in range(20):
+        ds = ds.prefetch(1)
+    assert len(steps(iter(ds))) == 50

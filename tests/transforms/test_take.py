@@ -1,0 +1,50 @@
+"""take: the first elements, failed ones counted."""
+
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import DatasetContract
+
+
+class TestTake(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: ds.take(7))
+    expected = list(range(7))
+
+    def expected_around_error(self):
+        return [0, 1, 2, 3, 5, 6]
+
+
+@pytest.mark.parametrize("count", [-1, -5, 9, 100, 2**62])
+def test_a_negative_or_large_count_takes_everything(count):
+    ds = ps.Dataset.range(9).take(count)
+    assert_same(list(ds), list(range(9)))
+    assert len(ds) == 9
+
+
+def test_nothing_is_pulled_beyond_the_count():
+    pulled = []
+    ds = ps.Dataset.range(9).map(lambda x: pulled.append(int(x)) or x)
+    list(ds.take(2))
+    list(ds.take(0))
+    assert pulled == [0, 1]
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_taking_ends_infinite_sources(ahead):
+    ds = ps.Dataset.range(3).repeat()
+    assert_same(list((ds.prefetch(2) if ahead else ds).take(4)), [0, 1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("ds", "count", "wanted"),
+    [
+        (lambda: ps.Dataset.range(5).repeat(), 3, 3),
+        (lambda: ps.Dataset.range(5).repeat(), -1, ps.INFINITE_CARDINALITY),
+        (lambda: ps.Dataset.range(5).filter(bool), 0, ps.UNKNOWN_CARDINALITY),
+        (lambda: ps.Dataset.range(5), 0, 0),
+    ],
+)
+def test_the_cardinality_is_the_least(ds, count, wanted):
+    assert ds().take(count).cardinality() == wanted

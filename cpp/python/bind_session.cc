@@ -210,32 +210,33 @@ int IterTraverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-int IterClear(PyObject* self) {
+// Before the collector clears anything: threads of the run may be calling functions that belong to
+// the garbage. While the run is closing it holds its dataset, and thereby them, so that the
+// collector lets all of it live once more and finds it again when nothing runs.
+void IterFinalize(PyObject* self) {
   auto* it = reinterpret_cast<Iter*>(self);
-  if (!it->run) return 0;
+  if (!it->run) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
   try {
     CloseRun(it, false);
   } catch (const std::exception&) {
     PyErr_Clear();
   }
-  it->run->dataset = PyRef();
+  PyErr_Restore(type, value, trace);
+}
+
+int IterClear(PyObject* self) {
+  auto* it = reinterpret_cast<Iter*>(self);
+  if (it->run) it->run->dataset = PyRef();
   return 0;
 }
 
 void IterDealloc(PyObject* self) {
-  PyObject_GC_UnTrack(self);
   auto* it = reinterpret_cast<Iter*>(self);
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  if (it->run) {
-    try {
-      CloseRun(it, false);
-    } catch (const std::exception&) {
-      PyErr_Clear();
-    }
-    delete it->run;
-  }
-  PyErr_Restore(type, value, trace);
+  PyObject_GC_UnTrack(self);
+  IterFinalize(self);
+  delete it->run;
   it->reuse[0].~PyRef();
   it->reuse[1].~PyRef();
   PyTypeObject* cls = Py_TYPE(self);
@@ -377,6 +378,7 @@ PyMethodDef g_methods[] = {{"get_state", GetState, METH_NOARGS, "The position as
 PyType_Slot g_slots[] = {{Py_tp_new, reinterpret_cast<void*>(IterNew)},
                          {Py_tp_init, reinterpret_cast<void*>(IterInit)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(IterDealloc)},
+                         {Py_tp_finalize, reinterpret_cast<void*>(IterFinalize)},
                          {Py_tp_traverse, reinterpret_cast<void*>(IterTraverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(IterClear)},
                          {Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},

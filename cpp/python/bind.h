@@ -21,7 +21,7 @@ pybind11::list StatsOf(const Session* session);
 pybind11::list MovesOf(const Session* session);
 
 void BindDataset(pybind11::module_& module);
-void BindSession(pybind11::module_& module);
+void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
 
 }  // namespace penstock

@@ -1,12 +1,14 @@
 // The extension module: a handful of Bind calls.
 #define PENSTOCK_IMPORT_ARRAY
 #include "ops/image/jpeg_version.h"
+#include "pipeline/random.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/types.h"
 #include "runtime/cpu.h"
 #include "runtime/thread_pool.h"
+#include "runtime/trace.h"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -37,6 +39,24 @@ py::dict CpuInfo() {
   return py::dict("affinity"_a = affinity, "quota"_a = CgroupQuota(), "effective"_a = CpuCount());
 }
 
+PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_NOARGS, "The body of a lane thread."};
+
+// What belongs to the process and to no one run.
+void BindProcess(py::module_& module) {
+  module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
+  module.def("shutdown", [] {
+    if (!Shutdown()) throw py::error_already_set();
+  });
+  module.def(
+      "trace_start", [](size_t events) { Trace::Start(events); }, py::arg("events_per_thread"));
+  module.def("trace_stop", &Trace::StopJson);
+  module.def("set_seed", &SetGlobalSeed);
+  module.def("clear_seed", &ClearGlobalSeed);
+  module.def("build_info", &BuildInfo,
+             "Return how this package was built: version, compiler, C++ standard and codecs.");
+  module.def("cpu_info", &CpuInfo);
+}
+
 }  // namespace
 }  // namespace penstock
 
@@ -55,9 +75,7 @@ PYBIND11_MODULE(_core, m) {
     }
   });
   BindDataset(m);
-  BindSession(m);
+  BindIterator(m);
   BindOp(m);
-  m.def("build_info", &BuildInfo,
-        "Return how this package was built: version, compiler, C++ standard and codecs.");
-  m.def("cpu_info", &CpuInfo);
+  BindProcess(m);
 }

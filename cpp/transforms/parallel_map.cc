@@ -7,16 +7,15 @@
 #include "pipeline/pending.h"
 #include "pipeline/producer.h"
 #include "pipeline/registry.h"
+#include "pipeline/tuning.h"
 #include "runtime/clock.h"
 #include "runtime/slot_ring.h"
-#include "runtime/tuner.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kMostAutotuned = 16;
 constexpr int64_t kBudgetPollNs = 20'000'000;
-constexpr int64_t kTuneNs = 500'000'000;
 constexpr int64_t kSlowPullNs = 1'000'000;
 
 class ParallelMapDataset final : public Dataset {
@@ -57,7 +56,6 @@ class ParallelMapIterator final : public BlockIterator {
         random_(data.Randomness(context)),
         lane_(data.lane()),
         ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
-        autotune_(data.calls() == kAutotune),
         most_(MostWorkers(data)),
         cancel_(std::move(cancel)),
         input_(data.StartInput(context.WithCancel(cancel_).Replayed())),
@@ -66,11 +64,11 @@ class ParallelMapIterator final : public BlockIterator {
         room_watch_(cancel_, room_),
         ready_watch_(cancel_, ready_),
         turn_watch_(cancel_, turn_),
-        climber_("num_parallel_calls", 1, most_) {
+        tuning_(session_, data.kind(), "num_parallel_calls", std::max(2, session_.threads()), most_,
+                data.calls() != kAutotune) {
     // Placed rows belong to batches that are only whole when rows come in order.
     if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
-    width_ = autotune_ ? std::min<int>(most_, std::max(2, session_.threads())) : most_;
-    stats_->parallelism.store(width_, std::memory_order_relaxed);
+    stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
   }
 
@@ -122,7 +120,7 @@ class ParallelMapIterator final : public BlockIterator {
     }
     Block block = pending_.Take(max_rows);
     Deliver(block.rows + block.error.has_value());
-    if (autotune_) Tune();
+    Tune();
     return block;
   }
 
@@ -145,7 +143,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   void StartWorkers() {
-    int width = width_.load(std::memory_order_relaxed);
+    int width = tuning_.width();
     if (static_cast<int>(workers_.size()) > width) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
@@ -188,7 +186,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   // Whether the worker may pull: beyond the width, only one, and only while the input is slow.
   bool Wanted(int number) const {
-    int width = width_.load(std::memory_order_relaxed);
+    int width = tuning_.width();
     return number < width || (number == width && slow_input_.load(std::memory_order_relaxed));
   }
 
@@ -196,7 +194,7 @@ class ParallelMapIterator final : public BlockIterator {
   WaitStatus EnterCall() {
     return WaitUntil(turn_, cancel_, [this] {
       int calls = calls_.load(std::memory_order_relaxed);
-      while (calls < width_.load(std::memory_order_relaxed)) {
+      while (calls < tuning_.width()) {
         if (calls_.compare_exchange_weak(calls, calls + 1, std::memory_order_relaxed)) return true;
       }
       return false;
@@ -325,12 +323,12 @@ class ParallelMapIterator final : public BlockIterator {
     WaitStatus status = WaitUntil(ready_, cancel_, pop);
     int64_t waited = NowNs() - start;
     stats_->wait_ns.fetch_add(waited, std::memory_order_relaxed);
-    window_wait_ns_ += waited;
+    tuning_.Waited(waited);
     return status;
   }
 
   void Deliver(int64_t steps) {
-    window_outputs_ += static_cast<double>(steps);
+    tuning_.Delivered(steps);
     if (pending_.empty()) charge_.Reset();
     for (int64_t i = 0; i < steps; ++i, ++position_) {
       if (position_ == low_) {
@@ -346,29 +344,10 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   void Tune() {
-    int64_t now = NowNs();
-    if (window_start_ == 0) window_start_ = now;
-    int64_t passed = now - window_start_;
-    if (passed < kTuneNs) return;
-    Window window;
-    window.outputs = window_outputs_;
-    window.seconds = static_cast<double>(passed) * 1e-9;
-    window.consumer_wait_fraction =
-        static_cast<double>(window_wait_ns_) / static_cast<double>(passed);
-    window.buffer_full_fraction = window_wait_ns_ == 0 ? 1 : 0;
-    size_t logged = climber_.log().size();
-    int width = climber_.Decide(width_.load(std::memory_order_relaxed), window);
-    for (; logged < climber_.log().size(); ++logged) {
-      const TunerMove& move = climber_.log()[logged];
-      session_.LogMove({0, kind(), move.knob, move.old_value, move.new_value, move.reason});
-    }
-    width_.store(width, std::memory_order_relaxed);
-    stats_->parallelism.store(width, std::memory_order_relaxed);
+    if (!tuning_.Decide()) return;
+    stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     room_.NotifyAll();
     turn_.NotifyAll();
-    window_start_ = now;
-    window_outputs_ = 0;
-    window_wait_ns_ = 0;
   }
 
   Session& session_;
@@ -376,7 +355,6 @@ class ParallelMapIterator final : public BlockIterator {
   const StageRandom random_;
   const Lane lane_;
   const bool ordered_;
-  const bool autotune_;
   const int most_;
   CancelToken cancel_;
 
@@ -401,8 +379,7 @@ class ParallelMapIterator final : public BlockIterator {
   CancelToken::Watch ready_watch_;
   CancelToken::Watch turn_watch_;
   std::atomic<bool> input_ended_{false};
-  std::atomic<int> width_{1};  // calls that may run at a time
-  std::atomic<int> calls_{0};  // that do
+  std::atomic<int> calls_{0};  // that run now; at most the width
   std::atomic<bool> slow_input_{false};
   std::atomic<int> running_{0};
   std::optional<RowPlacer> placer_;
@@ -416,10 +393,7 @@ class ParallelMapIterator final : public BlockIterator {
   std::set<int64_t> ahead_;  // delivered beyond it
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
-  Climber climber_;
-  int64_t window_start_ = 0;
-  double window_outputs_ = 0;
-  int64_t window_wait_ns_ = 0;
+  Tuning tuning_;
   std::vector<std::unique_ptr<Pump>> workers_;  // last: joined before anything they use is gone
 };
 

@@ -13,7 +13,6 @@
 #include "python/runs.h"
 #include "python/types.h"
 #include "runtime/clock.h"
-#include "runtime/trace.h"
 
 namespace py = pybind11;
 
@@ -388,23 +387,12 @@ PyType_Slot g_slots[] = {{Py_tp_new, reinterpret_cast<void*>(IterNew)},
 PyType_Spec g_spec = {"penstock._core.Iterator", sizeof(Iter), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, g_slots};
 
-PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_NOARGS, "The body of a lane thread."};
-
 }  // namespace
 
-void BindSession(py::module_& module) {
+void BindIterator(py::module_& module) {
   PyObject* type = PyType_FromSpec(&g_spec);
   if (!type) throw py::error_already_set();
   module.add_object("Iterator", type);
-  module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
-  module.def("shutdown", [] {
-    if (!Shutdown()) throw py::error_already_set();
-  });
-  module.def(
-      "trace_start", [](size_t events) { Trace::Start(events); }, py::arg("events_per_thread"));
-  module.def("trace_stop", &Trace::StopJson);
-  module.def("set_seed", &SetGlobalSeed);
-  module.def("clear_seed", &ClearGlobalSeed);
 }
 
 }  // namespace penstock

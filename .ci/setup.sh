@@ -5,6 +5,7 @@
 # PYTHON           interpreter to start from, 3.11 or newer (python3)
 # PENSTOCK_VENV    where the virtual environment lives (.venv in the checkout)
 # PENSTOCK_JPEG    AUTO, ON or OFF: the native JPEG codec (AUTO)
+# PENSTOCK_ZLIB    AUTO, ON or OFF: reading and writing compressed files (AUTO)
 # PENSTOCK_APT     0: never install system packages (1)
 #
 # What is installed is remembered in "$state" by content, so a second call only compares. A stamp is
@@ -44,9 +45,9 @@ if sys.version_info >= (3, 11):
 
 has_header() { echo "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; }
 
-# Sets missing (without it nothing works), has_jpeg, and the Debian packages that bring both.
+# Sets missing (without it nothing works), has_jpeg, has_zlib, and the Debian packages that bring them.
 find_missing() {
-  missing=() packages=() has_jpeg=0
+  missing=() packages=() has_jpeg=0 has_zlib=0
   if ! has_header '#include <atomic>'; then missing+=("a C++ compiler") packages+=(g++); fi
   ((has_venv)) || { missing+=("Python's venv module") packages+=("python$base_version-venv"); }
   ((has_headers)) || { missing+=("Python.h") packages+=("python$base_version-dev"); }
@@ -54,6 +55,11 @@ find_missing() {
     has_jpeg=1
   elif [[ ${PENSTOCK_JPEG:-AUTO} != OFF ]]; then
     packages+=(libjpeg62-turbo-dev)
+  fi
+  if has_header '#include <zlib.h>'; then
+    has_zlib=1
+  elif [[ ${PENSTOCK_ZLIB:-AUTO} != OFF ]]; then
+    packages+=(zlib1g-dev)
   fi
 }
 
@@ -83,13 +89,15 @@ require_tools() {
 note_missing() {
   [[ ${PENSTOCK_JPEG:-AUTO} == OFF ]] || ((has_jpeg)) ||
     say "no native JPEG codec: jpeglib.h is missing; as root: apt-get install libjpeg62-turbo-dev"
+  [[ ${PENSTOCK_ZLIB:-AUTO} == OFF ]] || ((has_zlib)) ||
+    say "no compressed files: zlib.h is missing; as root: apt-get install zlib1g-dev"
 }
 
 # One line for everything that the installed package is made of.
 source_key() {
   {
-    printf '%s\n' "$base_version" "$has_jpeg" "${PENSTOCK_JPEG:-AUTO}" "${CXX:-}" "${CXXFLAGS:-}" \
-      "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
+    printf '%s\n' "$base_version" "$has_jpeg" "${PENSTOCK_JPEG:-AUTO}" "$has_zlib" \
+      "${PENSTOCK_ZLIB:-AUTO}" "${CXX:-}" "${CXXFLAGS:-}" "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
     cd -- "$root"
     find CMakeLists.txt pyproject.toml cpp python -name '__pycache__' -prune -o \
       -type f ! -name '*.pyc' ! -name '*.so' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum

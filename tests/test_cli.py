@@ -17,12 +17,16 @@ def test_doctor_finds_a_working_engine(capsys):
     assert "runs" in text
 
 
-def test_doctor_tells_how_to_get_a_missing_codec(monkeypatch, capsys):
-    info = {**doctor._core.build_info(), "jpeg": {"native": False, "version": ""}}
+@pytest.mark.parametrize(
+    ("codec", "package"), [("jpeg", "libjpeg62-turbo-dev"), ("zlib", "zlib1g-dev")]
+)
+def test_doctor_tells_how_to_get_a_missing_codec(monkeypatch, capsys, codec, package):
+    info = {**doctor._core.build_info(), codec: {"native": False, "version": ""}}
     monkeypatch.setattr(doctor._core, "build_info", lambda: info)
     status, text = report(capsys)
     assert status == 0
-    assert "fix: apt-get install libjpeg62-turbo-dev" in text
+    assert f"{codec:13}  missing" in text
+    assert f"fix: apt-get install {package} && pip install" in text
 
 
 def test_doctor_tells_how_to_get_an_optional_package(monkeypatch, capsys):

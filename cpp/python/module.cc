@@ -1,6 +1,7 @@
 // The extension module: a handful of Bind calls.
 #define PENSTOCK_IMPORT_ARRAY
 #include "ops/image/jpeg_version.h"
+#include "pipeline/compression.h"
 #include "pipeline/random.h"
 #include "python/bind.h"
 #include "python/errors.h"
@@ -26,9 +27,11 @@ constexpr const char* kCompiler = "unknown";
 
 py::dict BuildInfo() {
   std::string jpeg = JpegVersion();
+  std::string zlib = ZlibVersion();
   return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
                   "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
-                  "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg));
+                  "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg),
+                  "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib));
 }
 
 py::dict CpuInfo() {

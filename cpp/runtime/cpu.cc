@@ -1,4 +1,4 @@
-// CPU count from affinity, cgroup quotas and the environment.
+// CPU count from affinity, cgroup quotas and the environment; instructions by asking the CPU.
 #include "runtime/cpu.h"
 
 #include <algorithm>
@@ -14,6 +14,15 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+#elif defined(_WIN32) && defined(_M_ARM64)
+#include <windows.h>
+#endif
+#if defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
 #endif
 
 namespace penstock {
@@ -131,6 +140,24 @@ int CpuCount() {
     read_at.store(now, std::memory_order_relaxed);
   }
   return result;
+}
+
+bool CpuHasCrc32c() {
+#if defined(_MSC_VER) && defined(_M_X64)
+  int registers[4];
+  __cpuid(registers, 1);
+  return (registers[2] >> 20 & 1) != 0;
+#elif defined(__x86_64__)
+  return __builtin_cpu_supports("sse4.2");
+#elif defined(__aarch64__) && defined(__linux__)
+  return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+#elif defined(__aarch64__) && defined(__APPLE__)
+  return true;  // ARMv8.1 at least, where it is no option
+#elif defined(_WIN32) && defined(_M_ARM64)
+  return IsProcessorFeaturePresent(PF_ARM_V8_CRC32_INSTRUCTIONS_AVAILABLE) != 0;
+#else
+  return false;
+#endif
 }
 
 }  // namespace penstock

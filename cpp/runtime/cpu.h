@@ -1,4 +1,5 @@
-// How many CPUs this process may use: affinity, container quota and the user's word.
+// How many CPUs this process may use (affinity, container quota and the user's word), and what
+// they can do.
 #pragma once
 
 #include <string>
@@ -16,5 +17,8 @@ double CgroupQuota();
 // /sys/fs/cgroup. cgroup v2: the smallest cpu.max from the process's group up to the root; v1:
 // likewise with cpu.cfs_quota_us / cpu.cfs_period_us under cpu,cpuacct or cpu.
 double CgroupQuotaFrom(const std::string& membership_file, const std::string& mount);
+
+// Whether they have an instruction for CRC-32C (SSE4.2; CRC32 of ARMv8).
+bool CpuHasCrc32c();
 
 }  // namespace penstock

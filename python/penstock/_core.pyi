@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 _Leaf = TypeVar("_Leaf")
 
-class JpegInfo(TypedDict):
+class CodecInfo(TypedDict):
     native: bool
     version: str
 
@@ -15,7 +15,8 @@ class BuildInfo(TypedDict):
     version: str
     compiler: str
     cxx_standard: int
-    jpeg: JpegInfo
+    jpeg: CodecInfo
+    zlib: CodecInfo
 
 class CpuInfo(TypedDict):
     affinity: int

@@ -14,10 +14,7 @@ import numpy as np
 from penstock import Dataset, _core
 
 _REINSTALL = "pip install --force-reinstall penstock"
-_JPEG_FIX = (
-    "apt-get install libjpeg62-turbo-dev && "
-    "pip install --force-reinstall --no-binary penstock penstock"
-)
+_CODECS = {"jpeg": "libjpeg62-turbo-dev", "zlib": "zlib1g-dev"}  # and what to build them with
 _OPTIONAL = {
     "pillow": ("image", "pictures for the demo, and decoding where no native codec is built in"),
     "matplotlib": ("viz", "timeline pictures, and the photograph of the demo"),
@@ -111,11 +108,14 @@ def _versions() -> Iterator[Finding]:
 
 
 def _codecs() -> Iterator[Finding]:
-    jpeg = _core.build_info()["jpeg"]
-    if jpeg["native"]:
-        yield Finding("codecs", "jpeg", f"native (libjpeg-turbo {jpeg['version']})")
-    else:
-        yield Finding("codecs", "jpeg", "missing", _JPEG_FIX)
+    build = _core.build_info()
+    found = {"jpeg": build["jpeg"], "zlib": build["zlib"]}
+    for name, package in _CODECS.items():
+        if found[name]["native"]:
+            yield Finding("codecs", name, f"native ({found[name]['version']})")
+        else:
+            fix = f"apt-get install {package} && {_REINSTALL} --no-binary penstock"
+            yield Finding("codecs", name, "missing", fix)
 
 
 def _processors() -> Iterator[Finding]:

@@ -14,6 +14,7 @@ TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
 
 # Kinds whose public name is another one, or which are made for other methods.
 PUBLIC = {
+    "assert_cardinality": ps.experimental.assert_cardinality,
     "parallel_map": ps.Dataset.map,
     "text_line": ps.TextLineDataset,
 }
@@ -103,6 +104,8 @@ def test_arguments_that_tf_data_has_keep_its_order():
         "interleave": "map_func cycle_length block_length num_parallel_calls deterministic name",
         "batch": "batch_size drop_remainder num_parallel_calls deterministic name",
         "unbatch": "name",
+        "rebatch": "batch_size drop_remainder name",
+        "get_single_element": "name",
         "shuffle": "buffer_size seed reshuffle_each_iteration name",
         "repeat": "count name",
         "take": "count name",

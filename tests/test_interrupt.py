@@ -133,6 +133,32 @@ def test_state_saved_after_an_interrupt_is_exact(name):
     assert values + [int(x) for x in it] == list(range(N))
 
 
+def test_interrupt_while_the_next_epoch_fills_its_buffer_is_answered_at_once():
+    slow = Slow(at=1, spin=True)
+    seen = []
+
+    def function(x):
+        if len(seen) >= N:
+            slow(x)
+        seen.append(int(x))
+        return x
+
+    values, interrupted_at = [], None
+    with iter(Dataset.range(N).map(function).shuffle(N, seed=1).repeat(2)) as it:
+        interrupter = Interrupter(slow.begun)
+        while True:
+            try:
+                values.append(int(next(it)))
+            except KeyboardInterrupt:
+                interrupted_at = len(values)
+            except StopIteration:
+                break
+    interrupter.thread.join()
+    assert sorted(values[:N]) == sorted(values[N:]) == list(range(N))
+    assert interrupted_at is not None
+    assert interrupted_at < N  # while the first epoch was drained
+
+
 def test_interrupt_while_another_thread_is_inside_next():
     slow = Slow(at=0)
     it = iter(Dataset.range(N).map(slow).prefetch(1))

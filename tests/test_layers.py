@@ -24,6 +24,7 @@ PYTHON_LAYERS = [
     {"ops"},
     {"sources", "transforms"},
     {"dataset"},
+    {"experimental"},
     {"insight", "adapters", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
 ]

@@ -57,6 +57,9 @@ class Args {
 
   // An int that must be at least `low`: ValueError "batch: batch_size must be >= 1, got 0".
   int64_t IntAtLeast(const std::string& name, int64_t low) const;
+  int64_t IntAtLeast(const std::string& name, int64_t low, int64_t otherwise) const {
+    return Has(name) ? IntAtLeast(name, low) : otherwise;
+  }
 
  private:
   template <typename T>

@@ -41,10 +41,15 @@ std::optional<Error> Input::Discard(int64_t& steps) {
   return error;
 }
 
+void Input::Retire() {
+  trail_.Add(position_, SaveState(*iterator_));
+  iterator_.reset();
+}
+
 void Input::VisitState(StateVisitor& visitor, int64_t back) {
   // The layout of every stage that runs ahead of what it delivers (StateTrail): so a state does not
   // depend on whether the stage ran inline or in threads.
-  if (visitor.saving() && back == 0 && to_discard_ == 0)
+  if (visitor.saving() && back == 0 && to_discard_ == 0 && iterator_)
     trail_.Add(position_, SaveState(*iterator_));
   trail_.VisitState(visitor, position_ - back);
   if (!visitor.saving()) {

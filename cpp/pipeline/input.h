@@ -25,8 +25,9 @@ class Input {
   // Passes over steps, as Iterator::Discard.
   std::optional<Error> Discard(int64_t& steps);
   Iterator& iterator() { return *iterator_; }
-  // For the owner that destroys its upstream early, on the right thread.
-  void Reset() { iterator_.reset(); }
+  // Destroys the iterator, of which nothing more is wanted, and keeps what states need of it.
+  void Retire();
+  bool retired() const { return !iterator_; }
 
  private:
   std::optional<Error> Prepare();

@@ -10,10 +10,12 @@ namespace penstock {
 
 class Stacker {
  public:
-  // `stage` names the caller in errors; at most `capacity` rows are taken at a time.
-  Stacker(const char* stage, int64_t capacity) : stage_(stage), capacity_(capacity) {}
+  // `stage` names the caller in errors.
+  explicit Stacker(const char* stage) : stage_(stage) {}
 
   int64_t rows() const { return rows_; }
+  // At most so many rows are taken at a time; no fewer than there are.
+  void SetCapacity(int64_t capacity) { capacity_ = capacity; }
   // Adds the rows of a block (its error and end are the caller's). A row that does not match the
   // first one is left out, and its error is returned; `rest` then holds the rows behind it.
   // `index` is the position of the block's first row in the input.
@@ -37,7 +39,7 @@ class Stacker {
   int64_t rows_ = 0;
   const Structure* structure_ = nullptr;
   Origin origin_;
-  int64_t capacity_;
+  int64_t capacity_ = 1;
   std::vector<Piece> pieces_;
   std::vector<Tensor> assembled_;  // for each leaf the batch so far, when rows are copied at once
   size_t absorbed_ = 0;            // pieces in it

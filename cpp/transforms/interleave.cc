@@ -14,7 +14,9 @@ struct InterleaveOptions {
   std::string stage;
   int64_t cycle = 1;
   int64_t block = 1;
-  int64_t calls = 0;  // 0: sequential
+  int64_t calls = 0;     // 0: sequential
+  int64_t buffered = 2;  // elements that each open dataset reads ahead, when parallel
+  int64_t ahead = 1;     // datasets that are opened ahead of their turn, when parallel
   std::optional<bool> ordered;
 };
 
@@ -124,8 +126,6 @@ class InterleaveIterator final : public BlockIterator {
     if (parallel_ && options_.calls != kAutotune && options_.calls < options_.cycle) {
       permits_ = std::make_shared<Permits>(options_.calls);
     }
-    // Opened ahead of their turn, so that opening costs no time when a slot falls free.
-    if (parallel_) ahead_limit_ = std::max<int64_t>(1, options_.cycle / 2);
   }
 
   void VisitState(StateVisitor& visitor) override {
@@ -221,11 +221,12 @@ class InterleaveIterator final : public BlockIterator {
                        [](OpenedPtr& slot) { return slot && slot->Ready(); });
   }
 
-  // Opens as many datasets ahead of their turn as there are free slots, and some more. One that
-  // cannot be opened keeps its place, where its error will be delivered.
+  // Opens as many datasets ahead of their turn as there are free slots, and some more, so that
+  // opening costs no time when a slot falls free. One that cannot be opened keeps its place, where
+  // its error will be delivered.
   std::optional<Error> OpenAhead() {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
-    while (!input_ended_ && static_cast<int64_t>(ahead_.size()) < free + ahead_limit_) {
+    while (!input_ended_ && static_cast<int64_t>(ahead_.size()) < free + options_.ahead) {
       int64_t position = input_.position();
       OpenedPtr opened;
       auto error = OpenNext(opened);
@@ -279,7 +280,7 @@ class InterleaveIterator final : public BlockIterator {
       } else {
         ProducerOptions options;
         options.name = "interleave";
-        options.limit = std::max<int64_t>(2 * options_.block, 2);
+        options.limit = options_.buffered;
         options.ready = ready_;
         options.permits = permits_;
         made->StartThread(std::move(data), context, inner_stats_, std::move(options));
@@ -359,7 +360,6 @@ class InterleaveIterator final : public BlockIterator {
   bool reopening_ = false;
   std::vector<OpenedPtr> slots_;
   std::deque<Ahead> ahead_;
-  int64_t ahead_limit_ = 0;
   StageStats* inner_stats_;
   std::shared_ptr<EventCount> ready_;
   std::shared_ptr<Permits> permits_;
@@ -373,8 +373,8 @@ IteratorPtr InterleaveDataset::MakeIterator(const RunContext& context) const {
 std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Args& args) {
   InterleaveOptions options;
   options.stage = args.owner();
-  if (args.Has("cycle_length")) options.cycle = args.IntAtLeast("cycle_length", 1);
-  if (args.Has("block_length")) options.block = args.IntAtLeast("block_length", 1);
+  options.cycle = args.IntAtLeast("cycle_length", 1, 1);
+  options.block = args.IntAtLeast("block_length", 1, 1);
   if (args.Has("num_parallel_calls")) options.calls = args.Int("num_parallel_calls");
   if (args.Has("num_parallel_calls") && options.calls != kAutotune) {
     args.IntAtLeast("num_parallel_calls", 1);
@@ -384,6 +384,10 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
                   options.cycle, options.calls);
     }
   }
+  int64_t two_blocks = 2 * std::min<int64_t>(options.block, 1 << 30);
+  options.buffered = args.IntAtLeast("buffer_output_elements", 1, two_blocks);
+  options.ahead =
+      args.IntAtLeast("prefetch_input_elements", 0, std::max<int64_t>(1, options.cycle / 2));
   if (args.Has("deterministic")) options.ordered = args.Bool("deterministic");
   return std::make_shared<InterleaveDataset>(args.Callable("map_func"), std::move(options));
 }

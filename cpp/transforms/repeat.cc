@@ -1,6 +1,7 @@
 // repeat: the input again and again, each epoch started anew.
 #include <limits>
 
+#include "pipeline/fills_ahead.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
@@ -8,7 +9,7 @@ namespace {
 
 class RepeatDataset final : public Dataset {
  public:
-  explicit RepeatDataset(int64_t count) : count_(count) {}
+  RepeatDataset(int64_t count, bool fused) : count_(count), fused_(fused) {}
   int64_t cardinality() const override {
     int64_t n = input().cardinality();
     if (count_ == 0 || n == 0) return 0;
@@ -23,12 +24,13 @@ class RepeatDataset final : public Dataset {
 
  private:
   int64_t count_;  // negative: for ever
+  bool fused_;     // whether the next epoch may be filled while one is drained
 };
 
 class RepeatIterator final : public BlockIterator {
  public:
-  RepeatIterator(DatasetPtr data, RunContext context, int64_t count)
-      : data_(std::move(data)), context_(std::move(context)), count_(count) {}
+  RepeatIterator(DatasetPtr data, RunContext context, int64_t count, bool fused)
+      : data_(std::move(data)), context_(std::move(context)), count_(count), fused_(fused) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(epoch_);
@@ -46,6 +48,7 @@ class RepeatIterator final : public BlockIterator {
     while (count_ < 0 || epoch_ < count_) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
       if (!input_) Start();
+      if (auto error = FillNext()) return Block::Of(*std::move(error));
       Block block = input_->NextBlock(max_rows);
       any_ = any_ || block.rows > 0 || block.error;
       if (!block.end) return block;
@@ -53,6 +56,7 @@ class RepeatIterator final : public BlockIterator {
       ++epoch_;
       if (!any_) {  // an empty epoch would come again and again
         epoch_ = count_ = 0;
+        next_.reset();
         break;
       }
       any_ = false;
@@ -67,26 +71,50 @@ class RepeatIterator final : public BlockIterator {
   void Start() {
     // The epoch before must be gone first: its generators and threads are not to overlap.
     input_.reset();
-    input_ = data_->StartInput(context_.At(static_cast<uint64_t>(epoch_)));
+    input_ = next_ ? std::move(next_) : StartEpoch(epoch_);
+    if (fused_) filling_ = dynamic_cast<FillsAhead*>(input_.get());
+  }
+
+  IteratorPtr StartEpoch(int64_t epoch) {
+    return data_->StartInput(context_.At(static_cast<uint64_t>(epoch)));
+  }
+
+  // With every element of an epoch that only drains its buffer goes a step of the next one.
+  std::optional<Error> FillNext() {
+    bool last = count_ >= 0 && epoch_ + 1 >= count_;
+    if (!filling_ || last || !filling_->Draining()) return std::nullopt;
+    if (!next_) {
+      try {
+        next_ = StartEpoch(epoch_ + 1);
+      } catch (...) {
+        filling_ = nullptr;  // it fails again, at its place
+        return std::nullopt;
+      }
+    }
+    return dynamic_cast<FillsAhead&>(*next_).FillOne();
   }
 
   DatasetPtr data_;
   RunContext context_;
   int64_t count_;
+  const bool fused_;
   int64_t epoch_ = 0;
   bool any_ = false;  // the epoch has given something
   IteratorPtr input_;
+  IteratorPtr next_;               // the epoch behind it, when that has been started
+  FillsAhead* filling_ = nullptr;  // input_, if it is one
 };
 
 IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<RepeatIterator>(shared_from_this(), context, count_);
+  return std::make_unique<RepeatIterator>(shared_from_this(), context, count_, fused_);
 }
 
-const RegisterDataset registration("repeat",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<RepeatDataset>(args.Int("count"));
-                                   });
+// fused=False keeps epochs apart, for comparison: the results are the same.
+const RegisterDataset registration(
+    "repeat", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<RepeatDataset>(args.Int("count"),
+                                             !args.Has("fused") || args.Bool("fused"));
+    });
 
 }  // namespace
 }  // namespace penstock

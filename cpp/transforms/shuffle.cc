@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pipeline/fills_ahead.h"
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
 #include "pipeline/session.h"
@@ -12,8 +13,12 @@ namespace {
 
 class ShuffleDataset final : public Dataset {
  public:
-  ShuffleDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle)
-      : size_(size), seed_(seed), reshuffle_(reshuffle), own_seed_(NextSessionSeed()) {}
+  ShuffleDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle, bool fused)
+      : size_(size),
+        seed_(seed),
+        reshuffle_(reshuffle),
+        fused_(fused),
+        own_seed_(NextSessionSeed()) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
   bool counts_runs() const override { return reshuffle_; }
@@ -34,7 +39,31 @@ class ShuffleDataset final : public Dataset {
   int64_t size_;
   std::optional<int64_t> seed_;
   bool reshuffle_;
+  bool fused_;  // whether rows may be gathered by their indices
   uint64_t own_seed_;
+};
+
+// What a state holds, in the same layout for both iterators below.
+struct ShuffleState {
+  uint64_t key = 0;
+  int64_t drawn = 0;
+  int64_t items = 0;            // elements pulled
+  bool ended = false;           // the input has
+  int64_t forgotten = 0;        // how many of its steps had failed before
+  std::vector<int64_t> failed;  // these
+  int64_t pulled = 0;           // its steps, and
+  int64_t back = 0;             // how many of them are pulled again
+
+  void Visit(StateVisitor& visitor) {
+    visitor.UInt(key);
+    visitor.Int(drawn);
+    visitor.Int(items);
+    visitor.Bool(ended);
+    visitor.Int(forgotten);
+    visitor.Ints(failed);
+    visitor.Int(pulled);
+    visitor.Int(back);
+  }
 };
 
 // The choices: filled up before each draw, the chosen slot is closed by the last one. A pure
@@ -75,13 +104,15 @@ class IndexShuffleIterator final : public BlockIterator {
         slots_(key, size) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.UInt(key_.value);
-    int64_t drawn = slots_.drawn();
-    visitor.Int(drawn);
+    // As if the input were read again from its beginning.
+    ShuffleState state{key_.value, slots_.drawn(), next_, false, 0, {}, next_, next_};
+    state.Visit(visitor);
+    StateTrail().VisitState(visitor, 0);
     if (visitor.saving()) return;
+    key_.value = state.key;
     slots_ = Reservoir<int64_t>(key_, size_);
     next_ = 0;
-    for (int64_t i = 0; i < drawn && Fill(); ++i) slots_.Draw();
+    for (int64_t i = 0; i < state.drawn && Fill(); ++i) slots_.Draw();
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -115,7 +146,7 @@ class IndexShuffleIterator final : public BlockIterator {
   std::vector<int64_t> indices_;
 };
 
-class ShuffleIterator final : public Iterator {
+class ShuffleIterator final : public Iterator, public FillsAhead {
  public:
   ShuffleIterator(IteratorPtr input, RandomKey key, int64_t size, CancelToken cancel)
       : input_(std::move(input)),
@@ -127,42 +158,38 @@ class ShuffleIterator final : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     if (!visitor.saving()) return Restore(visitor);
     int64_t low = Low();
-    int64_t drawn = slots_.drawn();
-    visitor.UInt(key_.value);
-    visitor.Int(drawn);
-    visitor.Int(items_);
-    visitor.Bool(ended_);
     ForgetFailures(base_ + low);
-    visitor.Int(forgotten_);
-    visitor.Ints(failed_);
     // Restored and not asked yet: the input is not where it will be.
     int64_t pulled = std::max(base_ + input_.position(), refill_until_);
-    int64_t back = pulled - base_ - low;
-    visitor.Int(pulled);
-    visitor.Int(back);
+    ShuffleState state{key_.value, slots_.drawn(), items_, ended_,
+                       forgotten_, failed_,        pulled, pulled - base_ - low};
+    state.Visit(visitor);
     input_.VisitState(visitor, input_.position() - low);
+  }
+
+  bool Draining() override {
+    if (!ended_ || slots_.empty() || Refilling()) return false;
+    if (!input_.retired()) input_.Retire();
+    return true;
+  }
+
+  std::optional<Error> FillOne() override {
+    if (slots_.full() || ended_ || filled_until_) return std::nullopt;
+    auto error = PullOne();
+    if (!error || error->transient()) return error;
+    filled_until_ = std::move(error);
+    return std::nullopt;
   }
 
  protected:
   Step DoNext() override {
-    if (base_ + input_.position() < refill_until_) {
+    if (Refilling()) {
       if (auto error = Refill()) return *error;
     }
+    if (filled_until_) return *std::exchange(filled_until_, std::nullopt);
     while (!slots_.full() && !ended_) {
       if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
-      input_.Mark();
-      int64_t position = base_ + input_.position();
-      Step step = input_.Next();
-      if (auto* error = std::get_if<Error>(&step)) {
-        if (!error->transient()) failed_.push_back(position);
-        return step;
-      }
-      if (std::holds_alternative<End>(step)) {
-        ended_ = true;
-      } else {
-        slots_.Add({position, std::move(std::get<Element>(step))});
-        ++items_;
-      }
+      if (auto error = PullOne()) return *std::move(error);
     }
     if (slots_.empty()) return End{};
     Step out = std::move(slots_.Draw().element);
@@ -181,6 +208,23 @@ class ShuffleIterator final : public Iterator {
     Element element;
   };
 
+  std::optional<Error> PullOne() {
+    input_.Mark();
+    int64_t position = base_ + input_.position();
+    Step step = input_.Next();
+    if (auto* error = std::get_if<Error>(&step)) {
+      if (!error->transient()) failed_.push_back(position);
+      return std::move(*error);
+    }
+    if (std::holds_alternative<End>(step)) {
+      ended_ = true;
+    } else {
+      slots_.Add({position, std::move(std::get<Element>(step))});
+      ++items_;
+    }
+    return std::nullopt;
+  }
+
   // The input's position, in its own count, of the oldest element held.
   int64_t Low() const {
     int64_t low = input_.position();
@@ -198,29 +242,27 @@ class ShuffleIterator final : public Iterator {
   // The choices are made again over the numbers of the elements alone; then the input, which stands
   // at the oldest element held, is read again up to where it was.
   void Restore(StateVisitor& visitor) {
-    int64_t drawn, pulled, back;
-    visitor.UInt(key_.value);
-    visitor.Int(drawn);
-    visitor.Int(items_);
-    visitor.Bool(ended_);
-    visitor.Int(forgotten_);
-    visitor.Ints(failed_);
-    visitor.Int(pulled);
-    visitor.Int(back);
+    ShuffleState state;
+    state.Visit(visitor);
+    key_.value = state.key;
+    items_ = state.items;
+    ended_ = state.ended;
+    forgotten_ = state.forgotten;
+    failed_ = std::move(state.failed);
     input_.VisitState(visitor, 0);
     slots_ = Reservoir<Held>(key_, size_);
     int64_t item = 0;
     auto fill = [&] {
       while (!slots_.full() && item < items_) slots_.Add({item++, {}});
     };
-    for (int64_t i = 0; i < drawn; ++i) {
+    for (int64_t i = 0; i < state.drawn; ++i) {
       fill();
       if (slots_.empty()) break;
       slots_.Draw();
     }
     fill();
-    base_ = pulled - back;
-    refill_until_ = pulled;
+    base_ = state.pulled - state.back;
+    refill_until_ = state.pulled;
     // From numbers to positions: those that failed have no number.
     std::vector<Held*> held;
     for (Held& one : slots_.slots()) held.push_back(&one);
@@ -234,6 +276,8 @@ class ShuffleIterator final : public Iterator {
     }
     for (size_t i = 0; i < slots_.slots().size(); ++i) waiting_[slots_.slots()[i].position] = i;
   }
+
+  bool Refilling() const { return base_ + input_.position() < refill_until_; }
 
   std::optional<Error> Refill() {
     while (base_ + input_.position() < refill_until_ && !waiting_.empty()) {
@@ -267,14 +311,15 @@ class ShuffleIterator final : public Iterator {
   int64_t items_ = 0;  // elements pulled
   int64_t base_ = 0;   // steps before the input's own count began
   bool ended_ = false;
-  std::vector<int64_t> failed_;  // positions of the input's errors, and
-  int64_t forgotten_ = 0;        // how many there were before them
+  std::optional<Error> filled_until_;  // met while the epoch before was drained
+  std::vector<int64_t> failed_;        // positions of the input's errors, and
+  int64_t forgotten_ = 0;              // how many there were before them
   int64_t refill_until_ = 0;
   std::unordered_map<int64_t, size_t> waiting_;  // after a restore: position to slot
 };
 
 IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
-  if (input().indexed()) {
+  if (fused_ && input().indexed()) {
     return std::make_unique<IndexShuffleIterator>(inputs()[0], Key(context), size_);
   }
   return std::make_unique<ShuffleIterator>(StartInput(context.Replayed()), Key(context), size_,
@@ -285,8 +330,10 @@ const RegisterDataset registration(
     "shuffle", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       std::optional<int64_t> seed;
       if (args.Has("seed")) seed = args.Int("seed");
+      // fused=False buffers elements even where indices would do, for comparison.
       return std::make_shared<ShuffleDataset>(args.IntAtLeast("buffer_size", 1), seed,
-                                              args.Bool("reshuffle_each_iteration"));
+                                              args.Bool("reshuffle_each_iteration"),
+                                              !args.Has("fused") || args.Bool("fused"));
     });
 
 }  // namespace

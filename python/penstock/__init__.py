@@ -4,7 +4,7 @@ A C++ core that runs with the GIL released, behind tf.data's names and semantics
 batches out.
 """
 
-from penstock import random
+from penstock import experimental, random
 from penstock._core import build_info
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from penstock.errors import DataError
@@ -32,6 +32,7 @@ __all__ = [
     "ThreadingOptions",
     "build_info",
     "cast",
+    "experimental",
     "image",
     "io",
     "numpy_function",

@@ -54,6 +54,26 @@ class TestAutotunedInterleave(DatasetContract):
     expected = SOME
 
 
+class TestReadingFarAhead(DatasetContract):
+    source = staticmethod(numbers)
+    apply = staticmethod(
+        lambda ds: ds.interleave(
+            some, 3, 2, num_parallel_calls=3, buffer_output_elements=9, prefetch_input_elements=6
+        )
+    )
+    expected = SOME
+
+
+class TestReadingHardlyAhead(DatasetContract):
+    source = staticmethod(numbers)
+    apply = staticmethod(
+        lambda ds: ds.interleave(
+            some, 3, 2, num_parallel_calls=2, buffer_output_elements=1, prefetch_input_elements=0
+        )
+    )
+    expected = SOME
+
+
 class TestUnordered(DatasetContract):
     source = staticmethod(numbers)
     apply = staticmethod(
@@ -191,6 +211,15 @@ def test_the_defaults_do_not_depend_on_the_machine():
     assert_same(list(ds), reference([[n, n] for n in range(10)], 8, 1))
 
 
+def test_huge_numbers_take_what_there_is():
+    ds = ps.Dataset.range(3).interleave(
+        some, 2, 2**62, 2, buffer_output_elements=2**62, prefetch_input_elements=2**62
+    )
+    assert_same(list(ds), reference([some_list(n) for n in range(3)], 2, 2**62))
+    ds = ps.Dataset.range(3).interleave(some, 2, 2**62, 2)
+    assert_same(list(ds), reference([some_list(n) for n in range(3)], 2, 2**62))
+
+
 def test_infinite_datasets_are_closed():
     ds = ps.Dataset.range(10**9).interleave(
         lambda n: ps.Dataset.from_tensors(n).repeat(), 4, num_parallel_calls=4
@@ -207,6 +236,16 @@ def test_infinite_datasets_are_closed():
         ({"block_length": 0}, "block_length must be >= 1, got 0"),
         ({"num_parallel_calls": 0}, "num_parallel_calls must be >= 1, got 0"),
         ({"num_parallel_calls": -3}, "num_parallel_calls must be >= 1, got -3"),
+        ({"buffer_output_elements": 2}, "buffer_output_elements is about reading ahead"),
+        ({"prefetch_input_elements": 0}, "prefetch_input_elements is about reading ahead"),
+        (
+            {"num_parallel_calls": 1, "buffer_output_elements": 0},
+            "buffer_output_elements must be >= 1, got 0",
+        ),
+        (
+            {"num_parallel_calls": 1, "prefetch_input_elements": -1},
+            "prefetch_input_elements must be >= 0, got -1",
+        ),
         (
             {"cycle_length": 2, "num_parallel_calls": 3},
             "num_parallel_calls must be at most cycle_length",

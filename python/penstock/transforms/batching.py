@@ -1,7 +1,9 @@
-"""Transformations between elements and batches: batch, unbatch."""
+"""Transformations between elements and batches: batch, unbatch, rebatch."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -101,3 +103,59 @@ class Batching:
         [1, 2, 3]
         """
         return self._then("unbatch")
+
+    def rebatch(
+        self,
+        batch_size: int | Sequence[int],
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Cut batches into batches of another size.
+
+        Parameters
+        ----------
+        batch_size : int or sequence of int
+            Rows per batch, >= 1; of several numbers each new batch takes the next one, round and
+            round.
+        drop_remainder : bool
+            Leave out the last batch when it has fewer rows than its turn asks for.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The same rows in the same order. A leaf of shape ``(n, ...)`` becomes
+            ``(batch_size, ...)``.
+
+        Raises
+        ------
+        ValueError
+            At the call, if a size is < 1 or there is none. While iterating, if a leaf is a scalar,
+            the leaves of an element have different numbers of rows, or a row differs from the first
+            of its new batch in structure, dtype or shape; the other rows are kept.
+        TypeError
+            If `batch_size` is neither an int nor a sequence of them.
+
+        Notes
+        -----
+        The elements are those of ``unbatch().batch(batch_size)``, and rows are copied once, into
+        the new batch.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(8).batch(4)
+        >>> [b.tolist() for b in ds.rebatch(3)]
+        [[0, 1, 2], [3, 4, 5], [6, 7]]
+        >>> [b.tolist() for b in ds.rebatch([1, 3])]
+        [[0], [1, 2, 3], [4], [5, 6, 7]]
+        """
+        try:
+            sizes = batch_size if isinstance(batch_size, Iterable) else [batch_size]
+            sizes = [operator.index(size) for size in sizes]
+        except TypeError:
+            raise TypeError(
+                f"rebatch: batch_size must be an int or a sequence of them, got {batch_size!r}"
+            ) from None
+        rows = self._then("unbatch")
+        return rows._then("rebatch", batch_size=sizes, drop_remainder=bool(drop_remainder))

@@ -172,6 +172,9 @@ class Mapping:
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
+        *,
+        buffer_output_elements: int | None = None,
+        prefetch_input_elements: int | None = None,
     ) -> Dataset:
         """Turn each element into a dataset, and take from several of them in turn.
 
@@ -190,6 +193,12 @@ class Mapping:
             False passes over a dataset that has nothing ready yet; None takes it from `Options`.
         name : str, optional
             A label without further meaning.
+        buffer_output_elements : int, optional
+            With `num_parallel_calls`: how many elements each open dataset has ready, >= 1; None
+            means ``2 * block_length``.
+        prefetch_input_elements : int, optional
+            With `num_parallel_calls`: how many datasets are opened, and read ahead, before one of
+            the others has ended, >= 0; None means ``cycle_length / 2``.
 
         Returns
         -------
@@ -201,8 +210,8 @@ class Mapping:
         TypeError
             If `map_func` is not callable; while iterating, if it returns anything but a Dataset.
         ValueError
-            If `cycle_length`, `block_length` or `num_parallel_calls` is < 1, or
-            `num_parallel_calls` exceeds `cycle_length`.
+            If an argument is less than the least value named above, `num_parallel_calls` exceeds
+            `cycle_length`, or one of the last two comes without `num_parallel_calls`.
 
         Notes
         -----
@@ -210,8 +219,8 @@ class Mapping:
         passes the turn on, and its place is taken by the next one when the turn comes round. It is
         the same with and without `num_parallel_calls`, unless `deterministic` is False.
 
-        Memory: with `num_parallel_calls` each open dataset holds up to ``2 * block_length``
-        elements, and up to ``cycle_length / 2`` more datasets are opened ahead of their turn.
+        Memory: with `num_parallel_calls` up to ``cycle_length + prefetch_input_elements`` datasets
+        are open, and each holds up to `buffer_output_elements` elements.
 
         Examples
         --------
@@ -222,6 +231,15 @@ class Mapping:
         """
         _check_callable("interleave", "map_func", map_func)
         cycle = AUTOTUNE_CYCLE if cycle_length is None or cycle_length == -1 else cycle_length
+        ahead = {
+            "buffer_output_elements": buffer_output_elements,
+            "prefetch_input_elements": prefetch_input_elements,
+        }
+        ahead = {argument: value for argument, value in ahead.items() if value is not None}
+        if ahead and num_parallel_calls is None:
+            raise ValueError(
+                f"interleave: {', '.join(ahead)} is about reading ahead; give num_parallel_calls"
+            )
         return self._then(
             "interleave",
             map_func=map_func,
@@ -229,6 +247,7 @@ class Mapping:
             block_length=1 if block_length is None else block_length,
             num_parallel_calls=num_parallel_calls,
             deterministic=deterministic,
+            **ahead,
         )
 
 

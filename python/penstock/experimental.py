@@ -1,0 +1,290 @@
+"""tf.data.experimental: functions for ``ds.apply``, and the older names of what methods do now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from penstock.dataset import AUTOTUNE, Dataset
+
+__all__ = [
+    "assert_cardinality",
+    "enumerate_dataset",
+    "get_single_element",
+    "map_and_batch",
+    "parallel_interleave",
+    "shuffle_and_repeat",
+    "unbatch",
+]
+
+Transformation: TypeAlias = Callable[[Dataset], Dataset]
+
+
+def assert_cardinality(expected_cardinality: int) -> Transformation:
+    """Promise the number of elements, and have it checked.
+
+    Parameters
+    ----------
+    expected_cardinality : int
+        How many elements there are, >= 0, or ``INFINITE_CARDINALITY``.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`: from a dataset to the same elements, whose `cardinality` is known.
+
+    Raises
+    ------
+    ValueError
+        When the transformation is applied, if the number is negative. While iterating, if it is
+        wrong: behind the last element when there are too few, in the place of the first one that is
+        too many; the run ends there.
+
+    Notes
+    -----
+    An element that failed counts.
+
+    Examples
+    --------
+    >>> odd = ps.Dataset.range(10).filter(lambda x: x % 2 == 1)
+    >>> len(odd.apply(ps.experimental.assert_cardinality(5)))
+    5
+    >>> list(odd.apply(ps.experimental.assert_cardinality(6)))
+    Traceback (most recent call last):
+    ValueError: assert_cardinality: 6 elements were expected, the input has only 5
+    """
+    return lambda dataset: dataset._then(
+        "assert_cardinality", expected_cardinality=expected_cardinality
+    )
+
+
+def enumerate_dataset(start: int = 0) -> Transformation:
+    """Pair each element with its number: `Dataset.enumerate`.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first element.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Examples
+    --------
+    >>> ds = ps.Dataset.from_tensor_slices(["a", "b"])
+    >>> [(int(i), s) for i, s in ds.apply(ps.experimental.enumerate_dataset(5))]
+    [(5, 'a'), (6, 'b')]
+    """
+    return lambda dataset: dataset.enumerate(start)
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """Return the element of a dataset that has exactly one: `Dataset.get_single_element`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of one element.
+
+    Returns
+    -------
+    nested arrays
+        The element.
+
+    Raises
+    ------
+    ValueError
+        If the dataset is empty, or has more than one element.
+
+    Examples
+    --------
+    >>> ps.experimental.get_single_element(ps.Dataset.from_tensors([1, 2]))
+    array([1, 2])
+    """
+    return dataset.get_single_element()
+
+
+def map_and_batch(
+    map_func: Callable[..., Any],
+    batch_size: int,
+    num_parallel_batches: int | None = None,
+    drop_remainder: bool = False,
+    num_parallel_calls: int | None = None,
+) -> Transformation:
+    """Apply `map_func` to each element, and stack the results: ``map(...).batch(...)``.
+
+    Parameters
+    ----------
+    map_func : callable
+        As in `Dataset.map`.
+    batch_size : int
+        Elements per batch, >= 1.
+    num_parallel_batches : int, optional
+        How many batches are assembled ahead of use, by as many parallel calls as pay.
+    drop_remainder : bool
+        Leave out the last batch when it has fewer than `batch_size` elements.
+    num_parallel_calls : int, optional
+        How many calls run at a time; AUTOTUNE (-1) or None finds out.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Raises
+    ------
+    TypeError
+        If `map_func` is not callable.
+    ValueError
+        If `num_parallel_batches` and `num_parallel_calls` are both given; when the transformation
+        is applied, if a number is < 1.
+
+    Notes
+    -----
+    ``map(..., num_parallel_calls=n).batch(...)`` runs in the same way without this function:
+    calls write their results straight into the batch.
+
+    Examples
+    --------
+    >>> square = ps.experimental.map_and_batch(lambda x: x * x, 3)
+    >>> [b.tolist() for b in ps.Dataset.range(5).apply(square)]
+    [[0, 1, 4], [9, 16]]
+    """
+    if num_parallel_batches is not None and num_parallel_calls is not None:
+        raise ValueError(
+            "map_and_batch: one of num_parallel_batches and num_parallel_calls may be given, got "
+            f"{num_parallel_batches} and {num_parallel_calls}"
+        )
+    if not callable(map_func):
+        raise TypeError(f"map_and_batch: map_func must be callable, got {map_func!r}")
+    if num_parallel_batches is not None and num_parallel_batches < 1:
+        raise ValueError(
+            f"map_and_batch: num_parallel_batches must be >= 1, got {num_parallel_batches}"
+        )
+    calls = AUTOTUNE if num_parallel_calls is None else num_parallel_calls
+    return lambda dataset: dataset.map(map_func, num_parallel_calls=calls).batch(
+        batch_size, drop_remainder, num_parallel_calls=num_parallel_batches
+    )
+
+
+def parallel_interleave(
+    map_func: Callable[..., Dataset],
+    cycle_length: int,
+    block_length: int = 1,
+    sloppy: bool | None = False,
+    buffer_output_elements: int | None = None,
+    prefetch_input_elements: int | None = None,
+) -> Transformation:
+    """Turn each element into a dataset, and read several of them at a time: `Dataset.interleave`.
+
+    Parameters
+    ----------
+    map_func : callable
+        As in `Dataset.interleave`.
+    cycle_length : int
+        Datasets that are open, and read, at a time, >= 1.
+    block_length : int
+        Consecutive elements taken from one of them, >= 1.
+    sloppy : bool or None
+        True passes over a dataset that has nothing ready yet, so that the order is any; None takes
+        it from `Options.deterministic`.
+    buffer_output_elements : int, optional
+        How many elements each of them has ready, >= 1; None means ``2 * block_length``.
+    prefetch_input_elements : int, optional
+        How many datasets are opened, and read ahead, before one of the others has ended, >= 0; None
+        means ``2 * cycle_length``.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Raises
+    ------
+    TypeError
+        When the transformation is applied, if `map_func` is not callable.
+    ValueError
+        If `cycle_length` < 1; when the transformation is applied, if another number is less than
+        the least value named above.
+
+    Notes
+    -----
+    Threads: one for each dataset that is open or opened ahead, so up to ``3 * cycle_length`` unless
+    `prefetch_input_elements` is less. `Dataset.interleave` opens fewer ahead.
+
+    Examples
+    --------
+    >>> three = ps.experimental.parallel_interleave(
+    ...     lambda n: ps.Dataset.from_tensors(n).repeat(3), cycle_length=2)
+    >>> [int(x) for x in ps.Dataset.range(3).apply(three)]
+    [0, 1, 0, 1, 0, 1, 2, 2, 2]
+    """
+    if cycle_length < 1:
+        raise ValueError(f"parallel_interleave: cycle_length must be >= 1, got {cycle_length}")
+    ahead = 2 * cycle_length if prefetch_input_elements is None else prefetch_input_elements
+    return lambda dataset: dataset.interleave(
+        map_func,
+        cycle_length,
+        block_length,
+        num_parallel_calls=cycle_length,
+        deterministic=None if sloppy is None else not sloppy,
+        buffer_output_elements=buffer_output_elements,
+        prefetch_input_elements=ahead,
+    )
+
+
+def shuffle_and_repeat(
+    buffer_size: int, count: int | None = None, seed: int | None = None
+) -> Transformation:
+    """Shuffle anew in each epoch: ``shuffle(buffer_size, seed).repeat(count)``.
+
+    Parameters
+    ----------
+    buffer_size : int
+        Elements in the buffer, >= 1.
+    count : int, optional
+        How many epochs; None or -1: for ever.
+    seed : int, optional
+        Makes the orders repeatable.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Raises
+    ------
+    ValueError
+        When the transformation is applied, if `buffer_size` < 1.
+
+    Notes
+    -----
+    Epochs do not mix. ``shuffle(...).repeat(...)`` runs in the same way without this function:
+    while the last elements of one epoch leave the buffer, those of the next one fill it.
+
+    Examples
+    --------
+    >>> twice = ps.experimental.shuffle_and_repeat(3, count=2)
+    >>> came = [int(x) for x in ps.Dataset.range(3).apply(twice)]
+    >>> sorted(came[:3]), sorted(came[3:])
+    ([0, 1, 2], [0, 1, 2])
+    """
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def unbatch() -> Transformation:
+    """Give the rows of each element one by one: `Dataset.unbatch`.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Examples
+    --------
+    >>> [int(x) for x in ps.Dataset.range(3).batch(2).apply(ps.experimental.unbatch())]
+    [0, 1, 2]
+    """
+    return lambda dataset: dataset.unbatch()

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import penstock as ps
+from bench.native.build import built
 from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
 from penstock.demo import forms, photos
 from penstock.demo.recorder import Recorder
@@ -57,16 +58,6 @@ PIPELINES = {
     "AUTOTUNE": lambda: one_map(ps.AUTOTUNE),
     "as in the demo": as_in_the_demo,
 }
-
-
-def native_loop() -> Path:
-    build = ROOT / "build" / "bench"
-    for command in (
-        ["cmake", "-S", str(ROOT / "bench" / "native"), "-B", str(build)],
-        ["cmake", "--build", str(build), "--target", "jpeg_loop", "-j2"],
-    ):
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return build / "jpeg_loop"
 
 
 def looping(program: Path, folder: Path) -> Case:
@@ -112,7 +103,7 @@ def memory(name: str, times: int = 3) -> Figure:
 
 
 def run() -> list[Figure]:
-    cases = {"loop": looping(native_loop(), photos.made(PHOTOS).folder)}
+    cases = {"loop": looping(built("jpeg_loop"), photos.made(PHOTOS).folder)}
     for name, build in PIPELINES.items():
         dataset = build()
         cases[name] = timed(lambda dataset=dataset: drain(dataset), PHOTOS)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+
+from bench import machine
+from bench.machine import Noise
+from bench.spread import Spread, lay_out, number
 
 AT_LEAST = 0.2  # seconds: the shortest timing that counts
 REPEATS = 7
@@ -24,25 +26,6 @@ QUIET = 0.25  # CPUs kept busy by others
 PATIENCE = 3  # as many rounds as asked for, times this, while others are busy
 
 Case = Callable[[], float]  # times its own work; returns seconds per unit
-
-
-@dataclasses.dataclass(frozen=True)
-class Spread:
-    """The median of some values, and the least and greatest of them."""
-
-    median: float
-    low: float
-    high: float
-
-    @staticmethod
-    def of(values: Iterable[float]) -> Spread:
-        """Summarise `values`, at least one."""
-        some = sorted(values)
-        return Spread(statistics.median(some), some[0], some[-1])
-
-    def scaled(self, factor: float) -> Spread:
-        """Return the same in another unit."""
-        return Spread(self.median * factor, self.low * factor, self.high * factor)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,13 +52,13 @@ class Figure:
         """Return the line as text: name, value, spread, target, met, note."""
         target = "-"
         if self.at_most is not None:
-            target = f"<= {_number(self.at_most)} {self.unit}"
+            target = f"<= {number(self.at_most)} {self.unit}"
         if self.at_least is not None:
-            target = f">= {_number(self.at_least)} {self.unit}"
+            target = f">= {number(self.at_least)} {self.unit}"
         met = {True: "met", False: "NOT met", None: "-"}[self.met]
         value = self.value
-        spread = f"{_number(value.low)} to {_number(value.high)}"
-        return [self.name, f"{_number(value.median)} {self.unit}", spread, target, met, self.note]
+        spread = f"{number(value.low)} to {number(value.high)}"
+        return [self.name, f"{number(value.median)} {self.unit}", spread, target, met, self.note]
 
 
 class Rounds:
@@ -103,9 +86,9 @@ def interleaved(cases: Mapping[str, Case], repeats: int = REPEATS) -> Rounds:
     while quiet < repeats and len(taken) < repeats * PATIENCE:
         values, noise = {}, 0.0
         for name, case in cases.items():
-            before = _load()
+            others = Noise()
             values[name] = case()
-            noise = max(noise, _others(before, _load()))
+            noise = max(noise, others.cpus())
         taken.append((noise, values))
         quiet += noise <= QUIET
     taken.sort(key=lambda pair: pair[0])
@@ -139,15 +122,7 @@ def drain(iterable: Iterable[object]) -> None:
 def table(figures: Iterable[Figure], markdown: bool = False) -> str:
     """Lay the figures out, for a terminal or as Markdown."""
     head = ["figure", "measured", "spread", "target", "met", "behind it"]
-    rows = [head, *(figure.cells() for figure in figures)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append(f"| {' | '.join(cells)} |" if markdown else "  ".join(cells).rstrip())
-    rule = "|".join("-" * (width + 2) for width in widths)
-    lines.insert(1, f"|{rule}|" if markdown else "-" * max(map(len, lines)))
-    return "\n".join(lines)
+    return lay_out([head, *(figure.cells() for figure in figures)], markdown)
 
 
 def save(file: Path, figures: Iterable[Figure]) -> None:
@@ -157,13 +132,7 @@ def save(file: Path, figures: Iterable[Figure]) -> None:
     import penstock as ps
 
     record = {
-        "machine": {
-            "cpus": len(os.sched_getaffinity(0)),
-            "system": f"{platform.system()} {platform.machine()}",
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "penstock": ps.__version__,
-        },
+        "machine": machine.describe() | {"numpy": np.__version__, "penstock": ps.__version__},
         "figures": [dataclasses.asdict(f) | {"met": f.met} for f in figures],
     }
     file.write_text(json.dumps(record, indent=1) + "\n")
@@ -189,27 +158,3 @@ def main(run: Callable[[], list[Figure]], description: str | None) -> None:
     print(table(figures))
     if arguments.json:
         save(arguments.json, figures)
-
-
-def _number(value: float) -> str:
-    if value and abs(value) < 10:
-        return f"{value:.3g}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
-
-
-def _load() -> tuple[float, float, float]:
-    """Return the time, and CPU seconds of the machine and of this process and its children."""
-    own = os.times()
-    mine = own.user + own.system + own.children_user + own.children_system
-    try:
-        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    except OSError:  # not Linux: every round counts as quiet
-        return time.perf_counter(), mine, mine
-    user, nice, system, _, _, irq, softirq, steal = (int(field) for field in fields)
-    ticks = user + nice + system + irq + softirq + steal
-    return time.perf_counter(), ticks / os.sysconf("SC_CLK_TCK"), mine
-
-
-def _others(before: tuple[float, float, float], after: tuple[float, float, float]) -> float:
-    passed, all_of_it, mine = (b - a for a, b in zip(before, after, strict=True))
-    return max(0.0, (all_of_it - mine) / passed)

@@ -1,0 +1,59 @@
+"""The machine that measures: what it is, and how busy other programs keep it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from pathlib import Path
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def describe() -> dict[str, str | int]:
+    """Return processor, cores, memory, kernel and Python."""
+    return {
+        "processor": _field("/proc/cpuinfo", "model name") or platform.processor(),
+        "cpus": processors(),
+        "memory": f"{int((_field('/proc/meminfo', 'MemTotal') or '0').split()[0]) / 2**20:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+class Noise:
+    """CPUs that other programs kept busy since this object was made."""
+
+    def __init__(self) -> None:
+        self._before = _load()
+
+    def cpus(self) -> float:
+        """Return their number on the average; 0 where it cannot be known."""
+        passed, busy, own = (b - a for a, b in zip(self._before, _load(), strict=True))
+        return max(0.0, (busy - own) / passed)
+
+
+def _load() -> tuple[float, float, float]:
+    """Return the time, and CPU seconds of the machine and of this process and its children."""
+    own = os.times()
+    mine = own.user + own.system + own.children_user + own.children_system
+    try:
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    except OSError:  # not Linux: all is quiet
+        return time.perf_counter(), mine, mine
+    user, nice, system, _, _, irq, softirq, steal = (int(field) for field in fields)
+    ticks = user + nice + system + irq + softirq + steal
+    return time.perf_counter(), ticks / os.sysconf("SC_CLK_TCK"), mine
+
+
+def _field(file: str, name: str) -> str:
+    try:
+        lines = Path(file).read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), "")

@@ -1,0 +1,202 @@
+"""One process of a measurement: runs in a loader's environment, writes what it measured as JSON.
+
+    python -m bench.peers.child RESULT LOADER WORKLOAD CASE...
+
+Imports nothing but NumPy and that loader. The first pass is checked, not timed; what is timed is
+passes over the same pipeline.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.native.build import built
+from bench.peers import workloads
+from bench.peers.workload import Epoch, Task, Undone, Workload
+
+SAMPLE = 0.3  # seconds between looks at the memory of worker processes
+GROWTH = 64  # the most by which a pass grows at once
+
+Build = Callable[[Task], "Epoch | float"]
+
+
+class NotOffered(Exception):
+    """A loader has no way to do a case; the message says what is missing."""
+
+
+def main() -> None:
+    result, peer, name, *cases = sys.argv[1:]
+    file = Path(result)
+    data = Path(os.environ["PENSTOCK_PEERS_DATA"])
+    tiny = bool(os.environ.get("PENSTOCK_PEERS_TINY"))
+    measured = {}
+    if peer == "prepare":
+        prepare(name, cases, data, file.parent, tiny)
+    else:
+        loader = importlib.import_module(f"bench.peers.loaders.{peer}")
+        measured = measure(loader, name, cases, data, file.parent, tiny)
+    partial = file.with_suffix(".part")
+    partial.write_text(json.dumps(measured))
+    partial.rename(file)
+    sys.stdout.flush()
+    os._exit(0)  # some loaders' threads and workers would keep the process for ever
+
+
+def prepare(name: str, cases: Iterable[str], data: Path, scratch: Path, tiny: bool) -> None:
+    """Write the data of a workload."""
+    workload = workloads.load(name)
+    for case in cases:
+        task = workload.task(case, data / name, scratch, tiny)
+        task.folder.mkdir(parents=True, exist_ok=True)
+        workload.prepare(task)
+    if workload.native and not tiny:
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            built(workload.native)  # without a compiler only the limit is missing
+
+
+def measure(
+    loader: Any, name: str, cases: list[str], data: Path, scratch: Path, tiny: bool
+) -> dict[str, dict[str, float | str]]:
+    """Return the seconds per unit, the peak memory in MB, or a failure, of each case."""
+    workload = workloads.load(name)
+    found: dict[str, dict[str, float | str]] = {}
+    build: Build = getattr(loader, name)
+    for number, case in enumerate(cases):
+        task = workload.task(case, data / name, scratch, tiny)
+        task.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            if workload.fresh and number == 0 and not tiny:
+                one_pass(workload, build, task)  # what a first run sets up
+            found[case] = one_case(workload, build, task, getattr(loader, "as_numpy", as_numpy))
+        except NotImplementedError as missing:
+            found[case] = {"not offered": str(missing)}
+        except Exception as error:
+            found[case] = {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
+    return found
+
+
+def one_case(
+    workload: Workload, build: Build, task: Task, convert: Callable[[Any], Any]
+) -> dict[str, float | str]:
+    """Check one pass, then time passes until that took long enough."""
+    if workload.fresh:
+        return {"seconds": passes(workload, lambda: one_pass(workload, build, task)) / task.weight}
+    epoch = build(task)
+    if isinstance(epoch, float):
+        return {"seconds": epoch}
+    workers = Workers()
+    workload.check((convert(element) for element in workers.watched(epoch())), task)
+    if workload.grows:
+        seconds = grown(workload, build, task, epoch)
+    else:
+        seconds = passes(workload, lambda: timed(workload, epoch, task))
+    return {"seconds": seconds / task.weight, "megabytes": peak() + workers.megabytes}
+
+
+def one_pass(workload: Workload, build: Build, task: Task) -> float:
+    epoch = build(task)
+    assert not isinstance(epoch, float)
+    return timed(workload, epoch, task)
+
+
+def passes(workload: Workload, one: Callable[[], float]) -> float:
+    """Repeat passes until that took long enough; returns the mean of their seconds per element."""
+    taken: list[float] = []
+    start = time.perf_counter()
+    while not taken or time.perf_counter() - start < workload.seconds:
+        taken.append(one())
+    return sum(taken) / len(taken)
+
+
+def timed(workload: Workload, epoch: Epoch, task: Task) -> float:
+    """Return the seconds per element of one pass."""
+    start = time.perf_counter()
+    elements = workload.take(epoch(), task)
+    seconds = time.perf_counter() - start
+    if elements != task.n:
+        raise Undone(f"a pass of {task.n} elements gave {elements}")
+    return seconds / elements
+
+
+def grown(workload: Workload, build: Build, task: Task, epoch: Epoch) -> float:
+    """Let passes grow until one takes long enough; returns the seconds per element of that."""
+    while True:
+        seconds = timed(workload, epoch, task) * task.n
+        if seconds >= workload.seconds or task.n >= workload.grows:
+            return seconds / task.n
+        times = min(GROWTH, max(2, int(1.3 * workload.seconds / seconds) + 1))
+        task.n = min(task.n * times, workload.grows)
+        made = build(task)
+        assert not isinstance(made, float)
+        epoch = made
+
+
+def as_numpy(element: Any) -> Any:
+    """Return an element with NumPy arrays for leaves."""
+    import numpy as np
+
+    if isinstance(element, dict):
+        return {key: as_numpy(value) for key, value in element.items()}
+    if isinstance(element, bytes | list):  # records: NumPy's strings would lose zeros at the end
+        return element
+    return np.asarray(element)
+
+
+class Workers:
+    """The memory of processes that a loader started."""
+
+    def __init__(self) -> None:
+        self.megabytes = 0.0  # the most seen at once; pages that are shared count in parts
+
+    def watched(self, elements: Iterable[Any]) -> Iterator[Any]:
+        """Look from time to time while elements pass."""
+        last = time.perf_counter()
+        for element in elements:
+            yield element
+            if time.perf_counter() - last > SAMPLE:
+                self.look()
+                last = time.perf_counter()
+        self.look()
+
+    def look(self) -> None:
+        sizes = (field(f"/proc/{pid}/smaps_rollup", "Pss:") for pid in descendants(os.getpid()))
+        self.megabytes = max(self.megabytes, sum(sizes))
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes below one."""
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found = [int(child) for child in file.read_text().split()]
+        except OSError:  # a thread that has just ended
+            continue
+        for child in found:
+            yield child
+            yield from descendants(child)
+
+
+def peak() -> float:
+    """Return the peak of this process's resident memory in MB."""
+    return field("/proc/self/status", "VmHWM:")
+
+
+def field(file: str, name: str) -> float:
+    """Return a field of a file of /proc in MB, 0 where there is none."""
+    try:
+        lines = Path(file).read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0) * 1024e-6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""The peers and the virtual environment of each: one table of pinned versions, made with pip.
+
+An environment is a folder below ``build/peers`` (or ``PENSTOCK_PEERS``). What was installed into it
+is remembered by content, so that a second set-up only compares; the stamp is removed before the
+work it stands for and written after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+STAMP = ".installed"
+SOURCES = (
+    "pyproject.toml",
+    "CMakeLists.txt",
+    "README.md",
+    "LICENSE",
+    "cpp",
+    "python",
+)  # of the wheel
+KINDS = (".py", ".h", ".cc", ".txt", ".toml", ".md", ".typed", "")
+
+NUMPY = "numpy==2.4.6"
+TORCH = "torch==2.13.0"  # first in its environment: a range would bring gigabytes of CUDA
+DECODING = ("simplejpeg==1.9.0", "opencv-python-headless==5.0.0.93")  # for loaders without a codec
+CRC = "google-crc32c==1.9.0"
+
+
+class Peer(NamedTuple):
+    """A line of the table."""
+
+    title: str
+    packages: tuple[str, ...] = ()  # installed in this order, one by one
+    environment: str = ""  # of another peer, which has all that is needed
+    built: bool = False  # penstock's own wheel comes first
+
+
+PEERS = {
+    "penstock": Peer("penstock", (NUMPY, "pillow==13.0.0", "matplotlib==3.11.2"), built=True),
+    "tfdata": Peer("tf.data", (NUMPY, "tensorflow-cpu==2.21.0")),
+    "torch": Peer("PyTorch DataLoader", (NUMPY, TORCH, "torchdata==0.11.0", *DECODING)),
+    "nodes": Peer("torchdata.nodes", environment="torch"),
+    "grain": Peer("Grain", (NUMPY, "grain==0.2.18", *DECODING)),
+    "mlx": Peer("mlx-data", (NUMPY, "mlx-data==0.1.0")),
+    "spdl": Peer("SPDL", (NUMPY, "spdl==0.8.0", *DECODING)),
+    "dali": Peer("DALI (CPU)", (NUMPY, "nvidia-dali-cuda120==2.4.0")),
+    "webdataset": Peer("WebDataset", (NUMPY, TORCH, "webdataset==1.0.2", *DECODING)),
+    "plain": Peer("plain Python", (NUMPY, CRC, *DECODING)),
+    "limit": Peer("limit", environment="plain"),
+}
+
+
+class SetupError(Exception):
+    """An environment could not be made; the message says why."""
+
+
+def folder() -> Path:
+    """Return where environments and data lie."""
+    return Path(os.environ.get("PENSTOCK_PEERS") or ROOT / "build" / "peers").resolve()
+
+
+def interpreter(peer: str) -> Path:
+    """Return the Python of a peer's environment, whether it is there or not."""
+    return folder() / "environments" / (PEERS[peer].environment or peer) / "bin" / "python"
+
+
+def missing(peer: str) -> str:
+    """Say why a peer cannot run; empty when it can."""
+    owner = PEERS[peer].environment or peer
+    stamp = folder() / "environments" / owner / STAMP
+    if stamp.is_file() and stamp.read_text() == _contents(owner):
+        return ""
+    failure = folder() / f"{owner}.failure"
+    if failure.is_file():
+        return failure.read_text()
+    state = "out of date" if stamp.is_file() else "not installed"
+    return f"{state}; run: python -m bench.peers --setup {owner}"
+
+
+def set_up(peer: str) -> None:
+    """Make the environment of a peer unless it is there; raises SetupError."""
+    owner = PEERS[peer].environment or peer
+    failure = folder() / f"{owner}.failure"
+    if not missing(owner):
+        failure.unlink(missing_ok=True)
+        return
+    place = folder() / "environments" / owner
+    contents = _contents(owner)
+    try:
+        (place / STAMP).unlink(missing_ok=True)
+        if not (place / "bin" / "python").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            _run(sys.executable, "-m", "venv", str(place))
+        if PEERS[owner].built:
+            wheel = _wheel()
+            _pip(place, "install", "--force-reinstall", "--no-deps", str(wheel))
+        for package in PEERS[owner].packages:
+            _pip(place, "install", package)
+    except SetupError as error:
+        failure.parent.mkdir(parents=True, exist_ok=True)
+        failure.write_text(str(error))
+        raise
+    failure.unlink(missing_ok=True)
+    (place / STAMP).write_text(contents)
+
+
+def versions(peer: str) -> dict[str, str]:
+    """Return the distributions of a peer's environment that the table names, with versions."""
+    owner = PEERS[peer].environment or peer
+    names = [package.split("==")[0] for package in PEERS[owner].packages]
+    if PEERS[owner].built:
+        names.insert(0, "penstock")
+    code = (
+        "import sys, platform, importlib.metadata as m\n"
+        "print('python', platform.python_version())\n"
+        "for name in sys.argv[1:]: print(name, m.version(name))"
+    )
+    lines = _run(str(interpreter(owner)), "-c", code, *names).splitlines()
+    return dict(line.split(maxsplit=1) for line in lines)
+
+
+def clean_environ() -> dict[str, str]:
+    """Return the variables of this process without those that reach into an environment."""
+    dropped = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "VIRTUAL_ENV")
+    return {name: value for name, value in os.environ.items() if name not in dropped}
+
+
+def _contents(owner: str) -> str:
+    """Describe what the environment should hold: packages, and for penstock its sources."""
+    lines = list(PEERS[owner].packages)
+    if PEERS[owner].built:
+        lines.append(_digest())
+    return "\n".join(lines)
+
+
+def _digest() -> str:
+    found = hashlib.sha256()
+    for name in SOURCES:
+        path = ROOT / name
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and file.suffix in KINDS:
+                found.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
+    return found.hexdigest()
+
+
+def _wheel() -> Path:
+    wheels = folder() / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    _run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", str(wheels), str(ROOT))
+    return next(wheels.glob("penstock-*.whl"))
+
+
+def _pip(place: Path, *arguments: str) -> None:
+    _run(str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments)
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environ(), cwd="/", check=False
+    )
+    if done.returncode:
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        said = next((line for line in reversed(lines) if "error" in line.lower()), "")
+        said = said or (lines[-1] if lines else f"exit status {done.returncode}")
+        raise SetupError(f"{' '.join(command[1:4])}: {said.strip()[:300]}")
+    return done.stdout

@@ -1,0 +1,124 @@
+"""One plot per workload: bars of the loaders, penstock's in colour, and a line for the limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bench.peers import workloads
+from bench.peers.environments import PEERS
+from bench.peers.results import Measured
+from bench.peers.workload import Workload
+from bench.spread import number
+
+OURS, OTHERS, LINE = "#d9542b", "#8a9ba8", "#222222"
+WIDE = 30  # the greatest over the least value from which the axis is logarithmic
+MOST = 3  # cases that get bars of their own, side by side
+
+
+def draw(found: Measured, folder: Path) -> Path:
+    """Write the plot of a workload; returns its file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    workload = workloads.load(found.name)
+    cases = list(found.cases)
+    if len(cases) > MOST:
+        figure = _grouped(pyplot, found, workload)
+    else:
+        height = 0.9 + 0.32 * max(len(_peers(found, case)) for case in cases)
+        size = (4.6 * len(cases), height + 0.4)
+        figure, axes = pyplot.subplots(1, len(cases), figsize=size, squeeze=False)
+        for case, axis in zip(cases, axes[0], strict=True):
+            _bars(axis, found, workload, case)
+        figure.suptitle(f"{workload.title}, {workload.unit}{_better(workload)}", fontsize=11)
+    figure.tight_layout()
+    file = folder / f"{found.name}.png"
+    figure.savefig(file, dpi=110, metadata={"Software": None})
+    pyplot.close(figure)
+    return file
+
+
+def _bars(axis: Any, found: Measured, workload: Workload, case: str) -> None:
+    """Draw one case: a bar per loader, the best on top."""
+    peers = _peers(found, case)
+    values, errors = _values(found, workload, case, peers)
+    colours = [OURS if peer == "penstock" else OTHERS for peer in peers]
+    axis.barh(range(len(peers)), values, xerr=errors, color=colours, error_kw={"linewidth": 0.8})
+    titles = [PEERS[peer].title for peer in peers]
+    axis.set_yticks(range(len(peers)), titles, fontsize=9)
+    axis.invert_yaxis()
+    limit = found.cell(case, "limit")
+    line = workload.shown(limit.spread().median) if limit else None
+    shown = [*values, line] if line else values
+    if shown and max(shown) > WIDE * min(shown):
+        axis.set_xscale("log")
+        axis.set_xlim(min(shown) / 3, max(shown) * 8)
+    elif shown:
+        axis.set_xlim(0, max(shown) * 1.22)
+    for place, value in enumerate(values):
+        axis.annotate(
+            f" {number(value)}", (value + errors[1][place], place), va="center", fontsize=8
+        )
+    if line:
+        axis.axvline(line, color=LINE, linestyle="--", linewidth=1)
+        axis.set_xlabel(f"-- limit {number(line)}", fontsize=8)
+    axis.set_title(case, fontsize=10)
+    axis.tick_params(axis="x", labelsize=8)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _grouped(pyplot: Any, found: Measured, workload: Workload) -> Any:
+    """Draw many cases with few loaders: a group of bars per case, a mark for its limit."""
+    cases = list(found.cases)
+    peers = [peer for peer in found.peers() if peer != "limit"]
+    figure, axis = pyplot.subplots(figsize=(9, 0.8 + 0.42 * len(cases)))
+    height = 0.8 / len(peers)
+    greys = iter(("#8a9ba8", "#b8c4cc", "#5f707c", "#d5dde2"))
+    for place, peer in enumerate(peers):
+        colour = OURS if peer == "penstock" else next(greys)
+        rows = [number for number, case in enumerate(cases) if found.cell(case, peer)]
+        cells = [found.cell(cases[row], peer) for row in rows]
+        values = [workload.shown(cell.spread().median) for cell in cells if cell]
+        where = [row + (place - (len(peers) - 1) / 2) * height for row in rows]
+        axis.barh(where, values, height * 0.92, color=colour, label=PEERS[peer].title)
+    for row, case in enumerate(cases):
+        if limit := found.cell(case, "limit"):
+            value = workload.shown(limit.spread().median)
+            label = "limit" if row == 0 else None
+            axis.plot([value, value], [row - 0.45, row + 0.45], "--", color=LINE, label=label)
+    axis.set_yticks(range(len(cases)), cases, fontsize=9)
+    axis.invert_yaxis()
+    axis.set_xscale("log")
+    axis.set_title(f"{workload.title}, {workload.unit}{_better(workload)}", fontsize=11)
+    axis.legend(fontsize=8, frameon=False)
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _peers(found: Measured, case: str) -> list[str]:
+    """Return the loaders that have a number, the best first."""
+    cells = {peer: cell for peer in found.cases[case] if (cell := found.cell(case, peer))}
+    cells.pop("limit", None)
+    return sorted(cells, key=lambda peer: cells[peer].spread().median)
+
+
+def _values(
+    found: Measured, workload: Workload, case: str, peers: list[str]
+) -> tuple[list[float], tuple[list[float], list[float]]]:
+    """Return the medians, and how far the least and the greatest are from them."""
+    values: list[float] = []
+    errors: tuple[list[float], list[float]] = ([], [])
+    for peer in peers:
+        spread = found.cases[case][peer].spread()
+        low, middle, high = sorted(map(workload.shown, (spread.low, spread.median, spread.high)))
+        values.append(middle)
+        errors[0].append(middle - low)
+        errors[1].append(high - middle)
+    return values, errors
+
+
+def _better(workload: Workload) -> str:
+    return "" if workload.rate else " (less is better)"

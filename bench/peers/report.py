@@ -1,0 +1,234 @@
+"""Results as tables: for a terminal, and as the page of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bench.peers import workloads
+from bench.peers.environments import PEERS, ROOT
+from bench.peers.results import Cell, Measured
+from bench.peers.workload import Workload
+from bench.spread import Spread, lay_out, number
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+PLOTS = "benchmarks"  # the folder beside the page
+BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
+ALONE = ("penstock", "limit")  # not among "the others"
+
+
+def terminal(found: Measured) -> str:
+    """Return the tables of one workload as text, with medians, spread and memory."""
+    workload = workloads.load(found.name)
+    tables = []
+    for case, cells in found.cases.items():
+        rows = [[f"{found.name}, {case}", workload.unit, "min to max", "of limit", "peak MB"]]
+        for peer in found.peers():
+            cell = cells[peer]
+            if cell.failed:
+                rows.append([PEERS[peer].title, cell.failed, "", "", ""])
+                continue
+            low, high = _range(workload, cell)
+            share = _share(found, case, peer)
+            rows.append(
+                [PEERS[peer].title, _shown(workload, cell), f"{low} to {high}", share, _mb(cell)]
+            )
+        tables.append(lay_out(rows))
+    return "\n\n".join(tables)
+
+
+def write(results: Sequence[Measured], page: Path = PAGE) -> list[Path]:
+    """Write the results into the page, behind what was written by hand, and the plots beside it.
+
+    Parameters
+    ----------
+    results : sequence of Measured
+        At least one.
+    page : Path
+        A Markdown file with the line that begins the results.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    from bench.peers import plots
+
+    text = page.read_text()
+    if BEGIN not in text:
+        raise ValueError(f"{page}: expected the line {BEGIN!r}, found none")
+    by_hand = text[: text.index(BEGIN) + len(BEGIN)]
+    order = {name: number for number, name in enumerate(workloads.NAMES)}
+    results = sorted(results, key=lambda measured: order[measured.name])
+    page.write_text(f"{by_hand}\n\n{markdown(results)}")
+    folder = page.parent / PLOTS
+    folder.mkdir(exist_ok=True)
+    return [page, *(plots.draw(measured, folder) for measured in results)]
+
+
+def markdown(results: Sequence[Measured]) -> str:
+    """Return the results as Markdown."""
+    dates = sorted({measured.date for measured in results})
+    parts = [
+        f"## Results of {dates[0] if len(dates) == 1 else f'{dates[0]} to {dates[-1]}'}",
+        _machines(results),
+        "### penstock and the best of the others",
+        summary(results),
+        *(part for measured in results for part in _section(measured)),
+        "### Versions",
+        _versions(results),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(results: Sequence[Measured]) -> str:
+    """Return one line per case: penstock, the best other loader, their ratio, and the limit."""
+    rows = [["workload", "unit", "penstock", "best other", "speed against it", "of limit"]]
+    for found in results:
+        workload = workloads.load(found.name)
+        for case in found.cases:
+            ours = found.cell(case, "penstock")
+            others = {
+                peer: cell
+                for peer in found.cases[case]
+                if peer not in ALONE and (cell := found.cell(case, peer))
+            }
+            best = min(others, key=lambda peer: others[peer].spread().median, default=None)
+            ratio = "-"
+            if ours and best:
+                ratio = f"{others[best].spread().median / ours.spread().median:.2f} x"
+            rows.append(
+                [
+                    f"{workload.title}: {case}",
+                    workload.unit,
+                    _shown(workload, ours) if ours else "-",
+                    f"{_shown(workload, others[best])} ({PEERS[best].title})" if best else "-",
+                    ratio,
+                    _share(found, case, "penstock"),
+                ]
+            )
+    return lay_out(rows, markdown=True)
+
+
+def _section(found: Measured) -> Iterator[str]:
+    workload = workloads.load(found.name)
+    yield f"### {workload.title}"
+    yield workload.summary
+    yield f"Limit: {workload.limit}."
+    direction = "more is better" if workload.rate else "less is better"
+    yield (
+        f"Median (least to greatest) in {workload.unit}, {direction}; % is the share of the "
+        "limit's speed."
+    )
+    yield lay_out(_by_peer(found, workload), markdown=True)
+    yield f"![{workload.title}]({PLOTS}/{found.name}.png)"
+    if said := _failures(found):
+        yield "\n".join(said)
+    lines = [
+        f"- {PEERS[peer].title}: {configuration}."
+        for peer, configuration in found.configurations.items()
+    ]
+    yield "Configurations:\n\n" + "\n".join(lines)
+
+
+def _by_peer(found: Measured, workload: Workload) -> list[list[str]]:
+    """Return a row per loader; where there are many cases, a row per case."""
+    peers = found.peers()
+    cells = [[_full(found, workload, case, peer) for case in found.cases] for peer in peers]
+    if len(found.cases) > 3:
+        head = ["case", *(PEERS[peer].title for peer in peers)]
+        columns = zip(*cells, strict=True)
+        return [head, *([case, *row] for case, row in zip(found.cases, columns, strict=True))]
+    memory = [" / ".join(_mb(found.cases[case][peer]) for case in found.cases) for peer in peers]
+    return [
+        ["loader", *found.cases, "peak memory, MB"],
+        *([_name(p), *row, mb] for p, row, mb in zip(peers, cells, memory, strict=True)),
+    ]
+
+
+def _full(found: Measured, workload: Workload, case: str, peer: str) -> str:
+    cell = found.cell(case, peer)
+    if cell is None:
+        return "missing" if found.cases[case][peer].failed.startswith("not") else "failed"
+    text = _shown(workload, cell)
+    if len(cell.seconds) > 1:
+        text += " ({} to {})".format(*_range(workload, cell))
+    share = _share(found, case, peer)
+    return text if peer == "limit" or share == "-" else f"{text}, {share}"
+
+
+def _failures(found: Measured) -> list[str]:
+    """Return a line for each cell without a number, and for each crash among those with one."""
+    lines = []
+    for case, cells in found.cases.items():
+        for peer, cell in cells.items():
+            title = f"- {PEERS[peer].title}, {case}: "
+            if cell.failed:
+                lines.append(f"{title}{cell.failed}.")
+            elif cell.failures:
+                rounds = len(cell.seconds) + len(cell.failures)
+                lines.append(
+                    f"{title}{len(cell.failures)} of {rounds} rounds failed: {cell.failures[-1]}."
+                )
+    return lines
+
+
+def _machines(results: Sequence[Measured]) -> str:
+    lines = []
+    for machine in {str(measured.machine): measured.machine for measured in results}.values():
+        lines.append(
+            f"{machine['processor']}, {machine['cpus']} processors, {machine['memory']}, "
+            f"{machine['system']}."
+        )
+    cells = [
+        (measured.cases[case][peer])
+        for measured in results
+        for case in measured.cases
+        for peer in ALONE
+        if peer in measured.cases[case]
+    ]
+    busy = sorted(value for cell in cells for value in cell.others)
+    rounds = max((len(cell.seconds) for cell in cells), default=0)
+    lines.append(f"{rounds} rounds.")
+    if busy:
+        lines.append(
+            f"Other programs kept {busy[len(busy) // 2]:.2f} processors busy (median; at most "
+            f"{busy[-1]:.2f})."
+        )
+    return " ".join(lines)
+
+
+def _versions(results: Sequence[Measured]) -> str:
+    known = {peer: v for measured in results for peer, v in measured.versions.items()}
+    lines = []
+    for peer in PEERS:
+        if peer in known:
+            said = ", ".join(f"{name} {version}" for name, version in known[peer].items())
+            lines.append(f"- {PEERS[peer].title}: {said}.")
+    return "\n".join(lines)
+
+
+def _name(peer: str) -> str:
+    return f"**{PEERS[peer].title}**" if peer == "penstock" else PEERS[peer].title
+
+
+def _shown(workload: Workload, cell: Cell) -> str:
+    return number(workload.shown(cell.spread().median))
+
+
+def _range(workload: Workload, cell: Cell) -> tuple[str, str]:
+    spread = cell.spread()
+    low, high = sorted((workload.shown(spread.low), workload.shown(spread.high)))
+    return number(low), number(high)
+
+
+def _share(found: Measured, case: str, peer: str) -> str:
+    limit, cell = found.cell(case, "limit"), found.cell(case, peer)
+    if not limit or not cell:
+        return "-"
+    share = 100 * limit.spread().median / cell.spread().median
+    return f"{share:.0f} %" if share >= 1 else f"{share:.1g} %"
+
+
+def _mb(cell: Cell) -> str:
+    return f"{Spread.of(cell.megabytes).median:.0f}" if cell.megabytes else "-"

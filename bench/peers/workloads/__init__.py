@@ -1,0 +1,15 @@
+"""The workloads, one file each: a module's WORKLOAD."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from bench.peers.workload import Workload
+
+NAMES = ("jpeg", "overhead", "tfrecord", "shuffle", "generator", "gil", "cache", "latency")
+
+
+def load(name: str) -> Workload:
+    """Return the workload of a name."""
+    workload: Workload = import_module(f"bench.peers.workloads.{name}").WORKLOAD
+    return workload

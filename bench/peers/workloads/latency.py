@@ -1,0 +1,118 @@
+"""The sleeping pipelines of tf.data's performance guide, against their critical paths.
+
+Nothing here computes: a source sleeps when it is opened and for each item, functions sleep, and so
+does the training step. The least time that a pipeline can take as it is written, its critical path,
+is a sum of sleeps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from bench.peers.workload import Task, Workload
+
+OPEN, READ, MAP, STEP = 0.030, 0.015, 0.030, 0.010  # seconds
+ITEMS = 3
+MANY = 50  # items of each of the two sources of the final pipelines, and of a batch
+SLOW, COPY = 0.001, 0.0001  # seconds per item of the functions of the final pipelines
+
+
+def _case(epochs: int, items: int, critical: float, why: str) -> dict[str, Any]:
+    return {
+        "epochs": epochs,
+        "n": items * epochs,
+        "weight": 1 / (items * epochs),
+        "critical": critical,
+        "why": why,
+    }
+
+
+class Latency(Workload):
+    title = "Latency"
+    summary = (
+        "The pipelines of tf.data's performance guide: a source that sleeps 30 ms when opened and "
+        "15 ms per item, 3 items; a function of 30 ms; a training step of 10 ms. The final ones "
+        "have two sources of 50 items, a function of 1.1 ms and batches of 50, taken apart again. "
+        "Two epochs (with `map and cache` five). tf.data adds a prefetch of its own to some."
+    )
+    unit = "ms"
+    limit = "the critical path: the sleeps that have to follow each other in that pipeline"
+    rate = False
+    scale = 1e3
+    # Reads of one source follow each other, and so do training steps, always.
+    cases = {
+        # One thread does everything in turn.
+        "naive": _case(2, 3, 2 * (OPEN + ITEMS * (READ + STEP)), "2 x (30 + 3 x (15 + 10))"),
+        # A step is shorter than a read, so only the last one is not hidden behind one.
+        "prefetch": _case(2, 3, 2 * (OPEN + ITEMS * READ + STEP), "2 x (30 + 3 x 15 + 10)"),
+        # Two sources, opened and read by the thread that trains.
+        "sequential interleave": _case(
+            2, 6, 2 * (2 * OPEN + 2 * ITEMS * (READ + STEP)), "2 x (2 x 30 + 6 x (15 + 10))"
+        ),
+        # Both are opened and read side by side; from the first item on (at 45) two items come per
+        # 15 and training takes 20 of them: the six steps follow each other without a gap.
+        "parallel interleave": _case(
+            2, 6, 2 * (OPEN + READ + 2 * ITEMS * STEP), "2 x (30 + 15 + 6 x 10)"
+        ),
+        # One thread does everything in turn.
+        "sequential map": _case(
+            2, 3, 2 * (OPEN + ITEMS * (READ + MAP + STEP)), "2 x (30 + 3 x (15 + 30 + 10))"
+        ),
+        # Items are read at 45, 60 and 75. At most two calls (75 to 90) run at a time, so the third
+        # item is mapped from 75 to 105, when two steps are over, and trained with until 115.
+        "parallel map": _case(
+            2, 3, 2 * (OPEN + ITEMS * READ + MAP + STEP), "2 x (30 + 3 x 15 + 30 + 10)"
+        ),
+        # The first epoch is that of the sequential map; the others only train.
+        "map and cache": _case(
+            5,
+            3,
+            OPEN + ITEMS * (READ + MAP + STEP) + 4 * ITEMS * STEP,
+            "30 + 3 x (15 + 30 + 10) + 4 x 3 x 10",
+        ),
+        # One thread does everything in turn, for each of 100 items.
+        "final naive": _case(
+            2,
+            2 * MANY,
+            2 * 2 * (OPEN + MANY * (READ + SLOW + COPY + STEP)),
+            "2 x 2 x (30 + 50 x (15 + 1 + 0.1 + 10))",
+        ),
+        # The sources side by side fill two batches after 50 reads (the first after 25 of each, but
+        # its function and 50 steps take 555, longer than the other 25 reads); from then on only
+        # the steps and, for the first batch of an epoch, the functions in front of them count.
+        "final optimised": _case(
+            2,
+            2 * MANY,
+            OPEN + MANY // 2 * READ + MANY * (SLOW + COPY) + MANY * COPY + 2 * 2 * MANY * STEP,
+            "30 + 25 x 15 + 50 x (1 + 0.1) + 50 x 0.1 + 200 x 10",
+        ),
+    }
+    seconds = 0.3
+    fresh = True
+
+    def known(self, task: Task) -> float | None:
+        return float(task.critical)
+
+    def take(self, elements: Iterable[Any], task: Task) -> int:
+        """Train."""
+        steps = 0
+        for _ in elements:
+            time.sleep(STEP)
+            steps += 1
+        return steps
+
+    def check(self, elements: Iterator[Any], task: Task) -> None:
+        """Nothing beforehand: the items are counted when they are trained with."""
+
+
+def items(count: int) -> Iterator[int]:
+    """Yield the items of one source."""
+    time.sleep(OPEN)
+    for item in range(int(count)):
+        time.sleep(READ)
+        yield item
+
+
+WORKLOAD = Latency()

@@ -1,0 +1,244 @@
+"""The benchmark beside other loaders: its workloads run, small, and its page is written."""
+
+import dataclasses
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench.peers import child, environments, offers, report, results, rounds, workloads
+from bench.peers.workload import Undone
+from bench.peers.workloads import tfrecord
+
+import penstock as ps
+
+ROOT = Path(__file__).resolve().parents[2]
+NEEDED = {"jpeg": ("PIL", "matplotlib")}  # by the makers of the data
+PLAIN = {"jpeg": ("cv2", "simplejpeg"), "tfrecord": ("google_crc32c",)}  # by plain Python
+
+
+def lacking(packages):
+    return [name for name in packages if importlib.util.find_spec(name) is None]
+
+
+@pytest.fixture
+def place(tmp_path):
+    environ = dict(os.environ, PENSTOCK_PEERS_TINY="1", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    return rounds.Place(lambda peer: Path(sys.executable), lambda peer: "", tmp_path, environ, 30)
+
+
+@pytest.fixture
+def tasks(tmp_path, monkeypatch):
+    """Makes the small task of a case, with its data."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def make(name, case):
+        workload = workloads.load(name)
+        task = workload.task(case, tmp_path, tmp_path, tiny=True)
+        workload.prepare(task)
+        return workload, task
+
+    return make
+
+
+CELLS = [
+    (name, case, peer)
+    for name in workloads.NAMES
+    for case in workloads.load(name).cases
+    for peer in ("penstock", "plain")
+    if name in offers.configurations(peer) and not case.startswith("final")
+]
+if not hasattr(ps, "TFRecordDataset"):
+    CELLS = [cell for cell in CELLS if cell[0] != "tfrecord" or cell[2] != "penstock"]
+    CELLS.remove(("cache", "file", "penstock"))
+
+
+@pytest.mark.parametrize(("name", "case", "peer"), CELLS)
+def test_a_workload_does_what_it_says(tasks, name, case, peer):
+    lacks = lacking(NEEDED.get(name, ()) + (PLAIN.get(name, ()) if peer == "plain" else ()))
+    if lacks:
+        pytest.skip(f"needs {', '.join(lacks)}")
+    workload, task = tasks(name, case)
+    loader = importlib.import_module(f"bench.peers.loaders.{peer}")
+    epoch = getattr(loader, name)(task)
+    workload.check((child.as_numpy(element) for element in epoch()), task)
+    if workload.fresh:
+        epoch = getattr(loader, name)(task)
+    assert workload.take(epoch(), task) == task.n
+
+
+def test_processes_are_run_in_turn_and_their_numbers_kept(place):
+    said = []
+    found = rounds.measure("generator", ["images"], ["penstock", "plain"], 2, place, said.append)
+    assert [line.split(": ")[1].split()[0] for line in said] == ["penstock", "plain"] * 2
+    for peer in ("penstock", "plain"):
+        cell = found.cases["images"][peer]
+        assert not cell.failures
+        assert len(cell.seconds) == 2
+        assert all(1e-7 < seconds < 1 for seconds in cell.seconds)
+        assert all(10 < megabytes < 4000 for megabytes in cell.megabytes)
+    assert list(place.data.glob("run-*")) == []
+
+
+def test_a_peer_that_crashes_is_a_result(place, tmp_path):
+    crashing = tmp_path / "python"
+    crashing.write_text("#!/bin/sh\necho something broke >&2\nkill -SEGV $$\n")
+    crashing.chmod(0o755)
+    python = {"plain": crashing}
+    place = place._replace(python=lambda peer: python.get(peer, Path(sys.executable)))
+    found = rounds.measure("overhead", ["map"], ["penstock", "plain"], 1, place, lambda line: None)
+    assert found.cases["map"]["plain"].failed == "failed: killed by SIGSEGV; something broke"
+    assert found.cases["map"]["penstock"].seconds
+
+
+def test_a_peer_that_hangs_is_a_result_and_is_not_tried_again(place, tmp_path):
+    tried = tmp_path / "tried"
+    hanging = tmp_path / "python"
+    hanging.write_text(f"#!/bin/sh\necho once >> {tried}\nsleep 60 & sleep 60\n")
+    hanging.chmod(0o755)
+    place = place._replace(python=lambda peer: hanging, limit=0.2)
+    found = results.Measured(
+        "overhead", "", {}, {}, {"plain": ""}, {"map": {"plain": results.Cell()}}
+    )
+    for _ in range(2):
+        rounds._one(found, "plain", ["map"], place)
+    assert found.cases["map"]["plain"].failed == "failed: took more than 0 s"
+    assert tried.read_text() == "once\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "wrong"),
+    [
+        ("overhead", "range", lambda n: [np.int64(x) for x in range(n - 1)]),
+        ("overhead", "map", lambda n: [np.arange(n)]),
+        ("shuffle", "integers", lambda n: np.arange(n).reshape(4, -1)),
+        ("shuffle", "integers", lambda n: np.zeros((4, n // 4), np.int64)),
+        ("cache", "memory", lambda n: np.zeros((4, n // 4, 1024), np.uint8)),
+        ("generator", "images", lambda n: np.zeros((n // 16, 16, 224, 224, 3), np.uint8)),
+        ("gil", "holds the GIL", lambda n: np.zeros(n)),
+        ("jpeg", "uint8", lambda n: np.zeros((n // 8, 8, 224, 224, 3), np.uint8)),
+        ("tfrecord", "300 B", lambda n: [[bytes(300)] * 16] * (n // 16)),
+    ],
+)
+def test_doing_less_is_noticed(tmp_path, name, case, wrong):
+    workload = workloads.load(name)
+    task = workload.task(case, tmp_path, tmp_path, tiny=True)
+    with pytest.raises(Undone):
+        workload.check(iter(wrong(task.n)), task)
+
+
+def test_crc_of_the_records_is_that_of_the_format(tmp_path):
+    # The check value of CRC-32C, from RFC 3720's polynomial: the CRC of "123456789".
+    digits = np.frombuffer(b"123456789", np.uint8).reshape(1, 9)
+    crc = 0xE3069283
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    assert tfrecord._masked_crc(digits).tolist() == [masked]
+    tfrecord.write(tmp_path / "records", 3, 20)
+    assert (tmp_path / "records").stat().st_size == 3 * 36
+
+
+def test_every_loader_says_its_configuration():
+    files = {file.stem for file in offers.LOADERS.glob("*.py")} - {"__init__"}
+    assert files == set(environments.PEERS)
+    for peer in environments.PEERS:
+        assert set(offers.configurations(peer)) & set(workloads.NAMES)
+
+
+MACHINE = {"processor": "a processor", "cpus": 2, "memory": "24 GiB", "system": "Linux"}
+
+
+def made_up(name, **speeds):
+    """Results of all cases of a workload, alike, in seconds per unit; text is a failure."""
+    cells = {}
+    for peer, seconds in speeds.items():
+        failed = isinstance(seconds, str)
+        cells[peer] = {
+            "seconds": [] if failed else [seconds, 2 * seconds, 4 * seconds],
+            "megabytes": [] if failed else [100.0],
+            "failures": [seconds] if failed else [],
+        }
+    cases = {
+        case: {peer: results.Cell(**cell) for peer, cell in cells.items()}
+        for case in workloads.load(name).cases
+    }
+    texts = {peer: f"as {peer} does" for peer in speeds}
+    versions = {peer: {"numpy": "2.4.6"} for peer in speeds}
+    return results.Measured(name, "2026-01-02", MACHINE, versions, texts, cases)
+
+
+RESULTS = [
+    made_up("shuffle", limit=1e-8, penstock=2e-8, tfdata=1e-6, grain="killed by SIGSEGV; oops"),
+    made_up("overhead", limit=1e-8, plain=2e-8, penstock=4e-8),
+    made_up("latency", limit=0.2, penstock=0.25, tfdata=0.3),
+]
+
+
+def test_results_are_kept_by_workload(tmp_path):
+    file = tmp_path / "results.json"
+    results.save(file, RESULTS[:2])
+    results.save(file, [dataclasses.replace(RESULTS[1], date="2026-01-03")])
+    kept = results.load(file)
+    assert [(one.name, one.date) for one in kept] == [
+        ("shuffle", "2026-01-02"),
+        ("overhead", "2026-01-03"),
+    ]
+    assert kept[0] == RESULTS[0]
+    assert json.loads(file.read_text())
+
+
+def test_the_page_has_wins_losses_and_failures(tmp_path):
+    page = tmp_path / "benchmarks.md"
+    page.write_text(f"# By hand\n\n{report.BEGIN}\nold\n")
+    files = report.write(RESULTS, page)
+    text = page.read_text()
+    assert text.startswith(f"# By hand\n\n{report.BEGIN}\n\n## Results of 2026-01-02\n")
+    assert "old" not in text
+    lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
+    cells = [cell.strip() for cell in lines["Shuffle: integers"].split("|")]
+    assert cells[2:7] == ["million elements/s", "25.0", "0.5 (tf.data)", "50.00 x", "50 %"]
+    assert "0.50 x" in lines["Overhead per element: map"]  # a loss is said, too
+    assert lines["**penstock**"]
+    assert "Grain, integers: failed: killed by SIGSEGV; oops." in text
+    assert "- tf.data: as tfdata does." in text
+    for file in files[1:]:
+        assert f"({report.PLOTS}/{file.name})" in text
+
+
+def test_plots_are_pictures(tmp_path):
+    pytest.importorskip("matplotlib")
+    from bench.peers import plots
+    from matplotlib import pyplot
+
+    for found in RESULTS:
+        picture = pyplot.imread(plots.draw(found, tmp_path))
+        height, width = picture.shape[:2]
+        assert 100 < height < 1000 < 2 * width < 4000
+        assert picture.std() > 0.05
+
+
+def test_terminal_tables_name_the_unit_and_the_failure():
+    text = report.terminal(RESULTS[0])
+    assert "million elements/s" in text
+    assert "failed: killed by SIGSEGV; oops" in text
+
+
+def test_the_command_lists_and_refuses():
+    command = [sys.executable, "-m", "bench.peers"]
+    listed = subprocess.run([*command, "--list"], capture_output=True, text=True, cwd=ROOT)
+    assert listed.returncode == 0
+    assert all(name in listed.stdout for name in (*workloads.NAMES, *environments.PEERS))
+    refused = subprocess.run([*command, "jpg"], capture_output=True, text=True, cwd=ROOT)
+    assert refused.returncode == 2
+    assert "no workload 'jpg'; there are: jpeg" in refused.stderr
+
+
+def test_versions_are_pinned():
+    for peer in environments.PEERS.values():
+        assert all("==" in package for package in peer.packages)
+        assert not (peer.environment and peer.packages)
+    assert environments.PEERS["torch"].packages[1] == "torch==2.13.0"
+    assert ps.__version__

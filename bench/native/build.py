@@ -1,19 +1,25 @@
-"""Builds the native loops."""
+"""Builds the programs of this folder: from the objects of the extension, without Python."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 
-def built(target: str) -> Path:
-    """Return the program `target`, compiled as far as its sources have changed."""
-    folder = ROOT / "build" / "bench"
-    for command in (
-        ["cmake", "-S", str(Path(__file__).parent), "-B", str(folder)],
-        ["cmake", "--build", str(folder), "--target", target, "-j2"],
-    ):
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return folder / target
+def built(target: str, folder: Path | None = None) -> Path:
+    """Return the program `target`, compiled as far as its sources have changed.
+
+    `folder` is a build folder that CMake has prepared; without one ``build/native`` is.
+    """
+    if folder is None:
+        folder = ROOT / "build" / "native"
+        _run("cmake", "-S", str(ROOT), "-B", str(folder), "-DPENSTOCK_MODULE=OFF")
+    _run("cmake", "--build", str(folder), "--target", target, f"-j{os.cpu_count() or 1}")
+    return folder / "bench" / "native" / target
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

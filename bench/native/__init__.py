@@ -1,0 +1,1 @@
+"""Micro benchmarks in C++, and the loops that whole pipelines are compared with."""

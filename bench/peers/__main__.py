@@ -33,7 +33,11 @@ def main() -> int:
         for file in report.write(results.load(arguments.json)):
             print(file)
         return 0
-    return run(arguments)
+    try:
+        return run(arguments)
+    except KeyboardInterrupt:
+        _say("interrupted; finished workloads are kept")
+        return 130
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -71,31 +71,33 @@ def _bars(axis: Any, found: Measured, workload: Workload, case: str) -> None:
 
 
 def _grouped(pyplot: Any, found: Measured, workload: Workload) -> Any:
-    """Draw many cases with few loaders: a group of bars per case, a mark for its limit."""
-    cases = list(found.cases)
+    """Draw many cases with few loaders: groups of bars, as multiples of the limit's time."""
+    cases = [case for case in found.cases if found.cell(case, "limit")]
     peers = [peer for peer in found.peers() if peer != "limit"]
-    figure, axis = pyplot.subplots(figsize=(9, 0.8 + 0.42 * len(cases)))
+    figure, axis = pyplot.subplots(figsize=(9, 1.0 + 0.42 * len(cases)))
     height = 0.8 / len(peers)
     greys = iter(("#8a9ba8", "#b8c4cc", "#5f707c", "#d5dde2"))
     for place, peer in enumerate(peers):
+        ratios = {row: _times(found, case, peer) for row, case in enumerate(cases)}
+        drawn = {row: ratio for row, ratio in ratios.items() if ratio}
+        where = [row + (place - (len(peers) - 1) / 2) * height for row in drawn]
         colour = OURS if peer == "penstock" else next(greys)
-        rows = [number for number, case in enumerate(cases) if found.cell(case, peer)]
-        cells = [found.cell(cases[row], peer) for row in rows]
-        values = [workload.shown(cell.spread().median) for cell in cells if cell]
-        where = [row + (place - (len(peers) - 1) / 2) * height for row in rows]
-        axis.barh(where, values, height * 0.92, color=colour, label=PEERS[peer].title)
-    for row, case in enumerate(cases):
-        if limit := found.cell(case, "limit"):
-            value = workload.shown(limit.spread().median)
-            label = "limit" if row == 0 else None
-            axis.plot([value, value], [row - 0.45, row + 0.45], "--", color=LINE, label=label)
+        title = PEERS[peer].title
+        bars = axis.barh(where, list(drawn.values()), height * 0.92, color=colour, label=title)
+        axis.bar_label(bars, fmt=" %.2f", fontsize=7)
+    axis.axvline(1, color=LINE, linestyle="--", linewidth=1, label="limit")
     axis.set_yticks(range(len(cases)), cases, fontsize=9)
     axis.invert_yaxis()
-    axis.set_xscale("log")
-    axis.set_title(f"{workload.title}, {workload.unit}{_better(workload)}", fontsize=11)
-    axis.legend(fontsize=8, frameon=False)
+    axis.set_title(f"{workload.title}: time over that of the limit (less is better)", fontsize=11)
+    axis.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     axis.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _times(found: Measured, case: str, peer: str) -> float:
+    """Return a loader's time as a multiple of the limit's; 0 without a number."""
+    cell, limit = found.cell(case, peer), found.cell(case, "limit")
+    return cell.spread().median / limit.spread().median if cell and limit else 0.0
 
 
 def _peers(found: Measured, case: str) -> list[str]:

@@ -139,6 +139,9 @@ def _by_peer(found: Measured, workload: Workload) -> list[list[str]]:
         head = ["case", *(PEERS[peer].title for peer in peers)]
         columns = zip(*cells, strict=True)
         return [head, *([case, *row] for case, row in zip(found.cases, columns, strict=True))]
+    if workload.together:
+        rows = ([_name(peer), *row] for peer, row in zip(peers, cells, strict=True))
+        return [["loader", *found.cases], *rows]
     memory = [" / ".join(_mb(found.cases[case][peer]) for case in found.cases) for peer in peers]
     return [
         ["loader", *found.cases, "peak memory, MB"],

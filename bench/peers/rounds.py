@@ -89,9 +89,9 @@ def measure(
     prepared = child("prepare", "penstock", name, cases, patient)
     if reason := prepared.get("", {}).get("failed"):
         raise RuntimeError(f"the data of {name} could not be made: {reason}")
-    together = [cases] if workload.fresh else [[case] for case in cases]
+    processes = [cases] if workload.together else [[case] for case in cases]
     for number in range(repeats):
-        for some in together:
+        for some in processes:
             for peer in chosen:
                 _one(found, peer, some, place)
                 for case in some:

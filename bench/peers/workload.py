@@ -54,8 +54,8 @@ class Workload:
     tiny: ClassVar[Mapping[str, Any]] = {}  # instead of the same parameters, in tests
     seconds: ClassVar[float] = 0.8  # passes are timed until so long has passed
     grows: ClassVar[int] = 0  # the most elements of one pass; 0 where the data has a size
-    fresh: ClassVar[bool] = False  # each pass over a pipeline of its own, made untimed; no check
-    # pass before; all cases in one process
+    fresh: ClassVar[bool] = False  # each pass over a pipeline of its own, made untimed, unchecked
+    together: ClassVar[bool] = False  # cases of one loader in one process: memory does not matter
 
     def task(self, case: str, folder: Path, scratch: Path, tiny: bool = False) -> Task:
         """Return what a loader is told about a case."""

@@ -24,9 +24,10 @@ class Gil(Workload):
     )
     unit = "calls/s"
     limit = "the same calls by one process per processor, forked, with no results sent back"
-    cases = {"holds the GIL": {"n": 200}, "releases the GIL": {"n": 200}}
+    cases = {"holds the GIL": {"n": 100}, "releases the GIL": {"n": 100}}
     tiny = {"n": 6}
-    seconds = 1.5
+    seconds = 1.2
+    together = True
     grows = 4000
 
     def count(self, element: Any, task: Task) -> int:

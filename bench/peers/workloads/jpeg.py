@@ -30,8 +30,8 @@ class Jpeg(Workload):
     native = "jpeg_loop"
     limit = "reading and fully decoding alone, by C++ threads without a pipeline"
     cases = {
-        "float32": {"n": 1024, "batch": 64, "side": SIDE, "dtype": "float32"},
-        "uint8": {"n": 1024, "batch": 64, "side": SIDE, "dtype": "uint8"},
+        "float32": {"n": 768, "batch": 64, "side": SIDE, "dtype": "float32"},
+        "uint8": {"n": 768, "batch": 64, "side": SIDE, "dtype": "uint8"},
     }
     tiny = {"n": 16, "batch": 8}
     seconds = 1.0

@@ -91,6 +91,7 @@ class Latency(Workload):
     }
     seconds = 0.3
     fresh = True
+    together = True
 
     def known(self, task: Task) -> float | None:
         return float(task.critical)

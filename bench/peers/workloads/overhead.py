@@ -31,6 +31,7 @@ class Overhead(Workload):
     }
     tiny = {"n": 512}
     seconds = 0.5
+    together = True
     grows = 1 << 24
 
     def count(self, element: Any, task: Task) -> int:

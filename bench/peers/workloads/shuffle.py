@@ -21,11 +21,11 @@ class Shuffle(Workload):
     limit = "NumPy's gather by a permutation drawn beforehand"
     scale = 1e6
     cases = {
-        "integers": {"n": 400_000, "buffer": 100_000, "batch": 1024, "width": 0},
-        "1 KB rows": {"n": 200_000, "buffer": 100_000, "batch": 256, "width": 1024},
+        "integers": {"n": 250_000, "buffer": 100_000, "batch": 1024, "width": 0},
+        "1 KB rows": {"n": 150_000, "buffer": 100_000, "batch": 256, "width": 1024},
     }
     tiny = {"n": 4096, "buffer": 1024}
-    seconds = 0.6
+    seconds = 0.5
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
         found = []

@@ -20,7 +20,7 @@ Origin Block::origin(int64_t row) const {
   origin.key = key(row);
   if (row > 0) {
     if (origin.index >= 0) origin.index += row;
-    origin.offset = -1;  // only the first row's is known
+    origin.offset = offsets.empty() ? -1 : offsets[static_cast<size_t>(row)];
   }
   return origin;
 }

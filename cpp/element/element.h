@@ -31,6 +31,7 @@ struct Block {
   std::vector<Tensor> columns;    // column form: leaf i of all rows, stacked along axis 0
   std::vector<Element> elements;  // element form, `rows` of them
   std::vector<uint64_t> keys;     // identities of the rows; empty: first.key + i
+  std::vector<int64_t> offsets;   // of the rows in first.file; empty: only the first one's is known
   Origin first;                   // of the first row
   std::optional<Error> error;     // comes after the rows
   bool end = false;               // nothing comes after the rows

@@ -49,21 +49,21 @@ Tensor Tensor::View(DType dtype, const Shape& shape, BufferRef buffer, size_t of
 }
 
 Tensor Tensor::String(TypeCode code, std::string_view bytes) {
-  // Offsets and bytes share one buffer: one allocation per line read.
-  constexpr size_t kOffsets = 2 * sizeof(int64_t);
-  BufferRef buffer = Buffer::Allocate(kOffsets + bytes.size());
-  int64_t ends[2] = {static_cast<int64_t>(kOffsets), static_cast<int64_t>(kOffsets + bytes.size())};
-  std::memcpy(buffer->data(), ends, kOffsets);
-  if (!bytes.empty()) std::memcpy(buffer->data() + kOffsets, bytes.data(), bytes.size());
+  // One allocation for both.
+  constexpr size_t kSpan = 2 * sizeof(int64_t);
+  BufferRef buffer = Buffer::Allocate(kSpan + bytes.size());
+  int64_t span[2] = {static_cast<int64_t>(kSpan), static_cast<int64_t>(kSpan + bytes.size())};
+  std::memcpy(buffer->data(), span, kSpan);
+  if (!bytes.empty()) std::memcpy(buffer->data() + kSpan, bytes.data(), bytes.size());
   return Packed(code, {}, buffer, buffer);
 }
 
-Tensor Tensor::Packed(TypeCode code, const Shape& shape, BufferRef offsets, BufferRef bytes) {
+Tensor Tensor::Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes) {
   Tensor t;
   t.dtype_ = DType::Of(code);
   t.storage_ = Storage::kPacked;
   t.shape_ = shape;
-  t.offsets_ = std::move(offsets);
+  t.spans_ = std::move(spans);
   t.buffer_ = std::move(bytes);
   return t;
 }
@@ -92,21 +92,29 @@ Tensor Tensor::ScalarBytes(DType dtype, const void* item) {
 
 size_t Tensor::footprint() const {
   if (storage_ != Storage::kPacked) return nbytes();
-  auto count = static_cast<size_t>(elements());
-  auto* ends = reinterpret_cast<const int64_t*>(offsets_->data()) + offset_;
-  return static_cast<size_t>(ends[count] - ends[0]) + (count + 1) * sizeof(int64_t);
+  size_t bytes = 0;
+  int64_t count = elements();
+  for (int64_t i = 0; i < count; ++i) bytes += string(i).size() + 2 * sizeof(int64_t);
+  return bytes;
 }
 
 std::string_view Tensor::string(int64_t i) const {
   if (storage_ == Storage::kObjects) return g_foreign_string(objects()[i]);
-  auto* ends = reinterpret_cast<const int64_t*>(offsets_->data()) + offset_ + i;
-  return {reinterpret_cast<const char*>(buffer_->data()) + ends[0],
-          static_cast<size_t>(ends[1] - ends[0])};
+  auto* span =
+      reinterpret_cast<const int64_t*>(spans_->data()) + 2 * (static_cast<int64_t>(offset_) + i);
+  return {reinterpret_cast<const char*>(buffer_->data()) + span[0],
+          static_cast<size_t>(span[1] - span[0])};
 }
 
 Tensor Tensor::Row(int64_t i) const {
   if (storage_ == Storage::kDense && shape_.rank() == 1 && dtype_.itemsize <= 16) {
     return ScalarBytes(dtype_, data() + static_cast<size_t>(i) * dtype_.itemsize);
+  }
+  if (storage_ == Storage::kPacked && shape_.rank() == 1) {
+    // A short string that is kept must not keep a whole block of them.
+    constexpr size_t kMostKept = 8;
+    std::string_view item = string(i);
+    if (item.size() * kMostKept < buffer_->size()) return String(dtype_.code, item);
   }
   return Rows(i, 1).Reshaped(shape_.WithoutFirst());
 }

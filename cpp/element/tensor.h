@@ -47,7 +47,7 @@ class Shape {
 // How the items of a tensor of references are held.
 enum class Storage : uint8_t {
   kDense,    // itemsize bytes each
-  kPacked,   // strings: int64 offsets (count + 1) and their bytes
+  kPacked,   // strings: where each begins and ends (int64), and their bytes
   kObjects,  // foreign object pointers, owned by the buffer
 };
 
@@ -59,7 +59,8 @@ class Tensor {
   static Tensor View(DType dtype, const Shape& shape, BufferRef buffer, size_t offset);
   // One string; copies the bytes.
   static Tensor String(TypeCode code, std::string_view bytes);
-  static Tensor Packed(TypeCode code, const Shape& shape, BufferRef offsets, BufferRef bytes);
+  // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`; there may be others between.
+  static Tensor Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes);
   static Tensor Objects(TypeCode code, const Shape& shape, BufferRef pointers, size_t first = 0);
   template <typename T>
   static Tensor Scalar(T value) {
@@ -95,7 +96,6 @@ class Tensor {
     return reinterpret_cast<void* const*>(buffer_->data()) + offset_;
   }
   const BufferRef& buffer() const { return buffer_; }
-  const BufferRef& offsets() const { return offsets_; }
   // Moves the memory out of a tensor that is about to go.
   BufferRef take_buffer() { return std::move(buffer_); }
   size_t offset() const { return offset_; }
@@ -112,7 +112,7 @@ class Tensor {
   Storage storage_ = Storage::kDense;
   Shape shape_;
   BufferRef buffer_;
-  BufferRef offsets_;
+  BufferRef spans_;
   size_t offset_ = 0;  // bytes; items for packed and objects
   std::array<uint8_t, 16> inline_{};
 };

@@ -14,14 +14,14 @@ constexpr Operand kFilename{"read_file", "filename"};
 // A bytes tensor over the string's own memory.
 Tensor Adopt(std::string content) {
   auto owned = std::make_unique<std::string>(std::move(content));
-  const int64_t ends[2] = {0, static_cast<int64_t>(owned->size())};
-  BufferRef offsets = Buffer::Allocate(sizeof(ends));
-  std::memcpy(offsets->data(), ends, sizeof(ends));
+  const int64_t span[2] = {0, static_cast<int64_t>(owned->size())};
+  BufferRef spans = Buffer::Allocate(sizeof(span));
+  std::memcpy(spans->data(), span, sizeof(span));
   BufferRef bytes = Buffer::Borrow(
       owned->data(), owned->size(),
       [](void* context, void*, size_t) { delete static_cast<std::string*>(context); }, owned.get());
   owned.release();
-  return Tensor::Packed(TypeCode::kBytes, {}, std::move(offsets), std::move(bytes));
+  return Tensor::Packed(TypeCode::kBytes, {}, std::move(spans), std::move(bytes));
 }
 
 class ReadFile final : public Op {

@@ -29,6 +29,12 @@ Compression CompressionOf(std::string_view name, std::string_view owner) {
   return name == "GZIP" ? Compression::kGzip : Compression::kZlib;
 }
 
+std::string_view CompressionSeen(const uint8_t* data, size_t size) {
+  if (size >= 3 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8) return "GZIP";
+  if (size >= 2 && data[0] == 0x78 && (data[0] * 256 + data[1]) % 31 == 0) return "ZLIB";
+  return "";
+}
+
 #if defined(PENSTOCK_HAS_ZLIB)
 
 struct ZlibStream : z_stream {

@@ -15,6 +15,9 @@ enum class Compression : uint8_t { kNone, kGzip, kZlib };
 // that begins with `owner`.
 Compression CompressionOf(std::string_view name, std::string_view owner);
 
+// How a file begins that is compressed: "GZIP", "ZLIB", or "" for neither.
+std::string_view CompressionSeen(const uint8_t* data, size_t size);
+
 // Name and version of the zlib that is loaded; empty when none was built in.
 std::string ZlibVersion();
 

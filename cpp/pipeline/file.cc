@@ -1,46 +1,111 @@
-// Local files by pread.
+// Local files by pread, pipes and devices by read.
 #include "pipeline/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "element/error.h"
 #include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "runtime/wait.h"
 
 namespace penstock {
 namespace {
 
+// Ends a read that nobody waits for any more: looked at before each read, and every 100 ms while
+// one waits for a pipe.
+class StopCheck {
+ public:
+  explicit StopCheck(const CancelToken* cancel) {
+    if (cancel) cancel_ = *cancel;
+  }
+
+  void Look() {
+    if (cancel_ && cancel_->cancelled()) throw Error(ErrorKind::kCancelled, "");
+    BlockingHook* hook = GetBlockingHook();
+    if (!hook || NowNs() < due_) return;
+    LookForSignals();
+  }
+  void LookForSignals() {
+    BlockingHook* hook = GetBlockingHook();
+    if (hook && hook->Interrupted()) throw Error(ErrorKind::kInterrupted, "");
+    LeaveForeignLock();
+    due_ = NowNs() + internal::kSignalSliceNs;
+  }
+
+ private:
+  std::optional<CancelToken> cancel_;
+  MonoTime due_ = NowNs() + internal::kSignalSliceNs;
+};
+
 class LocalFile final : public InputFile {
  public:
-  LocalFile(std::string path, int fd, int64_t size)
-      : path_(std::move(path)), fd_(fd), size_(size) {}
+  LocalFile(std::string path, int fd, bool regular, const CancelToken* cancel)
+      : path_(std::move(path)), fd_(fd), regular_(regular), stop_(cancel) {}
   ~LocalFile() override { close(fd_); }
 
   size_t Read(int64_t offset, void* data, size_t size) override {
+    stop_.Look();
+    if (!regular_ && offset != position_) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{} is a pipe or a device, which can only be read from its beginning on; to "
+                  "continue from a saved state, or to start again, copy it to a file first",
+                  path_);
+    }
     for (;;) {
-      ssize_t got = pread(fd_, data, size, offset);
-      if (got >= 0) return static_cast<size_t>(got);
-      if (errno != EINTR) {
+      ssize_t got = regular_ ? pread(fd_, data, size, offset) : read(fd_, data, size);
+      if (got > 0 || (got == 0 && (regular_ || HadWriter()))) {
+        position_ += got;
+        return static_cast<size_t>(got);
+      }
+      if (got == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {
+        WaitForBytes();
+      } else if (errno == EINTR) {
+        stop_.LookForSignals();
+      } else {
         throw Error::FromErrno(errno, path_, Format("cannot read at byte {}", offset));
       }
     }
   }
-  int64_t size() override { return size_; }
+  int64_t size() override {
+    struct stat info;
+    return regular_ && fstat(fd_, &info) == 0 ? info.st_size : -1;
+  }
 
  private:
+  // Nothing to read is the end of a pipe only when somebody has opened it for writing before.
+  bool HadWriter() {
+    pollfd waiting{fd_, POLLIN, 0};
+    return poll(&waiting, 1, 0) != 0;
+  }
+  void WaitForBytes() {
+    constexpr int kSliceMs = static_cast<int>(internal::kSignalSliceNs / 1'000'000);
+    pollfd waiting{fd_, POLLIN, 0};
+    while (poll(&waiting, 1, kSliceMs) <= 0) {
+      stop_.Look();
+      stop_.LookForSignals();
+    }
+  }
+
   std::string path_;
   int fd_;
-  int64_t size_;
+  const bool regular_;
+  int64_t position_ = 0;  // of a pipe
+  StopCheck stop_;
 };
 
 class LocalOpener final : public Opener {
  public:
-  std::unique_ptr<InputFile> Open(const std::string& path) const override {
+  std::unique_ptr<InputFile> Open(const std::string& path,
+                                  const CancelToken* cancel) const override {
     LeaveForeignLock();
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Without waiting for the other end of a pipe: that happens where it can be ended.
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
     struct stat info;
     bool known = fstat(fd, &info) == 0;
@@ -51,8 +116,8 @@ class LocalOpener final : public Opener {
 #if defined(POSIX_FADV_SEQUENTIAL)
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
-    int64_t size = known && S_ISREG(info.st_mode) ? info.st_size : -1;
-    return std::make_unique<LocalFile>(path, fd, size);
+    bool regular = known && S_ISREG(info.st_mode);
+    return std::make_unique<LocalFile>(path, fd, regular, cancel);
   }
 };
 

@@ -5,22 +5,27 @@
 #include <memory>
 #include <string>
 
+#include "runtime/cancel.h"
+
 namespace penstock {
 
 class InputFile {
  public:
   virtual ~InputFile() = default;
   // Up to `size` bytes from `offset`; 0 only at the end of the file. Throws an Error that names the
-  // file. No lock of a foreign runtime may be held by the caller.
+  // file, or a transient one. No lock of a foreign runtime may be held by the caller. A pipe can
+  // only be read on from where the last read ended.
   virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
-  // Bytes, or -1 when unknown.
+  // Bytes now, or -1 when unknown (a pipe, a device).
   virtual int64_t size() = 0;
 };
 
 class Opener {
  public:
   virtual ~Opener() = default;
-  virtual std::unique_ptr<InputFile> Open(const std::string& path) const = 0;
+  // Reads end early when `cancel` (null: nothing) is cancelled.
+  virtual std::unique_ptr<InputFile> Open(const std::string& path,
+                                          const CancelToken* cancel = nullptr) const = 0;
 };
 
 // Files of this machine: large reads with readahead advice.

@@ -34,6 +34,9 @@ Block PendingBlocks::Take(int64_t max_rows) {
       if (!front.keys.empty()) {
         block.keys.assign(front.keys.begin() + taken_, front.keys.begin() + taken_ + rows);
       }
+      if (!front.offsets.empty()) {
+        block.offsets.assign(front.offsets.begin() + taken_, front.offsets.begin() + taken_ + rows);
+      }
     } else {
       for (int64_t i = taken_; i < taken_ + rows; ++i) {
         block.elements.push_back(std::move(front.elements[i]));

@@ -1,36 +1,46 @@
-// What a file format provides; files, compression and positions are written once (file_dataset.cc).
+// What a file format provides: it finds records among bytes. Files, compression and positions are
+// written once (sources/file_dataset.cc).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "element/tensor.h"
-
 namespace penstock {
 
-// A growing window over the bytes of one file, decompressed if need be.
-class ByteSource {
- public:
-  virtual ~ByteSource() = default;
-  // Makes at least `size` bytes from the current position available, fewer only at the end of the
-  // file, and returns how many there are.
-  virtual size_t Fill(size_t size) = 0;
-  virtual const uint8_t* data() const = 0;  // from the current position
-  virtual void Skip(size_t size) = 0;       // at most what Fill returned
-  virtual int64_t offset() const = 0;       // of the current position, in decompressed bytes
-  virtual void Seek(int64_t offset) = 0;
-  virtual const std::string& path() const = 0;
+// Consecutive bytes of a file, from where the next record begins.
+struct ByteWindow {
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  int64_t offset = 0;  // of `data` in the file, in decompressed bytes
+  bool ended = false;  // the file has no more than these
+};
+
+struct Found {
+  enum Kind : uint8_t {
+    kRecord,  // `size` bytes at `begin`; what follows is at `next`
+    kMore,    // cannot tell from fewer than `need` bytes
+    kEnd,     // there is none behind these bytes
+    kBad,     // a record with a `problem`; what follows is at `next`
+    kLost,    // a `problem`, behind which nothing can be found
+  };
+  Kind kind = kEnd;
+  size_t begin = 0;
+  size_t size = 0;
+  size_t next = 0;
+  size_t need = 0;
+  bool exact = false;  // a record was begun that is incomplete without `need` bytes
+  std::string problem{};
 };
 
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
-  // The next record; false at the end. Throws a DataError for corrupt input: the reader can then go
-  // on behind it, or is at its end.
-  virtual bool Read(Tensor& record) = 0;
+  // The record at the beginning of the window. After kMore the window has grown, or has ended.
+  virtual Found Find(const ByteWindow& window) = 0;
 };
 
-using RecordReaderMaker = std::unique_ptr<RecordReader> (*)(ByteSource& bytes,
-                                                            const class Args& args);
+using RecordReaderMaker = std::unique_ptr<RecordReader> (*)(const class Args& args);
 
 }  // namespace penstock

@@ -200,20 +200,26 @@ Tensor Stacker::StackLeaf(size_t leaf, int64_t rows) {
     const Tensor& column = piece.columns[leaf];
     for (int64_t i = 0; i < column.elements(); ++i) bytes += column.string(i).size();
   }
-  BufferRef offsets = Buffer::Allocate((count + 1) * sizeof(int64_t));
+  // Strings that lie in a block of their own stay there, unless few would keep a large one.
+  constexpr size_t kMostKept = 8;
+  if (pieces_.size() == 1 && first.storage() == Storage::kPacked &&
+      bytes * kMostKept >= first.buffer()->size()) {
+    return std::move(first);
+  }
+  BufferRef spans = Buffer::Allocate(2 * count * sizeof(int64_t));
   BufferRef text = Buffer::Allocate(bytes);
-  auto* ends = reinterpret_cast<int64_t*>(offsets->data());
+  auto* span = reinterpret_cast<int64_t*>(spans->data());
   int64_t at = 0;
-  *ends++ = 0;
   for (Piece& piece : pieces_) {
     const Tensor& column = piece.columns[leaf];
     for (int64_t i = 0; i < column.elements(); ++i) {
       std::string_view item = column.string(i);
       if (!item.empty()) std::memcpy(text->data() + at, item.data(), item.size());
-      *ends++ = at += static_cast<int64_t>(item.size());
+      *span++ = at;
+      *span++ = at += static_cast<int64_t>(item.size());
     }
   }
-  return Tensor::Packed(dtype.code, shape, std::move(offsets), std::move(text));
+  return Tensor::Packed(dtype.code, shape, std::move(spans), std::move(text));
 }
 
 Element Stacker::Take() {

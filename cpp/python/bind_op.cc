@@ -1,6 +1,9 @@
 // Operations called on NumPy values, with the GIL released inside.
 #include <pybind11/stl.h>
 
+#include <optional>
+
+#include "pipeline/crc32c.h"
 #include "pipeline/registry.h"
 #include "python/bind.h"
 #include "python/gil.h"
@@ -43,22 +46,35 @@ py::object CallOp(const std::string& name, const py::list& inputs, const py::dic
   bool strings = !tensors.empty() && tensors[0].dtype().is_reference();
   if (bytes < kDetachFrom && !file && !strings) {
     run();
-  } else if (Attachment* gil = CurrentAttachment()) {
+  } else {
+    std::optional<Attachment> own;
+    Attachment* gil = CurrentAttachment();
+    if (!gil) gil = &own.emplace(Attachment::Role::kConsumer);
     gil->Detach();
     try {
       run();
+    } catch (const Error& error) {
+      gil->Attach();
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      gil->RestoreInterrupt();  // a Ctrl-C while it waited for a pipe
+      throw py::error_already_set();
     } catch (...) {
       gil->Attach();
       throw;
     }
     gil->Attach();
-  } else {
-    py::gil_scoped_release release;
-    run();
   }
   PyObject* result = ToPython(std::move(out));
   if (!result) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(result);
+}
+
+uint32_t MaskedCrcOf(const py::buffer& buffer) {
+  py::buffer_info bytes = buffer.request();
+  if (!PyBuffer_IsContiguous(bytes.view(), 'C')) {
+    throw Error(ErrorKind::kInvalidArgument, "masked_crc32c: contiguous bytes were expected");
+  }
+  return MaskedCrc(Crc32c(bytes.ptr, static_cast<size_t>(bytes.size * bytes.itemsize)));
 }
 
 }  // namespace
@@ -66,6 +82,7 @@ py::object CallOp(const std::string& name, const py::list& inputs, const py::dic
 void BindOp(py::module_& module) {
   module.def("call_op", &CallOp, py::arg("name"), py::arg("inputs"), py::arg("attributes"));
   module.def("op_names", &OpNames);
+  module.def("masked_crc32c", &MaskedCrcOf);
 }
 
 }  // namespace penstock

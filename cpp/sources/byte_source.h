@@ -1,15 +1,42 @@
-// Opening files as windows of bytes.
+// The bytes of a file, decompressed if need be, through a window that grows and moves on.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "pipeline/file.h"
+#include "element/buffer.h"
 #include "pipeline/record_reader.h"
+#include "sources/byte_stream.h"
 
 namespace penstock {
 
-// `chunk`: bytes of one read.
-std::unique_ptr<ByteSource> OpenBytes(const std::string& path, const Opener& opener, size_t chunk);
+class ByteSource {
+ public:
+  // `chunk`: bytes of one read.
+  ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk);
+
+  // Grows the window to `need` bytes, fewer only at the end of the file. The memory of a window
+  // that somebody else holds stays as it is, and another is begun.
+  void Fill(size_t need);
+  void Skip(size_t size);
+  // Before the first Fill.
+  void Seek(int64_t offset);
+
+  const ByteWindow& window() const { return window_; }
+  int64_t left() { return stream_->left(window_.offset); }
+  const std::string& problem() const { return stream_->problem(); }
+  // The memory that the window lies in, and where.
+  const BufferRef& buffer() const { return buffer_; }
+  size_t position() const { return begin_; }
+
+ private:
+  void MakeRoom(size_t need);
+
+  std::unique_ptr<ByteStream> stream_;
+  const size_t chunk_;
+  BufferRef buffer_;
+  size_t begin_ = 0;  // of the window in the buffer
+  ByteWindow window_;
+};
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 // The records of one file as elements of bytes; the state is a byte offset.
 #include "sources/file_dataset.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "sources/byte_source.h"
@@ -8,75 +9,204 @@
 namespace penstock {
 namespace {
 
+constexpr int64_t kMostRows = 4096;  // of one block
+
 class FileDataset final : public Dataset {
  public:
-  FileDataset(RecordReaderMaker maker, Args args)
-      : maker_(maker),
+  FileDataset(const FileFormat& format, Args args)
+      : format_(format),
         args_(std::move(args)),
         path_(std::make_shared<const std::string>(args_.Text("filename"))),
-        chunk_(static_cast<size_t>(args_.IntAtLeast("buffer_size", 0))) {}
+        compression_(CompressionOf(
+            args_.Has("compression_type") ? args_.Text("compression_type") : std::string(),
+            format.stage)),
+        chunk_(static_cast<size_t>(args_.IntAtLeast("buffer_size", 0))) {
+    format_.maker(args_);  // checks the arguments
+  }
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return ElementSpec::Scalar(DType::Of(TypeCode::kBytes)); }
   const std::shared_ptr<const std::string>& path() const { return path_; }
-  std::unique_ptr<ByteSource> Open() const { return OpenBytes(*path_, LocalFiles(), chunk_); }
-  std::unique_ptr<RecordReader> Reader(ByteSource& bytes) const { return maker_(bytes, args_); }
+  const FileFormat& format() const { return format_; }
+  Compression compression() const { return compression_; }
+  std::unique_ptr<ByteSource> Open(const CancelToken& cancel) const {
+    auto file = LocalFiles().Open(*path_, &cancel);
+    return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
+  }
+  std::unique_ptr<RecordReader> Reader() const { return format_.maker(args_); }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  RecordReaderMaker maker_;
+  const FileFormat format_;
   Args args_;
   std::shared_ptr<const std::string> path_;
+  Compression compression_;
   size_t chunk_;
 };
 
-class FileIterator final : public Iterator {
+// The records of a block: where they lie in the window's memory, and in the file.
+class RowSpans {
+ public:
+  explicit RowSpans(int64_t most)
+      : buffer_(Buffer::Allocate(2 * sizeof(int64_t) * static_cast<size_t>(most))),
+        ends_(reinterpret_cast<int64_t*>(buffer_->data())) {}
+
+  void Add(size_t begin, size_t size, int64_t offset) {
+    *ends_++ = static_cast<int64_t>(begin);
+    *ends_++ = static_cast<int64_t>(begin + size);
+    offsets_.push_back(offset);
+  }
+  int64_t rows() const { return static_cast<int64_t>(offsets_.size()); }
+  void MoveTo(Block& block, BufferRef bytes) {
+    block.rows = rows();
+    block.offsets = std::move(offsets_);
+    block.columns.push_back(
+        Tensor::Packed(TypeCode::kBytes, {block.rows}, std::move(buffer_), std::move(bytes)));
+  }
+
+ private:
+  BufferRef buffer_;
+  int64_t* ends_;
+  std::vector<int64_t> offsets_;
+};
+
+class FileIterator final : public BlockIterator {
  public:
   FileIterator(std::shared_ptr<const FileDataset> data, CancelToken cancel)
       : data_(std::move(data)), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    if (bytes_) offset_ = bytes_->offset();
+    if (bytes_) offset_ = bytes_->window().offset;
     visitor.Int(offset_);
     visitor.Int(index_);
-    visitor.Bool(failed_);
+    visitor.Bool(finished_);
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    while (steps > 0) {
+      Block block = NextBlock(std::min(steps, kMostRows));
+      if (block.error && block.error->transient()) return block.error;
+      if (block.rows == 0 && !block.error) steps = 0;
+      steps -= std::min<int64_t>(steps, block.rows + block.error.has_value());
+    }
+    return std::nullopt;
   }
 
  protected:
-  Step DoNext() override {
-    if (failed_) return End{};
-    if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
-    if (!bytes_) {
-      failed_ = true;  // a file that cannot be opened has no records
-      bytes_ = data_->Open();
-      reader_ = data_->Reader(*bytes_);
-      if (offset_ > 0) bytes_->Seek(offset_);
-      failed_ = false;
-    }
-    Element element;
-    element.leaves.resize(1);
-    Origin origin{static_cast<uint64_t>(index_), index_, data_->path(), bytes_->offset()};
+  Block DoNextBlock(int64_t max_rows) override {
+    if (finished_) return Block::AtEnd();
+    if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
     try {
-      if (!reader_->Read(element.leaves[0])) return End{};
+      if (!bytes_) Open();
+      return Records(std::min(max_rows, kMostRows));
     } catch (Error& error) {
-      if (error.kind() != ErrorKind::kData) failed_ = true;
-      ++index_;
-      return error.At(std::move(origin));
+      if (error.transient()) return Block::Of(std::move(error));
+      if (error.kind() == ErrorKind::kData) return Fail(error.message(), true);
+      return Fail(std::move(error), true);
+    } catch (const std::bad_alloc&) {
+      return Fail(Error(ErrorKind::kMemory, "{}: no memory for record {} of {}",
+                        std::string_view(data_->format().stage), index_, *data_->path()),
+                  true);
     }
-    ++index_;
-    element.origin = std::move(origin);
-    return element;
   }
 
  private:
+  void Open() {
+    auto bytes = data_->Open(cancel_);
+    if (offset_ > 0) bytes->Seek(offset_);
+    reader_ = data_->Reader();
+    bytes_ = std::move(bytes);
+  }
+
+  // An error in the place of a record; `last`: nothing comes behind it.
+  Block Fail(Error error, bool last) {
+    Origin origin{static_cast<uint64_t>(index_), index_, data_->path(),
+                  bytes_ ? bytes_->window().offset : offset_};
+    finished_ = finished_ || last;
+    ++index_;
+    return Block::Of(error.At(std::move(origin)));
+  }
+  Block Fail(const std::string& problem, bool last) {
+    Error error(ErrorKind::kData, "{}: record {}: {}", std::string_view(data_->format().stage),
+                index_, problem);
+    return Fail(std::move(error), last);
+  }
+
+  Block Records(int64_t most) {
+    if (bytes_->window().offset == 0 && !recognized_) {
+      bytes_->Fill(3);
+      recognized_ = true;
+      if (!data_->format().any_bytes && Advice().size() > 0) {
+        return Fail("a file that is not compressed was expected" + Advice(), true);
+      }
+    }
+    RowSpans spans(most);
+    Block block;
+    block.first = {static_cast<uint64_t>(index_), index_, data_->path(), bytes_->window().offset};
+    while (spans.rows() < most) {
+      Found found = Look();
+      if (found.kind == Found::kRecord) {
+        spans.Add(bytes_->position() + found.begin, found.size, bytes_->window().offset);
+        ++index_;
+        bytes_->Skip(found.next);
+        continue;
+      }
+      // What comes behind these records is found again by the next call.
+      if (spans.rows() > 0) break;
+      if (found.kind == Found::kMore) {
+        if (bytes_->window().ended) return Fail(bytes_->problem(), true);
+        Grow(found);
+      } else if (found.kind == Found::kEnd) {
+        finished_ = true;
+        return Block::AtEnd();
+      } else {
+        bool last = found.kind == Found::kLost;
+        Block failed = Fail(found.problem + Advice(), last);
+        if (!last) bytes_->Skip(found.next);
+        return failed;
+      }
+    }
+    spans.MoveTo(block, bytes_->buffer());
+    return block;
+  }
+
+  Found Look() {
+    ByteWindow window = bytes_->window();
+    // When something is wrong with the end, the records before it are whole, and then it is told.
+    if (!bytes_->problem().empty()) window.ended = false;
+    if (short_) window.ended = true;
+    return reader_->Find(window);
+  }
+
+  void Grow(const Found& found) {
+    // A record that the file has not room for is not read first, however long it claims to be.
+    int64_t left = found.exact ? bytes_->left() : -1;
+    if (left >= 0 && static_cast<uint64_t>(left) < found.need)
+      short_ = true;
+    else
+      bytes_->Fill(found.need);
+  }
+
+  // For a file that was opened as it is, and begins as a compressed one does.
+  std::string Advice() const {
+    const ByteWindow& window = bytes_->window();
+    if (window.offset != 0 || data_->compression() != Compression::kNone) return "";
+    std::string_view seen = CompressionSeen(window.data, window.size);
+    if (seen != "GZIP" && !data_->format().any_bytes) return "";  // two letters of a text may be
+    return seen.empty() ? ""
+                        : Format("; it begins as {} does: try compression_type=\"{}\"", seen, seen);
+  }
+
   std::shared_ptr<const FileDataset> data_;
   CancelToken cancel_;
   std::unique_ptr<ByteSource> bytes_;
   std::unique_ptr<RecordReader> reader_;
   int64_t offset_ = 0;
   int64_t index_ = 0;
-  bool failed_ = false;
+  bool recognized_ = false;  // the first bytes have been looked at
+  bool short_ = false;       // the file ends within the record that begins here
+  bool finished_ = false;
 };
 
 IteratorPtr FileDataset::MakeIterator(const RunContext& context) const {
@@ -116,11 +246,14 @@ class ReaderFunction final : public Function {
 }  // namespace
 
 FunctionPtr MakeReader(const std::string& kind, const Args& args) {
+  Args checked = args;
+  checked.Set("filename", std::string());
+  MakeDataset(kind, {}, checked);
   return std::make_shared<ReaderFunction>(kind, args);
 }
 
-std::shared_ptr<Dataset> MakeFileDataset(RecordReaderMaker maker, const Args& args) {
-  return std::make_shared<FileDataset>(maker, args);
+std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args) {
+  return std::make_shared<FileDataset>(format, args.OwnedBy(format.stage));
 }
 
 }  // namespace penstock

@@ -6,10 +6,17 @@
 
 namespace penstock {
 
-// A dataset of the records of the file `filename`, which is read `buffer_size` bytes at a time.
-std::shared_ptr<Dataset> MakeFileDataset(RecordReaderMaker maker, const Args& args);
+struct FileFormat {
+  const char* stage;  // what errors call it
+  bool any_bytes;     // a file of this format may begin with any bytes
+  RecordReaderMaker maker;
+};
 
-// A function that opens a file name as the dataset `kind` with these arguments.
+// A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
+// read `buffer_size` bytes at a time. The format's own arguments are checked.
+std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);
+
+// A function that opens a file name as the dataset `kind` with these arguments, which are checked.
 FunctionPtr MakeReader(const std::string& kind, const Args& args);
 
 }  // namespace penstock

@@ -129,6 +129,15 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
+    int64_t cycle = options_.cycle;
+    visitor.Int(cycle);
+    if (cycle != options_.cycle) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "set_state: the state was saved with {} inputs in turn, this pipeline has {}; use "
+          "the same cycle_length (num_parallel_reads)",
+          cycle, options_.cycle);
+    }
     visitor.Int(turn_);
     visitor.Int(left_);
     visitor.Bool(input_ended_);
@@ -305,12 +314,8 @@ class InterleaveIterator final : public BlockIterator {
   // its element and continues where it was.
   void Reopen(int64_t pulled, const std::vector<int64_t>& positions, StateVisitor& visitor) {
     auto cycle = static_cast<size_t>(options_.cycle);
-    if (positions.size() < cycle) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "set_state: the state was saved with {} interleaved inputs, this pipeline has {}",
-                  positions.size(), options_.cycle);
-    }
-    bool good = turn_ >= 0 && turn_ < options_.cycle && left_ >= 1 && left_ <= options_.block;
+    bool good = positions.size() >= cycle && turn_ >= 0 && turn_ < options_.cycle && left_ >= 1 &&
+                left_ <= options_.block;
     for (int64_t position : positions) good = good && position >= -1 && position < pulled;
     if (!good) {
       throw Error(ErrorKind::kInvalidArgument,

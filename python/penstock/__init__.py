@@ -13,7 +13,7 @@ from penstock.iterator import Iterator
 from penstock.ops import image, io
 from penstock.ops.arrays import cast
 from penstock.options import Options, ThreadingOptions
-from penstock.sources.files import TextLineDataset
+from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from penstock.sources.generator import prefetch
 from penstock.structure import TensorSpec
 
@@ -25,8 +25,10 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "DataError",
     "Dataset",
+    "FixedLengthRecordDataset",
     "Iterator",
     "Options",
+    "TFRecordDataset",
     "TensorSpec",
     "TextLineDataset",
     "ThreadingOptions",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self, TypedDict, TypeVar, overload
 
 import numpy.typing as npt
+from typing_extensions import Buffer
 
 _Leaf = TypeVar("_Leaf")
 
@@ -78,6 +79,7 @@ def call_op(  # type: ignore[overload-overlap]
 @overload
 def call_op(name: str, inputs: list[Any], attributes: Mapping[str, Any]) -> npt.NDArray[Any]: ...
 def op_names() -> list[str]: ...
+def masked_crc32c(arg0: Buffer, /) -> int: ...
 
 # The build and the machine.
 

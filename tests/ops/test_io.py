@@ -1,6 +1,9 @@
-"""io.read_file: the bytes of a file, or an error that names it."""
+"""Operations on files: whole files, or an error that names them."""
 
+import errno
 import os
+import signal
+import stat
 
 import pytest
 
@@ -60,3 +63,78 @@ def test_a_path_that_cannot_be_one_is_refused(path):
 def test_a_number_is_no_path():
     with pytest.raises(TypeError):
         ps.io.read_file(3)
+
+
+def test_the_wait_for_a_pipe_ends_with_a_signal(tmp_path):
+    class Signalled(Exception):
+        pass
+
+    def raise_it(*_):
+        raise Signalled
+
+    os.mkfifo(tmp_path / "pipe")
+    before = signal.signal(signal.SIGALRM, raise_it)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Signalled):
+            ps.io.read_file(tmp_path / "pipe")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_file_is_written_with_its_folders(tmp_path):
+    path = tmp_path / "a" / "b" / "file"
+    ps.io.write_file(path, b"\0one")
+    assert path.read_bytes() == b"\0one"
+    ps.io.write_file(os.fsencode(path), "zwölf")
+    assert path.read_text(encoding="utf-8") == "zwölf"
+    assert os.listdir(path.parent) == ["file"]  # noqa: PTH208
+
+
+def test_a_written_file_keeps_its_mode_and_its_link(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    ps.io.write_file(path, b"1")
+    (tmp_path / "other").write_bytes(b"")
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+    path.chmod(0o640)
+    link.symlink_to("file")
+    ps.io.write_file(link, b"2")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"2"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.raises(OSError, match="No space"):
+        ps.io.write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]  # noqa: PTH208
+
+
+def test_writing_to_what_is_no_file(tmp_path):
+    with pytest.raises(OSError, match="No space left"):
+        ps.io.write_file("/dev/full", b"x")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)  # noqa: PTH116
+    with pytest.raises(IsADirectoryError):
+        ps.io.write_file(tmp_path, b"x")
+    with pytest.raises(TypeError, match="contents must be bytes or str, got int"):
+        ps.io.write_file(tmp_path / "a", 3)
+
+
+def test_matching_files_are_sorted(tmp_path):
+    for name in ("b.txt", "a.txt", "c.csv", ".hidden.txt"):
+        (tmp_path / name).touch()
+    found = ps.io.matching_files(tmp_path / "*.txt")
+    assert found.dtype == object
+    assert found.tolist() == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    found = ps.io.matching_files([str(tmp_path / "c*"), tmp_path / "a.*"])
+    assert found.tolist() == [str(tmp_path / "a.txt"), str(tmp_path / "c.csv")]
+    assert ps.io.matching_files(str(tmp_path / "none*")).shape == (0,)
+    assert list(ps.TextLineDataset(found)) == []

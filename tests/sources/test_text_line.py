@@ -7,6 +7,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
+from records import COMPRESS, in_turn
 
 TEXTS = [b"one\ntwo\r\n\r\nthree", b"", b"\n", b"\rx\r\r\n\xff\0end\n", b"last\n\n"]
 LINES = [[b"one", b"two", b"", b"three"], [], [b""], [b"\rx\r", b"\xff\0end"], [b"last", b""]]
@@ -21,28 +22,6 @@ def files(tmp_path_factory):
         path.write_bytes(text)
         paths.append(str(path))
     return paths
-
-
-def in_turn(lines, width):
-    """Take a line of each of `width` open files in turn."""
-    waiting = iter(lines)
-    slots = [None] * width
-    while True:
-        given = 0
-        for i in range(width):
-            if slots[i] is None:
-                slots[i] = (source := next(waiting, None)) and iter(source)
-                if source is not None and not source:
-                    slots[i] = iter(())
-            if slots[i] is None:
-                continue
-            given += 1
-            try:
-                yield next(slots[i])
-            except StopIteration:
-                slots[i] = None
-        if not given:
-            return
 
 
 class OfFiles(DatasetContract):
@@ -75,6 +54,25 @@ class TestParallelReads(OfFiles):
         return ps.TextLineDataset(cls.files, num_parallel_reads=3)
 
     expected = list(in_turn(LINES, 3))
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+def test_compressed_files_have_the_same_lines(tmp_path, compression):
+    paths = []
+    for i, text in enumerate(TEXTS):
+        paths.append(tmp_path / str(i))
+        paths[-1].write_bytes(COMPRESS[compression](text))
+    ds = ps.TextLineDataset(paths, compression, buffer_size=1)
+    assert list(ds) == list(itertools.chain(*LINES))
+
+
+def test_a_compressed_file_is_no_text(tmp_path):
+    path = tmp_path / "lines.gz"
+    path.write_bytes(COMPRESS["GZIP"](b"one\ntwo\n"))
+    (came,) = steps(iter(ps.TextLineDataset(path)))
+    assert came.kind == "DataError"
+    assert 'try compression_type="GZIP"' in came.text
+    assert str(path) in came.text
 
 
 @pytest.mark.parametrize("reads", [1, 2, 5, 16, ps.AUTOTUNE])
@@ -143,7 +141,7 @@ def test_the_spec_is_known_without_reading():
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"compression_type": "GZIP"}, ValueError, "compression_type 'GZIP'"),
+        ({"compression_type": "LZ4"}, ValueError, 'compression_type must be None.*got "LZ4"'),
         ({"num_parallel_reads": 0}, ValueError, "must be >= 1, got 0"),
         ({"num_parallel_reads": -2}, ValueError, "must be >= 1, got -2"),
         ({"buffer_size": -1}, ValueError, "buffer_size must be >= 0 bytes, got -1"),

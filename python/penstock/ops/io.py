@@ -1,10 +1,21 @@
 """Operations on files."""
 
+from __future__ import annotations
+
+import glob
 import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from penstock import _core
+from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 
-__all__ = ["read_file"]
+__all__ = ["TFRecordOptions", "TFRecordWriter", "matching_files", "read_file", "write_file"]
 
 
 def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None) -> bytes:
@@ -38,3 +49,90 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
     b'hello\n'
     """
     return _core.call_op("io.read_file", [os.fsencode(filename)], {})
+
+
+def write_file(
+    filename: str | bytes | os.PathLike[str], contents: bytes | str, name: str | None = None
+) -> None:
+    r"""Write a whole file, and the folders that it lies in where there are none.
+
+    Parameters
+    ----------
+    filename : str, bytes or path
+        A file of this machine. One that exists is replaced.
+    contents : bytes or str
+        The content; a str is written as UTF-8.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, for want of space for example.
+
+    Notes
+    -----
+    The bytes are written beside the file, which then takes their name: others see the old file or
+    the new one, never a part of it. (What is no regular file, as a pipe, is written to directly.)
+
+    Examples
+    --------
+    >>> ps.io.write_file("results/scores.txt", "1 2 3\n")
+    >>> ps.io.read_file("results/scores.txt")
+    b'1 2 3\n'
+    """
+    if isinstance(contents, str):
+        contents = contents.encode()
+    if not isinstance(contents, bytes):
+        raise TypeError(f"write_file: contents must be bytes or str, got {type(contents).__name__}")
+    path = Path(os.fsdecode(filename)).resolve()  # a link stays one, to the new file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        path.write_bytes(contents)
+        return
+    handle, beside = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(contents)
+        Path(beside).chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask())
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def matching_files(
+    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], name: str | None = None
+) -> npt.NDArray[Any]:
+    """Return the names of the files that match one or more glob patterns.
+
+    Parameters
+    ----------
+    pattern : str, path, or sequence of them
+        Patterns with ``*``, ``?``, ``[...]`` and ``**``; names that begin with a dot are only
+        matched by patterns that do.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of dtype object: the names as ``str``, sorted; empty where nothing matches.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> for name in ("b.txt", "a.txt", "c.csv"):
+    ...     Path(name).touch()
+    >>> ps.io.matching_files(["*.csv", "*.txt"])
+    array(['a.txt', 'b.txt', 'c.csv'], dtype=object)
+    """
+    patterns = [pattern] if isinstance(pattern, (str, os.PathLike)) else pattern
+    found = (glob.glob(os.fspath(each), recursive=True) for each in patterns)  # noqa: PTH207
+    return np.array(sorted(name for names in found for name in names), dtype=object)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)  # cannot be asked for without being set
+    os.umask(mask)
+    return mask

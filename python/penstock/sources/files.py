@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
 # records does not depend on the machine.
 AUTOTUNE_READS = 8
-_BUFFER_SIZE = 256 * 1024
+_BUFFER_SIZE = 256 * 1024  # fits the cache of a CPU
 
 Names = str | os.PathLike[str]
 
@@ -90,6 +90,131 @@ class FileSources:
         return dataset
 
 
+def TFRecordDataset(
+    filenames: Names | Sequence[Names] | Dataset,
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+) -> Dataset:
+    """Read the records of TFRecord files.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files.
+    compression_type : str, optional
+        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+    buffer_size : int, optional
+        Bytes of one read; None means 256 KiB.
+    num_parallel_reads : int, optional
+        None reads one file after the other. `n` reads `n` files at a time and takes a record of
+        each in turn; AUTOTUNE (-1) takes 8.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Dataset
+        Of ``bytes``, as they were written.
+
+    Raises
+    ------
+    OSError
+        While iterating, at the place of a file that cannot be read (FileNotFoundError, ...); the
+        next file follows.
+    DataError
+        While iterating, at the place of a record whose checksum is wrong; the record behind it
+        follows. Where a length is damaged or the file ends too early, the next file follows.
+    ValueError
+        If an argument is wrong, or zlib was not built in.
+
+    Notes
+    -----
+    Both checksums of every record are checked, and memory is only had for bytes that arrive,
+    whatever a damaged length says. Files are read without the GIL. With `num_parallel_reads` each
+    file has a thread of its own, and the order is always the same. A saved state holds byte
+    offsets; to continue in a compressed file, it is decompressed again up to there. A pipe can be
+    read once, from its beginning.
+
+    Examples
+    --------
+    >>> with ps.io.TFRecordWriter("animals.tfrecord") as writer:
+    ...     for record in (b"cat", b"dog"):
+    ...         writer.write(record)
+    >>> list(ps.TFRecordDataset("animals.tfrecord"))
+    [b'cat', b'dog']
+    """
+    args = _file_args("TFRecordDataset", compression_type, buffer_size)
+    return _read_files("tf_record", filenames, args, num_parallel_reads)
+
+
+def FixedLengthRecordDataset(
+    filenames: Names | Sequence[Names] | Dataset,
+    record_bytes: int,
+    header_bytes: int | None = None,
+    footer_bytes: int | None = None,
+    buffer_size: int | None = None,
+    compression_type: str | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+) -> Dataset:
+    """Read records of a fixed length from binary files.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files.
+    record_bytes : int
+        Bytes of each record, at least 1.
+    header_bytes, footer_bytes : int, optional
+        Bytes to leave out at the beginning and at the end of each file; None means 0.
+    buffer_size : int, optional
+        Bytes of one read; None means 256 KiB.
+    compression_type : str, optional
+        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+    num_parallel_reads : int, optional
+        None reads one file after the other. `n` reads `n` files at a time and takes a record of
+        each in turn; AUTOTUNE (-1) takes 8.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Dataset
+        Of ``bytes``, `record_bytes` each.
+
+    Raises
+    ------
+    OSError
+        While iterating, at the place of a file that cannot be read; the next file follows.
+    DataError
+        While iterating, behind the last whole record of a file whose bytes between header and
+        footer are no multiple of `record_bytes`; the next file follows.
+    ValueError
+        If an argument is wrong, or zlib was not built in.
+
+    Notes
+    -----
+    Order, states and pipes are as with `TFRecordDataset`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> Path("pairs.bin").write_bytes(b"HEADaabbcc")
+    10
+    >>> list(ps.FixedLengthRecordDataset("pairs.bin", 2, header_bytes=4))
+    [b'aa', b'bb', b'cc']
+    """
+    args = {
+        "record_bytes": record_bytes,
+        "header_bytes": 0 if header_bytes is None else header_bytes,
+        "footer_bytes": 0 if footer_bytes is None else footer_bytes,
+        **_file_args("FixedLengthRecordDataset", compression_type, buffer_size),
+    }
+    return _read_files("fixed_length_record", filenames, args, num_parallel_reads)
+
+
 def TextLineDataset(
     filenames: Names | Sequence[Names] | Dataset,
     compression_type: str | None = None,
@@ -104,7 +229,7 @@ def TextLineDataset(
     filenames : str, path, sequence of them, or Dataset of str
         The files.
     compression_type : str, optional
-        None or "": the files are plain text. (Compressed files come with a later version.)
+        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
     buffer_size : int, optional
         Bytes of one read; None means 256 KiB.
     num_parallel_reads : int, optional
@@ -123,13 +248,15 @@ def TextLineDataset(
     OSError
         While iterating, at the place of a file that cannot be read (FileNotFoundError, ...); the
         next file follows.
+    DataError
+        While iterating, where a file ends or changes in a way that it should not (compressed data
+        that is cut off); the next file follows.
     ValueError
-        If `compression_type` asks for a compressed format.
+        If an argument is wrong, or zlib was not built in.
 
     Notes
     -----
-    Files are read without the GIL. With `num_parallel_reads` each file has a thread of its own, and
-    the order is always the same. A saved state holds byte offsets.
+    Order, states and pipes are as with `TFRecordDataset`.
 
     Examples
     --------
@@ -139,15 +266,17 @@ def TextLineDataset(
     >>> list(ps.TextLineDataset("poem.txt"))
     [b'one', b'two']
     """
-    if compression_type:
-        raise ValueError(
-            f"TextLineDataset: compression_type {compression_type!r} is not supported yet; "
-            "decompress the files first"
-        )
-    if buffer_size is not None and buffer_size < 0:
-        raise ValueError(f"TextLineDataset: buffer_size must be >= 0 bytes, got {buffer_size}")
-    args = {"buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size}
+    args = _file_args("TextLineDataset", compression_type, buffer_size)
     return _read_files("text_line", filenames, args, num_parallel_reads)
+
+
+def _file_args(stage: str, compression_type: str | None, buffer_size: int | None) -> dict[str, Any]:
+    if buffer_size is not None and buffer_size < 0:
+        raise ValueError(f"{stage}: buffer_size must be >= 0 bytes, got {buffer_size}")
+    return {
+        "compression_type": compression_type or "",
+        "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size,
+    }
 
 
 def _read_files(

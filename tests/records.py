@@ -1,0 +1,56 @@
+"""Record files made by hand, and the order in which several of them are read."""
+
+import gzip
+import struct
+import zlib
+
+COMPRESS = {
+    None: lambda data: data,
+    "": lambda data: data,
+    "GZIP": gzip.compress,
+    "ZLIB": zlib.compress,
+}
+
+
+def crc32c(data):
+    """Compute CRC-32C by its definition, bit by bit."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    """Return the four bytes that follow `data` in a TFRecord file."""
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def frame(record, length=None):
+    """Return a TFRecord, with another length if one is given."""
+    head = struct.pack("<Q", len(record) if length is None else length)
+    return head + masked(head) + record + masked(record)
+
+
+def in_turn(records, width):
+    """Take a record of each of `width` open files in turn."""
+    waiting = iter(records)
+    slots = [None] * width
+    while True:
+        given = 0
+        for i in range(width):
+            if slots[i] is None:
+                slots[i] = (source := next(waiting, None)) and iter(source)
+                if source is not None and not source:
+                    slots[i] = iter(())
+            if slots[i] is None:
+                continue
+            given += 1
+            try:
+                yield next(slots[i])
+            except StopIteration:
+                slots[i] = None
+        if not given:
+            return

@@ -1,0 +1,121 @@
+"""FixedLengthRecordDataset: records of so many bytes, between a header and a footer."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+from contract import DatasetContract, steps
+from records import COMPRESS, in_turn
+
+FILES = [b"HHaabbccF", b"HHF", b"HHxxF", bytes(range(203))]
+ROWS = [[f[2:-1][i : i + 2] for i in range(0, len(f) - 3, 2)] for f in FILES]
+
+
+@pytest.fixture(scope="module", params=[None, "GZIP", "ZLIB"])
+def made(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fixed")
+    for i, content in enumerate(FILES):
+        (folder / str(i)).write_bytes(COMPRESS[request.param](content))
+    return [folder / str(i) for i in range(len(FILES))], request.param
+
+
+class OfFiles(DatasetContract):
+    """The contract over files that a fixture makes, plain and compressed."""
+
+    reads = None
+
+    @pytest.fixture(autouse=True)
+    def _files(self, made):
+        type(self).files, type(self).compression = made
+
+    @classmethod
+    def build(cls):
+        return ps.FixedLengthRecordDataset(
+            cls.files,
+            2,
+            header_bytes=2,
+            footer_bytes=1,
+            buffer_size=0,
+            compression_type=cls.compression,
+            num_parallel_reads=cls.reads,
+        )
+
+
+class TestInSequence(OfFiles):
+    expected = [row for rows in ROWS for row in rows]
+
+
+class TestParallelReads(OfFiles):
+    reads = 3
+    expected = list(in_turn(ROWS, 3))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    content=st.binary(max_size=60),
+    record=st.integers(1, 12),
+    header=st.integers(0, 8),
+    footer=st.integers(0, 8),
+    compression=st.sampled_from([None, "GZIP", "ZLIB"]),
+)
+def test_every_layout_gives_its_whole_records(
+    tmp_path_factory, content, record, header, footer, compression
+):
+    path = tmp_path_factory.getbasetemp() / "layout"
+    path.write_bytes(COMPRESS[compression](content))
+    ds = ps.FixedLengthRecordDataset(path, record, header, footer, compression_type=compression)
+    body = content[header : len(content) - footer] if len(content) >= header + footer else b""
+    count = len(body) // record
+    came = steps(iter(ds))
+    assert came[:count] == [body[i * record : (i + 1) * record] for i in range(count)]
+    if len(content) - header - footer == count * record:
+        assert came[count:] == []
+    else:
+        (error,) = came[count:]
+        assert error.kind == "DataError"
+        assert str(path) in error.text
+
+
+def test_bytes_that_are_too_many_are_told_behind_the_records(tmp_path):
+    path = tmp_path / "excess"
+    path.write_bytes(b"aaaabbbbcc")
+    came = steps(iter(ps.FixedLengthRecordDataset([path, path], 4)))
+    assert came[0:2] == came[3:5] == [b"aaaa", b"bbbb"]
+    assert "records of 4 bytes were expected, got 2 bytes at the end" in came[2].text
+    assert "byte 8" in came[2].text
+
+
+def test_a_compressed_file_may_be_read_as_it_is(tmp_path):
+    packed = COMPRESS["GZIP"](bytes(1000))
+    path = tmp_path / "packed"
+    path.write_bytes(packed)
+    assert b"".join(ps.FixedLengthRecordDataset(path, 1)) == packed
+
+
+def test_states_jump_over_what_was_read(tmp_path):
+    path = tmp_path / "long"
+    path.write_bytes(b"".join(b"%09d\n" % i for i in range(10_000)))
+    it = iter(ps.FixedLengthRecordDataset(path, 10, buffer_size=4096))
+    for _ in range(9000):
+        next(it)
+    state = it.get_state()
+    with path.open("r+b") as file:
+        file.write(b"x" * 40_000)
+    it = iter(ps.FixedLengthRecordDataset(path, 10, buffer_size=4096))
+    it.set_state(state)
+    assert list(it) == [b"%09d\n" % i for i in range(9000, 10_000)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"record_bytes": 0}, "record_bytes must be >= 1, got 0"),
+        ({"record_bytes": 4, "header_bytes": -1}, "header_bytes must be >= 0, got -1"),
+        ({"record_bytes": 4, "footer_bytes": -1}, "footer_bytes must be >= 0, got -1"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_the_call(arguments, words):
+    for names in ("a", ["a"]):
+        with pytest.raises(ValueError, match=f"FixedLengthRecordDataset: {words}"):
+            ps.FixedLengthRecordDataset(names, **arguments)

@@ -1,4 +1,5 @@
 // repeat: the input again and again, each epoch started anew.
+#include <algorithm>
 #include <limits>
 
 #include "pipeline/fills_ahead.h"
@@ -48,7 +49,7 @@ class RepeatIterator final : public BlockIterator {
     while (count_ < 0 || epoch_ < count_) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
       if (!input_) Start();
-      if (auto error = FillNext()) return Block::Of(*std::move(error));
+      if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
       Block block = input_->NextBlock(max_rows);
       any_ = any_ || block.rows > 0 || block.error;
       if (!block.end) return block;
@@ -80,9 +81,11 @@ class RepeatIterator final : public BlockIterator {
   }
 
   // With every element of an epoch that only drains its buffer goes a step of the next one.
-  std::optional<Error> FillNext() {
+  std::optional<Error> FillNext(int64_t rows) {
     bool last = count_ >= 0 && epoch_ + 1 >= count_;
-    if (!filling_ || last || !filling_->Draining()) return std::nullopt;
+    if (!filling_ || last) return std::nullopt;
+    int64_t left = filling_->Draining();
+    if (left == 0) return std::nullopt;
     if (!next_) {
       try {
         next_ = StartEpoch(epoch_ + 1);
@@ -91,7 +94,7 @@ class RepeatIterator final : public BlockIterator {
         return std::nullopt;
       }
     }
-    return dynamic_cast<FillsAhead&>(*next_).FillOne();
+    return dynamic_cast<FillsAhead&>(*next_).FillAhead(std::min(rows, left));
   }
 
   DatasetPtr data_;

@@ -1,11 +1,13 @@
 // shuffle: a reservoir of slots; each output is a uniform choice among them.
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
 #include "pipeline/fills_ahead.h"
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
+#include "pipeline/reservoir.h"
 #include "pipeline/session.h"
 
 namespace penstock {
@@ -66,33 +68,6 @@ struct ShuffleState {
   }
 };
 
-// The choices: filled up before each draw, the chosen slot is closed by the last one. A pure
-// function of key, size and number of items, so that a state needs only counters.
-template <typename Item>
-class Reservoir {
- public:
-  Reservoir(RandomKey key, int64_t size) : key_(key), size_(size) {}
-  bool full() const { return static_cast<int64_t>(slots_.size()) == size_; }
-  bool empty() const { return slots_.empty(); }
-  void Add(Item item) { slots_.push_back(std::move(item)); }
-  Item Draw() {
-    uint64_t at = key_.DrawBelow(static_cast<uint64_t>(drawn_++), slots_.size());
-    Item item = std::move(slots_[at]);
-    if (at + 1 != slots_.size()) slots_[at] = std::move(slots_.back());
-    slots_.pop_back();
-    return item;
-  }
-  int64_t drawn() const { return drawn_; }
-  const std::vector<Item>& slots() const { return slots_; }
-  std::vector<Item>& slots() { return slots_; }
-
- private:
-  RandomKey key_;
-  int64_t size_;
-  int64_t drawn_ = 0;
-  std::vector<Item> slots_;
-};
-
 // Over data with random access only indices are buffered, and rows are gathered.
 class IndexShuffleIterator final : public BlockIterator {
  public:
@@ -146,7 +121,7 @@ class IndexShuffleIterator final : public BlockIterator {
   std::vector<int64_t> indices_;
 };
 
-class ShuffleIterator final : public Iterator, public FillsAhead {
+class ShuffleIterator final : public BlockIterator, public FillsAhead {
  public:
   ShuffleIterator(IteratorPtr input, RandomKey key, int64_t size, CancelToken cancel)
       : input_(std::move(input)),
@@ -160,74 +135,124 @@ class ShuffleIterator final : public Iterator, public FillsAhead {
     int64_t low = Low();
     ForgetFailures(base_ + low);
     // Restored and not asked yet: the input is not where it will be.
-    int64_t pulled = std::max(base_ + input_.position(), refill_until_);
+    int64_t pulled = std::max(base_ + position(), refill_until_);
     ShuffleState state{key_.value, slots_.drawn(), items_, ended_,
                        forgotten_, failed_,        pulled, pulled - base_ - low};
     state.Visit(visitor);
     input_.VisitState(visitor, input_.position() - low);
   }
 
-  bool Draining() override {
-    if (!ended_ || slots_.empty() || Refilling()) return false;
-    if (!input_.retired()) input_.Retire();
-    return true;
+  int64_t Draining() override {
+    if (!ended_ || Refilling()) return 0;
+    if (!slots_.empty() && !input_.retired()) input_.Retire();
+    return static_cast<int64_t>(slots_.slots().size());
   }
 
-  std::optional<Error> FillOne() override {
-    if (slots_.full() || ended_ || filled_until_) return std::nullopt;
-    auto error = PullOne();
-    if (!error || error->transient()) return error;
-    filled_until_ = std::move(error);
-    return std::nullopt;
+  std::optional<Error> FillAhead(int64_t steps) override {
+    Fill(std::min(steps, kMostRows), 0);
+    bool stopped = ahead_.error && ahead_.error->transient();
+    return stopped ? std::exchange(ahead_.error, std::nullopt) : std::nullopt;
   }
 
  protected:
-  Step DoNext() override {
+  Block DoNextBlock(int64_t max_rows) override {
     if (Refilling()) {
-      if (auto error = Refill()) return *error;
+      if (auto error = Refill()) return Block::Of(*std::move(error));
     }
-    if (filled_until_) return *std::exchange(filled_until_, std::nullopt);
-    while (!slots_.full() && !ended_) {
-      if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
-      if (auto error = PullOne()) return *std::move(error);
+    max_rows = std::min(max_rows, kMostRows);
+    Block out;
+    while (out.rows < max_rows) {
+      Fill(std::numeric_limits<int64_t>::max(), max_rows - out.rows - 1);
+      if (!slots_.full() && !ended_) {  // an error is next
+        if (out.rows == 0) return Block::Of(TakeError());
+        break;
+      }
+      if (slots_.empty()) {
+        out.end = true;
+        break;
+      }
+      uint64_t choice = slots_.Choice();
+      Element& element = slots_.slots()[choice].element;
+      if (out.rows == 0) out.structure = element.structure;
+      if (element.structure != out.structure) break;
+      out.elements.push_back(std::move(element));
+      ++out.rows;
+      slots_.Draw(choice);
+      // Going through the slots is as much work as refilling them all: once per so many draws.
+      if (slots_.drawn() % size_ == 0) {
+        int64_t low = Low();
+        input_.Keep(low);
+        ForgetFailures(base_ + low);
+      }
     }
-    if (slots_.empty()) return End{};
-    Step out = std::move(slots_.Draw().element);
-    // Going through the slots is as much work as refilling them all: once per so many draws.
-    if (slots_.drawn() % size_ == 0) {
-      int64_t low = Low();
-      input_.Keep(low);
-      ForgetFailures(base_ + low);
-    }
+    if (out.rows > 0) out.first = out.elements[0].origin;
     return out;
   }
 
  private:
+  static constexpr int64_t kMostRows = 1024;
+
   struct Held {
     int64_t position = 0;  // of its step in the input
     Element element;
   };
 
-  std::optional<Error> PullOne() {
+  // The steps of the input that have been looked at.
+  int64_t position() const {
+    int64_t error = ahead_.error && !ahead_.error->transient();
+    return input_.position() - (ahead_.rows - ahead_row_) - error;
+  }
+
+  // Takes up to `steps` steps of the input, until the buffer is full, the input has ended, or an
+  // error is next. Beyond the room that there is now, `more` will be taken before this returns to
+  // the consumer, so they may be pulled at once.
+  void Fill(int64_t steps, int64_t more) {
+    while (!slots_.full() && !ended_) {
+      if (ahead_row_ < ahead_.rows) {
+        if (steps-- == 0) return;
+        Element element =
+            ahead_.stacked() ? ahead_.Row(ahead_row_) : std::move(ahead_.elements[ahead_row_]);
+        Held held{base_ + position(), std::move(element)};
+        ++ahead_row_;
+        slots_.Add(std::move(held));
+        ++items_;
+      } else if (ahead_.error) {
+        return;
+      } else if (ahead_.end) {
+        ended_ = true;
+      } else if (cancel_.cancelled()) {
+        ahead_.error = Error(ErrorKind::kCancelled, "");
+      } else if (steps > 0) {
+        Pull(std::min({steps, slots_.room() + more, kMostRows}));
+      } else {
+        return;
+      }
+    }
+  }
+
+  // Only scalars are pulled several at a time: a view of one row would keep the memory of all rows
+  // that came with it for as long as it is in the buffer.
+  void Pull(int64_t rows) {
     input_.Mark();
-    int64_t position = base_ + input_.position();
-    Step step = input_.Next();
-    if (auto* error = std::get_if<Error>(&step)) {
-      if (!error->transient()) failed_.push_back(position);
-      return std::move(*error);
-    }
-    if (std::holds_alternative<End>(step)) {
-      ended_ = true;
-    } else {
-      slots_.Add({position, std::move(std::get<Element>(step))});
-      ++items_;
-    }
-    return std::nullopt;
+    ahead_ = scalars_ ? input_.NextBlock(rows) : Block::Of(input_.Next());
+    ahead_row_ = 0;
+    if (ahead_.rows == 0) return;
+    scalars_ = true;
+    for (const Tensor& column : ahead_.columns) scalars_ = scalars_ && column.Row(0).is_inline();
+    if (ahead_.stacked()) return;
+    for (const Tensor& leaf : ahead_.elements[0].leaves) scalars_ = scalars_ && leaf.is_inline();
+  }
+
+  Error TakeError() {
+    int64_t at = base_ + position();
+    Error error = *std::exchange(ahead_.error, std::nullopt);
+    if (!error.transient()) failed_.push_back(at);
+    return error;
   }
 
   // The input's position, in its own count, of the oldest element held.
   int64_t Low() const {
-    int64_t low = input_.position();
+    int64_t low = position();
     for (auto& held : slots_.slots()) low = std::min(low, held.position - base_);
     return low;
   }
@@ -277,7 +302,7 @@ class ShuffleIterator final : public Iterator, public FillsAhead {
     for (size_t i = 0; i < slots_.slots().size(); ++i) waiting_[slots_.slots()[i].position] = i;
   }
 
-  bool Refilling() const { return base_ + input_.position() < refill_until_; }
+  bool Refilling() const { return base_ + position() < refill_until_; }
 
   std::optional<Error> Refill() {
     while (base_ + input_.position() < refill_until_ && !waiting_.empty()) {
@@ -308,12 +333,14 @@ class ShuffleIterator final : public Iterator, public FillsAhead {
   int64_t size_;
   Reservoir<Held> slots_;
   CancelToken cancel_;
-  int64_t items_ = 0;  // elements pulled
-  int64_t base_ = 0;   // steps before the input's own count began
+  Block ahead_;  // pulled; its rows from ahead_row_ on have not been looked at
+  int64_t ahead_row_ = 0;
+  bool scalars_ = false;  // the elements so far are some, of a few bytes
+  int64_t items_ = 0;     // elements looked at
+  int64_t base_ = 0;      // steps before the input's own count began
   bool ended_ = false;
-  std::optional<Error> filled_until_;  // met while the epoch before was drained
-  std::vector<int64_t> failed_;        // positions of the input's errors, and
-  int64_t forgotten_ = 0;              // how many there were before them
+  std::vector<int64_t> failed_;  // positions of the input's errors, and
+  int64_t forgotten_ = 0;        // how many there were before them
   int64_t refill_until_ = 0;
   std::unordered_map<int64_t, size_t> waiting_;  // after a restore: position to slot
 };

@@ -1,0 +1,43 @@
+// The choices of a shuffle, as a pure function of a key.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "pipeline/random.h"
+
+namespace penstock {
+
+// Slots that are filled up before each draw, the chosen slot is closed by the last one. A pure
+// function of key, size and number of items, so that a state needs only counters.
+template <typename Item>
+class Reservoir {
+ public:
+  Reservoir(RandomKey key, int64_t size) : key_(key), size_(size) {}
+  bool full() const { return room() == 0; }
+  bool empty() const { return slots_.empty(); }
+  int64_t room() const { return size_ - static_cast<int64_t>(slots_.size()); }
+  void Add(Item item) { slots_.push_back(std::move(item)); }
+  // The slot that Draw takes.
+  uint64_t Choice() const { return key_.DrawBelow(static_cast<uint64_t>(drawn_), slots_.size()); }
+  Item Draw() { return Draw(Choice()); }
+  Item Draw(uint64_t at) {
+    ++drawn_;
+    Item item = std::move(slots_[at]);
+    if (at + 1 != slots_.size()) slots_[at] = std::move(slots_.back());
+    slots_.pop_back();
+    return item;
+  }
+  int64_t drawn() const { return drawn_; }
+  const std::vector<Item>& slots() const { return slots_; }
+  std::vector<Item>& slots() { return slots_; }
+
+ private:
+  RandomKey key_;
+  int64_t size_;
+  int64_t drawn_ = 0;
+  std::vector<Item> slots_;
+};
+
+}  // namespace penstock

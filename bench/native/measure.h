@@ -22,7 +22,7 @@ struct Case {
 };
 
 inline std::vector<Case>& Cases() {
-  static auto& cases = *new std::vector<Case>;
+  static std::vector<Case> cases;
   return cases;
 }
 
@@ -33,7 +33,7 @@ struct Theme {
 
 // What cannot be measured here, and why.
 inline std::vector<std::string>& LeftOut() {
-  static auto& reasons = *new std::vector<std::string>;
+  static std::vector<std::string> reasons;
   return reasons;
 }
 

@@ -159,8 +159,12 @@ def _run(*command: str) -> str:
         command, capture_output=True, text=True, env=clean_environ(), cwd="/", check=False
     )
     if done.returncode:
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        said = next((line for line in reversed(lines) if "error" in line.lower()), "")
-        said = said or (lines[-1] if lines else f"exit status {done.returncode}")
-        raise SetupError(f"{' '.join(command[1:4])}: {said.strip()[:300]}")
+        raise SetupError(f"{' '.join(command[-2:])}: {_reason(done.stdout + done.stderr)}")
     return done.stdout
+
+
+def _reason(said: str) -> str:
+    """Return the last line that tells of an error, or the last one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if "rror:" in line or line.startswith("CMake Error")]
+    return (telling or lines or ["nothing was said"])[-1][:300]

@@ -6,6 +6,8 @@ import pytest
 
 import penstock as ps
 
+pytest_plugins = ["installing"]
+
 
 @pytest.fixture(autouse=True)
 def no_seed_is_left():

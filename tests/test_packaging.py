@@ -1,9 +1,7 @@
 """Packaging: the sdist and the wheel install and work elsewhere, and the import stays light."""
 
-import contextlib
-import fcntl
-import os
-import subprocess
+import importlib
+import re
 import sys
 import tarfile
 import zipfile
@@ -12,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-# .ci/setup.sh leaves the compiled objects and the wheels of the requirements here.
-STATE = Path(sys.prefix, ".penstock")
+from installing import ROOT, run
 
 PIPELINE = """
 import penstock as ps
@@ -23,88 +19,6 @@ assert [batch.tolist() for batch in batches] == [[1, 2, 3, 4], [5, 6, 7, 8], [9,
 """
 HEAVY = ("PIL", "asyncio", "concurrent.futures", "jax", "keras", "matplotlib", "multiprocessing",
          "pandas", "pyarrow", "tensorflow", "torch")  # fmt: skip
-
-
-def run(*command, cwd):
-    """Run a command outside the checkout; its output becomes the message of a failure."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count()))
-    result = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, f"{command}\n{result.stdout}"
-    return result.stdout
-
-
-def pip(*arguments, cwd):
-    return run(sys.executable, "-m", "pip", "--quiet", *arguments, cwd=cwd)
-
-
-@contextlib.contextmanager
-def set_up_lock():
-    """Take turns with .ci/setup.sh, which locks the folder around its environment."""
-    folder = os.open(Path(sys.prefix).parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
-
-
-@pytest.fixture(scope="module")
-def wheelhouse(tmp_path_factory):
-    """A folder with all that a clean environment may install: NumPy and the build tools."""
-    kept = STATE / "wheels"
-    if kept.is_dir():
-        return kept
-    folder = tmp_path_factory.mktemp("wheels")
-    tools = ("scikit-build-core", "pybind11", "ninja", "cmake")
-    pip("download", "--dest", folder, "numpy", *tools, cwd=folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def sdist(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sdist")
-    isolation = ["--no-isolation"] if STATE.is_dir() else []
-    run(sys.executable, "-m", "build", "--sdist", *isolation, "--outdir", folder, ROOT, cwd=folder)
-    (archive,) = folder.iterdir()
-    return archive
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel of the checkout; with the objects that .ci/setup.sh compiled, if there are any."""
-    folder = tmp_path_factory.mktemp("wheel")
-    reuse = ["--no-isolation", f"-Cbuild-dir={STATE}/build/{{wheel_tag}}"]
-    options = reuse if STATE.is_dir() else [f"-Cbuild-dir={folder}/build"]
-    command = [sys.executable, "-m", "build", "--wheel", *options]
-    with set_up_lock():
-        run(*command, "--outdir", folder / "dist", ROOT, cwd=folder)
-    (archive,) = (folder / "dist").iterdir()
-    return archive
-
-
-@pytest.fixture
-def install(wheelhouse, tmp_path):
-    """Install an archive into a clean environment, from the wheelhouse alone; gives its Python."""
-
-    def install_archive(archive):
-        environment = tmp_path / "environment"
-        run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path)
-        python = environment / "bin" / "python"
-        source = ["--no-index", "--find-links", wheelhouse]
-        pip("--python", python, "install", *source, archive, cwd=tmp_path)
-        return python
-
-    return install_archive
 
 
 def check_installation(python, folder):
@@ -155,9 +69,19 @@ def test_wheel_requires_only_numpy(wheel):
 def test_sdist_holds_the_sources_and_nothing_that_a_build_left(sdist):
     with tarfile.open(sdist) as archive:
         paths = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
-    assert {Path("CMakeLists.txt"), Path("pyproject.toml"), Path("LICENSE")} <= set(paths)
-    assert not [path for path in paths if path.suffix in {".o", ".so", ".pyc", ".whl"}]
-    assert not {path.parts[0] for path in paths if path.parts} & {".venv", "build", "dist"}
+    files = {path.as_posix() for path in paths}
+    folders = {f"{folder}/" for folder in ("cpp", "python")}
+    alone = {file for file in files if not file.startswith(tuple(folders))}
+    assert alone == {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md",
+                     "pyproject.toml"}  # fmt: skip
+    wanted = {".cc", ".h", ".md", ".py", ".pyi", ".typed"}
+    sources = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in wanted or path.name == "py.typed"
+    }
+    assert files - alone == sources
 
 
 def test_import_brings_in_nothing_heavier_than_numpy(tmp_path):
@@ -181,3 +105,33 @@ import penstock
 assert os.listdir("/proc/self/task") == before
 """
     run(sys.executable, "-P", "-c", program, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("system", "platforms"),
+    [
+        ("linux", ["manylinux_aarch64", "manylinux_x86_64",
+                   "musllinux_aarch64", "musllinux_x86_64"]),
+        ("macos", ["macosx_arm64"]),
+        ("windows", ["win_amd64"]),
+    ],
+)  # fmt: skip
+def test_cibuildwheel_builds_for_every_python_and_platform_that_is_promised(
+    system, platforms, tmp_path
+):
+    command = [sys.executable, "-m", "cibuildwheel", "--platform", system]
+    found = run(*command, "--print-build-identifiers", ROOT, cwd=tmp_path, CIBW_ARCHS="").split()
+    pythons = ("cp311", "cp312", "cp313", "cp314", "cp314t")
+    assert sorted(found) == sorted(f"{python}-{name}" for python in pythons for name in platforms)
+
+
+def test_the_codecs_of_released_wheels_are_pinned(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "release")
+    sources = importlib.import_module("build_codecs").SOURCES
+    projects = importlib.import_module("repair").PROJECTS
+    assert {source.project for source in sources} <= {p.name for p in projects.values()}
+    for source in sources:
+        assert source.licenses
+        for place in source.places:
+            assert place.url.startswith("https://")
+            assert re.fullmatch("[0-9a-f]{64}", place.sha256)

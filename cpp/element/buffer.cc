@@ -2,12 +2,14 @@
 #include "element/buffer.h"
 
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
 #include "runtime/fork.h"
-#if defined(__linux__)
+#include "runtime/platform.h"
+#if defined(PENSTOCK_LINUX)
 #include <sys/mman.h>
 #endif
 
@@ -24,23 +26,28 @@ constexpr int kClasses = 4 * 48;
 
 // Four classes per power of two: at most a quarter is lost to rounding.
 int ClassOf(size_t size, size_t* capacity) {
-  int log2 = 63 - __builtin_clzll(size);
+  int log2 = std::bit_width(size) - 1;
   size_t step = (size_t{1} << log2) / 4;
   size_t quarter = (size - (size_t{1} << log2) + step - 1) / step;
   *capacity = (size_t{1} << log2) + quarter * step;
   return 4 * log2 + static_cast<int>(quarter);  // quarter 4 is the next power's class 0
 }
 
+size_t AlignOf(size_t capacity) { return capacity >= kHugeFrom ? kHuge : kAlign; }
+
 uint8_t* SystemAllocate(size_t capacity) {
-  size_t align = capacity >= kHugeFrom ? kHuge : kAlign;
+  size_t align = AlignOf(capacity);
   size_t rounded = (capacity + align - 1) / align * align;
-  void* data = std::aligned_alloc(align, rounded);
-  if (!data) throw std::bad_alloc();
-#if defined(__linux__)
+  void* data = ::operator new(rounded, std::align_val_t(align));
+#if defined(PENSTOCK_LINUX)
   // A fresh 4 KiB page costs about 2 us on a virtual machine; a huge one a hundredth per byte.
   if (align == kHuge) madvise(data, rounded, MADV_HUGEPAGE);
 #endif
   return static_cast<uint8_t*>(data);
+}
+
+void SystemFree(uint8_t* data, size_t capacity) {
+  ::operator delete(data, std::align_val_t(AlignOf(capacity)));
 }
 
 struct Pool {
@@ -150,7 +157,7 @@ void Buffer::Destroy() {
     pool.idle[bucket] = this;
     return;
   }
-  std::free(data_);
+  SystemFree(data_, capacity_);
   delete this;
 }
 
@@ -171,7 +178,7 @@ void BufferPool::Trim() {
     while (buffer) {
       Buffer* next = buffer->next_free_;
       pool.bytes_idle.fetch_sub(static_cast<int64_t>(buffer->capacity_), std::memory_order_relaxed);
-      std::free(buffer->data_);
+      SystemFree(buffer->data_, buffer->capacity_);
       delete buffer;
       buffer = next;
     }

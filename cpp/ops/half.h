@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace penstock {
 
@@ -26,7 +27,7 @@ Half HalfOfBits(Bits bits) {
   constexpr int kMantissa = sizeof(Float) == 4 ? 23 : 52;
   constexpr int kWidth = 8 * sizeof(Float);
   constexpr int kDrop = kMantissa - 10;
-  constexpr Bits kInfinity = std::bit_cast<Bits>(static_cast<Float>(__builtin_huge_val()));
+  constexpr Bits kInfinity = std::bit_cast<Bits>(std::numeric_limits<Float>::infinity());
   constexpr Bits kTooBig = std::bit_cast<Bits>(Float{65536});
   constexpr Bits kNormal = std::bit_cast<Bits>(static_cast<Float>(0x1p-14));
   auto sign = static_cast<uint16_t>(bits >> (kWidth - 16) & 0x8000u);

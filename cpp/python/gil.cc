@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
-#include <ctime>
+#include <thread>
 
 #include "element/error.h"
 #include "runtime/clock.h"
+#include "runtime/platform.h"
 #include "runtime/thread_pool.h"
 
 namespace penstock {
@@ -72,8 +74,12 @@ bool OthersMayRun() {
 }
 
 void SleepFor(int64_t ns) {
-  timespec span{0, ns};
-  nanosleep(&span, nullptr);
+#if defined(PENSTOCK_POSIX)
+  std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+#else
+  // Timers may be as coarse as 15 ms elsewhere, five hundred gaps long.
+  for (int64_t end = NowNs() + ns; NowNs() < end;) std::this_thread::yield();
+#endif
 }
 
 }  // namespace

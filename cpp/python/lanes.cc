@@ -1,9 +1,11 @@
 // Python's lane: real threading.Threads, cached, and how they end with the interpreter.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "python/errors.h"
@@ -12,13 +14,11 @@
 #include "runtime/clock.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"
+#include "runtime/platform.h"
 #include "runtime/trace.h"
 #include "runtime/wait.h"
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
 #include <sys/prctl.h>
-#endif
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
 #endif
 
 namespace penstock {
@@ -141,7 +141,7 @@ PyRef StartThread() {
 }  // namespace
 
 PyObject* LaneMain(PyObject*, PyObject*) {
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
   prctl(PR_SET_TIMERSLACK, 1000UL);  // the gap between bursts is 30 us: the default slack is 50
 #endif
   Lanes& lanes = TheLanes();
@@ -210,7 +210,7 @@ bool MustPark() {
 }
 
 void Park() {
-  for (;;) pause();
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
 bool Shutdown() {

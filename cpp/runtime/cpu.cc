@@ -11,8 +11,9 @@
 #include <thread>
 
 #include "runtime/clock.h"
+#include "runtime/platform.h"
 
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
 #include <sched.h>
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
@@ -31,7 +32,7 @@ namespace {
 constexpr MonoTime kReadAgainNs = 10'000'000'000;
 
 int AffinityCount() {
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
   // The kernel's mask may be wider than cpu_set_t: a larger one is tried until it fits.
   for (int cpus = CPU_SETSIZE; cpus <= (1 << 20); cpus *= 4) {
     cpu_set_t* const set = CPU_ALLOC(cpus);
@@ -121,7 +122,7 @@ double CgroupQuotaFrom(const std::string& membership_file, const std::string& mo
 }
 
 double CgroupQuota() {
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
   return CgroupQuotaFrom("/proc/self/cgroup", "/sys/fs/cgroup");
 #else
   return 0;
@@ -143,13 +144,15 @@ int CpuCount() {
 }
 
 bool CpuHasCrc32c() {
-#if defined(_MSC_VER) && defined(_M_X64)
+#if defined(PENSTOCK_PORTABLE)
+  return false;
+#elif defined(_MSC_VER) && defined(_M_X64)
   int registers[4];
   __cpuid(registers, 1);
   return (registers[2] >> 20 & 1) != 0;
 #elif defined(__x86_64__)
   return __builtin_cpu_supports("sse4.2");
-#elif defined(__aarch64__) && defined(__linux__)
+#elif defined(__aarch64__) && defined(PENSTOCK_LINUX)
   return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 #elif defined(__aarch64__) && defined(__APPLE__)
   return true;  // ARMv8.1 at least, where it is no option

@@ -1,7 +1,7 @@
 // The slow half of EventCount: sleeping and waking, by futex or by mutex and condition variable.
 #include "runtime/event_count.h"
 
-#if !defined(PENSTOCK_NO_FUTEX)
+#if defined(PENSTOCK_LINUX)
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-#if !defined(PENSTOCK_NO_FUTEX)
+#if defined(PENSTOCK_LINUX)
 
 namespace {
 

@@ -6,21 +6,9 @@
 #include <limits>
 
 #include "runtime/clock.h"
+#include "runtime/platform.h"
 
-// Clang says it by __has_feature, GCC by a macro.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PENSTOCK_TSAN 1
-#endif
-#elif defined(__SANITIZE_THREAD__)
-#define PENSTOCK_TSAN 1
-#endif
-
-// The futex is Linux only; PENSTOCK_NO_FUTEX selects the portable form there too, for tests.
-#if !defined(__linux__) && !defined(PENSTOCK_NO_FUTEX)
-#define PENSTOCK_NO_FUTEX 1
-#endif
-#if defined(PENSTOCK_NO_FUTEX)
+#if !defined(PENSTOCK_LINUX)
 #include <condition_variable>
 #include <mutex>
 #endif
@@ -101,7 +89,7 @@ class alignas(128) EventCount final {
 
   std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> waiters_{0};
-#if defined(PENSTOCK_NO_FUTEX)
+#if !defined(PENSTOCK_LINUX)
   std::mutex mutex_;  // leaf: nothing else is locked under it
   std::condition_variable condition_;
 #endif

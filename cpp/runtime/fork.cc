@@ -5,9 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#if defined(__unix__) || defined(__APPLE__)
+#include "runtime/platform.h"
+
+#if defined(PENSTOCK_POSIX)
 #include <pthread.h>
-#define PENSTOCK_HAS_FORK 1
 #endif
 
 namespace penstock {
@@ -23,7 +24,7 @@ std::atomic<std::mutex*> held[kMaxHandlers] = {};
 std::atomic<int> held_count{0};
 constinit thread_local std::mutex* taken[kMaxHandlers] = {};  // by this thread's fork
 
-#if defined(PENSTOCK_HAS_FORK)
+#if defined(PENSTOCK_POSIX)
 // relaxed: the child has one thread, and fork() copied everything that its parent thread had seen.
 // acquire: pairs with HoldAcrossFork.
 void BeforeFork() {
@@ -49,7 +50,7 @@ void AfterForkInChild() {
 #endif
 
 void InstallOnce() {
-#if defined(PENSTOCK_HAS_FORK)
+#if defined(PENSTOCK_POSIX)
   static const int installed = pthread_atfork(BeforeFork, AfterFork, AfterForkInChild);
   (void)installed;
 #endif

@@ -13,12 +13,12 @@
 
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
+#include "runtime/platform.h"
 #include "runtime/trace.h"
 
-#if defined(__unix__) || defined(__APPLE__)
+#if defined(PENSTOCK_POSIX)
 #include <pthread.h>
 #include <signal.h>
-#define PENSTOCK_HAS_SIGNALS 1
 #endif
 
 namespace penstock {
@@ -35,7 +35,7 @@ constinit thread_local bool in_pool = false;
 // so that none can arrive in between. Faults (SEGV, BUS, FPE, ILL, ABRT) and PROF stay open.
 class SignalsBlocked final {
  public:
-#if defined(PENSTOCK_HAS_SIGNALS)
+#if defined(PENSTOCK_POSIX)
   SignalsBlocked() {
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -57,7 +57,7 @@ void NameThisThread(const char* name) {
   [[maybe_unused]] const std::string shown = std::string(name).substr(0, 15);
 #if defined(__APPLE__)
   pthread_setname_np(shown.c_str());
-#elif defined(__linux__)
+#elif defined(PENSTOCK_LINUX)
   pthread_setname_np(pthread_self(), shown.c_str());
 #endif
 }
@@ -131,7 +131,7 @@ void ThreadPool::RunNative(const char* name, std::function<void()> body) {
   auto worker = std::make_unique<Worker>();
   worker->name = name;
   worker->body = std::move(body);
-  const SignalsBlocked blocked;
+  [[maybe_unused]] const SignalsBlocked blocked;
   std::thread([this, w = worker.get()] { NativeMain(w); }).detach();
   (void)worker.release();  // the thread's own now; it begins with mutex_, held here
   ++native_threads_;

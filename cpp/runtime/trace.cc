@@ -9,9 +9,12 @@
 #include <unordered_set>
 
 #include "runtime/fork.h"
+#include "runtime/platform.h"
 
-#if defined(__unix__) || defined(__APPLE__)
+#if defined(PENSTOCK_POSIX)
 #include <unistd.h>
+#elif defined(_WIN32)
+#include <process.h>
 #endif
 
 namespace penstock {
@@ -135,8 +138,10 @@ void AppendQuoted(std::string& out, const char* text) {
 }
 
 int ProcessId() {
-#if defined(__unix__) || defined(__APPLE__)
+#if defined(PENSTOCK_POSIX)
   return static_cast<int>(getpid());
+#elif defined(_WIN32)
+  return _getpid();
 #else
   return 1;
 #endif

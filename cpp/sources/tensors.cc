@@ -3,6 +3,7 @@
 
 #include "pipeline/registry.h"
 #include "runtime/blocking.h"
+#include "runtime/platform.h"
 
 namespace penstock {
 namespace {
@@ -53,6 +54,12 @@ void GatherFixed(uint8_t* to, const uint8_t* from, const int64_t* indices, int64
   }
 }
 
+inline void Prefetch([[maybe_unused]] const void* line) {
+#if defined(PENSTOCK_GNU)
+  __builtin_prefetch(line);
+#endif
+}
+
 // Copies rows of `bytes` each; the next rows are fetched from memory while one is copied.
 void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
                 int64_t rows) {
@@ -75,7 +82,7 @@ void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* i
   for (int64_t i = 0; i < rows; ++i) {
     if (i + kAhead < rows) {
       const uint8_t* next = from + static_cast<size_t>(indices[i + kAhead]) * bytes;
-      for (size_t at = 0; at < bytes && at < 4096; at += kLine) __builtin_prefetch(next + at);
+      for (size_t at = 0; at < bytes && at < 4096; at += kLine) Prefetch(next + at);
     }
     std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(indices[i]) * bytes,
                 bytes);

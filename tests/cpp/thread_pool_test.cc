@@ -105,7 +105,7 @@ TEST(ThreadPool_threads_have_a_name_and_block_asynchronous_signals) {
   char name[32] = "";
   Pump(Lane::kNative, "a-rather-long-stage-name", [&] {
     pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
     pthread_getname_np(pthread_self(), name, sizeof name);
 #endif
   }).Join();
@@ -116,7 +116,7 @@ TEST(ThreadPool_threads_have_a_name_and_block_asynchronous_signals) {
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) CHECK(!sigismember(&mask, s));
   pthread_sigmask(SIG_BLOCK, nullptr, &mask);
   CHECK(!sigismember(&mask, SIGINT));  // this thread's own mask is as before
-#if defined(__linux__)
+#if defined(PENSTOCK_LINUX)
   CHECK_EQ(std::string(name), "a-rather-long-s");
 #endif
 }

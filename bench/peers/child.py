@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +120,18 @@ def passes(workload: Workload, one: Callable[[], float]) -> float:
 
 def timed(workload: Workload, epoch: Epoch, task: Task) -> float:
     """Return the seconds per element of one pass."""
+    skipped = 0
     start = time.perf_counter()
-    elements = workload.take(epoch(), task)
+    elements = epoch()
+    if workload.skip:
+        elements = iter(elements)
+        skipped = workload.take(islice(elements, workload.skip), task)
+        start = time.perf_counter()
+    taken = workload.take(elements, task)
     seconds = time.perf_counter() - start
-    if elements != task.n:
-        raise Undone(f"a pass of {task.n} elements gave {elements}")
-    return seconds / elements
+    if skipped + taken != task.n:
+        raise Undone(f"a pass of {task.n} elements gave {skipped + taken}")
+    return seconds / taken
 
 
 def grown(workload: Workload, build: Build, task: Task, epoch: Epoch) -> float:

@@ -53,6 +53,7 @@ class Workload:
     cases: ClassVar[Mapping[str, Mapping[str, Any]]]
     tiny: ClassVar[Mapping[str, Any]] = {}  # instead of the same parameters, in tests
     seconds: ClassVar[float] = 0.8  # passes are timed until so long has passed
+    skip: ClassVar[int] = 0  # elements at the start of a pass that are not timed
     grows: ClassVar[int] = 0  # the most elements of one pass; 0 where the data has a size
     fresh: ClassVar[bool] = False  # each pass over a pipeline of its own, made untimed, unchecked
     together: ClassVar[bool] = False  # cases of one loader in one process: memory does not matter

@@ -25,6 +25,7 @@ from bench.peers.workloads import tfrecord as records
 
 BLOCK = 1 << 20
 SECONDS = 0.6  # of the loop over records
+CALLS = 600  # of the functions
 
 
 def jpeg(task: Task) -> float:
@@ -100,27 +101,27 @@ def generator(task: Task) -> Epoch:
     return epoch
 
 
-def gil(task: Task) -> Epoch:
+def gil(task: Task) -> float:
     """One forked process per processor, each with its share of the calls."""
     function = functions.function(task)
+    for x in range(4):
+        function(x)  # inputs that the processes share
+    fork = multiprocessing.get_context("fork")
+    begin = fork.Barrier(task.workers + 1)
 
-    def share(number: int, numbers: Any) -> None:
-        for x in range(number, task.n, task.workers):
-            numbers[x] = function(x)
+    def share(number: int) -> None:
+        begin.wait()
+        for x in range(number, CALLS, task.workers):
+            function(x)
 
-    def epoch() -> Iterator[Any]:
-        for x in range(4):
-            function(x)  # inputs that the processes share
-        fork = multiprocessing.get_context("fork")
-        numbers = fork.RawArray("d", task.n)
-        started = [fork.Process(target=share, args=(i, numbers)) for i in range(task.workers)]
-        for process in started:
-            process.start()
-        for process in started:
-            process.join()
-        yield np.array(numbers)
-
-    return epoch
+    started = [fork.Process(target=share, args=(number,)) for number in range(task.workers)]
+    for process in started:
+        process.start()
+    begin.wait()
+    start = time.perf_counter()
+    for process in started:
+        process.join()
+    return (time.perf_counter() - start) / CALLS
 
 
 def cache(task: Task) -> Epoch:

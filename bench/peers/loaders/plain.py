@@ -103,13 +103,13 @@ def generator(task: Task) -> Epoch:
 
 
 def gil(task: Task) -> Epoch:
-    """Holds: ProcessPoolExecutor(processors).map, chunks of 8; releases: ThreadPoolExecutor."""
+    """Holds: ProcessPoolExecutor(processors).map, chunks of 4; releases: ThreadPoolExecutor."""
     function = functions.function(task)
     if task.case == "releases the GIL":
         threads = ThreadPoolExecutor(task.workers)
         return lambda: threads.map(function, range(task.n))
     processes = ProcessPoolExecutor(task.workers)
-    return lambda: processes.map(function, range(task.n), chunksize=8)
+    return lambda: processes.map(function, range(task.n), chunksize=4)
 
 
 def cache(task: Task) -> Epoch:

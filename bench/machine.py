@@ -21,7 +21,7 @@ def describe() -> dict[str, str | int]:
         "processor": _field("/proc/cpuinfo", "model name") or platform.processor(),
         "cpus": processors(),
         "memory": f"{int((_field('/proc/meminfo', 'MemTotal') or '0').split()[0]) / 2**20:.0f} GiB",
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.release().split('-')[0]} {platform.machine()}",
         "python": platform.python_version(),
     }
 

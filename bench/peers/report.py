@@ -192,7 +192,7 @@ def _machines(results: Sequence[Measured]) -> str:
     ]
     busy = sorted(value for cell in cells for value in cell.others)
     rounds = max((len(cell.seconds) for cell in cells), default=0)
-    lines.append(f"{rounds} rounds.")
+    lines.append("One round." if rounds == 1 else f"{rounds} rounds.")
     if busy:
         lines.append(
             f"Other programs kept {busy[len(busy) // 2]:.2f} processors busy (median; at most "

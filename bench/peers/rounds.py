@@ -141,7 +141,8 @@ def child(
             )
             status = _wait(process, place.limit)
             if result.exists():
-                measured: dict[str, dict[str, Any]] = json.loads(result.read_text())
+                text = result.read_text().replace(str(scratch), "...")
+                measured: dict[str, dict[str, Any]] = json.loads(text)
                 return measured
             if status is None:
                 return {"": {"failed": f"{TIMED_OUT} {place.limit:.0f} s"}}

@@ -102,7 +102,7 @@ TEST(ThreadPool_submit_one_at_a_time_wakes_a_sleeping_thread) {
 
 TEST(ThreadPool_threads_have_a_name_and_block_asynchronous_signals) {
   sigset_t mask;
-  char name[32] = "";
+  [[maybe_unused]] char name[32] = "";
   Pump(Lane::kNative, "a-rather-long-stage-name", [&] {
     pthread_sigmask(SIG_BLOCK, nullptr, &mask);
 #if defined(PENSTOCK_LINUX)

@@ -1,6 +1,5 @@
 // io.read_file: the content of a file as bytes.
 #include <cstring>
-#include <memory>
 
 #include "ops/new_op.h"
 #include "ops/operand.h"
@@ -10,19 +9,6 @@ namespace penstock {
 namespace {
 
 constexpr Operand kFilename{"read_file", "filename"};
-
-// A bytes tensor over the string's own memory.
-Tensor Adopt(std::string content) {
-  auto owned = std::make_unique<std::string>(std::move(content));
-  const int64_t span[2] = {0, static_cast<int64_t>(owned->size())};
-  BufferRef spans = Buffer::Allocate(sizeof(span));
-  std::memcpy(spans->data(), span, sizeof(span));
-  BufferRef bytes = Buffer::Borrow(
-      owned->data(), owned->size(),
-      [](void* context, void*, size_t) { delete static_cast<std::string*>(context); }, owned.get());
-  owned.release();
-  return Tensor::Packed(TypeCode::kBytes, {}, std::move(spans), std::move(bytes));
-}
 
 class ReadFile final : public Op {
  public:
@@ -39,7 +25,12 @@ class ReadFile final : public Op {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     std::string path(inputs[0].string());
-    out = Adopt(ReadWholeFile(path));
+    size_t size;
+    BufferRef content = ReadWholeFile(path, &size);
+    const int64_t span[2] = {0, static_cast<int64_t>(size)};
+    BufferRef spans = Buffer::Allocate(sizeof(span));
+    std::memcpy(spans->data(), span, sizeof(span));
+    out = Tensor::Packed(TypeCode::kBytes, {}, std::move(spans), std::move(content));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "element/buffer.h"
 #include "runtime/cancel.h"
 
 namespace penstock {
@@ -31,7 +32,7 @@ class Opener {
 // Files of this machine: large reads with readahead advice.
 const Opener& LocalFiles();
 
-// The whole file; throws as the opener does.
-std::string ReadWholeFile(const std::string& path);
+// The whole file, `size` bytes at the beginning of the buffer; throws as the opener does.
+BufferRef ReadWholeFile(const std::string& path, size_t* size);
 
 }  // namespace penstock

@@ -258,13 +258,20 @@ bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owne
   return SequenceToTensor(object, tensor);
 }
 
-namespace {
-
 PyObject* StringToPython(DType dtype, std::string_view text) {
   auto size = static_cast<Py_ssize_t>(text.size());
   if (dtype.code == TypeCode::kBytes) return PyBytes_FromStringAndSize(text.data(), size);
   return PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape");
 }
+
+PyObject* RowToPython(const Tensor& column, int64_t row) {
+  if (column.storage() == Storage::kPacked && column.shape().rank() == 1) {
+    return StringToPython(column.dtype(), column.string(row));
+  }
+  return ToPython(column.Row(row));
+}
+
+namespace {
 
 PyObject* ReferencesToPython(const Tensor& tensor) {
   bool packed = tensor.storage() == Storage::kPacked;

@@ -25,9 +25,10 @@ constexpr int64_t kBlockNs = 200'000;  // a block should be about this much work
 
 struct Iter {
   PyObject_HEAD
-      // A run of scalars that is ready: handed out without looking at anything else.
+      // A run of scalars or strings that is ready: handed out without looking at anything else.
       int64_t scalars_left;
   const uint8_t* scalar;
+  const Tensor* strings;  // null: scalars
   DType dtype;
   int flip;
   PyRef reuse[2];  // two, because the consumer's variable still holds the last one
@@ -52,8 +53,8 @@ PyObject* EmitRow(Run& run) {
   std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
   PyObject** leaves = count > kFewLeaves ? many.data() : few;
   for (size_t i = 0; i < count; ++i) {
-    leaves[i] =
-        ToPython(stacked ? block.columns[i].Row(row) : std::move(block.elements[row].leaves[i]));
+    leaves[i] = stacked ? RowToPython(block.columns[i], row)
+                        : ToPython(std::move(block.elements[row].leaves[i]));
     if (!leaves[i]) {
       for (size_t j = 0; j < i; ++j) Py_DECREF(leaves[j]);
       return nullptr;
@@ -94,9 +95,11 @@ bool Fetch(Iter* it) {
   if (run.block.rows > 1 && run.block.stacked() && run.block.columns.size() == 1 &&
       run.block.structure == Structure::Leaf()) {
     const Tensor& column = run.block.columns[0];
-    if (column.shape().rank() == 1 && !column.dtype().is_reference()) {
+    bool strings = column.storage() == Storage::kPacked;
+    if (column.shape().rank() == 1 && (strings || !column.dtype().is_reference())) {
       it->scalars_left = run.block.rows;
-      it->scalar = column.data();
+      it->strings = strings ? &column : nullptr;
+      it->scalar = strings ? nullptr : column.data();
       it->dtype = column.dtype();
       run.row = run.block.rows;
     }
@@ -105,6 +108,10 @@ bool Fetch(Iter* it) {
 }
 
 inline PyObject* TakeScalar(Iter* it) {
+  if (it->strings) {
+    const Tensor& column = *it->strings;
+    return StringToPython(it->dtype, column.string(column.shape()[0] - it->scalars_left--));
+  }
   const uint8_t* value = it->scalar;
   it->scalar += it->dtype.itemsize;
   --it->scalars_left;

@@ -174,7 +174,7 @@ class FileIterator final : public BlockIterator {
   Found Look() {
     ByteWindow window = bytes_->window();
     // When something is wrong with the end, the records before it are whole, and then it is told.
-    if (!bytes_->problem().empty()) window.ended = false;
+    if (window.ended && !bytes_->problem().empty()) window.ended = false;
     if (short_) window.ended = true;
     return reader_->Find(window);
   }

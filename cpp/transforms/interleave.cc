@@ -1,6 +1,7 @@
 // interleave and flat_map: elements become datasets, which are drained in turn.
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <vector>
 
 #include "pipeline/input.h"
@@ -393,6 +394,8 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
   options.buffered = args.IntAtLeast("buffer_output_elements", 1, two_blocks);
   options.ahead =
       args.IntAtLeast("prefetch_input_elements", 0, std::max<int64_t>(1, options.cycle / 2));
+  // One input is never left for another: its rows come in blocks.
+  if (options.cycle == 1) options.block = std::numeric_limits<int64_t>::max();
   if (args.Has("deterministic")) options.ordered = args.Bool("deterministic");
   return std::make_shared<InterleaveDataset>(args.Callable("map_func"), std::move(options));
 }

@@ -1,0 +1,124 @@
+"""Reading record files, against C++ loops that read the same bytes and do the least.
+
+- TFRecords of 100 KB, one by one: the limit reads blocks of 256 KiB with read(2) and checks both
+  checksums with the CPU's instruction;
+- TFRecords of 300 bytes, batched by 1,024, beside the same loop, and beside the making of as many
+  ``bytes`` objects of that size in Python, which no way to Python can avoid;
+- the lines of a text of 20 to 180 characters each, one by one and batched: the limit counts line
+  ends with memchr over the same reads.
+
+Every loop runs in the same round as what it is compared with. The files are in the page cache.
+With ``prefetch`` the reading is done on a thread of its own, the making of objects in the loop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import penstock as ps
+from bench.native.build import built
+from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
+
+LARGE, LARGE_RECORDS = 100_000, 2000
+SMALL, SMALL_RECORDS = 300, 400_000
+LINES = 1_000_000
+BATCH = 1024
+SECONDS = 0.4  # of each native loop
+
+
+def looping(program: Path, form: str, file: Path, units: int) -> Case:
+    """Seconds per record of a native loop."""
+
+    def case() -> float:
+        command = [program, form, file, "--seconds", str(SECONDS)]
+        run = subprocess.run(command, check=True, capture_output=True, text=True)
+        return float(json.loads(run.stdout)["seconds"]) / units
+
+    return case
+
+
+def write(folder: Path) -> tuple[Path, Path, Path]:
+    large, small, text = folder / "large", folder / "small", folder / "text"
+    for file, size, count in ((large, LARGE, LARGE_RECORDS), (small, SMALL, SMALL_RECORDS)):
+        record = os.urandom(size)
+        with ps.io.TFRecordWriter(file) as writer:
+            for _ in range(count):
+                writer.write(record)
+    letters = b"the quick brown fox jumps over the lazy dog " * 5
+    lengths = np.random.default_rng(1).integers(20, 181, LINES)
+    with text.open("wb") as lines:
+        lines.writelines(letters[:length] + b"\n" for length in lengths.tolist())
+    return large, small, text
+
+
+def make_bytes() -> None:
+    """Make and drop a batch of objects, as big as the small records."""
+    source = bytes(SMALL + 1)
+    end = SMALL
+    _ = [source[:end] for _ in range(BATCH)]
+
+
+def run() -> list[Figure]:
+    program = built("record_loop")
+    with tempfile.TemporaryDirectory() as folder:
+        large, small, text = write(Path(folder))
+        big, little = ps.TFRecordDataset(large), ps.TFRecordDataset(small)
+        lines = ps.TextLineDataset(text)
+        rounds = interleaved(
+            {
+                "large loop": looping(program, "records", large, LARGE_RECORDS),
+                "large": timed(lambda: drain(big), LARGE_RECORDS),
+                "large ahead": timed(lambda: drain(big.prefetch(4)), LARGE_RECORDS),
+                "small loop": looping(program, "records", small, SMALL_RECORDS),
+                "small objects": timed(make_bytes, BATCH),
+                "small": timed(lambda: drain(little.batch(BATCH)), SMALL_RECORDS),
+                "small ahead": timed(lambda: drain(little.batch(BATCH).prefetch(2)), SMALL_RECORDS),
+                "small single": timed(lambda: drain(little), SMALL_RECORDS),
+                "lines loop": looping(program, "lines", text, LINES),
+                "lines": timed(lambda: drain(lines), LINES),
+                "lines batched": timed(lambda: drain(lines.batch(BATCH)), LINES),
+                "lines ahead": timed(lambda: drain(lines.batch(BATCH).prefetch(2)), LINES),
+            }
+        )
+    rate = {case: 1 / rounds.seconds(case).median for case in rounds.rounds[0]}
+
+    def share(case: str, loop: str, what: str, at_least: float | None = None) -> Figure:
+        return Figure(
+            f"{what}: speed / C++ loop",
+            rounds.ratio(loop, case).scaled(100),
+            "%",
+            at_least=at_least,
+            note=f"{rate[case] / 1e6:.3g} against {rate[loop] / 1e6:.3g} M/s",
+        )
+
+    def millions(case: str, what: str, at_least: float | None = None) -> Figure:
+        speeds = [1e-6 / r[case] for r in rounds.rounds]
+        objects, loop = rate["small objects"] / 1e6, rate["small loop"] / 1e6
+        return Figure(
+            what,
+            Spread.of(speeds),
+            "M/s",
+            at_least=at_least,
+            note=f"objects alone {objects:.3g}, reading alone {loop:.3g} M/s",
+        )
+
+    return [
+        share("large", "large loop", "TFRecords of 100 KB", at_least=80),
+        share("large ahead", "large loop", "the same behind prefetch(4)"),
+        millions("small", "TFRecords of 300 bytes, batches of 1,024", at_least=4),
+        millions("small ahead", "the same behind prefetch(2)"),
+        millions("small single", "TFRecords of 300 bytes, one by one"),
+        share("lines", "lines loop", "text lines, one by one"),
+        share("lines batched", "lines loop", "text lines, batches of 1,024"),
+        share("lines ahead", "lines loop", "the same behind prefetch(2)", at_least=60),
+    ]
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

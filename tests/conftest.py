@@ -1,12 +1,28 @@
 """What all tests share."""
 
 import os
+import re
 
 import pytest
 
 import penstock as ps
 
 pytest_plugins = ["installing"]
+
+# What a build without a codec says when a test asks for it.
+LACKS_CODEC = re.compile(r"needs zlib, and penstock was built without it|built without libjpeg")
+HAS_ALL_CODECS = all(ps.build_info()[name]["native"] for name in ("jpeg", "zlib"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call():
+    try:
+        return (yield)
+    except (Exception, pytest.fail.Exception) as error:
+        found = LACKS_CODEC.search(str(error))
+        if HAS_ALL_CODECS or not found:
+            raise
+        pytest.skip(found[0])
 
 
 @pytest.fixture(autouse=True)

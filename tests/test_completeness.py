@@ -15,6 +15,7 @@ TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
 # Kinds whose public name is another one, or which are made for other methods.
 PUBLIC = {
     "assert_cardinality": ps.experimental.assert_cardinality,
+    "cache_file": ps.Dataset.cache,
     "fixed_length_record": ps.FixedLengthRecordDataset,
     "parallel_map": ps.Dataset.map,
     "text_line": ps.TextLineDataset,

@@ -20,7 +20,10 @@ CPP_LAYERS = [
 ]
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
-    {"errors", "options", "structure", "encode", "random", "functions", "iterator"},
+    {
+        *("errors", "options", "structure", "foreign", "encode", "fingerprint", "random"),
+        *("functions", "iterator"),
+    },
     {"ops"},
     {"sources", "transforms"},
     {"dataset"},

@@ -35,6 +35,20 @@ Element Block::Row(int64_t row) const {
   return element;
 }
 
+Block Block::Part(int64_t begin, int64_t count) const {
+  Block part;
+  part.structure = structure;
+  part.rows = count;
+  part.first = origin(begin);
+  if (stacked()) {
+    for (auto& column : columns) part.columns.push_back(column.Rows(begin, count));
+    if (!keys.empty()) part.keys.assign(keys.begin() + begin, keys.begin() + begin + count);
+  } else {
+    part.elements.assign(elements.begin() + begin, elements.begin() + begin + count);
+  }
+  return part;
+}
+
 size_t Block::footprint() const {
   size_t bytes = 0;
   for (auto& column : columns) bytes += column.footprint();

@@ -42,6 +42,8 @@ struct Block {
   uint64_t key(int64_t row) const;
   Origin origin(int64_t row) const;
   Element Row(int64_t row) const;
+  // Rows [first, first + count), without error and end.
+  Block Part(int64_t first, int64_t count) const;
   size_t footprint() const;
 
   static Block Of(Element element);

@@ -58,13 +58,15 @@ Tensor Tensor::String(TypeCode code, std::string_view bytes) {
   return Packed(code, {}, buffer, buffer);
 }
 
-Tensor Tensor::Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes) {
+Tensor Tensor::Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes,
+                      size_t first) {
   Tensor t;
   t.dtype_ = DType::Of(code);
   t.storage_ = Storage::kPacked;
   t.shape_ = shape;
   t.spans_ = std::move(spans);
   t.buffer_ = std::move(bytes);
+  t.offset_ = first;
   return t;
 }
 

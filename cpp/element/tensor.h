@@ -59,8 +59,10 @@ class Tensor {
   static Tensor View(DType dtype, const Shape& shape, BufferRef buffer, size_t offset);
   // One string; copies the bytes.
   static Tensor String(TypeCode code, std::string_view bytes);
-  // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`; there may be others between.
-  static Tensor Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes);
+  // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`; there may be others between. The first
+  // one is item number `first` of the spans.
+  static Tensor Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes,
+                       size_t first = 0);
   static Tensor Objects(TypeCode code, const Shape& shape, BufferRef pointers, size_t first = 0);
   template <typename T>
   static Tensor Scalar(T value) {

@@ -15,7 +15,8 @@ class InputFile {
   virtual ~InputFile() = default;
   // Up to `size` bytes from `offset`; 0 only at the end of the file. Throws an Error that names the
   // file, or a transient one. No lock of a foreign runtime may be held by the caller. A pipe can
-  // only be read on from where the last read ended.
+  // only be read on from where the last read ended; a regular file by any number of threads at a
+  // time that have no BlockingHook.
   virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
   // Bytes now, or -1 when unknown (a pipe, a device).
   virtual int64_t size() = 0;

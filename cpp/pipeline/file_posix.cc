@@ -33,7 +33,7 @@ class LocalFile final : public InputFile {
     for (;;) {
       ssize_t got = regular_ ? pread(fd_, data, size, offset) : read(fd_, data, size);
       if (got > 0 || (got == 0 && (regular_ || HadWriter()))) {
-        position_ += got;
+        if (!regular_) position_ += got;
         return static_cast<size_t>(got);
       }
       if (got == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {

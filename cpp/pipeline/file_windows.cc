@@ -59,7 +59,7 @@ class LocalFile final : public InputFile {
       if (error == ERROR_HANDLE_EOF || error == ERROR_BROKEN_PIPE) return 0;
       throw LastError(path_, Format("cannot read at byte {}", offset));
     }
-    position_ += got;
+    if (!regular_) position_ += got;
     return got;
   }
   int64_t size() override {

@@ -136,6 +136,22 @@ void Session::Close() {
   input_.reset();
 }
 
+void Session::Warn(std::string text) {
+  std::lock_guard lock(moves_mutex_);
+  if (std::find(warnings_.begin(), warnings_.end(), text) != warnings_.end()) return;
+  warnings_.push_back(std::move(text));
+  has_warnings_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<std::string> Session::TakeWarnings() {
+  std::lock_guard lock(moves_mutex_);
+  has_warnings_.store(false, std::memory_order_relaxed);
+  std::vector<std::string> taken(warnings_.begin() + static_cast<int64_t>(warned_),
+                                 warnings_.end());
+  warned_ = warnings_.size();
+  return taken;
+}
+
 void Session::LogMove(TuningMove move) {
   std::lock_guard lock(moves_mutex_);
   move.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;

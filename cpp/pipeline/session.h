@@ -71,6 +71,10 @@ class Session {
   // Whether some stage may deliver out of order: then states are taken with every element, because
   // what is pulled again would be others.
   bool unordered() const { return unordered_; }
+  // For the user, who is shown it at the next opportunity; each text once. From any thread.
+  void Warn(std::string text);
+  bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
+  std::vector<std::string> TakeWarnings();
   void LogMove(TuningMove move);
   std::vector<TuningMove> moves() const;
   // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
@@ -94,8 +98,11 @@ class Session {
   bool started_ = false;
   int64_t start_ns_;
   std::atomic<bool> has_threads_{false};
-  mutable std::mutex moves_mutex_;  // a leaf lock over the log
+  mutable std::mutex moves_mutex_;  // a leaf lock over the logs
   std::vector<TuningMove> moves_;
+  std::vector<std::string> warnings_;
+  size_t warned_ = 0;  // of these, shown
+  std::atomic<bool> has_warnings_{false};
 };
 
 }  // namespace penstock

@@ -22,6 +22,7 @@ struct ElementSpec {
   const Structure* structure = Structure::Leaf();
   std::vector<LeafSpec> leaves;
 
+  bool operator==(const ElementSpec&) const = default;
   static ElementSpec Of(const Element& element);
   static ElementSpec Scalar(DType dtype) { return {Structure::Leaf(), {{dtype, {}, false}}}; }
   // Each leaf with one more axis in front (-1: any size), or without its first one.

@@ -77,7 +77,10 @@ std::string_view StringOf(const void* object) {
 }
 
 bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
-  if (code == TypeCode::kText && !PrepareText(object.get())) PyErr_Clear();  // lone surrogates
+  if (code == TypeCode::kText && !PrepareText(object.get())) {
+    PyErr_Clear();
+    code = TypeCode::kObject;  // lone surrogates: it has no UTF-8 form
+  }
   auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
   *slot = object.release();
   *tensor = AdoptObjects(code, {}, slot, 1);

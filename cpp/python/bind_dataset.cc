@@ -9,6 +9,7 @@
 #include "python/py_function.h"
 #include "python/pytree.h"
 #include "python/types.h"
+#include "runtime/blocking.h"
 #include "sources/file_dataset.h"
 
 namespace py = pybind11;
@@ -250,6 +251,9 @@ void BindDataset(py::module_& module) {
       [](const std::string& kind, const std::vector<Node>& inputs, const py::dict& args) {
         std::vector<DatasetPtr> plans;
         for (auto& input : inputs) plans.push_back(input.plan);
+        // A source may open files here, and may be made inside a function of the user: its thread
+        // must keep the GIL, which pybind11 counts on.
+        ScopedBlockingHook keep_gil(nullptr);
         DatasetPtr plan = MakeDataset(kind, std::move(plans), ArgsOfDict(kind, args));
         return Node{std::move(plan), RootsOf(args)};
       },

@@ -63,6 +63,14 @@ PyObject* EmitRow(Run& run) {
   return Unflatten(structure, leaves);
 }
 
+// What stages want to tell; false with an error set when the user has made warnings errors.
+bool ShowWarnings(Session& session) {
+  for (const std::string& text : session.TakeWarnings()) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) return false;
+  }
+  return true;
+}
+
 // The next block; attached again afterwards. False with a Python error set.
 bool Fetch(Iter* it) {
   Run& run = *it->run;
@@ -92,6 +100,7 @@ bool Fetch(Iter* it) {
   }
   run.block = std::move(block);
   run.row = 0;
+  if (run.session->has_warnings() && !ShowWarnings(*run.session)) return false;
   if (run.block.rows > 1 && run.block.stacked() && run.block.columns.size() == 1 &&
       run.block.structure == Structure::Leaf()) {
     const Tensor& column = run.block.columns[0];

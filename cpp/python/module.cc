@@ -1,11 +1,13 @@
 // The extension module: a handful of Bind calls.
 #define PENSTOCK_IMPORT_ARRAY
 #include "ops/image/jpeg_version.h"
+#include "pipeline/chunk_codec.h"
 #include "pipeline/compression.h"
 #include "pipeline/random.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
+#include "python/pytree.h"
 #include "python/types.h"
 #include "runtime/cpu.h"
 #include "runtime/thread_pool.h"
@@ -28,10 +30,12 @@ constexpr const char* kCompiler = "unknown";
 py::dict BuildInfo() {
   std::string jpeg = JpegVersion();
   std::string zlib = ZlibVersion();
+  std::string zstd = ZstdVersion();
   return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
                   "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
                   "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg),
-                  "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib));
+                  "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib),
+                  "zstd"_a = py::dict("native"_a = !zstd.empty(), "version"_a = zstd));
 }
 
 py::dict CpuInfo() {
@@ -69,6 +73,7 @@ PYBIND11_MODULE(_core, m) {
   // deadlock.
   if (_import_array() < 0) throw py::error_already_set();
   InitTypes();
+  InitPytree();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {

@@ -3,6 +3,9 @@
 
 #include <string>
 
+#include "element/foreign_names.h"
+#include "python/gil.h"
+
 namespace penstock {
 namespace {
 
@@ -68,6 +71,53 @@ PyObject* CanonicalKeys(PyObject* dict) {
   return PyDict_SetDefault(N().key_tuples, keys.get(), keys.get());  // borrowed from the table
 }
 
+// Calls a function of penstock.foreign with (what kind of structure, argument, field names). New
+// reference; null without an error when it has no answer.
+PyRef AskForeign(const char* function, Kind kind, PyRef argument,
+                 const std::vector<std::string>& fields) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.foreign"));
+  PyRef names = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(fields.size())));
+  for (size_t i = 0; names && i < fields.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
+                     PyUnicode_DecodeUTF8(fields[i].data(),
+                                          static_cast<Py_ssize_t>(fields[i].size()), "replace"));
+  }
+  const char* what = kind == Kind::kDict ? "dict" : kind == Kind::kRecord ? "record" : "tuple";
+  PyRef answer;
+  if (module && names && argument) {
+    answer = PyRef::Steal(
+        PyObject_CallMethod(module.get(), function, "sOO", what, argument.get(), names.get()));
+  }
+  PyErr_Clear();
+  if (answer && answer.get() == Py_None) return {};
+  return answer;
+}
+
+void NameOf(Kind kind, const void* foreign, const std::vector<std::string>& fields) {
+  auto* object = static_cast<PyObject*>(const_cast<void*>(foreign));
+  PyRef name = AskForeign("name_of", kind, PyRef::Borrow(object), fields);
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  NameForeign(kind, foreign, text ? text : "");
+}
+
+// For files that another process has written. Only a thread that may call Python can ask.
+const void* FindOf(Kind kind, const std::string& name, const std::vector<std::string>& fields) {
+  if (Attachment* attachment = CurrentAttachment()) {
+    attachment->Attach();
+  } else if (!PyGILState_Check()) {
+    return nullptr;
+  }
+  PyRef text = PyRef::Steal(
+      PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
+  PyRef found = AskForeign("find", kind, std::move(text), fields);
+  if (!found) return nullptr;
+  if (kind == Kind::kDict) {
+    return PyDict_SetDefault(N().key_tuples, found.get(), found.get());
+  }
+  return found.release();  // structures live for ever, and so do the classes they name
+}
+
 const Structure* FlattenInto(PyObject* object, Flattened* out, int depth);
 
 const Structure* FlattenChildren(Kind kind, const std::vector<PyObject*>& items,
@@ -80,6 +130,7 @@ const Structure* FlattenChildren(Kind kind, const std::vector<PyObject*>& items,
     if (!child) return nullptr;
     children.push_back(child);
   }
+  if (foreign && !ForeignIsNamed(foreign)) NameOf(kind, foreign, names);
   return Structure::Make(kind, std::move(children), std::move(names), foreign);
 }
 
@@ -245,6 +296,8 @@ PyObject* UnflattenFrom(const Structure* structure, PyObject**& leaves) {
 }
 
 }  // namespace
+
+void InitPytree() { g_find_foreign = FindOf; }
 
 bool Flatten(PyObject* object, Flattened* out) {
   out->exclusive = Py_REFCNT(object) == 1;

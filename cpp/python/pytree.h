@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+// Called once at import.
+void InitPytree();
+
 // tuple, namedtuple, dict, dataclass, attrs class and None nest; a list does not: it is one array.
 struct Flattened {
   const Structure* structure = nullptr;

@@ -1,7 +1,9 @@
 // cache: the elements of the first full pass, kept in memory for the next ones.
-#include <deque>
+#include <algorithm>
 #include <mutex>
+#include <optional>
 
+#include "pipeline/chunk.h"
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
 
@@ -14,6 +16,57 @@ struct Store {
   std::shared_ptr<const std::vector<Block>> blocks;
   uint64_t place = 0;  // what the randomness of the pass that filled it hung on
   std::shared_ptr<const RunIdentity> identity;
+};
+
+// Gathers the blocks of a pass. Small rows of numbers are put together into large blocks, which are
+// handed out again for the cost of copying them; the others stay as they came.
+class Keeper {
+ public:
+  void Add(const Block& block) {
+    if (!Small(block)) {
+      Flush();
+      blocks_.push_back(block.Part(0, block.rows));
+      return;
+    }
+    for (int64_t row = 0; row < block.rows;) {
+      int64_t added = builder_.Add(block, row, "cache");
+      row += added;
+      if (added == 0 || builder_.full()) Flush();
+    }
+  }
+  std::vector<Block> Take() {
+    Flush();
+    return std::move(blocks_);
+  }
+
+ private:
+  static bool Small(const Block& block) {
+    constexpr size_t kSmallRow = 16 << 10;
+    constexpr size_t kSmallBlock = 64 << 10;
+    if (block.stacked()) return Numbers(block.columns, block.first, kSmallBlock);
+    return std::all_of(block.elements.begin(), block.elements.end(), [](const Element& element) {
+      return Numbers(element.leaves, element.origin, kSmallRow);
+    });
+  }
+  // A chunk does not hold from which file its elements are, which errors behind it would tell.
+  static bool Numbers(const std::vector<Tensor>& leaves, const Origin& origin, size_t most) {
+    size_t bytes = 0;
+    for (auto& leaf : leaves) {
+      if (leaf.dtype().is_reference()) return false;
+      bytes += leaf.nbytes();
+    }
+    return !leaves.empty() && !origin.file && bytes < most;
+  }
+  void Flush() {
+    if (builder_.rows() == 0) return;
+    ChunkForm form;
+    BufferRef bytes = builder_.Take(&form);
+    int64_t rows = form.rows;
+    blocks_.push_back(ChunkRows(std::move(form), std::move(bytes)).Rows(0, rows));
+  }
+
+  std::vector<Block> blocks_;
+  ChunkBuilder builder_{true};
 };
 
 class CacheDataset final : public Dataset {
@@ -80,7 +133,7 @@ class CacheIterator final : public BlockIterator {
     const Block& stored = (*blocks_)[at_];
     if (row_ == 0 && !stored.stacked() && stored.rows == 1) return ReadElements(max_rows);
     int64_t rows = std::min(max_rows, stored.rows - row_);
-    Block block = row_ == 0 && rows == stored.rows ? stored : Part(stored, row_, rows);
+    Block block = row_ == 0 && rows == stored.rows ? stored : stored.Part(row_, rows);
     row_ += rows;
     if (row_ == stored.rows) {
       ++at_;
@@ -103,52 +156,33 @@ class CacheIterator final : public BlockIterator {
     return block;
   }
 
-  static Block Part(const Block& stored, int64_t first, int64_t rows) {
-    Block block;
-    block.structure = stored.structure;
-    block.rows = rows;
-    block.first = stored.origin(first);
-    if (stored.stacked()) {
-      for (auto& column : stored.columns) block.columns.push_back(column.Rows(first, rows));
-      if (!stored.keys.empty()) {
-        block.keys.assign(stored.keys.begin() + first, stored.keys.begin() + first + rows);
-      }
-    } else {
-      block.elements.assign(stored.elements.begin() + first,
-                            stored.elements.begin() + first + rows);
-    }
-    return block;
-  }
-
   Block Fill(int64_t max_rows) {
     if (!input_) {
       RunContext context = context_;
       context.place = RandomKey{place_};
       context.identity = std::make_shared<const RunIdentity>(identity_);
       input_ = data_->StartInput(context);
-      filling_ = std::make_shared<std::vector<Block>>();
+      filling_.emplace();
     }
     if (finished_) return Block::AtEnd();
     Block block = input_->NextBlock(max_rows);
-    if (block.rows > 0) {
-      Block kept = block;
-      kept.error.reset();
-      kept.end = false;
-      kept.placed = false;
-      filling_->push_back(std::move(kept));
-    }
-    if (block.error && !block.error->transient()) failed_ = true;
-    if (block.end) {
-      finished_ = true;
-      std::lock_guard lock(data_->store()->mutex);
-      // The first to finish wins; an element that failed is tried again by the next pass.
-      if (!data_->store()->blocks && !failed_) {
-        data_->store()->place = place_;
-        data_->store()->identity = std::make_shared<const RunIdentity>(identity_);
-        data_->store()->blocks = std::move(filling_);
-      }
-    }
+    // An element that failed is tried again by the next pass.
+    if (block.error && !block.error->transient()) filling_.reset();
+    if (filling_ && block.rows > 0) filling_->Add(block);
+    rows_ += block.rows;
+    finished_ = block.end;
+    if (filling_ && (block.end || rows_ == data_->cardinality())) Complete();
     return block;
+  }
+
+  void Complete() {
+    auto blocks = std::make_shared<const std::vector<Block>>(filling_->Take());
+    filling_.reset();
+    std::lock_guard lock(data_->store()->mutex);
+    if (data_->store()->blocks) return;  // another was first
+    data_->store()->place = place_;
+    data_->store()->identity = std::make_shared<const RunIdentity>(identity_);
+    data_->store()->blocks = std::move(blocks);
   }
 
   std::shared_ptr<const CacheDataset> data_;
@@ -159,8 +193,8 @@ class CacheIterator final : public BlockIterator {
   size_t at_ = 0;
   int64_t row_ = 0;
   IteratorPtr input_;  // not complete yet: filled from here
-  std::shared_ptr<std::vector<Block>> filling_;
-  bool failed_ = false;
+  std::optional<Keeper> filling_;
+  int64_t rows_ = 0;
   bool finished_ = false;
   int64_t steps_ = 0;
   int64_t to_pass_ = 0;

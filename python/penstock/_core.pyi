@@ -18,6 +18,7 @@ class BuildInfo(TypedDict):
     cxx_standard: int
     jpeg: CodecInfo
     zlib: CodecInfo
+    zstd: CodecInfo
 
 class CpuInfo(TypedDict):
     affinity: int

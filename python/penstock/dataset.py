@@ -8,14 +8,17 @@ from typing import Any
 
 from penstock import _core
 from penstock.encode import encode
+from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
 from penstock.options import Options
 from penstock.sources.files import FileSources
 from penstock.sources.generator import GeneratorSources
 from penstock.sources.memory import MemorySources
+from penstock.sources.saved import SavedSources
 from penstock.structure import TensorSpec
 from penstock.transforms.batching import Batching
 from penstock.transforms.combining import Combining
+from penstock.transforms.keeping import Keeping
 from penstock.transforms.mapping import Mapping
 from penstock.transforms.ordering import Ordering
 from penstock.transforms.speed import Speed
@@ -24,9 +27,21 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
+# Stages that keep elements of their input on the disk, which must be told from others'.
+_KEPT = ("cache_file", "snapshot")
+
 
 class Dataset(
-    MemorySources, GeneratorSources, FileSources, Mapping, Batching, Ordering, Combining, Speed
+    MemorySources,
+    GeneratorSources,
+    FileSources,
+    SavedSources,
+    Mapping,
+    Batching,
+    Ordering,
+    Combining,
+    Keeping,
+    Speed,
 ):
     """A sequence of elements, described but not yet computed.
 
@@ -57,7 +72,11 @@ class Dataset(
         # Not through the class of `self`: a subclass may be a function in disguise (its __new__
         # returns another dataset), as is common in programs written for tf.data.
         dataset = object.__new__(Dataset)
-        dataset._node = _core.make(kind, [d._node for d in inputs], encode(args))
+        encoded = encode(args)
+        if kind in _KEPT:
+            # Looked at anew by every process: files and functions may have changed meanwhile.
+            encoded["fingerprint"] = fingerprint(inputs[0])
+        dataset._node = _core.make(kind, [d._node for d in inputs], encoded)
         dataset._kind = kind
         dataset._inputs = inputs
         dataset._args = args

@@ -14,7 +14,8 @@ import numpy as np
 from penstock import Dataset, _core
 
 _REINSTALL = "pip install --force-reinstall penstock"
-_CODECS = {"jpeg": "libjpeg62-turbo-dev", "zlib": "zlib1g-dev"}  # and what to build them with
+# And what to build them with.
+_CODECS = {"jpeg": "libjpeg62-turbo-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev"}
 _OPTIONAL = {
     "pillow": ("image", "pictures for the demo, and decoding where no native codec is built in"),
     "matplotlib": ("viz", "timeline pictures, and the photograph of the demo"),
@@ -109,7 +110,7 @@ def _versions() -> Iterator[Finding]:
 
 def _codecs() -> Iterator[Finding]:
     build = _core.build_info()
-    found = {"jpeg": build["jpeg"], "zlib": build["zlib"]}
+    found = {"jpeg": build["jpeg"], "zlib": build["zlib"], "zstd": build["zstd"]}
     for name, package in _CODECS.items():
         if found[name]["native"]:
             yield Finding("codecs", name, f"native ({found[name]['version']})")

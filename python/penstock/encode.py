@@ -25,6 +25,7 @@ _ENCODERS = {
     "tensors": lambda value: _core.Value(value, True),
     "nesting": lambda value: _core.Value(value, False),
     "output_signature": lambda value: None if value is None else _core.Spec(value),
+    "element_spec": lambda value: None if value is None else _core.Spec(value),
     "output_type": lambda value: _core.Spec(TensorSpec((), value)),
     "generator": _core.Opaque,
     "args": _core.Opaque,

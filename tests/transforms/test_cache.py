@@ -113,8 +113,3 @@ def test_a_state_works_where_the_cache_is_not_filled(seed):
     resumed = iter(make())
     resumed.set_state(it.get_state())
     assert_same(came + list(resumed), list(ds))
-
-
-def test_files_come_later():
-    with pytest.raises(ValueError, match="cache: only the memory form"):
-        ps.Dataset.range(3).cache("file")

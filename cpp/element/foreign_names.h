@@ -1,0 +1,27 @@
+// Names for the classes and dict keys of structures, so that a structure can be written to a file
+// and found again by another process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "element/structure.h"
+
+namespace penstock {
+
+// Told by the folder that knows the foreign runtime, for each new Structure::foreign(): its name,
+// "" for one that no file can hold.
+void NameForeign(Structure::Kind kind, const void* foreign, std::string name);
+bool ForeignIsNamed(const void* foreign);
+// "" for null, and for what no file can hold.
+std::string ForeignName(const void* foreign);
+
+// Looks up what has been named in this process; asks the runtime for the rest, which may have no
+// answer on a thread that cannot call it. Null: not found. `fields` are Structure::names().
+const void* FindForeign(Structure::Kind kind, const std::string& name,
+                        const std::vector<std::string>& fields);
+using ForeignFinder = const void* (*)(Structure::Kind kind, const std::string& name,
+                                      const std::vector<std::string>& fields);
+inline ForeignFinder g_find_foreign = nullptr;  // set once, by that folder
+
+}  // namespace penstock

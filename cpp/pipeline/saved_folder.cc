@@ -1,0 +1,116 @@
+// The list of a saved dataset, and the writer of its files.
+#include "pipeline/saved_folder.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "pipeline/crc32c.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kTitle = "penstock dataset, version 1\n";
+
+std::string Hex(uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+}  // namespace
+
+std::string Manifest::PathIn(const std::string& folder) { return folder + "/" + kManifestName; }
+
+std::string Manifest::ToText() const {
+  std::string text(kTitle);
+  text += "pipeline " + (fingerprint.empty() ? "-" : fingerprint) + "\n";
+  for (const Shard& shard : shards) {
+    text += Format("shard {} {} {}\n", shard.name, shard.rows, Hex(shard.content));
+  }
+  return text + "crc32c " + Hex(Crc32c(text.data(), text.size())) + "\n";
+}
+
+Manifest Manifest::Read(const std::string& folder) {
+  std::string path = PathIn(folder);
+  size_t size = 0;
+  BufferRef bytes = ReadWholeFile(path, &size);
+  std::string text(reinterpret_cast<const char*>(bytes->data()), size);
+  auto damaged = [&](std::string_view what) {
+    Origin origin;
+    origin.file = std::make_shared<const std::string>(path);
+    return Error(ErrorKind::kData, "{}: {}", path, what).At(std::move(origin));
+  };
+  if (text.compare(0, kTitle.size(), kTitle) != 0) {
+    throw damaged("'penstock dataset, version 1' was expected in the first line");
+  }
+  size_t last = text.rfind("crc32c ");
+  if (last == std::string::npos ||
+      text.substr(last) != "crc32c " + Hex(Crc32c(text.data(), last)) + "\n") {
+    throw damaged("the list of files is truncated or damaged: its checksum does not match");
+  }
+  Manifest manifest;
+  std::istringstream lines(text.substr(kTitle.size(), last - kTitle.size()));
+  std::string word;
+  while (lines >> word) {
+    Shard shard;
+    std::string content;
+    if (word == "pipeline" && lines >> word) {
+      manifest.fingerprint = word == "-" ? "" : word;
+    } else if (word == "shard" && lines >> shard.name >> shard.rows >> content) {
+      shard.content = std::strtoull(content.c_str(), nullptr, 16);
+      manifest.shards.push_back(shard);
+    } else {
+      throw damaged("a line that is neither a pipeline nor a shard");
+    }
+  }
+  return manifest;
+}
+
+bool IsSavedFolder(const std::string& folder) {
+  std::error_code unknown;
+  return std::filesystem::exists(Manifest::PathIn(folder), unknown);
+}
+
+FolderWriter::FolderWriter(const std::string& folder, std::string fingerprint,
+                           ChunkWriter::Options options)
+    : temporary_(folder, Temporary::Kind::kFolder),
+      fingerprint_(std::move(fingerprint)),
+      options_(options) {}
+
+void FolderWriter::Append(const Block& rows, int64_t shard) {
+  auto number = static_cast<size_t>(shard);
+  if (shards_.size() <= number) shards_.resize(number + 1);
+  if (!shards_[number]) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "/shard-%05lld.rows", static_cast<long long>(shard));
+    shards_[number] = std::make_unique<ChunkWriter>(temporary_.path() + name,
+                                                    ChunkHeader{fingerprint_, ""}, options_);
+  }
+  shards_[number]->Append(rows);
+}
+
+int64_t FolderWriter::rows() const {
+  int64_t rows = 0;
+  for (auto& shard : shards_) rows += shard ? shard->rows() : 0;
+  return rows;
+}
+
+void FolderWriter::Commit(const MaybeSpec& spec) {
+  if (shards_.empty()) Append(Block::AtEnd(), 0);  // no rows: the types are kept all the same
+  Manifest manifest{fingerprint_, {}};
+  for (auto& shard : shards_) {
+    if (!shard) continue;
+    shard->Finish(spec);
+    std::string path = shard->path();
+    manifest.shards.push_back({path.substr(path.rfind('/') + 1), shard->rows(), shard->content()});
+  }
+  std::string text = manifest.ToText();
+  OutputFile list(Manifest::PathIn(temporary_.path()));
+  list.Write(text.data(), text.size());
+  list.Close();
+  temporary_.Commit();
+}
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+// A file or folder that appears under its name when it is complete, or not at all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace penstock {
+
+// Made beside its target, locked as long as its process lives (the system takes the lock back from
+// a dead one), and removed unless it is committed. Whoever makes one first removes those beside it
+// that nobody holds locked: what interrupted writers have left.
+class Temporary {
+ public:
+  enum class Kind { kFile, kFolder };
+
+  // Makes the folders on the way, too. Throws an Error that names the file.
+  Temporary(std::string target, Kind kind);
+  ~Temporary();
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  const std::string& path() const { return path_; }
+  const std::string& target() const { return target_; }
+  // Renames it to the target; its contents must be on the disk already. What is there is replaced
+  // in one step (a folder in two, away and in, where the system cannot exchange them).
+  void Commit();
+
+ private:
+  bool Make();
+  void Remove();
+
+  std::string target_;
+  std::string path_;
+  Kind kind_;
+  int lock_ = -1;
+  uint64_t generation_;
+};
+
+// Appends to a new file.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void Write(const void* data, size_t size);
+  // Waits until all of it is on the disk.
+  void Close();
+  int64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int file_;
+  int64_t size_ = 0;
+};
+
+}  // namespace penstock

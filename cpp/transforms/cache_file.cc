@@ -1,0 +1,208 @@
+// cache(filename): the elements of the first full pass, kept in a file for this process and later
+// ones.
+#include "pipeline/chunk_cursor.h"
+#include "pipeline/registry.h"
+#include "transforms/filling_pass.h"
+
+namespace penstock {
+namespace {
+
+class CacheFileDataset final : public Dataset {
+ public:
+  CacheFileDataset(std::string filename, std::string fingerprint)
+      : filename_(std::move(filename)), fingerprint_(std::move(fingerprint)) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  const std::string& filename() const { return filename_; }
+  const std::string& fingerprint() const { return fingerprint_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  std::string filename_;
+  std::string fingerprint_;
+};
+
+class FileSink final : public RowSink {
+ public:
+  FileSink(const std::string& filename, const ChunkHeader& header, MaybeSpec spec)
+      : header_(header),
+        spec_(std::move(spec)),
+        temporary_(filename, Temporary::Kind::kFile),
+        writer_(temporary_.path(), header_, {"cache", Codec::kNone, true}) {}
+  void Append(const Block& rows) override { writer_.Append(rows); }
+  int64_t rows() const override { return writer_.rows(); }
+  void Commit() override {
+    writer_.Finish(spec_);
+    temporary_.Commit();
+  }
+
+ private:
+  ChunkHeader header_;
+  MaybeSpec spec_;
+  Temporary temporary_;
+  ChunkWriter writer_;
+};
+
+// A pass reads the file when it is complete and fits, and fills it otherwise. What an element's
+// randomness hung on is kept in the file and in states, so that the elements of a lost file can be
+// made again.
+class CacheFileIterator final : public BlockIterator {
+ public:
+  CacheFileIterator(std::shared_ptr<const CacheFileDataset> data, RunContext context)
+      : data_(std::move(data)),
+        context_(std::move(context)),
+        place_(context_.place.value),
+        identity_(*context_.identity) {}
+
+  void VisitState(StateVisitor& visitor) override;
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    Decide();
+    if (!cursor_ || to_pass_ > 0) return Iterator::Discard(steps);
+    int64_t passed = std::min(steps, cursor_->index().rows() - cursor_->row());
+    cursor_->Seek(cursor_->row() + passed);
+    steps_ += passed;
+    steps = 0;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    Decide();
+    while (to_pass_ > 0) {
+      if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      Block block = filling_->Next(to_pass_);
+      if (block.error && block.error->transient()) return block;
+      int64_t passed = block.rows + block.error.has_value();
+      if (passed == 0) break;
+      to_pass_ -= passed;
+    }
+    Block block = cursor_ ? Read(max_rows) : filling_->Next(max_rows);
+    steps_ += block.rows + (block.error && !block.error->transient());
+    return block;
+  }
+
+ private:
+  void Decide();
+  bool OpenFile();
+  Block Read(int64_t max_rows);
+  void Fill(bool write);
+  ChunkHeader Header();
+
+  std::shared_ptr<const CacheFileDataset> data_;
+  RunContext context_;
+  uint64_t place_;
+  RunIdentity identity_;
+  // Either of them once it is decided.
+  std::optional<ChunkCursor> cursor_;
+  std::optional<FillingPass> filling_;
+  uint64_t content_ = 0;  // of the file that is read; asked for after a restore
+  int64_t steps_ = 0;     // delivered
+  int64_t to_pass_ = 0;   // of them, to be made again
+};
+
+ChunkHeader CacheFileIterator::Header() {
+  ChunkHeader header{data_->fingerprint(), ""};
+  StateVisitor visitor(&header.randomness);
+  visitor.UInt(place_);
+  identity_.VisitState(visitor, *data_);
+  return header;
+}
+
+void CacheFileIterator::Decide() {
+  if (cursor_ || filling_) return;
+  if (OpenFile()) return;
+  // After a restore from a file that is not there, or is another now.
+  to_pass_ = steps_;
+  Fill(true);
+}
+
+// Opens the file when it is there and of this pipeline; tells of one that is not.
+bool CacheFileIterator::OpenFile() {
+  const std::string& name = data_->filename();
+  try {
+    auto index = std::make_shared<const ChunkIndex>(name);
+    if (index->header().fingerprint != data_->fingerprint()) {
+      context_.session->Warn(Format(
+          "cache: {} was made by another pipeline, or its files or functions have changed since; "
+          "it is made anew",
+          name));
+      return false;
+    }
+    if (steps_ > 0 && index->content() != content_) return false;
+    content_ = index->content();
+    StateVisitor visitor{std::string_view(index->header().randomness)};
+    visitor.UInt(place_);
+    identity_.VisitState(visitor, *data_);
+    cursor_.emplace(std::move(index), context_.batch_rows);
+    cursor_->Seek(steps_);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kNotFound) return false;
+    if (error.kind() != ErrorKind::kData && error.kind() != ErrorKind::kType) throw;
+    context_.session->Warn(Format("cache: {}; it is made anew", error.message()));
+    return false;
+  }
+}
+
+Block CacheFileIterator::Read(int64_t max_rows) {
+  try {
+    return cursor_->Next(max_rows);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData && error.os_error() == 0) throw;
+    context_.session->Warn(Format(
+        "cache: {}; its elements are computed again, and the file is made anew", error.message()));
+  }
+  cursor_.reset();
+  to_pass_ = steps_;
+  Fill(true);
+  return DoNextBlock(max_rows);
+}
+
+void CacheFileIterator::Fill(bool write) {
+  RunContext context = context_;
+  context.place = RandomKey{place_};
+  context.identity = std::make_shared<const RunIdentity>(identity_);
+  FillingOptions options{"cache", data_->cardinality(), true};
+  std::unique_ptr<RowSink> sink;
+  if (write) {
+    sink = MakeSink(*context_.session, options, [this] {
+      return std::make_unique<FileSink>(data_->filename(), Header(), data_->spec());
+    });
+  }
+  filling_.emplace(data_->StartInput(context), std::move(sink), *context_.session, options);
+}
+
+void CacheFileIterator::VisitState(StateVisitor& visitor) {
+  visitor.UInt(place_);
+  identity_.VisitState(visitor, *data_);
+  visitor.UInt(content_);
+  visitor.Int(steps_);
+  visitor.Int(to_pass_);
+  bool filling = filling_.has_value();
+  visitor.Bool(filling);
+  if (!visitor.saving()) {
+    cursor_.reset();
+    filling_.reset();
+    // Its begin is missing, so a pass that goes on somewhere writes no file.
+    if (filling) Fill(false);
+  }
+  if (filling) filling_->VisitState(visitor);
+}
+
+IteratorPtr CacheFileDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<CacheFileIterator>(
+      std::static_pointer_cast<const CacheFileDataset>(shared_from_this()), context);
+}
+
+const RegisterDataset registration(
+    "cache_file",
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<CacheFileDataset>(args.Text("filename"), args.Text("fingerprint"));
+    },
+    false, "cache");
+
+}  // namespace
+}  // namespace penstock

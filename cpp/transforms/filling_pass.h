@@ -1,0 +1,64 @@
+// A pass over the input that also writes what it delivers: what a cache in a file and a snapshot
+// do while they are not complete.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pipeline/session.h"
+
+namespace penstock {
+
+// Where the rows go. Destroyed without Commit, it leaves nothing behind.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // Throws an Error: of the operating system, or one that names the element which cannot be kept.
+  virtual void Append(const Block& rows) = 0;
+  virtual int64_t rows() const = 0;  // that it has taken
+  virtual void Commit() = 0;
+};
+
+struct FillingOptions {
+  std::string stage;         // for messages
+  int64_t cardinality = -2;  // of the input, or negative
+  // Failing to write loses only what is written: the elements go on, with a warning. Else it is an
+  // error.
+  bool best_effort = true;
+};
+
+class FillingPass {
+ public:
+  // `sink`: null passes the elements through.
+  FillingPass(IteratorPtr input, std::unique_ptr<RowSink> sink, Session& session,
+              FillingOptions options)
+      : input_(std::move(input)),
+        sink_(std::move(sink)),
+        session_(session),
+        options_(std::move(options)) {}
+
+  Block Next(int64_t max_rows);
+  // The input is restored where it was; nothing is written then, because the begin is missing.
+  void VisitState(StateVisitor& visitor);
+
+ private:
+  void Keep(Block& block);
+  void Complete(Block& block);
+  void Failed(Block& block, int64_t kept, const Error& error);
+
+  IteratorPtr input_;
+  std::unique_ptr<RowSink> sink_;
+  Session& session_;
+  const FillingOptions options_;
+  int64_t rows_ = 0;
+  bool ended_ = false;
+  std::optional<Error> error_;  // comes next
+};
+
+// Makes a sink, or warns and gives none when the disk is full.
+std::unique_ptr<RowSink> MakeSink(Session& session, const FillingOptions& options,
+                                  const std::function<std::unique_ptr<RowSink>()>& make);
+
+}  // namespace penstock

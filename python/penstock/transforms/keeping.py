@@ -1,0 +1,223 @@
+"""Keeping elements, so that they need not be made again: cache, snapshot, save."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+_ALL = 2**62  # more elements than there are
+
+
+class Keeping:
+    """Mixin: not doing the same work twice."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset:
+        """Keep the elements of the first full pass, in memory or in a file, for all later ones.
+
+        Parameters
+        ----------
+        filename : str or path
+            "" keeps them in memory. A name keeps them in that file, for later processes too; the
+            folders on the way are made.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The same elements in the same order. Arrays from a cache in memory are read-only: it and
+            later passes hold them too.
+
+        Raises
+        ------
+        OSError
+            While iterating, if the file cannot be created or opened.
+        TypeError
+            While iterating, for an opaque Python object, which no file can hold.
+
+        Notes
+        -----
+        The cache is complete when one iterator has read the dataset to its end without an error;
+        until then each pass computes. So ``take(k).cache()``, not ``cache().take(k)``. Put it
+        before anything random that should differ from epoch to epoch.
+
+        In memory it belongs to this dataset object, and every iterator over it shares it. It takes
+        the memory of all elements, as long as the dataset lives, which `Options.memory_limit` does
+        not count. A saved state holds none of them: after a restore in another process the cache
+        is filled again.
+
+        In a file, it is written beside its name and renamed when it is complete, so that a crash or
+        a second process leaves nothing that is half a cache. A file that another pipeline has made,
+        or this one before its functions or its input files changed, or that is damaged, is made
+        anew, with a RuntimeWarning. A full disk costs the cache and a warning, not the pass. About
+        a megabyte of it is held in memory. See docs/guides/caching.md.
+
+        Examples
+        --------
+        >>> calls = []
+        >>> ds = ps.Dataset.range(3).map(lambda x: calls.append(1) or x).cache()
+        >>> [len(list(ds)), len(list(ds)), len(calls)]
+        [3, 3, 3]
+        >>> ds = ps.Dataset.range(3).cache("three.cache")
+        >>> list(ds) == list(ds)
+        True
+        """
+        if not os.fspath(filename):
+            return self._then("cache")
+        return self._then("cache_file", filename=os.fspath(filename))
+
+    def snapshot(
+        self,
+        path: str | os.PathLike[str],
+        compression: str | None = "AUTO",
+        reader_func: Callable[[Dataset], Dataset] | None = None,
+        shard_func: Callable[..., int] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Write the elements of the first full pass to files, and read these in later ones.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder. Each pipeline has a folder of its own in it, named by its fingerprint, so that
+            a changed pipeline writes a new snapshot beside the old one.
+        compression : str, optional
+            As in `save`; "AUTO" takes zstd, else zlib, else none, whichever is built in.
+        reader_func : callable, optional
+            Takes a Dataset of the Datasets of all files and returns a Dataset of elements, with
+            `interleave` or `flat_map`, say. None reads one file after the other.
+        shard_func : callable, optional
+            Takes an element and returns the number of the file it goes to, 0 to 999. None writes
+            one file.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The same elements.
+
+        Raises
+        ------
+        OSError
+            While iterating, if the folder cannot be made.
+        DataError
+            While iterating, if a file is damaged; delete its folder to have it made anew.
+        TypeError
+            While iterating, for an opaque Python object, which no file can hold.
+
+        Notes
+        -----
+        A snapshot is complete when one iterator has read the dataset to its end without an error.
+        A state that was saved while one is read needs it to be restored.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(4).snapshot("snapshots")
+        >>> list(ds) == list(ds)
+        True
+        """
+        return self._then(
+            "snapshot",
+            path=os.fspath(path),
+            compression=compression or "",
+            shard_func=shard_func,
+            reader=_SnapshotReader(reader_func),
+        )
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        compression: str | None = None,
+        shard_func: Callable[..., int] | None = None,
+        checkpoint_args: Any = None,
+    ) -> None:
+        """Write all elements to a folder of files, for `Dataset.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder. A dataset that was saved there before is replaced when the new one is
+            complete.
+        compression : str, optional
+            None, "ZLIB" or "GZIP" (the same), or "ZSTD", where it is built in. Only chunks that
+            become smaller are compressed.
+        shard_func : callable, optional
+            Takes an element and returns the number of the file it goes to, 0 to 999. None writes
+            one file.
+        checkpoint_args : None
+            Not supported.
+
+        Raises
+        ------
+        FileExistsError
+            If something else is at `path`.
+        OSError
+            If the files cannot be written; nothing is left then.
+        TypeError
+            For an opaque Python object, which no file can hold.
+        ValueError
+            For an unknown compression, or one that is not built in.
+
+        Notes
+        -----
+        Runs the whole dataset, at once. What an element's function raises is raised, and nothing is
+        left. The format is described in docs/reference/formats.md.
+
+        Examples
+        --------
+        >>> ps.Dataset.range(3).save("saved")
+        >>> [int(x) for x in ps.Dataset.load("saved")]
+        [0, 1, 2]
+        """
+        if checkpoint_args is not None:
+            raise ValueError(
+                "save: checkpoint_args is not supported, None was expected; call save again to "
+                "begin anew"
+            )
+        folder = Path(path)
+        if os.path.lexists(folder) and not _is_replaceable(folder):
+            raise FileExistsError(
+                f"save: {str(folder)!r} exists and is no saved dataset; choose another path or "
+                "remove it"
+            )
+        stage = self._then(
+            "snapshot",
+            path=os.fspath(path),
+            compression=compression or "",
+            shard_func=shard_func,
+            always=True,
+        )
+        # The engine passes over all elements: none of them becomes a Python object.
+        with iter(stage.skip(_ALL)) as it:
+            for _ in it:
+                pass
+
+
+class _SnapshotReader:
+    """Opens the folder of a complete snapshot."""
+
+    def __init__(self, reader_func: Callable[[Dataset], Dataset] | None) -> None:
+        self.reader_func = reader_func
+
+    def __call__(self, folder: str) -> Dataset:
+        from penstock.sources.saved import read_saved
+
+        return read_saved(folder, None, self.reader_func)
+
+
+def _is_replaceable(folder: Path) -> bool:
+    return folder.is_dir() and (
+        (folder / "penstock-dataset.txt").exists() or not any(folder.iterdir())
+    )

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/fork.h"
+
 namespace penstock {
 
 // Made beside its target, locked as long as its process lives (the system takes the lock back from
@@ -33,7 +35,8 @@ class Temporary {
   std::string path_;
   Kind kind_;
   int lock_ = -1;
-  uint64_t generation_;
+  bool committed_ = false;
+  uint64_t generation_ = ForkGeneration();
 };
 
 // Appends to a new file.

@@ -70,8 +70,7 @@ bool Exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const st
 
 }  // namespace
 
-Temporary::Temporary(std::string target, Kind kind)
-    : target_(std::move(target)), kind_(kind), generation_(ForkGeneration()) {
+Temporary::Temporary(std::string target, Kind kind) : target_(std::move(target)), kind_(kind) {
   LeaveForeignLock();
   while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
   fs::path parent = fs::path(target_).parent_path();
@@ -119,9 +118,9 @@ void Temporary::Remove() {
 }
 
 Temporary::~Temporary() {
-  if (lock_ < 0) return;
-  if (generation_ == ForkGeneration()) Remove();  // in a fork child it is the parent's
-  close(lock_);
+  if (lock_ >= 0) close(lock_);
+  // In a fork child it is the parent's.
+  if (!committed_ && generation_ == ForkGeneration()) Remove();
 }
 
 void Temporary::Commit() {
@@ -143,6 +142,7 @@ void Temporary::Commit() {
   }
   close(lock_);
   lock_ = -1;
+  committed_ = true;
   SyncFolder(fs::path(target_).parent_path().string());
   std::error_code ignored;
   if (!former.empty()) fs::remove_all(former, ignored);

@@ -100,13 +100,7 @@ size_t Tensor::footprint() const {
   return bytes;
 }
 
-std::string_view Tensor::string(int64_t i) const {
-  if (storage_ == Storage::kObjects) return g_foreign_string(objects()[i]);
-  auto* span =
-      reinterpret_cast<const int64_t*>(spans_->data()) + 2 * (static_cast<int64_t>(offset_) + i);
-  return {reinterpret_cast<const char*>(buffer_->data()) + span[0],
-          static_cast<size_t>(span[1] - span[0])};
-}
+std::string_view Tensor::ForeignString(int64_t i) const { return g_foreign_string(objects()[i]); }
 
 Tensor Tensor::Row(int64_t i) const {
   if (storage_ == Storage::kDense && shape_.rank() == 1 && dtype_.itemsize <= 16) {

@@ -93,7 +93,13 @@ class Tensor {
     return item;
   }
   // Item i of bytes or text, however it is held.
-  std::string_view string(int64_t i = 0) const;
+  std::string_view string(int64_t i = 0) const {
+    if (storage_ == Storage::kObjects) return ForeignString(i);
+    auto* span =
+        reinterpret_cast<const int64_t*>(spans_->data()) + 2 * (static_cast<int64_t>(offset_) + i);
+    return {reinterpret_cast<const char*>(buffer_->data()) + span[0],
+            static_cast<size_t>(span[1] - span[0])};
+  }
   void* const* objects() const {  // kObjects only
     return reinterpret_cast<void* const*>(buffer_->data()) + offset_;
   }
@@ -110,6 +116,8 @@ class Tensor {
   Tensor Reshaped(const Shape& shape) const;
 
  private:
+  std::string_view ForeignString(int64_t i) const;
+
   DType dtype_;
   Storage storage_ = Storage::kDense;
   Shape shape_;

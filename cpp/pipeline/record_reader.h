@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace penstock {
@@ -34,11 +35,42 @@ struct Found {
   std::string problem{};
 };
 
+// A record in a window, and where the next one begins.
+struct RecordSpan {
+  size_t begin;
+  size_t size;
+  size_t next;
+};
+
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
   // The record at the beginning of the window. After kMore the window has grown, or has ended.
   virtual Found Find(const ByteWindow& window) = 0;
+  // Whole records from the beginning of the window on, as many as there are and fit into `spans`;
+  // returns how many. What stopped it is for Find to tell.
+  virtual size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) = 0;
+};
+
+// FindRun over the Find of a format, which is not called through a pointer.
+template <typename Format>
+class FormatReader : public RecordReader {
+ public:
+  size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) final {
+    auto& format = static_cast<Format&>(*this);
+    ByteWindow rest = window;
+    size_t count = 0;
+    for (; count < spans.size(); ++count) {
+      Found found = format.Format::Find(rest);
+      if (found.kind != Found::kRecord) break;
+      size_t at = window.size - rest.size;
+      spans[count] = {at + found.begin, found.size, at + found.next};
+      rest.data += found.next;
+      rest.size -= found.next;
+      rest.offset += static_cast<int64_t>(found.next);
+    }
+    return count;
+  }
 };
 
 using RecordReaderMaker = std::unique_ptr<RecordReader> (*)(const class Args& args);

@@ -2,7 +2,9 @@
 #include "sources/file_dataset.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
 
 #include "sources/byte_source.h"
 
@@ -52,10 +54,18 @@ class RowSpans {
       : buffer_(Buffer::Allocate(2 * sizeof(int64_t) * static_cast<size_t>(most))),
         ends_(reinterpret_cast<int64_t*>(buffer_->data())) {}
 
-  void Add(size_t begin, size_t size, int64_t offset) {
-    *ends_++ = static_cast<int64_t>(begin);
-    *ends_++ = static_cast<int64_t>(begin + size);
-    offsets_.push_back(offset);
+  // Records of a window that begins at `position` of the memory and at `offset` of the file.
+  void Add(std::span<const RecordSpan> records, size_t position, int64_t offset) {
+    size_t rows = offsets_.size();
+    offsets_.resize(rows + records.size());
+    int64_t* offsets = offsets_.data() + rows;
+    size_t at = 0;
+    for (const RecordSpan& record : records) {
+      *ends_++ = static_cast<int64_t>(position + record.begin);
+      *ends_++ = static_cast<int64_t>(position + record.begin + record.size);
+      *offsets++ = offset + static_cast<int64_t>(at);
+      at = record.next;
+    }
   }
   int64_t rows() const { return static_cast<int64_t>(offsets_.size()); }
   void MoveTo(Block& block, BufferRef bytes) {
@@ -144,16 +154,11 @@ class FileIterator final : public BlockIterator {
     RowSpans spans(most);
     Block block;
     block.first = {static_cast<uint64_t>(index_), index_, data_->path(), bytes_->window().offset};
-    while (spans.rows() < most) {
-      Found found = Look();
-      if (found.kind == Found::kRecord) {
-        spans.Add(bytes_->position() + found.begin, found.size, bytes_->window().offset);
-        ++index_;
-        bytes_->Skip(found.next);
-        continue;
-      }
-      // What comes behind these records is found again by the next call.
+    for (;;) {
+      TakeRun(most, spans);
+      // What comes behind these records is found by the next call.
       if (spans.rows() > 0) break;
+      Found found = reader_->Find(Window());
       if (found.kind == Found::kMore) {
         if (bytes_->window().ended) return Fail(bytes_->problem(), true);
         Grow(found);
@@ -171,12 +176,30 @@ class FileIterator final : public BlockIterator {
     return block;
   }
 
-  Found Look() {
+  // The whole records at the beginning of the window.
+  void TakeRun(int64_t most, RowSpans& spans) {
+    constexpr size_t kAtOnce = 64;  // spans that stay in the first cache
+    std::array<RecordSpan, kAtOnce> found;
+    ByteWindow window = Window();
+    while (spans.rows() < most) {
+      auto room = std::min<size_t>(kAtOnce, static_cast<size_t>(most - spans.rows()));
+      size_t count = reader_->FindRun(window, std::span(found.data(), room));
+      if (count > 0) {
+        spans.Add({found.data(), count}, bytes_->position(), window.offset);
+        index_ += static_cast<int64_t>(count);
+        bytes_->Skip(found[count - 1].next);
+        window = Window();
+      }
+      if (count < room) return;
+    }
+  }
+
+  ByteWindow Window() const {
     ByteWindow window = bytes_->window();
     // When something is wrong with the end, the records before it are whole, and then it is told.
     if (window.ended && !bytes_->problem().empty()) window.ended = false;
     if (short_) window.ended = true;
-    return reader_->Find(window);
+    return window;
   }
 
   void Grow(const Found& found) {

@@ -4,7 +4,7 @@
 namespace penstock {
 namespace {
 
-class FixedLengthReader final : public RecordReader {
+class FixedLengthReader final : public FormatReader<FixedLengthReader> {
  public:
   explicit FixedLengthReader(const Args& args)
       : record_(static_cast<size_t>(args.IntAtLeast("record_bytes", 1))),

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-class TextLineReader final : public RecordReader {
+class TextLineReader final : public FormatReader<TextLineReader> {
  public:
   Found Find(const ByteWindow& window) override {
     const uint8_t* end = nullptr;

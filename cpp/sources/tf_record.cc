@@ -24,7 +24,7 @@ bool HasCrc(const uint8_t* bytes, size_t size) {
   return MaskedCrc(Crc32c(bytes, size)) == Number(bytes + size, kCrc);
 }
 
-class TfRecordReader final : public RecordReader {
+class TfRecordReader final : public FormatReader<TfRecordReader> {
  public:
   Found Find(const ByteWindow& window) override {
     if (window.size < kHeader) {

@@ -1,6 +1,7 @@
 // The wire form of states: varints, length-prefixed text, a kind name before each iterator.
 #include "pipeline/state.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "element/error.h"
@@ -190,7 +191,8 @@ StateBlob MarkClock::Take(Iterator& iterator) {
   int64_t start = NowNs();
   StateBlob blob = SaveState(iterator);
   int64_t now = NowNs();
-  due_ns_ = now + 100 * (now - start);
+  cost_ns_ = std::clamp<int64_t>(now - start, 1, 2 * cost_ns_);
+  due_ns_ = now + 100 * cost_ns_;
   return blob;
 }
 

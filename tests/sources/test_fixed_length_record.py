@@ -102,7 +102,7 @@ def test_states_jump_over_what_was_read(tmp_path):
         next(it)
     state = it.get_state()
     with path.open("r+b") as file:
-        file.write(b"x" * 2_000_000)  # 200,000 records: those right before the place may be read again
+        file.write(b"x" * 2_000_000)  # not the last ones before the place: they may be read again
     it = iter(ps.FixedLengthRecordDataset(path, 10, buffer_size=4096))
     it.set_state(state)
     assert list(it) == [b"%09d\n" % i for i in range(taken, count)]

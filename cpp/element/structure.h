@@ -1,6 +1,7 @@
 // The interned shape of nested elements: equal structures are the same pointer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

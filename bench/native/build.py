@@ -22,4 +22,6 @@ def built(target: str, folder: Path | None = None) -> Path:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}")

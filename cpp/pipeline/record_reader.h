@@ -56,7 +56,7 @@ class RecordReader {
 template <typename Format>
 class FormatReader : public RecordReader {
  public:
-  size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) final {
+  size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) override {
     auto& format = static_cast<Format&>(*this);
     ByteWindow rest = window;
     size_t count = 0;

@@ -145,7 +145,7 @@ TEST(ThreadPool_idle_threads_end) {
 TEST(ThreadPool_ending_threads_lose_no_work) {
   ThreadPool& pool = ThreadPool::Get();
   pool.set_idle_timeout(1'000);
-  for (int i = 0; i < 3'000; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     auto done = std::make_shared<Latch>(2);
     pool.Run(Lane::kNative, "test", [done] { done->Arrive(); });
     pool.Submit([done] { done->Arrive(); });

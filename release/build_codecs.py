@@ -35,6 +35,7 @@ class Source(NamedTuple):
     places: tuple[Place, ...]
     options: tuple[str, ...]
     licenses: tuple[str, ...]
+    folder: str = "."  # of its CMakeLists.txt
 
 
 SOURCES = (
@@ -78,6 +79,19 @@ SOURCES = (
         ),
         ("LICENSE.md", "README.ijg"),
     ),
+    Source(
+        "zstd",
+        "1.5.7",
+        (
+            Place(
+                "https://github.com/facebook/zstd/releases/download/v1.5.7/zstd-1.5.7.tar.gz",
+                "eb33e51f49a15e023950cd7825ca74a4a2b43db8354825ac24fc1b7ee09e6fa3",
+            ),
+        ),
+        ("-DZSTD_BUILD_PROGRAMS=OFF", "-DZSTD_BUILD_STATIC=OFF"),
+        ("LICENSE",),
+        "build/cmake",
+    ),
 )
 
 
@@ -118,7 +132,14 @@ def build(source: Source, prefix: Path, folder: Path) -> None:
     release = ["--config", "Release"]
     subprocess.run(
         [
-            *("cmake", "-S", root, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release"),
+            *(
+                "cmake",
+                "-S",
+                root / source.folder,
+                "-B",
+                folder / "build",
+                "-DCMAKE_BUILD_TYPE=Release",
+            ),
             *(f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib"),
             f"-DCMAKE_INSTALL_NAME_DIR={prefix}/lib",  # macOS: where the next linker finds it
             *source.options,

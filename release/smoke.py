@@ -1,4 +1,4 @@
-"""Proves an installed wheel: import, a pipeline, a JPEG; prints what was mapped.
+"""Proves an installed wheel: import, a pipeline, a JPEG, a gzip file; says what was mapped.
 
     python release/smoke.py
 
@@ -7,9 +7,11 @@ else its last line is JSON: the loaded shared libraries by path (Linux), codecs 
 """
 
 import base64
+import gzip
 import json
 import re
 import sys
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -57,6 +59,14 @@ def check_jpeg() -> None:
     check(zlib.crc32(image.tobytes()), PIXELS_CRC32, "CRC-32 of the JPEG's pixels")
 
 
+def check_gzip() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lines.gz")
+        path.write_bytes(gzip.compress(b"one\ntwo\n"))
+        lines = list(ps.TextLineDataset(str(path), compression_type="GZIP"))
+    check(lines, [b"one", b"two"], "lines of a gzip file")
+
+
 def mapped_libraries() -> list[str]:
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
@@ -70,6 +80,7 @@ def main() -> None:
     check(build["jpeg"]["native"], True, "native JPEG codec")
     check_jpeg()
     check(build["zlib"]["native"], True, "native zlib")
+    check_gzip()
     # Python before 3.13 has no such question: there is always a GIL.
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     codecs = {name: build[name]["version"] for name in ("jpeg", "zlib")}

@@ -38,7 +38,7 @@ def test_wheel_installs_and_works_in_a_clean_environment(wheel, install, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(480)  # it compiles everything
 def test_sdist_installs_and_works_in_a_clean_environment(sdist, install, tmp_path):
     check_installation(install(sdist), tmp_path)
 
@@ -70,11 +70,11 @@ def test_sdist_holds_the_sources_and_nothing_that_a_build_left(sdist):
     with tarfile.open(sdist) as archive:
         paths = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
     files = {path.as_posix() for path in paths}
-    folders = {f"{folder}/" for folder in ("cpp", "python")}
+    folders = {f"{folder}/" for folder in ("cmake", "cpp", "python")}
     alone = {file for file in files if not file.startswith(tuple(folders))}
     assert alone == {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md",
                      "pyproject.toml"}  # fmt: skip
-    wanted = {".cc", ".h", ".md", ".py", ".pyi", ".typed"}
+    wanted = {".cc", ".cmake", ".h", ".md", ".py", ".pyi", ".typed"}
     sources = {
         path.relative_to(ROOT).as_posix()
         for folder in folders

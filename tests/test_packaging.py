@@ -70,7 +70,7 @@ def test_sdist_holds_the_sources_and_nothing_that_a_build_left(sdist):
     with tarfile.open(sdist) as archive:
         paths = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
     files = {path.as_posix() for path in paths}
-    folders = {f"{folder}/" for folder in ("cmake", "cpp", "python")}
+    folders = {f"{folder}/" for folder in ("cpp", "python")}
     alone = {file for file in files if not file.startswith(tuple(folders))}
     assert alone == {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md",
                      "pyproject.toml"}  # fmt: skip
@@ -126,7 +126,7 @@ def test_cibuildwheel_builds_for_every_python_and_platform_that_is_promised(
 
 
 def test_the_codecs_of_released_wheels_are_pinned(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "release")
+    monkeypatch.syspath_prepend(ROOT / ".ci" / "release")
     sources = importlib.import_module("build_codecs").SOURCES
     projects = importlib.import_module("repair").PROJECTS
     assert {source.project for source in sources} <= {p.name for p in projects.values()}

@@ -40,7 +40,9 @@ def travelling(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("travelling")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     plain = request.getfixturevalue("wheel")
-    run(sys.executable, ROOT / "release" / "repair.py", plain, folder, cwd=folder, PATH=path)
+    run(
+        sys.executable, ROOT / ".ci" / "release" / "repair.py", plain, folder, cwd=folder, PATH=path
+    )
     (archive,) = folder.iterdir()
     return archive
 
@@ -166,7 +168,14 @@ def test_decodes_a_jpeg_with_the_libraries_inside_where_the_system_has_none(
         assert works([python, "-c", program])
         assert not works(["env", f"HIDDEN={names}", *apart, python, "-c", program])
     # Neither a compiler nor any other program may be asked for.
-    program = [*apart, "env", "PATH=/nonexistent", python, "-P", ROOT / "release" / "smoke.py"]
+    program = [
+        *apart,
+        "env",
+        "PATH=/nonexistent",
+        python,
+        "-P",
+        ROOT / ".ci" / "release" / "smoke.py",
+    ]
     answer = json.loads(run(*program, cwd=tmp_path, HIDDEN=names).splitlines()[-1])
     mapped = [Path(path) for path in answer["mapped"]]
     ours = python.parent.parent.resolve()

@@ -83,37 +83,6 @@ Inflater::Progress Inflater::Run(const uint8_t* input, size_t size, uint8_t* out
 
 void Inflater::Reset() { inflateReset(stream_.get()); }
 
-Deflater::Deflater(Compression format, int level) : stream_(std::make_unique<ZlibStream>()) {
-  constexpr int kMemoryLevel = 8;
-  if (deflateInit2(stream_.get(), level, Z_DEFLATED, WindowBits(format), kMemoryLevel,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::bad_alloc();
-  }
-}
-
-Deflater::~Deflater() { deflateEnd(stream_.get()); }
-
-void Deflater::Run(std::string_view input, Until until, std::string& output) {
-  constexpr size_t kStep = size_t{64} << 10;
-  do {
-    uInt given = Piece(input.size());
-    stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
-    stream_->avail_in = given;
-    input.remove_prefix(given);
-    int flush = !input.empty() || until == Until::kLater ? Z_NO_FLUSH
-                : until == Until::kFlushed               ? Z_SYNC_FLUSH
-                                                         : Z_FINISH;
-    do {  // until it leaves room: then there is nothing more to be had
-      size_t filled = output.size();
-      output.resize(filled + kStep);
-      stream_->next_out = reinterpret_cast<Bytef*>(output.data() + filled);
-      stream_->avail_out = static_cast<uInt>(kStep);
-      deflate(stream_.get(), flush);
-      output.resize(filled + kStep - stream_->avail_out);
-    } while (stream_->avail_out == 0);
-  } while (!input.empty());
-}
-
 #else
 
 // None is ever made: CompressionOf refuses.
@@ -125,9 +94,6 @@ Inflater::Progress Inflater::Run(const uint8_t*, size_t, uint8_t*, size_t) {
   return {.problem = "zlib is not built in"};
 }
 void Inflater::Reset() {}
-Deflater::Deflater(Compression, int) {}
-Deflater::~Deflater() = default;
-void Deflater::Run(std::string_view, Until, std::string&) {}
 
 #endif
 

@@ -1,4 +1,4 @@
-// Compressed streams of bytes, by zlib when it was built in.
+// Reading compressed streams of bytes, by zlib when it was built in.
 #pragma once
 
 #include <cstddef>
@@ -39,25 +39,6 @@ class Inflater {
   Progress Run(const uint8_t* input, size_t size, uint8_t* output, size_t room);
   // For another stream.
   void Reset();
-
- private:
-  std::unique_ptr<ZlibStream> stream_;
-};
-
-// Compresses one stream, piece by piece.
-class Deflater {
- public:
-  enum class Until : uint8_t {
-    kLater,    // compressed bytes may stay inside
-    kFlushed,  // all that was given can be decompressed
-    kEnd,      // the stream is complete
-  };
-
-  // `level`: 1 (fast) to 9 (small), 0 (stored), -1 (zlib's choice).
-  Deflater(Compression format, int level);
-  ~Deflater();
-  // Appends compressed bytes to `output`.
-  void Run(std::string_view input, Until until, std::string& output);
 
  private:
   std::unique_ptr<ZlibStream> stream_;

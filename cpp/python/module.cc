@@ -4,6 +4,7 @@
 #include "pipeline/chunk_codec.h"
 #include "pipeline/compression.h"
 #include "pipeline/random.h"
+#include "pipeline/saved_folder.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -57,6 +58,7 @@ void BindProcess(py::module_& module) {
   module.def(
       "trace_start", [](size_t events) { Trace::Start(events); }, py::arg("events_per_thread"));
   module.def("trace_stop", &Trace::StopJson);
+  module.attr("MANIFEST_NAME") = kManifestName;
   module.def("set_seed", &SetGlobalSeed);
   module.def("clear_seed", &ClearGlobalSeed);
   module.def("build_info", &BuildInfo,

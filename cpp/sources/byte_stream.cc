@@ -50,15 +50,19 @@ class PlainStream final : public ByteStream {
 class InflatedStream final : public ByteStream {
  public:
   InflatedStream(std::unique_ptr<InputFile> file, Compression format, size_t chunk)
-      : file_(std::move(file)), format_(format), inflater_(format), packed_(chunk) {}
+      : file_(std::move(file)),
+        format_(format),
+        inflater_(format),
+        packed_(Buffer::Allocate(chunk)) {}
 
   size_t Read(uint8_t* to, size_t room) override {
     while (problem_.empty() && !finished_) {
       if (begin_ == end_ && !Refill()) break;
       if (between_ && !BeginMember()) break;
       if (begin_ == end_) continue;
-      Inflater::Progress progress = inflater_.Run(&packed_[begin_], end_ - begin_, to, room);
-      const uint8_t* start = &packed_[begin_];
+      Inflater::Progress progress =
+          inflater_.Run(packed_->data() + begin_, end_ - begin_, to, room);
+      const uint8_t* start = packed_->data() + begin_;
       const size_t read = end_ - begin_;
       begin_ += progress.read;
       produced_ += static_cast<int64_t>(progress.written);
@@ -111,7 +115,7 @@ class InflatedStream final : public ByteStream {
   // More compressed bytes; false at the end of the file.
   bool Refill() {
     begin_ = 0;
-    end_ = file_->Read(file_offset_, packed_.data(), packed_.size());
+    end_ = file_->Read(file_offset_, packed_->data(), packed_->size());
     file_offset_ += static_cast<int64_t>(end_);
     if (end_ > 0) return true;
     finished_ = true;
@@ -126,10 +130,10 @@ class InflatedStream final : public ByteStream {
 
   // Behind a member: another one, or padding. False for anything else.
   bool BeginMember() {
-    while (begin_ < end_ && packed_[begin_] == 0) ++begin_;
+    while (begin_ < end_ && packed_->data()[begin_] == 0) ++begin_;
     if (begin_ == end_) return true;
     between_ = false;
-    if (format_ == Compression::kGzip && packed_[begin_] == 0x1f) {
+    if (format_ == Compression::kGzip && packed_->data()[begin_] == 0x1f) {
       inflater_.Reset();
       return true;
     }
@@ -141,8 +145,8 @@ class InflatedStream final : public ByteStream {
   std::unique_ptr<InputFile> file_;
   const Compression format_;
   Inflater inflater_;
-  std::vector<uint8_t> packed_;
-  size_t begin_ = 0;  // of what is not decompressed yet
+  const BufferRef packed_;  // aligned, because reads into other memory can be slow (file.cc)
+  size_t begin_ = 0;        // of what is not decompressed yet
   size_t end_ = 0;
   int64_t file_offset_ = 0;  // of end_
   int64_t produced_ = 0;

@@ -59,7 +59,7 @@ class CacheFileIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override;
 
   std::optional<Error> Discard(int64_t& steps) override {
-    Decide();
+    if (!failed_) Decide();
     if (!cursor_ || to_pass_ > 0) return Iterator::Discard(steps);
     int64_t passed = std::min(steps, cursor_->index().rows() - cursor_->row());
     cursor_->Seek(cursor_->row() + passed);
@@ -70,6 +70,7 @@ class CacheFileIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
+    if (failed_) return Block::AtEnd();
     Decide();
     while (to_pass_ > 0) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -101,6 +102,7 @@ class CacheFileIterator final : public BlockIterator {
   uint64_t content_ = 0;  // of the file that is read; asked for after a restore
   int64_t steps_ = 0;     // delivered
   int64_t to_pass_ = 0;   // of them, to be made again
+  bool failed_ = false;   // neither can the file be read nor another be made
 };
 
 ChunkHeader CacheFileIterator::Header() {
@@ -113,10 +115,15 @@ ChunkHeader CacheFileIterator::Header() {
 
 void CacheFileIterator::Decide() {
   if (cursor_ || filling_) return;
-  if (OpenFile()) return;
-  // After a restore from a file that is not there, or is another now.
-  to_pass_ = steps_;
-  Fill(true);
+  try {
+    if (OpenFile()) return;
+    // After a restore from a file that is not there, or is another now.
+    to_pass_ = steps_;
+    Fill(true);
+  } catch (const Error& error) {
+    failed_ = !error.transient();  // told once: there are no elements behind it
+    throw;
+  }
 }
 
 // Opens the file when it is there and of this pipeline; tells of one that is not.
@@ -186,6 +193,7 @@ void CacheFileIterator::VisitState(StateVisitor& visitor) {
   if (!visitor.saving()) {
     cursor_.reset();
     filling_.reset();
+    failed_ = false;
     // Its begin is missing, so a pass that goes on somewhere writes no file.
     if (filling) Fill(false);
   }

@@ -144,15 +144,9 @@ class InterleaveIterator final : public BlockIterator {
     visitor.Bool(input_ended_);
     // The open datasets by the positions of their elements: they are opened again.
     std::vector<int64_t> positions;
-    int64_t low = input_.position() - (unopened_ ? 1 : 0);
-    for (auto& slot : slots_) {
-      positions.push_back(slot ? slot->position() : -1);
-      if (slot) low = std::min(low, slot->position());
-    }
-    for (auto& next : ahead_) {
-      positions.push_back(next.position);
-      low = std::min(low, next.position);
-    }
+    for (auto& slot : slots_) positions.push_back(slot ? slot->position() : -1);
+    for (auto& next : ahead_) positions.push_back(next.position);
+    int64_t low = LowestPosition();
     int64_t back = input_.position() - low;
     int64_t pulled = back - (unopened_ ? 1 : 0);
     for (auto& position : positions) position = position < 0 ? -1 : position - low;
@@ -231,9 +225,9 @@ class InterleaveIterator final : public BlockIterator {
                        [](OpenedPtr& slot) { return slot && slot->Ready(); });
   }
 
-  // Opens as many datasets ahead of their turn as there are free slots, and some more, so that
-  // opening costs no time when a slot falls free. One that cannot be opened keeps its place, where
-  // its error will be delivered.
+  // Opens datasets ahead of their turn, some more than there are free slots, so that opening costs
+  // no time when one falls free. One that cannot be opened keeps its place, where its error is
+  // delivered.
   std::optional<Error> OpenAhead() {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
     while (!input_ended_ && static_cast<int64_t>(ahead_.size()) < free + options_.ahead) {
@@ -279,7 +273,7 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   std::optional<Error> Open(const Element& element, int64_t position, OpenedPtr& opened) {
-    CallInfo info{options_.stage.c_str(), random_, base_ + position};
+    CallInfo info{options_.stage.c_str(), random_, position};
     try {
       DatasetPtr data = function_->Open(element, info);
       RunContext context = context_.At(element.origin.key);
@@ -303,8 +297,9 @@ class InterleaveIterator final : public BlockIterator {
     return std::nullopt;
   }
 
+  // Of the elements that a state needs.
   int64_t LowestPosition() const {
-    int64_t low = input_.position();
+    int64_t low = input_.position() - (unopened_ ? 1 : 0);
     for (auto& slot : slots_)
       if (slot) low = std::min(low, slot->position());
     for (auto& next : ahead_) low = std::min(low, next.position);
@@ -359,7 +354,6 @@ class InterleaveIterator final : public BlockIterator {
   const bool ordered_;
   Input input_;
   std::optional<Step> unopened_;  // the last one pulled: its opening was interrupted
-  int64_t base_ = 0;
   int64_t turn_ = 0;
   int64_t left_ = 1;
   bool input_ended_ = false;

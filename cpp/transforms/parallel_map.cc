@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "pipeline/delivered.h"
 #include "pipeline/pending.h"
 #include "pipeline/producer.h"
 #include "pipeline/registry.h"
@@ -78,18 +79,15 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
-    int64_t index = base_index_ + low_;
+    int64_t index = base_index_ + delivered_.low();
     visitor.Int(index);
-    trail_.VisitState(visitor, low_);
-    // Delivered out of order beyond the first one that is not.
-    std::vector<int64_t> ahead(ahead_.begin(), ahead_.end());
-    for (auto& position : ahead) position -= low_;
+    trail_.VisitState(visitor, delivered_.low());
+    std::vector<int64_t> ahead = delivered_.ahead();
     visitor.Ints(ahead);
     if (visitor.saving()) return;
     base_index_ = index;
-    low_ = 0;
-    ahead_ = std::set<int64_t>(ahead.begin(), ahead.end());
-    to_drop_ = ahead_;
+    to_drop_ = std::set<int64_t>(ahead.begin(), ahead.end());
+    delivered_.Reset(to_drop_);
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -114,7 +112,7 @@ class ParallelMapIterator final : public BlockIterator {
       room_.NotifyAll();
       if (packet.end) ended_at_ = packet.number;
       if (packet.state) trail_.Add(packet.position, std::move(packet.state));
-      position_ = packet.position;
+      delivered_.MoveTo(packet.position);
       charge_ = std::move(packet.charge);
       pending_.Add(std::move(packet.results));
     }
@@ -330,17 +328,8 @@ class ParallelMapIterator final : public BlockIterator {
   void Deliver(int64_t steps) {
     tuning_.Delivered(steps);
     if (pending_.empty()) charge_.Reset();
-    for (int64_t i = 0; i < steps; ++i, ++position_) {
-      if (position_ == low_) {
-        ++low_;
-        if (!ahead_.empty()) {
-          while (ahead_.erase(low_)) ++low_;
-        }
-      } else {
-        ahead_.insert(position_);
-      }
-    }
-    trail_.Prune(low_);
+    delivered_.Add(steps);
+    trail_.Prune(delivered_.low());
   }
 
   void Tune() {
@@ -387,10 +376,8 @@ class ParallelMapIterator final : public BlockIterator {
   PendingBlocks pending_;
   BudgetCharge charge_;
   StateTrail trail_;
-  int64_t base_index_ = 0;   // elements before the first one of this run of the iterator
-  int64_t position_ = 0;     // of the next step in pending_
-  int64_t low_ = 0;          // all steps before it are delivered
-  std::set<int64_t> ahead_;  // delivered beyond it
+  int64_t base_index_ = 0;  // elements before the first one of this run of the iterator
+  Delivered delivered_;
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
   Tuning tuning_;

@@ -99,6 +99,7 @@ class SnapshotIterator final : public BlockIterator {
     if (!visitor.saving()) {
       reading_.reset();
       filling_.reset();
+      failed_ = false;
       if (reading && !IsSavedFolder(options_.folder)) {
         throw Error(ErrorKind::kInvalidArgument,
                     "set_state: the state was saved while the snapshot in {} was read, which is "
@@ -114,16 +115,24 @@ class SnapshotIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    if (!reading_ && !filling_) {
-      if (!options_.always && IsSavedFolder(options_.folder))
-        Read();
-      else
-        Fill(true);
-    }
+    if (failed_) return Block::AtEnd();
+    if (!reading_ && !filling_) Decide();
     return reading_ ? reading_->NextBlock(max_rows) : filling_->Next(max_rows);
   }
 
  private:
+  void Decide() {
+    try {
+      if (!options_.always && IsSavedFolder(options_.folder))
+        Read();
+      else
+        Fill(true);
+    } catch (const Error& error) {
+      failed_ = !error.transient();  // told once: there are no elements behind it
+      throw;
+    }
+  }
+
   void Read() {
     Element name;
     name.leaves.push_back(Tensor::String(TypeCode::kText, options_.folder));
@@ -151,6 +160,7 @@ class SnapshotIterator final : public BlockIterator {
   DatasetPtr opened_;
   IteratorPtr reading_;
   std::optional<FillingPass> filling_;
+  bool failed_ = false;  // neither can the snapshot be read nor another be made
 };
 
 IteratorPtr SnapshotDataset::MakeIterator(const RunContext& context) const {

@@ -37,6 +37,8 @@ class Spec:
 class Opaque:
     def __init__(self, arg0: Any, /) -> None: ...
 
+MANIFEST_NAME: str  # of the file that lists what a saved dataset consists of
+
 class Reader:
     def __init__(self, kind: str, args: Mapping[str, Any]) -> None: ...
 

@@ -197,6 +197,16 @@ def test_a_folder_in_the_place_of_the_file_is_an_error(tmp_path):
         list(ps.Dataset.range(3).cache(tmp_path))
 
 
+def test_what_cannot_be_opened_is_told_once_and_ends_the_pass(tmp_path):
+    it = iter(ps.Dataset.range(3).cache(tmp_path))
+    start = it.get_state()
+    for _ in range(2):
+        with pytest.raises(IsADirectoryError):
+            next(it)
+        assert list(it) == []
+        it.set_state(start)
+
+
 def test_a_shuffle_before_is_frozen_and_one_behind_is_not(name):
     frozen = ps.Dataset.range(30).shuffle(30).cache(name)
     assert list(frozen) == list(frozen)

@@ -185,6 +185,19 @@ def test_damage_is_a_data_error_that_names_the_file(tmp_path):
         assert str(file) in str(raised.value)
 
 
+def test_what_cannot_be_read_is_told_once_and_ends_the_pass(tmp_path):
+    (tmp_path / "file").touch()
+    it = iter(ps.Dataset.range(3).snapshot(tmp_path / "file"))
+    with pytest.raises(OSError, match="file"):
+        next(it)
+    assert list(it) == []
+    list(ps.Dataset.range(3).snapshot(tmp_path / "snap"))
+    it = iter(ps.Dataset.range(3).snapshot(tmp_path / "snap", reader_func=lambda shards: 3))
+    with pytest.raises(TypeError, match="reader_func"):
+        next(it)
+    assert list(it) == []
+
+
 def test_opaque_objects_are_refused(tmp_path):
     ds = ps.Dataset.range(3).map(lambda x: object()).snapshot(tmp_path / "snap")
     with pytest.raises(TypeError, match=r"snapshot: .* Python object in element 0"):

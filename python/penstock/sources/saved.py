@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock import _core
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
-
-_LIST = "penstock-dataset.txt"
 
 
 class SavedSources:
@@ -74,10 +74,10 @@ class SavedSources:
         folder = Path(path)
         if not folder.exists():
             raise FileNotFoundError(2, "load: there is no such folder", os.fspath(path))
-        if not (folder / _LIST).exists():
+        if not (folder / _core.MANIFEST_NAME).exists():
             raise ValueError(
                 f"load: {os.fspath(path)!r} was expected to be a folder that Dataset.save has "
-                f"written, but it has no {_LIST}"
+                f"written, but it has no {_core.MANIFEST_NAME}"
             )
         return read_saved(os.fspath(path), element_spec, reader_func)
 
@@ -91,7 +91,10 @@ def read_saved(
     args: dict[str, Any] = {"path": path, "element_spec": element_spec}
     if reader_func is None:
         return Dataset._make("load", (), args)
-    count = sum(line.startswith("shard ") for line in (Path(path) / _LIST).read_text().splitlines())
+    count = sum(
+        line.startswith("shard ")
+        for line in (Path(path) / _core.MANIFEST_NAME).read_text().splitlines()
+    )
     shards = np.empty(count, dtype=object)
     for i in range(count):
         shards[i] = Dataset._make("load", (), {**args, "shard": i})

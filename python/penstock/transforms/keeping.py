@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock import _core
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
@@ -219,5 +221,5 @@ class _SnapshotReader:
 
 def _is_replaceable(folder: Path) -> bool:
     return folder.is_dir() and (
-        (folder / "penstock-dataset.txt").exists() or not any(folder.iterdir())
+        (folder / _core.MANIFEST_NAME).exists() or not any(folder.iterdir())
     )

@@ -1,6 +1,6 @@
 """Proves an installed wheel: import, a pipeline, a JPEG, a gzip file; says what was mapped.
 
-    python release/smoke.py
+    python .ci/release/smoke.py
 
 Needs NumPy and penstock alone. Ends with 1 and the reason when something is not as it should be;
 else its last line is JSON: the loaded shared libraries by path (Linux), codecs and the GIL.

@@ -1,11 +1,11 @@
 """Builds the codecs that go into released wheels, from pinned sources, as shared libraries.
 
-    python release/build_codecs.py PREFIX
+    python .ci/release/build_codecs.py PREFIX
 
 On every platform the same versions, whatever its package manager has. Needs CMake, a C compiler and
 the network; archives are kept in PENSTOCK_CODEC_SOURCES when that is set. What is there already is
 not built again. PREFIX then holds include, lib, bin (Windows), and licenses/<project>, which
-release/repair.py takes.
+.ci/release/repair.py takes.
 """
 
 import hashlib
@@ -157,7 +157,7 @@ def build(source: Source, prefix: Path, folder: Path) -> None:
 
 def main() -> None:
     if len(sys.argv) != 2:
-        sys.exit("usage: python release/build_codecs.py PREFIX")
+        sys.exit("usage: python .ci/release/build_codecs.py PREFIX")
     prefix = Path(sys.argv[1]).resolve()
     for source in SOURCES:
         mark = prefix / "licenses" / source.project / "VERSION"

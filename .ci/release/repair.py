@@ -1,11 +1,11 @@
 """Makes a wheel travel: moves the libraries it was linked with inside, with licences and an SBOM.
 
-    python release/repair.py WHEEL FOLDER
+    python .ci/release/repair.py WHEEL FOLDER
 
 The work on the binaries is done by auditwheel (Linux), delocate (macOS) or delvewheel (Windows),
 which must be installed. A library goes in only with its licence: the text comes from the folder
-PENSTOCK_CODECS when release/build_codecs.py built the library there, else from the Debian package
-that owns it.
+PENSTOCK_CODECS when .ci/release/build_codecs.py built the library there, else from the package of
+Debian that owns it.
 """
 
 import argparse
@@ -154,7 +154,9 @@ def vendored(archive: WheelArchive, libraries: dict[str, Path]) -> list[Vendored
             name, project, libraries.get(stem(name))
         )
         if library is None:
-            stop(f"{name}: no licence text found; build the library with release/build_codecs.py")
+            stop(
+                f"{name}: no licence text found; build the library with .ci/release/build_codecs.py"
+            )
         found.append(library)
     return found
 

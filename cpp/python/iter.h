@@ -1,0 +1,23 @@
+// The object behind Python's iterator.
+#pragma once
+
+#include "python/runs.h"
+
+namespace penstock {
+
+struct Iter {
+  PyObject_HEAD
+      // A run of scalars or strings that is ready: handed out without looking at anything else.
+      int64_t scalars_left;
+  const uint8_t* scalar;
+  const Tensor* strings;  // null: scalars
+  DType dtype;
+  int flip;
+  PyRef reuse[2];  // two, because the consumer's variable still holds the last one
+  Run* run;
+};
+
+// Its __next__: the hot path.
+PyObject* IterNext(PyObject* self);
+
+}  // namespace penstock

@@ -1,0 +1,164 @@
+// __next__: hands out what is ready, and fetches the next block when nothing is.
+#include <algorithm>
+#include <vector>
+
+#include "python/bind.h"
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/iter.h"
+#include "python/pytree.h"
+#include "python/types.h"
+#include "runtime/clock.h"
+
+namespace py = pybind11;
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostRows = 1024;
+constexpr size_t kFewLeaves = 8;
+constexpr int64_t kBlockNs = 200'000;  // a block should be about this much work
+
+// One row that is no ready scalar. New reference.
+PyObject* EmitRow(Run& run) {
+  Block& block = run.block;
+  int64_t row = run.row++;
+  bool stacked = block.stacked();
+  size_t count = stacked ? block.columns.size() : block.elements[row].leaves.size();
+  const Structure* structure = stacked ? block.structure : block.elements[row].structure;
+  // Local: making the value may run Python code, and with it other threads that come by here.
+  PyObject* few[kFewLeaves];
+  std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
+  PyObject** leaves = count > kFewLeaves ? many.data() : few;
+  for (size_t i = 0; i < count; ++i) {
+    leaves[i] = stacked ? RowToPython(block.columns[i], row)
+                        : ToPython(std::move(block.elements[row].leaves[i]));
+    if (!leaves[i]) {
+      for (size_t j = 0; j < i; ++j) Py_DECREF(leaves[j]);
+      return nullptr;
+    }
+  }
+  return Unflatten(structure, leaves);
+}
+
+// What stages want to tell; false with an error set when the user has made warnings errors.
+bool ShowWarnings(Session& session) {
+  for (const std::string& text : session.TakeWarnings()) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) return false;
+  }
+  return true;
+}
+
+// The next block; attached again afterwards. False with a Python error set.
+bool Fetch(Iter* it) {
+  Run& run = *it->run;
+  Attachment attachment(Attachment::Role::kConsumer);
+  bool quiet = run.plan->quiet() && !run.session->unordered();
+  int64_t start = quiet ? NowNs() : 0;
+  Block block;
+  do {
+    block = run.session->NextBlock(run.ask);
+    // One that was raised already and came after the rows before it: the work is taken up again.
+    if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
+  } while (block.rows == 0 && !block.last() && !attachment.interrupted());
+  int64_t took = quiet ? NowNs() - start : 0;
+  attachment.Attach();
+  if (attachment.interrupted()) {  // what came with it is kept for the next call
+    run.block = std::move(block);
+    run.row = 0;
+    attachment.RestoreInterrupt();
+    return false;
+  }
+  if (quiet) {
+    bool full = block.rows == run.ask;
+    if (full && took < kBlockNs / 4)
+      run.ask = std::min(run.ask * 2, kMostRows);
+    else if (took > kBlockNs)
+      run.ask = std::max<int64_t>(run.ask / 2, 1);
+  }
+  run.block = std::move(block);
+  run.row = 0;
+  if (run.session->has_warnings() && !ShowWarnings(*run.session)) return false;
+  if (run.block.rows > 1 && run.block.stacked() && run.block.columns.size() == 1 &&
+      run.block.structure == Structure::Leaf()) {
+    const Tensor& column = run.block.columns[0];
+    bool strings = column.storage() == Storage::kPacked;
+    if (column.shape().rank() == 1 && (strings || !column.dtype().is_reference())) {
+      it->scalars_left = run.block.rows;
+      it->strings = strings ? &column : nullptr;
+      it->scalar = strings ? nullptr : column.data();
+      it->dtype = column.dtype();
+      run.row = run.block.rows;
+    }
+  }
+  return true;
+}
+
+inline PyObject* TakeScalar(Iter* it) {
+  if (it->strings) {
+    const Tensor& column = *it->strings;
+    return StringToPython(it->dtype, column.string(column.shape()[0] - it->scalars_left--));
+  }
+  const uint8_t* value = it->scalar;
+  it->scalar += it->dtype.itemsize;
+  --it->scalars_left;
+  it->flip ^= 1;
+  return MakeScalar(it->dtype, value, &it->reuse[it->flip]);
+}
+
+PyObject* NextSlow(Iter* it) {
+  Run& run = *it->run;
+  for (;;) {
+    if (run.row < run.block.rows) return EmitRow(run);
+    if (run.block.error) {
+      Error error = *std::move(run.block.error);
+      run.block = Block();
+      run.row = 0;
+      if (error.kind() == ErrorKind::kCancelled) {
+        if (run.closed) return nullptr;
+        throw Error(ErrorKind::kRuntime, "next: the run was stopped, because Python is exiting");
+      }
+      RaisePython(error);
+      return nullptr;
+    }
+    if (run.block.end || run.closed) return nullptr;
+    CheckUsable(run, "next");
+    Enter(run, "next");
+    bool fetched = false;
+    try {
+      // Another thread may have fetched while this one waited to enter.
+      bool idle = it->scalars_left == 0 && run.row == run.block.rows && !run.block.last();
+      if (idle && !run.closed) {
+        Begin(run);
+        fetched = Fetch(it);
+      } else {
+        fetched = true;
+      }
+    } catch (...) {
+      Leave(run);
+      throw;
+    }
+    Leave(run);
+    if (!fetched) return nullptr;
+    if (it->scalars_left > 0) return TakeScalar(it);
+  }
+}
+
+}  // namespace
+
+PyObject* IterNext(PyObject* self) {
+  auto* it = reinterpret_cast<Iter*>(self);
+  if (it->scalars_left > 0) return TakeScalar(it);
+  try {
+    return NextSlow(it);
+  } catch (const Error& error) {
+    RaisePython(error);
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace penstock

@@ -1,0 +1,110 @@
+"""States that are damaged, foreign or no states are refused, and nothing crashes."""
+
+import pickle
+import random
+
+import pytest
+
+from penstock import Dataset
+from scripts import run_script
+
+STATEFUL = {
+    "plain": lambda: Dataset.range(50).shuffle(7, seed=3).batch(3),
+    "parallel": lambda: Dataset.range(50).map(abs, num_parallel_calls=2).prefetch(2),
+    "interleave": lambda: (
+        Dataset.range(5)
+        .interleave(lambda x: Dataset.range(10), cycle_length=3, num_parallel_calls=2)
+        .repeat(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_damaged_states_are_refused(name):
+    ds = STATEFUL[name]()
+    it = iter(ds)
+    for _ in range(5):
+        next(it)
+    state = it.get_state()
+    rng = random.Random(1)
+    damaged = [state[:n] for n in range(len(state))]
+    damaged += [state + b"x", b"", b"garbage", bytes(100), state[::-1]]
+    for _ in range(300):
+        bad = bytearray(state)
+        bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+        damaged.append(bytes(bad))
+    other = iter(ds)
+    for bad in damaged:
+        with pytest.raises(ValueError, match=r"^set_state: "):
+            other.set_state(bad)
+    other.set_state(state)
+    assert len(list(other)) == len(list(it))
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_states_damaged_below_their_checksum_never_crash(name):
+    # Someone computes the checksum anew: any answer but a crash or a hang will do.
+    done = run_script(
+        f"""
+        import random
+        def crc32c(data):
+            crc = 0xFFFFFFFF
+            for byte in data:
+                crc ^= byte
+                for _ in range(8):
+                    crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+            return crc ^ 0xFFFFFFFF
+        ds = {{
+            "plain": lambda: Dataset.range(50).shuffle(7, seed=3).batch(3),
+            "parallel": lambda: Dataset.range(50).map(abs, num_parallel_calls=2).prefetch(2),
+            "interleave": lambda: Dataset.range(5).interleave(
+                lambda x: Dataset.range(10), cycle_length=3, num_parallel_calls=2).repeat(2),
+        }}["{name}"]()
+        it = iter(ds)
+        for _ in range(5):
+            next(it)
+        state = it.get_state()
+        assert crc32c(state[:-4]) == int.from_bytes(state[-4:], "little")
+        rng = random.Random(2)
+        for _ in range(300):
+            body = bytearray(state[:-4])
+            body[rng.randrange(8, len(body))] ^= 1 << rng.randrange(7)
+            other = iter(ds)
+            try:
+                other.set_state(bytes(body) + crc32c(body).to_bytes(4, "little"))
+                for _, _ in zip(other, range(5)):
+                    pass
+            except ValueError as error:
+                assert str(error)
+            other.close()
+    """,
+        timeout=50,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_state_of_another_pipeline_is_refused_by_name():
+    state = iter(Dataset.range(9).batch(2)).get_state()
+    with pytest.raises(ValueError, match=r"another pipeline.*batch.*shuffle"):
+        iter(Dataset.range(9).shuffle(2)).set_state(state)
+
+
+@pytest.mark.parametrize("state", ["text", None, 3, [1]])
+def test_state_that_is_not_bytes(state):
+    with pytest.raises(TypeError):
+        iter(Dataset.range(3)).set_state(state)
+
+
+def test_closed_iterators():
+    it = iter(Dataset.range(9).prefetch(2))
+    next(it)
+    it.close()
+    assert list(it) == []
+    with pytest.raises(ValueError, match="get_state: the iterator is closed"):
+        it.get_state()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_iterators_do_not_pickle_and_say_what_does(protocol):
+    with pytest.raises(TypeError, match="pickle the dataset and the bytes of "):
+        pickle.dumps(iter(Dataset.range(3)), protocol)

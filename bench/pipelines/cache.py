@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 
 import penstock as ps
+from bench.aligned import aligned
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 
 SIZE = 1024  # bytes of an element
 BATCH = 256
 BATCHES = 512  # of one epoch: 128 MiB
-ALIGNMENT = 64  # bytes
 BYTES = SIZE * BATCH * BATCHES
 
 
@@ -32,11 +32,7 @@ def make(value: int) -> np.ndarray:
 
 def buffers_like(dataset: ps.Dataset) -> list[np.ndarray]:
     used = len({batch.ctypes.data for batch in dataset})
-    # Aligned as the pipeline's are: the kernel copies several times slower to other addresses.
-    size = used * BATCH * SIZE
-    memory = np.zeros(size + ALIGNMENT, np.uint8)
-    first = -memory.ctypes.data % ALIGNMENT
-    return list(memory[first : first + size].reshape(used, BATCH, SIZE))
+    return list(aligned(used, BATCH, SIZE))
 
 
 def run() -> list[Figure]:

@@ -14,6 +14,7 @@ from typing import Any
 import google_crc32c
 import numpy as np
 
+from bench.aligned import aligned
 from bench.native.build import built
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import cache as caching
@@ -63,13 +64,14 @@ def recorded(task: Task) -> Iterator[Any]:
 
 
 def tfrecord(task: Task) -> float:
-    """read(2) of 1 MB blocks, google_crc32c.value of each."""
+    """read(2) of 1 MB blocks into one buffer, google_crc32c.value of each."""
+    buffer = aligned(BLOCK)
     passes = 0
     start = time.perf_counter()
     while (passed := time.perf_counter() - start) < SECONDS or not passes:
         with records.path(task).open("rb", buffering=0) as file:
-            while block := file.read(BLOCK):
-                google_crc32c.value(block)
+            while got := file.readinto(buffer.data):
+                google_crc32c.value(buffer[:got])
         passes += 1
     return passed / passes / (task.n * task.weight)
 
@@ -88,7 +90,7 @@ def shuffle(task: Task) -> Epoch:
 
 def generator(task: Task) -> Epoch:
     """np.copyto of each image into a row of one of three batch buffers."""
-    buffers = np.empty((3, task.batch, *images.IMAGE), np.uint8)
+    buffers = aligned(3, task.batch, *images.IMAGE)
 
     def epoch() -> Iterator[Any]:
         source = images.generate(task.n)
@@ -127,7 +129,7 @@ def gil(task: Task) -> float:
 def cache(task: Task) -> Epoch:
     """Copies of 256 rows into one buffer; or read(2) into it."""
     values = caching.rows(task)
-    buffer = np.empty((task.batch, task.width), np.uint8)
+    buffer = aligned(task.batch, task.width)
 
     def copied() -> Iterator[Any]:
         for start in range(0, task.n, task.batch):

@@ -52,7 +52,9 @@ class Jpeg(Workload):
     def check(self, elements: Iterator[Any], task: Task) -> None:
         number, seen = 0, set()
         for batch in elements:
-            expect("shape", batch.shape, (task.batch, task.side, task.side, 3))
+            # mlx-data's threads end with a short batch each.
+            expect("at most a batch", len(batch) <= task.batch, True)
+            expect("shape", batch.shape[1:], (task.side, task.side, 3))
             expect("dtype", batch.dtype, np.dtype(task.dtype))
             pixels = batch * DEVIATION + MEAN if task.dtype == "float32" else batch
             if not (pixels.min() > -1 and pixels.max() < 256):

@@ -21,10 +21,11 @@ CPP_LAYERS = [
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
-        *("errors", "options", "structure", "foreign", "encode", "fingerprint", "random"),
+        *("errors", "options", "structure", "foreign", "random"),
         *("functions", "iterator"),
     },
     {"ops"},
+    {"encode", "fingerprint"},
     {"sources", "transforms"},
     {"dataset"},
     {"experimental"},

@@ -49,21 +49,18 @@ Args ResizeArgs() {
   return args;
 }
 
-Args CropArgs(const Shape& image) {
-  auto kept = [](int64_t size) { return static_cast<int64_t>(kKeep * static_cast<double>(size)); };
-  Args args("image.random_crop");
-  args.Set("size", std::vector<int64_t>{kept(image[0]), kept(image[1]), 3});
-  return args;
+Tensor SizeOfCrop(const Shape& image) {
+  Tensor size = Tensor::Make(DType::Of(TypeCode::kInt64), {3});
+  auto* sides = reinterpret_cast<int64_t*>(size.mutable_data());
+  for (int i = 0; i < 2; ++i) {
+    sides[i] = static_cast<int64_t>(kKeep * static_cast<double>(image[i]));
+  }
+  sides[2] = 3;
+  return size;
 }
 
-Tensor Call(const Op& op, Tensor input, RandomKey key = {}) {
-  std::vector<Tensor> inputs;
-  inputs.push_back(std::move(input));
-  LeafSpec spec = op.Output(inputs);
-  Tensor out;
-  if (!spec.dtype.is_reference()) out = Tensor::Make(spec.dtype, spec.shape);
-  op.Run(inputs, out, key);
-  return out;
+Tensor Call(const Op& op, std::vector<Tensor> inputs, RandomKey key = {}) {
+  return std::move(op.Call(inputs, key)[0]);
 }
 
 Tensor Scale(const Tensor& image) {
@@ -104,15 +101,15 @@ class Worker {
       times_[pass++] += std::chrono::duration<double>(now - start).count();
       start = now;
     };
-    Tensor contents = Call(*read_, Tensor::String(TypeCode::kText, path));
+    Tensor contents = Call(*read_, {Tensor::String(TypeCode::kText, path)});
     lap();
-    Tensor image = Call(*decode_, std::move(contents));
+    Tensor image = Call(*decode_, {std::move(contents)});
     lap();
-    image = Call(*MakeOp("image.random_crop", CropArgs(image.shape())), image, key.Fold(0));
+    image = Call(*crop_, {image, SizeOfCrop(image.shape())}, key.Fold(0));
     lap();
-    image = Call(*resize_, std::move(image));
+    image = Call(*resize_, {std::move(image)});
     lap();
-    image = Call(*flip_, std::move(image), key.Fold(1));
+    image = Call(*flip_, {std::move(image)}, key.Fold(1));
     lap();
     image = Scale(image);
     lap();
@@ -128,6 +125,7 @@ class Worker {
   Clock::time_point end_;
   std::unique_ptr<const Op> read_ = MakeOp("io.read_file", Args("io.read_file"));
   std::unique_ptr<const Op> decode_ = MakeOp("image.decode_jpeg", DecodeArgs());
+  std::unique_ptr<const Op> crop_ = MakeOp("image.random_crop", Args("image.random_crop"));
   std::unique_ptr<const Op> resize_ = MakeOp("image.resize", ResizeArgs());
   std::unique_ptr<const Op> flip_ =
       MakeOp("image.random_flip_left_right", Args("image.random_flip_left_right"));

@@ -58,6 +58,21 @@ Tensor Tensor::String(TypeCode code, std::string_view bytes) {
   return Packed(code, {}, buffer, buffer);
 }
 
+Tensor Tensor::Strings(TypeCode code, const Shape& shape, std::span<const std::string_view> items) {
+  size_t bytes = 0;
+  for (std::string_view item : items) bytes += item.size();
+  BufferRef spans = Buffer::Allocate(2 * items.size() * sizeof(int64_t));
+  BufferRef text = Buffer::Allocate(bytes);
+  auto* span = reinterpret_cast<int64_t*>(spans->data());
+  int64_t end = 0;
+  for (std::string_view item : items) {
+    if (!item.empty()) std::memcpy(text->data() + end, item.data(), item.size());
+    *span++ = end;
+    *span++ = end += static_cast<int64_t>(item.size());
+  }
+  return Packed(code, shape, std::move(spans), std::move(text));
+}
+
 Tensor Tensor::Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes,
                       size_t first) {
   Tensor t;

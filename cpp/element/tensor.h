@@ -59,6 +59,8 @@ class Tensor {
   static Tensor View(DType dtype, const Shape& shape, BufferRef buffer, size_t offset);
   // One string; copies the bytes.
   static Tensor String(TypeCode code, std::string_view bytes);
+  // Many of them; copies the bytes.
+  static Tensor Strings(TypeCode code, const Shape& shape, std::span<const std::string_view> items);
   // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`; there may be others between. The first
   // one is item number `first` of the spans.
   static Tensor Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes,

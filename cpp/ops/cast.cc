@@ -9,7 +9,7 @@ namespace {
 
 constexpr Operand kX{"cast", "x"};
 
-class Cast final : public Op {
+class Cast final : public FillOp {
  public:
   explicit Cast(const Args& args) : dtype_(TypeNamed("cast", "dtype", args.Text("dtype"))) {}
 

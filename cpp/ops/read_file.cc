@@ -12,25 +12,22 @@ constexpr Operand kFilename{"read_file", "filename"};
 
 class ReadFile final : public Op {
  public:
-  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+  bool waits() const override { return true; }
+
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("read_file", inputs, 1);
-    std::string_view path = kFilename.String(inputs[0], /*text=*/true);
-    if (path.empty() || path.find('\0') != std::string_view::npos) {
+    std::string path(kFilename.String(inputs[0], /*text=*/true));
+    if (path.empty() || path.find('\0') != std::string::npos) {
       throw Error(ErrorKind::kInvalidArgument,
                   "read_file: filename must be a path without null characters, got {}",
                   path.empty() ? std::string_view("an empty string") : path);
     }
-    return {DType::Of(TypeCode::kBytes), {}};
-  }
-
-  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    std::string path(inputs[0].string());
     size_t size;
     BufferRef content = ReadWholeFile(path, &size);
     const int64_t span[2] = {0, static_cast<int64_t>(size)};
     BufferRef spans = Buffer::Allocate(sizeof(span));
     std::memcpy(spans->data(), span, sizeof(span));
-    out = Tensor::Packed(TypeCode::kBytes, {}, std::move(spans), std::move(content));
+    return {Tensor::Packed(TypeCode::kBytes, {}, std::move(spans), std::move(content))};
   }
 };
 

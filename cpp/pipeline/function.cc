@@ -15,6 +15,23 @@ DatasetPtr Function::Open(const Element&, const CallInfo& info) {
               std::string_view(info.stage));
 }
 
+std::string PlaceNote(const CallInfo& info, int64_t index, const Origin& origin,
+                      const Tensor* leaf) {
+  std::string note =
+      Format("penstock: in stage {}, element {}", std::string_view(info.stage), index);
+  constexpr size_t kLongest = 200;
+  if (leaf && leaf->dtype().code == TypeCode::kText && leaf->elements() == 1 &&
+      leaf->string().size() <= kLongest) {
+    note += Format(" ('{}')", leaf->string());
+  }
+  if (origin.file) {
+    note += Format(" (file {}", *origin.file);
+    if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
+    note += ")";
+  }
+  return note;
+}
+
 Tensor RowPlacer::Place(int64_t row, size_t leaf, DType dtype, const Shape& shape) {
   if (dtype.is_reference()) return {};
   std::lock_guard lock(mutex_);

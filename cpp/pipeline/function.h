@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "element/element.h"
@@ -43,6 +44,11 @@ struct CallInfo {
   RowPlacer* placer = nullptr;  // where single rows go, null: anywhere
   int64_t first_row = 0;        // of the placer's rows
 };
+
+// Which element failed, for a note on its error: with the text of `leaf` when it is one, a file
+// name most often.
+std::string PlaceNote(const CallInfo& info, int64_t index, const Origin& origin,
+                      const Tensor* leaf);
 
 class Function {
  public:

@@ -13,6 +13,11 @@ DatasetPtr DatasetOfPython(PyObject* object);
 // The same, which keeps the Python object alive as well.
 DatasetPtr KeepingDataset(PyObject* object);
 
+// A function that calls no Python: one that opens files, or a program.
+struct NativeFunction {
+  FunctionPtr function;
+};
+
 // A dict of keyword arguments as engine arguments.
 Args ArgsOfDict(const std::string& owner, const pybind11::dict& dict);
 

@@ -61,11 +61,6 @@ struct Opaque {
   Args::Foreign object;
 };
 
-// A native function that opens files.
-struct Reader {
-  FunctionPtr function;
-};
-
 Value MakeValue(const py::object& object, bool borrow) {
   Flattened flat;
   auto element = std::make_shared<Element>();
@@ -144,15 +139,15 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   }
 }
 
-// `place` is for errors: "range: stop".
+// `place` is for errors: "range: stop". The last two are for functions.
 Args::Value ToArg(const std::string& place, const py::handle& value,
-                  const std::shared_ptr<const ElementSpec>& declared) {
+                  const std::shared_ptr<const ElementSpec>& declared, bool wants_rng) {
   if (value.is_none()) return std::monostate{};
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
   if (py::isinstance<Value>(value)) return value.cast<const Value&>().element;
   if (py::isinstance<Spec>(value)) return value.cast<const Spec&>().spec;
   if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
-  if (py::isinstance<Reader>(value)) return value.cast<const Reader&>().function;
+  if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
   if (PyIndex_Check(value.ptr()) && !PyCallable_Check(value.ptr())) {
     PyRef whole = PyRef::Steal(PyNumber_Index(value.ptr()));
     int64_t number = whole ? PyLong_AsLongLong(whole.get()) : -1;
@@ -164,7 +159,9 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
   }
   if (PyFloat_Check(value.ptr())) return value.cast<double>();
   if (py::isinstance<py::str>(value)) return value.cast<std::string>();
-  if (PyCallable_Check(value.ptr())) return MakePyFunction(PyRef::Borrow(value.ptr()), declared);
+  if (PyCallable_Check(value.ptr())) {
+    return MakePyFunction(PyRef::Borrow(value.ptr()), declared, wants_rng);
+  }
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
     return value.cast<std::vector<int64_t>>();
   }
@@ -175,8 +172,8 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
 std::vector<PyObject*> RootsOf(const py::dict& args) {
   std::vector<PyObject*> roots;
   for (auto [name, value] : args) {
-    Args::Value arg = ToArg("", value, nullptr);
-    if (std::holds_alternative<FunctionPtr>(arg) && !py::isinstance<Reader>(value)) {
+    Args::Value arg = ToArg("", value, nullptr, false);
+    if (std::holds_alternative<FunctionPtr>(arg) && !py::isinstance<NativeFunction>(value)) {
       roots.push_back(value.ptr());
     } else if (auto* object = std::get_if<Args::Foreign>(&arg)) {
       roots.push_back(static_cast<PyObject*>(object->get()));
@@ -213,8 +210,10 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
   if (dict.contains("output_signature") && py::isinstance<Spec>(dict["output_signature"])) {
     declared = dict["output_signature"].cast<const Spec&>().spec;
   }
+  bool wants_rng = dict.contains("wants_rng");
   for (auto [name, value] : dict) {
-    args.Set(py::str(name), ToArg(owner + ": " + std::string(py::str(name)), value, declared));
+    std::string place = owner + ": " + std::string(py::str(name));
+    args.Set(py::str(name), ToArg(place, value, declared, wants_rng));
   }
   return args;
 }
@@ -225,11 +224,13 @@ void BindDataset(py::module_& module) {
       .def("spec", [](const Value& value) {
         return Spec{std::make_shared<const ElementSpec>(ElementSpec::Of(*value.element))};
       });
-  py::class_<Reader>(module, "Reader")
-      .def(py::init([](const std::string& kind, const py::dict& args) {
-             return Reader{MakeReader(kind, ArgsOfDict(kind, args))};
-           }),
-           py::arg("kind"), py::arg("args"));
+  py::class_<NativeFunction>(module, "NativeFunction");
+  module.def(
+      "reader",
+      [](const std::string& kind, const py::dict& args) {
+        return NativeFunction{MakeReader(kind, ArgsOfDict(kind, args))};
+      },
+      py::arg("kind"), py::arg("args"));
   py::class_<Spec>(module, "Spec").def(py::init(&MakeSpec), py::arg("nested"));
   py::class_<Opaque>(module, "Opaque").def(py::init([](const py::object& object) {
     return Opaque{ToForeign(PyRef::Borrow(object.ptr()))};

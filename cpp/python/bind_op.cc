@@ -1,13 +1,16 @@
-// Operations called on NumPy values, with the GIL released inside.
+// Operations called on NumPy values, with the GIL released inside; and programs made of them.
 #include <pybind11/stl.h>
 
 #include <optional>
 
 #include "pipeline/crc32c.h"
+#include "pipeline/program.h"
 #include "pipeline/registry.h"
 #include "python/bind.h"
 #include "python/gil.h"
+#include "python/pytree.h"
 #include "python/types.h"
+#include "python/ufuncs.h"
 
 namespace py = pybind11;
 
@@ -17,18 +20,54 @@ namespace {
 // Below this many bytes of work giving up the GIL costs more than it gives.
 constexpr size_t kDetachFrom = 16 << 10;
 
+struct SharedOp {
+  std::shared_ptr<const Op> op;
+};
+
+// Runs `call` without the GIL.
+template <typename Call>
+void Detached(const Call& call) {
+  std::optional<Attachment> own;
+  Attachment* gil = CurrentAttachment();
+  if (!gil) gil = &own.emplace(Attachment::Role::kConsumer);
+  gil->Detach();
+  try {
+    call();
+  } catch (const Error& error) {
+    gil->Attach();
+    if (error.kind() != ErrorKind::kInterrupted) throw;
+    gil->RestoreInterrupt();  // a Ctrl-C while it waited for a pipe
+    throw py::error_already_set();
+  } catch (...) {
+    gil->Attach();
+    throw;
+  }
+  gil->Attach();
+}
+
+Tensor TensorOf(PyObject* object, Sharing sharing) {
+  Tensor tensor;
+  if (!ToTensor(object, sharing, &tensor)) throw py::error_already_set();
+  return tensor;
+}
+
+py::object ValueOf(Tensor tensor) {
+  PyObject* value = ToPython(std::move(tensor));
+  if (!value) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(value);
+}
+
 py::object CallOp(const std::string& name, const py::list& inputs, const py::dict& attributes) {
   Args args = ArgsOfDict(name, attributes);
   std::unique_ptr<const Op> op = MakeOp(name, args);
-  std::vector<Tensor> tensors(inputs.size());
+  std::vector<Tensor> tensors;
   size_t bytes = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  bool strings = false;
+  for (auto input : inputs) {
     // The caller's list keeps the inputs alive until the call is over.
-    if (!ToTensor(PyList_GET_ITEM(inputs.ptr(), static_cast<Py_ssize_t>(i)), Sharing::kBorrow,
-                  &tensors[i])) {
-      throw py::error_already_set();
-    }
-    bytes += tensors[i].footprint();
+    tensors.push_back(TensorOf(input.ptr(), Sharing::kBorrow));
+    bytes += tensors.back().footprint();
+    strings = strings || tensors.back().dtype().is_reference();
   }
   RandomKey key;
   if (op->random()) {
@@ -36,37 +75,63 @@ py::object CallOp(const std::string& name, const py::list& inputs, const py::dic
     if (args.Has("seed")) seed = static_cast<uint64_t>(args.Int("seed"));
     key = NextOperationKey(seed);
   }
-  Tensor out;
-  auto run = [&] {
-    LeafSpec spec = op->Output(tensors);
-    if (!spec.dtype.is_reference()) out = Tensor::Make(spec.dtype, spec.shape);
-    op->Run(tensors, out, key);
-  };
-  bool file = name == "io.read_file";
-  bool strings = !tensors.empty() && tensors[0].dtype().is_reference();
-  if (bytes < kDetachFrom && !file && !strings) {
-    run();
-  } else {
-    std::optional<Attachment> own;
-    Attachment* gil = CurrentAttachment();
-    if (!gil) gil = &own.emplace(Attachment::Role::kConsumer);
-    gil->Detach();
-    try {
-      run();
-    } catch (const Error& error) {
-      gil->Attach();
-      if (error.kind() != ErrorKind::kInterrupted) throw;
-      gil->RestoreInterrupt();  // a Ctrl-C while it waited for a pipe
-      throw py::error_already_set();
-    } catch (...) {
-      gil->Attach();
-      throw;
-    }
-    gil->Attach();
+  std::vector<Tensor> outputs;
+  auto call = [&] { outputs = op->Call(tensors, key); };
+  if (bytes < kDetachFrom && !op->waits() && !strings)
+    call();
+  else
+    Detached(call);
+  if (op->outputs() == 1) return ValueOf(std::move(outputs[0]));
+  py::tuple values(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) values[i] = ValueOf(std::move(outputs[i]));
+  return values;
+}
+
+SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
+  std::shared_ptr<const LoopTable> table = LoopsOfUfunc(ufunc.ptr());
+  std::vector<LoopTable::Weak> kinds;
+  for (int kind : weak) kinds.push_back(static_cast<LoopTable::Weak>(kind));
+  if (static_cast<int>(kinds.size()) != table->inputs()) {
+    throw Error(ErrorKind::kType, "{}: {} operands were expected, got {}", table->name(),
+                table->inputs(), kinds.size());
   }
-  PyObject* result = ToPython(std::move(out));
-  if (!result) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(result);
+  return {MakeElementwise(std::move(table), std::move(kinds))};
+}
+
+const Structure* StructureOf(const py::object& nested) {
+  Flattened flat;
+  if (!Flatten(nested.ptr(), &flat)) throw py::error_already_set();
+  return flat.structure;
+}
+
+std::vector<py::object> LeavesOf(const py::object& nested) {
+  Flattened flat;
+  if (!Flatten(nested.ptr(), &flat)) throw py::error_already_set();
+  std::vector<py::object> leaves;
+  for (PyObject* leaf : flat.leaves) leaves.push_back(py::reinterpret_borrow<py::object>(leaf));
+  return leaves;
+}
+
+using StepOfPython = std::tuple<SharedOp, std::vector<int>, std::optional<int64_t>>;
+
+// `element` and `result` only show their nesting; numbers are those of ProgramPlan.
+FunctionPtr ProgramOf(const py::object& element, const py::list& constants,
+                      const std::vector<StepOfPython>& steps, const py::object& result,
+                      std::vector<int> results, FunctionPtr reader) {
+  ProgramPlan plan;
+  plan.element = StructureOf(element);
+  for (auto constant : constants) {
+    plan.constants.push_back(TensorOf(constant.ptr(), Sharing::kCopy));
+  }
+  for (auto& [op, inputs, seed] : steps) {
+    ProgramStep step{op.op, inputs, std::nullopt};
+    if (seed) step.seed = static_cast<uint64_t>(*seed);
+    plan.steps.push_back(std::move(step));
+  }
+  plan.result = StructureOf(result);
+  plan.results = std::move(results);
+  plan.reader = std::move(reader);
+  return MakeProgram(std::move(plan));
 }
 
 uint32_t MaskedCrcOf(const py::buffer& buffer) {
@@ -80,8 +145,27 @@ uint32_t MaskedCrcOf(const py::buffer& buffer) {
 }  // namespace
 
 void BindOp(py::module_& module) {
+  py::class_<SharedOp>(module, "Op")
+      .def(py::init([](const std::string& name, const py::dict& attributes) {
+             return SharedOp{MakeOp(name, ArgsOfDict(name, attributes))};
+           }),
+           py::arg("name"), py::arg("attributes"))
+      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
+      .def_property_readonly("outputs", [](const SharedOp& op) { return op.op->outputs(); })
+      .def_property_readonly("random", [](const SharedOp& op) { return op.op->random(); });
   module.def("call_op", &CallOp, py::arg("name"), py::arg("inputs"), py::arg("attributes"));
   module.def("op_names", &OpNames);
+  module.def("flatten", &LeavesOf, py::arg("nested"));
+  module.def(
+      "program",
+      [](const py::object& element, const py::list& constants,
+         const std::vector<StepOfPython>& steps, const py::object& result, std::vector<int> results,
+         const std::optional<NativeFunction>& reader) {
+        return NativeFunction{ProgramOf(element, constants, steps, result, std::move(results),
+                                        reader ? reader->function : nullptr)};
+      },
+      py::arg("element"), py::arg("constants"), py::arg("steps"), py::arg("result"),
+      py::arg("results"), py::arg("reader"));
   module.def("masked_crc32c", &MaskedCrcOf);
 }
 

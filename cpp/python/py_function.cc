@@ -1,10 +1,12 @@
 // Calling user functions: once attached, row after row, with the element's own randomness.
 #include "python/py_function.h"
 
+#include <optional>
 #include <string>
 
 #include "pipeline/pending.h"
 #include "python/bind.h"
+#include "python/element_rng.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/pytree.h"
@@ -45,24 +47,6 @@ Block Rest(Block rows, int64_t done) {
   return cut.Take(left);
 }
 
-// Which element it was; with its text when it is one, a file name most often.
-std::string PlaceNote(const CallInfo& info, int64_t index, const Origin& origin,
-                      const Tensor* leaf) {
-  std::string note =
-      Format("penstock: in stage {}, element {}", std::string_view(info.stage), index);
-  constexpr size_t kLongest = 200;
-  if (leaf && leaf->dtype().code == TypeCode::kText && leaf->elements() == 1 &&
-      leaf->string().size() <= kLongest) {
-    note += Format(" ('{}')", leaf->string());
-  }
-  if (origin.file) {
-    note += Format(" (file {}", *origin.file);
-    if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
-    note += ")";
-  }
-  return note;
-}
-
 // The arguments of one call: leaves as NumPy values; a tuple at the top is spread out.
 class Arguments {
  public:
@@ -96,6 +80,11 @@ class Arguments {
       if (!values_.back()) return false;
     }
     return true;
+  }
+  void Add(PyObject* value) { values_.push_back(value); }
+  void DropLast() {
+    Py_DECREF(values_.back());
+    values_.pop_back();
   }
   void Clear() {
     for (PyObject* value : values_) Py_XDECREF(value);
@@ -154,8 +143,12 @@ class Arguments {
 
 class PyFunction final : public Function {
  public:
-  PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared)
-      : callable_(std::move(callable)), declared_(std::move(declared)) {}
+  PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared, bool wants_rng)
+      : callable_(std::move(callable)), declared_(std::move(declared)) {
+    if (!wants_rng) return;
+    rng_name_ = PyRef::Steal(Py_BuildValue("(s)", "rng"));
+    if (!rng_name_) throw CurrentPythonError();
+  }
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     Attachment& gil = EnsureAttached();
@@ -163,19 +156,21 @@ class PyFunction final : public Function {
     policy.stage = info.stage;
     policy.declared = declared_.get();
     policy.list_as_tuple = true;
-    if (rows.rows == 1 && !declared_ && !info.placer && IsScalarColumn(rows)) {
+    if (rows.rows == 1 && !declared_ && !info.placer && !rng_name_ && IsScalarColumn(rows)) {
       return MapOneScalar(std::move(rows), info, policy, out);
     }
     RowCollector collector(policy, rows.rows, info.placer, info.first_row, &last_structure_);
     {
       ScopedRandom random(info.random);
       Arguments arguments;
-      bool scalars = IsScalarColumn(rows);
+      std::optional<ElementRngs::Lease> rng;
+      if (rng_name_) rng.emplace(rngs_);
+      bool scalars = IsScalarColumn(rows) && !rng;
       for (int64_t row = 0; row < rows.rows; ++row) {
         gil.Yield();
         random.For(rows.key(row));
         PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
-                                   : CallRow(rows, row, arguments, true);
+                                   : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
         bool added = result && (collector.AddScalar(result, rows.key(row)) ||
                                 collector.Add(result, rows.origin(row)));
         if (!added && gil.TakeInterrupt()) {
@@ -274,9 +269,16 @@ class PyFunction final : public Function {
     collector.Finish(out);
   }
 
-  PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume) {
+  PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume,
+                    ElementRngs::Lease* rng) {
     if (!arguments.FromRow(rows, row, consume)) return nullptr;
-    PyObject* result = Vectorcall(callable_.get(), arguments.values(), arguments.size(), nullptr);
+    size_t count = arguments.size();
+    if (rng) {
+      rng->Key(NextOperationKey());
+      arguments.Add(Py_NewRef(rng->generator()));
+    }
+    PyObject* result = Vectorcall(callable_.get(), arguments.values(), count, rng_name_.get());
+    if (rng) arguments.DropLast();
     if (result) arguments.Clear();  // else GiveBack may want them
     return result;
   }
@@ -285,7 +287,9 @@ class PyFunction final : public Function {
     ScopedRandom random(info.random);
     random.For(row.key(0));
     Arguments arguments;
-    return PyRef::Steal(CallRow(row, 0, arguments, false));
+    std::optional<ElementRngs::Lease> rng;
+    if (rng_name_) rng.emplace(rngs_);
+    return PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr));
   }
 
   // The raised exception, as a failure of this row.
@@ -302,13 +306,16 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
+  PyRef rng_name_;                             // ("rng",) when the function takes a generator
+  ElementRngs rngs_;                           // with the GIL
   const Structure* last_structure_ = nullptr;  // with the GIL
 };
 
 }  // namespace
 
-FunctionPtr MakePyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared) {
-  return std::make_shared<PyFunction>(std::move(callable), std::move(declared));
+FunctionPtr MakePyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared,
+                           bool wants_rng) {
+  return std::make_shared<PyFunction>(std::move(callable), std::move(declared), wants_rng);
 }
 
 }  // namespace penstock

@@ -52,6 +52,7 @@ class RepeatIterator final : public BlockIterator {
       if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
       Block block = input_->NextBlock(max_rows);
       any_ = any_ || block.rows > 0 || block.error;
+      Rekey(block);
       if (!block.end) return block;
       input_.reset();
       ++epoch_;
@@ -69,6 +70,16 @@ class RepeatIterator final : public BlockIterator {
   }
 
  private:
+  // Behind it too, randomness is another in every epoch: identities move on, to where no others
+  // are.
+  void Rekey(Block& block) const {
+    const uint64_t moved = 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch_);
+    if (moved == 0) return;
+    block.first.key += moved;
+    for (uint64_t& key : block.keys) key += moved;
+    for (Element& element : block.elements) element.origin.key += moved;
+  }
+
   void Start() {
     // The epoch before must be gone first: its generators and threads are not to overlap.
     input_.reset();

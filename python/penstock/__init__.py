@@ -7,11 +7,13 @@ batches out.
 from penstock import experimental, random
 from penstock._core import build_info
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from penstock.errors import DataError
+from penstock.errors import DataError, TraceError
 from penstock.functions import numpy_function, py_function
 from penstock.iterator import Iterator
 from penstock.ops import image, io
-from penstock.ops.arrays import cast
+from penstock.ops.arrays import cast, shape
+from penstock.ops.c_function import cfunction
+from penstock.ops.native import native
 from penstock.options import Options, ThreadingOptions
 from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from penstock.sources.generator import prefetch
@@ -32,13 +34,17 @@ __all__ = [
     "TensorSpec",
     "TextLineDataset",
     "ThreadingOptions",
+    "TraceError",
     "build_info",
     "cast",
+    "cfunction",
     "experimental",
     "image",
     "io",
+    "native",
     "numpy_function",
     "prefetch",
     "py_function",
     "random",
+    "shape",
 ]

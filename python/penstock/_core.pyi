@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self, TypedDict, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer
 
@@ -39,8 +40,9 @@ class Opaque:
 
 MANIFEST_NAME: str  # of the file that lists what a saved dataset consists of
 
-class Reader:
-    def __init__(self, kind: str, args: Mapping[str, Any]) -> None: ...
+class NativeFunction: ...
+
+def reader(kind: str, args: Mapping[str, Any]) -> NativeFunction: ...
 
 class Node:
     @property
@@ -75,6 +77,24 @@ def clear_seed() -> None: ...
 
 # Operations.
 
+class Op:
+    def __init__(self, name: str, attributes: Mapping[str, Any]) -> None: ...
+    @staticmethod
+    def ufunc(ufunc: np.ufunc, weak: Sequence[int]) -> Op: ...
+    @property
+    def outputs(self) -> int: ...
+    @property
+    def random(self) -> bool: ...
+
+def flatten(nested: Any) -> list[Any]: ...
+def program(
+    element: Any,
+    constants: list[Any],
+    steps: Sequence[tuple[Op, Sequence[int], int | None]],
+    result: Any,
+    results: Sequence[int],
+    reader: NativeFunction | None,
+) -> NativeFunction: ...
 @overload
 def call_op(  # type: ignore[overload-overlap]
     name: Literal["io.read_file"], inputs: list[Any], attributes: Mapping[str, Any]

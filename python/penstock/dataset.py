@@ -72,7 +72,7 @@ class Dataset(
         # Not through the class of `self`: a subclass may be a function in disguise (its __new__
         # returns another dataset), as is common in programs written for tf.data.
         dataset = object.__new__(Dataset)
-        encoded = encode(args)
+        encoded = encode(kind, args, inputs)
         if kind in _KEPT:
             # Looked at anew by every process: files and functions may have changed meanwhile.
             encoded["fingerprint"] = fingerprint(inputs[0])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock.ops.native import NativeFunction, trace
 from penstock.structure import TensorSpec
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
 
 
 class Reader:
@@ -32,12 +36,36 @@ _ENCODERS = {
 }
 
 
-def encode(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `args` as the engine takes them, by the names of the arguments."""
+def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -> dict[str, Any]:
+    """Return the arguments of a stage over `inputs` as the engine takes them."""
     encoded: dict[str, Any] = {}
     for name, value in args.items():
         if isinstance(value, Reader):
-            encoded[name] = _core.Reader(value.kind, encode(value.args))
+            encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
+        elif isinstance(value, NativeFunction):
+            inputs[0].element_spec  # noqa: B018 - finds out what is not known yet
+            encoded[name] = trace(kind, value, inputs[0]._node)
+        elif callable(value) and _wants_rng(value):
+            encoded[name] = value
+            encoded["wants_rng"] = True
         else:
             encoded[name] = _ENCODERS[name](value) if name in _ENCODERS else value
     return encoded
+
+
+def _wants_rng(function: Any) -> bool:
+    """Return whether a function asks for ``rng``: by that name, and not as its first argument."""
+    code = getattr(function, "__code__", None)
+    if code is not None and "rng" not in code.co_varnames:
+        return False
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    keyword = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(
+        each.name == "rng" and each.kind in keyword and (i > 0 or each.kind == keyword[0])
+        for i, each in enumerate(parameters)
+    )

@@ -30,3 +30,7 @@ class DataError(Exception):
             text += f" (file {self.file}"
             text += ")" if self.offset is None else f", byte {self.offset})"
         return text
+
+
+class TraceError(TypeError):
+    """A function that `native` cannot turn into a program; says at which line, and why."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.encode import Reader
+from penstock.ops.native import NativeFunction
 from penstock.structure import TensorSpec
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ class _Digest:
         elif isinstance(value, Reader):
             self.text(value.kind)
             self.add(value.args)
+        elif isinstance(value, NativeFunction):
+            self.add(value.__wrapped__)
         elif hasattr(value, "_node") and hasattr(value, "_inputs"):
             self.text(fingerprint(value))
         else:

@@ -156,7 +156,7 @@ Plan PlanFor(TypeCode from, TypeCode to, bool saturate) {
 
 constexpr Operand kImage{"convert_image_dtype", "image"};
 
-class ConvertImageDtype final : public Op {
+class ConvertImageDtype final : public FillOp {
  public:
   explicit ConvertImageDtype(const Args& args)
       : dtype_(TypeNamed("convert_image_dtype", "dtype", args.Text("dtype"))),

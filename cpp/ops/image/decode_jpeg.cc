@@ -42,7 +42,7 @@ JpegOptions OptionsOf(const Args& args) {
   return options;
 }
 
-class DecodeJpegOp final : public Op {
+class DecodeJpegOp final : public ImageOp {
  public:
   explicit DecodeJpegOp(const Args& args) : options_(OptionsOf(args)) {}
 
@@ -51,16 +51,23 @@ class DecodeJpegOp final : public Op {
     std::string_view contents = kContents.String(inputs[0]);
     JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
     CheckSize(header, contents.size());
-    JpegWindow window = WindowOf(header, inputs);
+    ImageWindow window = WindowOf(header, inputs);
     return {DType::Of(TypeCode::kUInt8), {window.height, window.width, ChannelsOf(header)}};
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
+  }
+
+  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
+                 Tensor& out) const override {
     std::string_view contents = inputs[0].string();
-    JpegWindow window = WindowOf(ReadJpegHeader("decode_jpeg", contents), inputs);
+    ImageWindow whole = WindowOf(ReadJpegHeader("decode_jpeg", contents), inputs);
     JpegOptions options = options_;
     options.channels = static_cast<int>(out.shape()[2]);
-    DecodeJpeg(contents, options, window, out.mutable_data());
+    DecodeJpeg(contents, options,
+               {whole.y + window.y, whole.x + window.x, window.height, window.width},
+               out.mutable_data());
   }
 
  private:
@@ -99,12 +106,12 @@ class DecodeJpegOp final : public Op {
     return header.components == 1 ? 1 : 3;
   }
 
-  JpegWindow WindowOf(const JpegHeader& header, const std::vector<Tensor>& inputs) const {
+  ImageWindow WindowOf(const JpegHeader& header, const std::vector<Tensor>& inputs) const {
     int64_t height = (header.height + options_.ratio - 1) / options_.ratio;
     int64_t width = (header.width + options_.ratio - 1) / options_.ratio;
     if (inputs.size() < 2) return {0, 0, height, width};
     std::vector<int64_t> crop = kCropWindow.Integers(inputs[1], 4);
-    JpegWindow window{crop[0], crop[1], crop[2], crop[3]};
+    ImageWindow window{crop[0], crop[1], crop[2], crop[3]};
     bool inside = window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 &&
                   window.height <= height - window.y && window.width <= width - window.x;
     if (!inside) {
@@ -119,7 +126,7 @@ class DecodeJpegOp final : public Op {
   JpegOptions options_;
 };
 #else
-class DecodeJpegOp final : public Op {
+class DecodeJpegOp final : public ImageOp {
  public:
   DecodeJpegOp() {
     throw Error(

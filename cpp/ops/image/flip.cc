@@ -34,7 +34,7 @@ auto RowFlipper(int64_t pixel) {
   }
 }
 
-class Flip : public Op {
+class Flip : public FillOp {
  public:
   LeafSpec Output(const std::vector<Tensor>& inputs) const final {
     CheckInputs(operand().op, inputs, 1);

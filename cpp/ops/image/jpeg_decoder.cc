@@ -18,7 +18,7 @@ constexpr int kRowsPerRead = 4;
 
 class Decompressor {
  public:
-  Decompressor(std::string_view contents, const JpegOptions& options, const JpegWindow& window,
+  Decompressor(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
                uint8_t* out)
       : contents_(contents), options_(options), window_(window), out_(out) {}
   ~Decompressor() { jpeg_destroy_decompress(&info_); }
@@ -210,7 +210,7 @@ class Decompressor {
 
   std::string_view contents_;
   const JpegOptions& options_;
-  const JpegWindow& window_;
+  const ImageWindow& window_;
   uint8_t* out_;
   int64_t rows_ = 0;  // of the window, finished
   bool truncated_ = false;
@@ -224,7 +224,7 @@ class Decompressor {
 
 }  // namespace
 
-void DecodeJpeg(std::string_view contents, const JpegOptions& options, const JpegWindow& window,
+void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
                 uint8_t* out) {
   Decompressor(contents, options, window, out).Decode();
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "pipeline/op.h"
+
 namespace penstock {
 
 struct JpegOptions {
@@ -15,15 +17,11 @@ struct JpegOptions {
   double acceptable_fraction = 1;  // of the rows; when an error leaves as many, the rest is black
 };
 
-// A rectangle of the decoded (and reduced) image, in pixels.
-struct JpegWindow {
-  int64_t y, x, height, width;
-};
-
-// Fills window.height * window.width * channels bytes with the same values as decoding everything.
-// Throws a DataError "decode_jpeg: ..."; nothing is ever printed. `contents` is known to start with
-// a frame header of a size that `window` lies within.
-void DecodeJpeg(std::string_view contents, const JpegOptions& options, const JpegWindow& window,
+// `window` is one of the decoded (and reduced) image. Fills window.height * window.width * channels
+// bytes with the same values as decoding everything. Throws a DataError "decode_jpeg: ..."; nothing
+// is ever printed. `contents` is known to start with a frame header of a size that `window` lies
+// within.
+void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
                 uint8_t* out);
 
 }  // namespace penstock

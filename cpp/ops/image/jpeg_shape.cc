@@ -11,7 +11,7 @@ namespace {
 constexpr Operand kShapeContents{"extract_jpeg_shape", "contents"};
 constexpr Operand kIsJpegContents{"is_jpeg", "contents"};
 
-class ExtractJpegShape final : public Op {
+class ExtractJpegShape final : public FillOp {
  public:
   explicit ExtractJpegShape(const Args& args)
       : dtype_(TypeNamed("extract_jpeg_shape", "output_type", args.Text("output_type"))) {
@@ -43,7 +43,7 @@ class ExtractJpegShape final : public Op {
   DType dtype_;
 };
 
-class IsJpeg final : public Op {
+class IsJpeg final : public FillOp {
  public:
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("is_jpeg", inputs, 1);

@@ -8,6 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr Operand kValue{"random_crop", "value"};
+constexpr Operand kSize{"random_crop", "size"};
 
 // Copies the block of `size` at `offset` along the axes from `axis` on; gives the end of the copy.
 uint8_t* CopyBlock(const uint8_t* in, const Shape& shape, const Shape& offset, const Shape& size,
@@ -25,28 +26,22 @@ uint8_t* CopyBlock(const uint8_t* in, const Shape& shape, const Shape& offset, c
   return out;
 }
 
-class RandomCrop final : public Op {
+class RandomCrop final : public CropOp {
  public:
-  explicit RandomCrop(const Args& args) : size_(args.Ints("size")) {}
-
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
-    CheckInputs("random_crop", inputs, 1);
+    CheckInputs("random_crop", inputs, 2);
     kValue.CheckDense(inputs[0]);
     const Shape& shape = inputs[0].shape();
-    if (static_cast<int>(size_.size()) != shape.rank()) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "random_crop: size must have one entry per axis of value, got {} for shape {}",
-                  size_.size(), shape.ToString());
-    }
+    const std::vector<int64_t> wanted = kSize.Integers(inputs[1], shape.rank());
     Shape size = shape;
     for (int i = 0; i < shape.rank(); ++i) {
-      if (size_[i] < -1 || size_[i] > shape[i]) {
+      if (wanted[i] < -1 || wanted[i] > shape[i]) {
         throw Error(ErrorKind::kInvalidArgument,
                     "random_crop: size must be at most the size of value, or -1 to keep an axis, "
                     "got {} for axis {} of shape {}",
-                    size_[i], i, shape.ToString());
+                    wanted[i], i, shape.ToString());
       }
-      if (size_[i] >= 0) size[i] = size_[i];
+      if (wanted[i] >= 0) size[i] = wanted[i];
     }
     return {inputs[0].dtype(), size};
   }
@@ -56,12 +51,10 @@ class RandomCrop final : public Op {
     const Shape& shape = value.shape();
     const Shape& size = out.shape();
     if (out.elements() == 0) return;
-    Shape offset = shape;
+    Shape offset = OffsetOf(shape, size, key);
     int last = 0;  // the last axis that is cropped: behind it, memory is copied whole
     for (int i = 0; i < shape.rank(); ++i) {
-      auto places = static_cast<uint64_t>(shape[i] - size[i] + 1);
-      offset[i] = static_cast<int64_t>(key.DrawBelow(static_cast<uint64_t>(i), places));
-      if (places > 1) last = i;
+      if (size[i] < shape[i]) last = i;
     }
     int64_t item = value.dtype().itemsize;
     if (shape.rank() == 0) {
@@ -71,10 +64,26 @@ class RandomCrop final : public Op {
     }
   }
 
+  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs,
+                                    RandomKey key) const override {
+    const Shape& shape = inputs[0].shape();
+    Shape size = Output(inputs).shape;
+    if (shape.rank() != 3 || size[2] != shape[2] || size.elements() == 0) return std::nullopt;
+    Shape offset = OffsetOf(shape, size, key);
+    return ImageWindow{offset[0], offset[1], size[0], size[1]};
+  }
+
   bool random() const override { return true; }
 
  private:
-  std::vector<int64_t> size_;
+  static Shape OffsetOf(const Shape& shape, const Shape& size, RandomKey key) {
+    Shape offset = shape;
+    for (int i = 0; i < shape.rank(); ++i) {
+      auto places = static_cast<uint64_t>(shape[i] - size[i] + 1);
+      offset[i] = static_cast<int64_t>(key.DrawBelow(static_cast<uint64_t>(i), places));
+    }
+    return offset;
+  }
 };
 
 const RegisterOp registration("image.random_crop", NewOp<RandomCrop>);

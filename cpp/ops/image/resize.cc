@@ -12,7 +12,7 @@ namespace {
 
 constexpr Operand kImages{"resize", "images"};
 
-class Resize final : public Op {
+class Resize final : public FillOp {
  public:
   explicit Resize(const Args& args)
       : size_(args.Ints("size")),

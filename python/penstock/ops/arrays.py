@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock import _core
+from penstock.ops.call import call
 
-__all__ = ["cast"]
+__all__ = ["cast", "shape"]
 
 
 def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt.NDArray[Any]:
@@ -45,4 +45,32 @@ def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt
     >>> ps.cast(np.array([255, 256], np.int64), "uint8")
     array([255,   0], dtype=uint8)
     """
-    return _core.call_op("cast", [x], {"dtype": np.dtype(dtype).name})
+    return call("cast", [x], {"dtype": np.dtype(dtype).name})
+
+
+def shape(
+    input: npt.ArrayLike, out_type: npt.DTypeLike = np.int64, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Return the sizes of the axes.
+
+    Parameters
+    ----------
+    input : array_like
+        Numbers or strings of any shape.
+    out_type : dtype_like
+        int64 or int32.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(rank,)``.
+
+    Examples
+    --------
+    >>> ps.shape(np.zeros((2, 3)))
+    array([2, 3])
+    """
+    found = call("shape", [input])
+    return found if np.dtype(out_type) == np.int64 else cast(found, out_type)

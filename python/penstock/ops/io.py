@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock import _core
+from penstock.ops.call import call, is_symbolic
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 
 __all__ = ["TFRecordOptions", "TFRecordWriter", "matching_files", "read_file", "write_file"]
@@ -48,7 +48,7 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
     >>> ps.io.read_file("greeting.txt")
     b'hello\n'
     """
-    return _core.call_op("io.read_file", [os.fsencode(filename)], {})
+    return call("io.read_file", [filename if is_symbolic(filename) else os.fsencode(filename)])
 
 
 def write_file(

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.encode import Reader
+from penstock import _core
+from penstock.encode import Reader, encode
+from penstock.ops.native import SymbolicReader
+from penstock.ops.symbol import Symbol
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -287,6 +290,8 @@ def _read_files(
 ) -> Dataset:
     from penstock.dataset import Dataset
 
+    if isinstance(filenames, Symbol):
+        return SymbolicReader(_core.reader(kind, encode(kind, args)), filenames)  # type: ignore[return-value]
     if isinstance(filenames, (str, os.PathLike)):
         return Dataset._make(kind, (), {"filename": os.fspath(filenames), **args})
     if isinstance(filenames, Dataset):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock import _core
+from penstock.ops.call import call, is_symbolic
 
 
 class ResizeMethod:
@@ -77,7 +77,7 @@ def resize(
         "preserve_aspect_ratio": bool(preserve_aspect_ratio),
         "antialias": bool(antialias),
     }
-    return _core.call_op("image.resize", [images], attributes)
+    return call("image.resize", [images], attributes)
 
 
 def random_crop(
@@ -121,8 +121,12 @@ def random_crop(
     >>> ps.image.random_crop(image, (6, 6, -1)).shape
     (6, 6, 3)
     """
-    attributes = {"size": [index(n) for n in size], "seed": seed}
-    return _core.call_op("image.random_crop", [value], attributes)
+    return call("image.random_crop", [value, _whole(size)], {"seed": seed})
+
+
+def _whole(numbers: Any) -> Any:
+    """Return numbers that must be whole as an operation takes them."""
+    return numbers if is_symbolic(numbers) else np.array([index(n) for n in numbers], np.int64)
 
 
 def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -148,7 +152,7 @@ def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
     >>> ps.image.flip_left_right(np.array([[[1], [2], [3]]]))[..., 0]
     array([[3, 2, 1]])
     """
-    return _core.call_op("image.flip_left_right", [image], {})
+    return call("image.flip_left_right", [image])
 
 
 def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
@@ -178,4 +182,4 @@ def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt
     >>> ps.image.random_flip_left_right(image)[0, 1, 0]
     np.int64(2)
     """
-    return _core.call_op("image.random_flip_left_right", [image], {"seed": seed})
+    return call("image.random_flip_left_right", [image], {"seed": seed})

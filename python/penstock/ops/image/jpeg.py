@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock import _core
+from penstock.ops.call import call, is_symbolic
 
 
 def decode_jpeg(
@@ -76,7 +76,7 @@ def decode_jpeg(
     attributes = _jpeg_attributes(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     )
-    return _core.call_op("image.decode_jpeg", [contents], attributes)
+    return call("image.decode_jpeg", [contents], attributes)
 
 
 def decode_and_crop_jpeg(
@@ -136,7 +136,7 @@ def decode_and_crop_jpeg(
     attributes = _jpeg_attributes(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     )
-    return _core.call_op("image.decode_jpeg", [contents, crop_window], attributes)
+    return call("image.decode_jpeg", [contents, crop_window], attributes)
 
 
 def _jpeg_attributes(
@@ -191,7 +191,7 @@ def extract_jpeg_shape(
     array([4, 6, 3], dtype=int32)
     """
     attributes = {"output_type": np.dtype(output_type).name}
-    return _core.call_op("image.extract_jpeg_shape", [contents], attributes)
+    return call("image.extract_jpeg_shape", [contents], attributes)
 
 
 def is_jpeg(contents: bytes, name: str | None = None) -> bool:
@@ -214,4 +214,5 @@ def is_jpeg(contents: bytes, name: str | None = None) -> bool:
     >>> ps.image.is_jpeg(b"\x89PNG")
     False
     """
-    return bool(_core.call_op("image.is_jpeg", [contents], {}))
+    found = call("image.is_jpeg", [contents])
+    return found if is_symbolic(found) else bool(found)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock import _core
+from penstock.ops.call import call
 
 
 def convert_image_dtype(
@@ -50,4 +50,4 @@ def convert_image_dtype(
     array([  0, 127, 255], dtype=uint8)
     """
     attributes = {"dtype": np.dtype(dtype).name, "saturate": bool(saturate)}
-    return _core.call_op("image.convert_image_dtype", [image], attributes)
+    return call("image.convert_image_dtype", [image], attributes)

@@ -1,0 +1,182 @@
+// getitem: NumPy's basic indexing, with numbers, slices, an ellipsis and new axes.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "ops/cast_items.h"
+#include "ops/new_op.h"
+#include "ops/operand.h"
+#include "ops/real_types.h"
+
+namespace penstock {
+namespace {
+
+// What stands in one place of the index. Numbers that are traced come as inputs.
+enum Part : int64_t { kNumber, kSlice, kEllipsis, kNewAxis };
+constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
+
+// Which part of one axis of the input is taken.
+struct Axis {
+  int64_t begin, step, count;
+};
+
+class GetItem final : public Op {
+ public:
+  // parts: for each place of the index its kind and four numbers: of a number itself, of a slice
+  // start, stop and step; each is kAbsent, or an input when `traced` says so, which is a bit for
+  // each of the three.
+  explicit GetItem(const Args& args) : parts_(args.Ints("parts")) {}
+
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
+    const Tensor& x = inputs[0];
+    std::vector<Axis> axes;  // of x
+    std::vector<int64_t> dims;
+    size_t next = 1;  // input
+    int64_t named = 0;
+    for (size_t p = 0; p < parts_.size(); p += kWidth) {
+      named += parts_[p] == kNumber || parts_[p] == kSlice;
+    }
+    if (named > x.shape().rank()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "getitem: too many indices: the array has shape {}, but {} axes were indexed",
+                  x.shape().ToString(), named);
+    }
+    bool whole = false;  // whether the ellipsis was met
+    auto keep = [&](int64_t count) {
+      for (; count > 0; --count) {
+        int64_t size = x.shape()[static_cast<int>(axes.size())];
+        axes.push_back({0, 1, size});
+        dims.push_back(size);
+      }
+    };
+    for (size_t p = 0; p < parts_.size(); p += kWidth) {
+      auto number = [&](int i) {
+        bool traced = parts_[p + 1] >> i & 1;
+        return traced ? Number(inputs[next++]) : parts_[p + 2 + static_cast<size_t>(i)];
+      };
+      auto axis = static_cast<int>(axes.size());
+      if (parts_[p] == kNumber) {
+        axes.push_back(NumberAxis(number(0), axis, x.shape()));
+      } else if (parts_[p] == kSlice) {
+        int64_t start = number(0), stop = number(1), step = number(2);
+        axes.push_back(SliceAxis(start, stop, step, x.shape()[axis]));
+        dims.push_back(axes.back().count);
+      } else if (parts_[p] == kEllipsis) {
+        keep(x.shape().rank() - named);
+        whole = true;
+      } else {
+        dims.push_back(1);
+      }
+    }
+    if (!whole) keep(x.shape().rank() - static_cast<int64_t>(axes.size()));
+    return {Take(x, axes, Shape(dims.data(), dims.size()))};
+  }
+
+ private:
+  static constexpr size_t kWidth = 5;
+
+  static int64_t Number(const Tensor& tensor) {
+    if (!IsInteger(tensor.dtype().code) || tensor.elements() != 1) {
+      throw Error(ErrorKind::kType, "getitem: an index must be one integer, got {} of shape {}",
+                  tensor.dtype().name(), tensor.shape().ToString());
+    }
+    int64_t value;
+    CastItems(tensor.dtype().code, tensor.data(), TypeCode::kInt64, &value, 1);
+    return value;
+  }
+
+  static Axis NumberAxis(int64_t index, int axis, const Shape& shape) {
+    int64_t size = shape[axis];
+    if (index < -size || index >= size) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "getitem: index {} is out of bounds for axis {} with size {}", index, axis, size);
+    }
+    return {index < 0 ? index + size : index, 1, 1};
+  }
+
+  // As Python's slice.indices.
+  static Axis SliceAxis(int64_t start, int64_t stop, int64_t step, int64_t size) {
+    if (step == kAbsent) step = 1;
+    if (step == 0) throw Error(ErrorKind::kInvalidArgument, "getitem: slice step cannot be zero");
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+    auto clip = [&](int64_t at, int64_t otherwise) {
+      if (at == kAbsent) return otherwise;
+      return std::clamp(at < 0 ? at + size : at, low, high);
+    };
+    int64_t begin = clip(start, step < 0 ? high : low), end = clip(stop, step < 0 ? low : high);
+    int64_t distance = step < 0 ? begin - end : end - begin;
+    int64_t width = step < 0 ? -step : step;
+    return {begin, step, distance <= 0 ? 0 : (distance - 1) / width + 1};
+  }
+
+  // The rows of a prefix are a view; everything else is copied.
+  static Tensor Take(const Tensor& x, const std::vector<Axis>& axes, const Shape& shape) {
+    int last = -1;  // the last axis of which not all is taken
+    for (int i = 0; i < x.shape().rank(); ++i) {
+      if (axes[i].count != x.shape()[i] || axes[i].step != 1) last = i;
+    }
+    if (last < 0) return x.Reshaped(shape);
+    bool contiguous = axes[last].step == 1;
+    for (int i = 0; i < last; ++i) contiguous = contiguous && axes[i].count == 1;
+    if (contiguous && x.buffer()) {
+      int64_t before = 0, inner = 1;
+      for (int i = 0; i <= last; ++i) before = before * x.shape()[i] + axes[i].begin;
+      for (int i = last + 1; i < x.shape().rank(); ++i) inner *= x.shape()[i];
+      int64_t rows = 1;
+      for (int i = 0; i <= last; ++i) rows *= x.shape()[i];
+      return x.Reshaped({rows, inner}).Rows(before, axes[last].count).Reshaped(shape);
+    }
+    if (x.storage() != Storage::kDense) return Strings(x, axes, shape);
+    Tensor out = Tensor::Make(x.dtype(), shape);
+    uint8_t* to = out.mutable_data();
+    Copy(x, axes, 0, last, x.data(), to);
+    return out;
+  }
+
+  static void Copy(const Tensor& x, const std::vector<Axis>& axes, int axis, int last,
+                   const uint8_t* from, uint8_t*& to) {
+    auto stride = static_cast<int64_t>(x.dtype().itemsize);
+    for (int i = axis + 1; i < x.shape().rank(); ++i) stride *= x.shape()[i];
+    const Axis& taken = axes[axis];
+    from += taken.begin * stride;
+    if (axis == last && taken.step == 1) {
+      std::memcpy(to, from, static_cast<size_t>(taken.count * stride));
+      to += taken.count * stride;
+      return;
+    }
+    for (int64_t i = 0; i < taken.count; ++i, from += taken.step * stride) {
+      if (axis == last) {
+        std::memcpy(to, from, static_cast<size_t>(stride));
+        to += stride;
+      } else {
+        Copy(x, axes, axis + 1, last, from, to);
+      }
+    }
+  }
+
+  // Items of a tensor of strings, one by one.
+  static Tensor Strings(const Tensor& x, const std::vector<Axis>& axes, const Shape& shape) {
+    const int64_t count = shape.elements();
+    std::vector<std::string_view> items;
+    std::vector<int64_t> at(axes.size());
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t item = 0;
+      for (size_t i = 0; i < axes.size(); ++i) {
+        item = item * x.shape()[static_cast<int>(i)] + axes[i].begin + at[i] * axes[i].step;
+      }
+      items.push_back(x.string(item));
+      for (size_t i = axes.size(); i-- > 0;) {
+        if (++at[i] < axes[i].count) break;
+        at[i] = 0;
+      }
+    }
+    return Tensor::Strings(x.dtype().code, shape, items);
+  }
+
+  const std::vector<int64_t> parts_;
+};
+
+const RegisterOp registration("getitem", NewOp<GetItem>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,245 @@
+// Broadcasting, and running a loop over it.
+#include "ops/elementwise.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "ops/cast_items.h"
+#include "ops/real_types.h"
+
+namespace penstock {
+
+LoopTable::LoopTable(std::string name, int inputs) : name_(std::move(name)), inputs_(inputs) {
+  size_t places = 1;
+  for (int i = 0; i < inputs; ++i) places *= kKinds;
+  serving_.assign(places, -1);
+}
+
+int LoopTable::Add(Loop loop) {
+  loops_.push_back(std::move(loop));
+  return static_cast<int>(loops_.size()) - 1;
+}
+
+size_t LoopTable::PlaceOf(const std::vector<int>& kinds) const {
+  size_t place = 0;
+  for (int kind : kinds) place = place * kKinds + static_cast<size_t>(kind);
+  return place;
+}
+
+void LoopTable::Serve(const std::vector<int>& kinds, int loop) {
+  serving_[PlaceOf(kinds)] = static_cast<int16_t>(loop);
+}
+
+const LoopTable::Loop* LoopTable::Find(const std::vector<int>& kinds) const {
+  int loop = serving_[PlaceOf(kinds)];
+  return loop < 0 ? nullptr : &loops_[static_cast<size_t>(loop)];
+}
+
+namespace {
+
+constexpr size_t kMostOperands = 4;
+
+// One operand of a loop: where it begins, and how far an item is from the next one on each axis.
+struct Strided {
+  char* data;
+  std::array<intptr_t, kMaxRank> strides{};
+};
+
+// `from` broadcast to `shape`.
+Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Shape& shape) {
+  Strided operand{reinterpret_cast<char*>(const_cast<uint8_t*>(data)), {}};
+  auto stride = static_cast<intptr_t>(item);
+  for (int i = from.rank() - 1, to = shape.rank() - 1; i >= 0; --i, --to) {
+    if (from[i] != 1) operand.strides[static_cast<size_t>(to)] = stride;
+    stride *= from[i];
+  }
+  return operand;
+}
+
+// Whether a plain integer can be a value of that type.
+bool Fits(int64_t value, TypeCode code) {
+  bool fits = true;
+  VisitReal(code, [&]<typename T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      fits = value == 0 || value == 1;
+    } else if constexpr (std::is_integral_v<T>) {
+      if constexpr (std::is_same_v<T, uint64_t>)
+        fits = value >= 0;
+      else
+        fits = value >= int64_t{std::numeric_limits<T>::min()} &&
+               value <= int64_t{std::numeric_limits<T>::max()};
+    }
+  });
+  return fits;
+}
+
+class Elementwise final : public FillOp {
+ public:
+  Elementwise(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
+      : table_(std::move(table)),
+        weak_(std::move(weak)),
+        no_negatives_(table_->name() == "power") {}
+
+  // NumPy squares a lone complex number in another way than many.
+  bool by_rows(const std::vector<Tensor>& inputs) const override {
+    return std::ranges::none_of(
+        inputs, [](const Tensor& input) { return input.dtype().code >= TypeCode::kComplex64; });
+  }
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    const LoopTable::Loop& loop = LoopFor(inputs);
+    return {loop.types.back(), ShapeOf(inputs)};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    if (out.elements() == 0) return;
+    const LoopTable::Loop& loop = LoopFor(inputs);
+    std::array<Tensor, kMostOperands> converted;
+    std::array<Strided, kMostOperands> operands{};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor* input = &inputs[i];
+      bool aligned = reinterpret_cast<uintptr_t>(input->data()) % loop.types[i].itemsize == 0 ||
+                     loop.types[i].itemsize > alignof(std::max_align_t);
+      if (input->dtype() != loop.types[i] || !aligned) {
+        converted[i] = Converted(*input, loop.types[i], i);
+        input = &converted[i];
+      }
+      operands[i] = Broadcast(input->data(), input->shape(), loop.types[i].itemsize, out.shape());
+    }
+    if (no_negatives_ && IsInteger(loop.types[1].code)) CheckExponents(operands[1], out, loop);
+    operands[inputs.size()] =
+        Broadcast(out.mutable_data(), out.shape(), loop.types.back().itemsize, out.shape());
+    Loop(loop, operands, out.shape());
+  }
+
+ private:
+  const LoopTable::Loop& LoopFor(const std::vector<Tensor>& inputs) const {
+    std::vector<int> kinds(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TypeCode code = inputs[i].dtype().code;
+      if (code > TypeCode::kCLongDouble) {
+        throw Error(ErrorKind::kType, "{}: numbers were expected, got {}", table_->name(),
+                    inputs[i].dtype().name());
+      }
+      kinds[i] = LoopTable::KindOf(code, weak_[i]);
+    }
+    const LoopTable::Loop* loop = table_->Find(kinds);
+    if (loop) return *loop;
+    std::string types;
+    for (const Tensor& input : inputs) types += (types.empty() ? "" : ", ") + input.dtype().name();
+    throw Error(ErrorKind::kType, "{}: there is no such operation on {}", table_->name(), types);
+  }
+
+  Shape ShapeOf(const std::vector<Tensor>& inputs) const {
+    Shape shape = inputs[0].shape();
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      Shape other = inputs[i].shape();
+      if (other == shape) continue;
+      if (other.rank() > shape.rank()) std::swap(shape, other);
+      for (int a = other.rank() - 1, b = shape.rank() - 1; a >= 0; --a, --b) {
+        if (shape[b] == 1) {
+          shape[b] = other[a];
+        } else if (other[a] != 1 && other[a] != shape[b]) {
+          std::string shapes;
+          for (const Tensor& input : inputs) shapes += " " + input.shape().ToString();
+          throw Error(ErrorKind::kInvalidArgument,
+                      "{}: operands could not be broadcast together with shapes{}", table_->name(),
+                      shapes);
+        }
+      }
+    }
+    return shape;
+  }
+
+  Tensor Converted(const Tensor& input, DType type, size_t number) const {
+    if (weak_[number] == LoopTable::kInt && !Fits(input.value<int64_t>(), type.code)) {
+      throw Error(ErrorKind::kInvalidArgument, "{}: Python integer {} out of bounds for {}",
+                  table_->name(), input.value<int64_t>(), type.name());
+    }
+    Tensor made = Tensor::Make(type, input.shape());
+    if (input.dtype() == type) {
+      std::memcpy(made.mutable_data(), input.data(), input.nbytes());
+    } else {
+      CastItems(input.dtype().code, input.data(), type.code, made.mutable_data(),
+                static_cast<size_t>(input.elements()));
+    }
+    return made;
+  }
+
+  // The loop of NumPy would take the GIL for this error.
+  void CheckExponents(const Strided& exponent, const Tensor& out,
+                      const LoopTable::Loop& loop) const {
+    TypeCode code = loop.types[1].code;
+    if (code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64) return;
+    Shape shape = out.shape();
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (exponent.strides[static_cast<size_t>(i)] == 0) shape[i] = 1;
+    }
+    const int64_t count = shape.elements();
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t value = 0;
+      CastItems(code, exponent.data + i * int64_t{loop.types[1].itemsize}, TypeCode::kInt64, &value,
+                1);
+      if (value < 0) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "power: Integers to negative integer powers are not allowed.");
+      }
+    }
+  }
+
+  // Axes that lie behind one another in every operand are one; the loop takes the last of them.
+  void Loop(const LoopTable::Loop& loop, std::array<Strided, kMostOperands>& operands,
+            const Shape& shape) const {
+    const size_t count = loop.types.size();
+    std::array<int64_t, kMaxRank> dims{};
+    std::array<std::array<intptr_t, kMaxRank>, kMostOperands> strides{};
+    int rank = 0;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (shape[axis] == 1) continue;
+      bool joined = rank > 0;
+      for (size_t i = 0; joined && i < count; ++i) {
+        joined = strides[i][rank - 1] == operands[i].strides[axis] * shape[axis];
+      }
+      if (joined) {
+        dims[rank - 1] *= shape[axis];
+      } else {
+        dims[rank++] = shape[axis];
+      }
+      for (size_t i = 0; i < count; ++i) strides[i][rank - 1] = operands[i].strides[axis];
+    }
+    if (rank == 0) dims[rank++] = 1;
+    std::array<intptr_t, kMostOperands> inner{};
+    for (size_t i = 0; i < count; ++i) inner[i] = strides[i][rank - 1];
+    const intptr_t length = dims[rank - 1];
+    std::array<int64_t, kMaxRank> at{};
+    for (;;) {
+      std::array<char*, kMostOperands> args{};
+      for (size_t i = 0; i < count; ++i) args[i] = operands[i].data;
+      loop.run(args.data(), &length, inner.data(), loop.data);
+      int axis = rank - 2;
+      for (; axis >= 0; --axis) {
+        for (size_t i = 0; i < count; ++i) operands[i].data += strides[i][axis];
+        if (++at[axis] < dims[axis]) break;
+        at[axis] = 0;
+        for (size_t i = 0; i < count; ++i) operands[i].data -= strides[i][axis] * dims[axis];
+      }
+      if (axis < 0) return;
+    }
+  }
+
+  const std::shared_ptr<const LoopTable> table_;
+  const std::vector<LoopTable::Weak> weak_;
+  const bool no_negatives_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
+                                          std::vector<LoopTable::Weak> weak) {
+  return std::make_unique<Elementwise>(std::move(table), std::move(weak));
+}
+
+}  // namespace penstock

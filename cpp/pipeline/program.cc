@@ -1,0 +1,290 @@
+// Running traced functions: all rows at once, or row by row.
+#include "pipeline/program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "pipeline/program_rewrite.h"
+#include "pipeline/row_writer.h"
+
+namespace penstock {
+namespace {
+
+// A step with what is known of it before anything runs.
+struct Instruction {
+  ProgramStep step;
+  std::vector<bool> last;  // whether it is the last one to use that input
+  int leaf = -1;           // of the result, when its output is that leaf and no other
+};
+
+class Program final : public Function {
+ public:
+  explicit Program(ProgramPlan plan);
+
+  void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    std::vector<int> order = OrderOf(rows.structure, info);
+    if (rows.stacked() && rows.rows > 0 && by_rows_.load(std::memory_order_relaxed)) {
+      if (MapStacked(rows, order, out)) return;
+    }
+    RowWriter writer(plan_.result, results_.size(), rows.rows, info);
+    for (int64_t row = 0; row < rows.rows; ++row) {
+      Element element = rows.Row(row);
+      try {
+        std::vector<Tensor> values = Run(element, order, info, &writer);
+        writer.Add(TakeResults(values), rows.origin(row));
+      } catch (Error& error) {
+        if (error.transient()) {
+          writer.Finish(out);
+          rows = rows.Part(row, rows.rows - row);
+          throw;
+        }
+        writer.AddError(Placed(std::move(error), element, info, row));
+      }
+    }
+    writer.Finish(out);
+  }
+
+  bool Test(const Element& element, const CallInfo& info) override {
+    Tensor value = One(element, info).leaves.at(0);
+    if (results_.size() != 1 || value.elements() != 1 || value.dtype().code != TypeCode::kBool) {
+      throw Placed(
+          Error(ErrorKind::kType, "{}: the predicate must return one bool, got {} of {}",
+                std::string_view(info.stage), plan_.result->ToString(), value.dtype().name()),
+          element, info, 0);
+    }
+    return value.value<bool>();
+  }
+
+  DatasetPtr Open(const Element& element, const CallInfo& info) override {
+    if (!plan_.reader) {
+      throw Error(
+          ErrorKind::kType,
+          "{}: the function must return a Dataset; use map for functions that return values",
+          std::string_view(info.stage));
+    }
+    return plan_.reader->Open(One(element, info), info);
+  }
+
+  MaybeSpec opened_spec() const override {
+    return plan_.reader ? plan_.reader->opened_spec() : std::nullopt;
+  }
+  bool needs_lock() const override { return false; }
+
+ private:
+  // For each leaf the plan expects, its number in an element of this structure.
+  std::vector<int> OrderOf(const Structure* structure, const CallInfo& info) const {
+    if (structure == plan_.element) return {};
+    std::vector<int> order = LeafOrder(structure, plan_.element);
+    if (order.empty()) {
+      throw Error(ErrorKind::kType,
+                  "{}: the native function was traced for elements of structure {}, got {}",
+                  std::string_view(info.stage), plan_.element->ToString(), structure->ToString());
+    }
+    return order;
+  }
+
+  static Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) {
+    const Tensor* leaf = element.structure == Structure::Leaf() ? &element.leaves[0] : nullptr;
+    Origin origin = element.origin;
+    error.Note(PlaceNote(info, info.index + row, origin, leaf));
+    if (error.origin().file) {  // the one that an operation tried to open
+      origin.file = error.origin().file;
+      origin.offset = error.origin().offset;
+    }
+    error.At(std::move(origin));
+    return error;
+  }
+
+  static RandomKey KeyOf(const ProgramStep& step, const CallInfo& info, uint64_t element) {
+    StageRandom stage = info.random;
+    if (step.seed) stage.seed = *step.seed;
+    return stage.Key().Fold(element).Fold(step.draw);
+  }
+
+  std::vector<Tensor> Start(const std::vector<Tensor>& leaves,
+                            const std::vector<int>& order) const {
+    std::vector<Tensor> values(static_cast<size_t>(values_));
+    for (size_t i = 0; i < arguments_; ++i) values[i] = leaves[order.empty() ? i : order[i]];
+    std::copy(plan_.constants.begin(), plan_.constants.end(), values.begin() + arguments_);
+    return values;
+  }
+
+  // All values of one row; of those that no later step needs, only the results are left.
+  std::vector<Tensor> Run(const Element& element, const std::vector<int>& order,
+                          const CallInfo& info, RowWriter* writer) const {
+    std::vector<Tensor> values = Start(element.leaves, order);
+    std::vector<Tensor> inputs;
+    for (const auto& [step, last, leaf] : instructions_) {
+      inputs.clear();
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        Tensor& value = values[static_cast<size_t>(step.inputs[i])];
+        if (last[i])
+          inputs.push_back(std::move(value));
+        else
+          inputs.push_back(value);
+      }
+      RandomKey key;
+      if (step.op->random()) key = KeyOf(step, info, element.origin.key);
+      const FillOp* fill = step.op->fill();
+      if (writer && fill && leaf >= 0) {
+        LeafSpec spec = fill->Output(inputs);
+        Tensor out = writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
+        fill->Run(inputs, out, key);
+        values[static_cast<size_t>(step.output)] = std::move(out);
+        continue;
+      }
+      std::vector<Tensor> outputs = step.op->Call(inputs, key);
+      std::move(outputs.begin(), outputs.end(), values.begin() + step.output);
+    }
+    return values;
+  }
+
+  std::vector<Tensor> TakeResults(std::vector<Tensor>& values) const {
+    std::vector<Tensor> leaves;
+    for (int result : results_) leaves.push_back(values[static_cast<size_t>(result)]);
+    return leaves;
+  }
+
+  Element One(const Element& element, const CallInfo& info) const {
+    std::vector<int> order = OrderOf(element.structure, info);
+    Element result;
+    result.structure = plan_.result;
+    result.origin = element.origin;
+    try {
+      std::vector<Tensor> values = Run(element, order, info, nullptr);
+      result.leaves = TakeResults(values);
+    } catch (Error& error) {
+      if (error.transient()) throw;
+      throw Placed(std::move(error), element, info, 0);
+    }
+    return result;
+  }
+
+  bool MapStacked(Block& rows, const std::vector<int>& order, std::vector<Block>& out);
+
+  ProgramPlan plan_;
+  std::vector<Instruction> instructions_;
+  std::vector<int> results_;
+  const size_t arguments_;
+  const int values_;
+  std::atomic<bool> by_rows_{true};  // no operation has refused so far; relaxed: only saves time
+};
+
+// Numbers outputs and draws.
+int Number(ProgramPlan& plan) {
+  int next = plan.element->leaves() + static_cast<int>(plan.constants.size());
+  uint64_t draws = 0;
+  for (ProgramStep& step : plan.steps) {
+    step.output = next;
+    next += static_cast<int>(step.op->outputs());
+    if (step.op->random()) step.draw = draws++;
+  }
+  return next;
+}
+
+Program::Program(ProgramPlan plan)
+    : plan_(std::move(plan)),
+      results_(plan_.results),
+      arguments_(static_cast<size_t>(plan_.element->leaves())),
+      values_(Number(plan_)) {
+  for (ProgramStep& step : WithFusedCrops(std::move(plan_.steps), results_)) {
+    Instruction made{std::move(step), {}, -1};
+    made.last.resize(made.step.inputs.size());
+    auto leaf = std::find(results_.begin(), results_.end(), made.step.output);
+    if (std::count(results_.begin(), results_.end(), made.step.output) == 1) {
+      made.leaf = static_cast<int>(leaf - results_.begin());
+    }
+    instructions_.push_back(std::move(made));
+  }
+  plan_.steps.clear();
+  std::vector<bool> needed(static_cast<size_t>(values_));
+  for (int result : results_) needed[static_cast<size_t>(result)] = true;
+  for (auto made = instructions_.rbegin(); made != instructions_.rend(); ++made) {
+    for (size_t i = made->step.inputs.size(); i-- > 0;) {
+      auto value = static_cast<size_t>(made->step.inputs[i]);
+      made->last[i] = !needed[value];
+      needed[value] = true;
+    }
+  }
+}
+
+// `tensor` stacked, with axes of size 1 behind the first one until each row has `rank` axes.
+Tensor Widened(const Tensor& tensor, int rank) {
+  const Shape& shape = tensor.shape();
+  int missing = rank - (shape.rank() - 1);
+  if (missing <= 0) return tensor;
+  std::vector<int64_t> dims{shape[0]};
+  dims.insert(dims.end(), static_cast<size_t>(missing), 1);
+  dims.insert(dims.end(), shape.dims().begin() + 1, shape.dims().end());
+  return tensor.Reshaped(Shape(dims.data(), dims.size()));
+}
+
+// `count` rows that are all `value`; empty when it cannot be repeated.
+Tensor Repeated(const Tensor& value, int64_t count) {
+  if (value.storage() != Storage::kDense || value.shape().rank() == kMaxRank) return {};
+  Tensor column = Tensor::Make(value.dtype(), value.shape().Prepend(count));
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(column.mutable_data() + static_cast<size_t>(i) * value.nbytes(), value.data(),
+                value.nbytes());
+  }
+  return column;
+}
+
+// All rows at once. False when an operation fails: which row it is, the rows tell one by one.
+bool Program::MapStacked(Block& rows, const std::vector<int>& order, std::vector<Block>& out) {
+  std::vector<Tensor> values = Start(rows.columns, order);
+  std::vector<bool> stacked(values.size());
+  std::fill_n(stacked.begin(), arguments_, true);
+  std::vector<Tensor> inputs;
+  for (const auto& [step, last, leaf] : instructions_) {
+    bool any = false;
+    int rank = 0;  // of a row
+    for (int input : step.inputs) {
+      bool column = stacked[static_cast<size_t>(input)];
+      any = any || column;
+      rank = std::max(rank, values[static_cast<size_t>(input)].shape().rank() - column);
+    }
+    if (any && rank >= kMaxRank) return false;
+    inputs.clear();
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      auto number = static_cast<size_t>(step.inputs[i]);
+      Tensor value = last[i] && number >= arguments_ ? std::move(values[number]) : values[number];
+      inputs.push_back(stacked[number] ? Widened(value, rank) : std::move(value));
+    }
+    if (!step.op->by_rows(inputs)) {
+      by_rows_.store(false, std::memory_order_relaxed);
+      return false;
+    }
+    std::vector<Tensor> outputs;
+    try {
+      outputs = step.op->Call(inputs, {});
+    } catch (const Error& error) {
+      if (error.transient()) throw;
+      return false;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      auto number = static_cast<size_t>(step.output) + i;
+      values[number] = std::move(outputs[i]);
+      stacked[number] = any;
+    }
+  }
+  std::vector<Tensor> columns;
+  for (int result : results_) {
+    auto number = static_cast<size_t>(result);
+    columns.push_back(stacked[number] ? values[number] : Repeated(values[number], rows.rows));
+    if (columns.back().shape().rank() == 0) return false;
+  }
+  Block made = std::move(rows);
+  made.structure = plan_.result;
+  made.columns = std::move(columns);
+  made.placed = false;
+  out.push_back(std::move(made));
+  return true;
+}
+
+}  // namespace
+
+FunctionPtr MakeProgram(ProgramPlan plan) { return std::make_shared<Program>(std::move(plan)); }
+
+}  // namespace penstock

@@ -1,0 +1,139 @@
+// Which of a ufunc's loops serves which types is asked of NumPy itself, so that results and their
+// types are those of a call from Python.
+#include "python/ufuncs.h"
+
+#define PY_UFUNC_UNIQUE_SYMBOL penstock_UFUNC_API
+#define NO_IMPORT_UFUNC
+#include <numpy/ufuncobject.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "element/error.h"
+#include "python/types.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostInputs = 3;
+
+DType TypeOfNumber(int number) {
+  PyRef descr = PyRef::Steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
+  DType type;
+  bool known = descr && DTypeOfDescr(reinterpret_cast<PyArray_Descr*>(descr.get()), &type) &&
+               type.code <= TypeCode::kCLongDouble;
+  if (!known) {
+    PyErr_Clear();
+    return DType::Of(TypeCode::kObject);
+  }
+  return type;
+}
+
+// What resolve_dtypes is asked with: a dtype, or the Python type of a plain number. New reference.
+PyRef KindToPython(int kind) {
+  switch (kind - static_cast<int>(TypeCode::kCLongDouble)) {
+    case LoopTable::kInt:
+      return PyRef::Borrow(reinterpret_cast<PyObject*>(&PyLong_Type));
+    case LoopTable::kFloat:
+      return PyRef::Borrow(reinterpret_cast<PyObject*>(&PyFloat_Type));
+    case LoopTable::kComplex:
+      return PyRef::Borrow(reinterpret_cast<PyObject*>(&PyComplex_Type));
+    default:
+      return PyRef::Steal(
+          reinterpret_cast<PyObject*>(DescrOf(DType::Of(static_cast<TypeCode>(kind)))));
+  }
+}
+
+// The types of all operands for inputs of these kinds; empty where NumPy has none.
+std::vector<DType> Resolve(PyObject* resolve, const std::vector<PyRef>& kinds,
+                           const std::vector<int>& inputs) {
+  PyRef operands = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(inputs.size()) + 1));
+  if (!operands) throw std::bad_alloc();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PyTuple_SET_ITEM(operands.get(), static_cast<Py_ssize_t>(i),
+                     Py_NewRef(kinds[static_cast<size_t>(inputs[i])].get()));
+  }
+  PyTuple_SET_ITEM(operands.get(), static_cast<Py_ssize_t>(inputs.size()), Py_NewRef(Py_None));
+  PyRef found = PyRef::Steal(PyObject_CallOneArg(resolve, operands.get()));
+  std::vector<DType> types;
+  for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(found.get()); ++i) {
+    auto* descr = reinterpret_cast<PyArray_Descr*>(PyTuple_GET_ITEM(found.get(), i));
+    DType type;
+    if (!DTypeOfDescr(descr, &type) || type.code > TypeCode::kCLongDouble) {
+      types.clear();
+      break;
+    }
+    types.push_back(type);
+  }
+  PyErr_Clear();
+  return types;
+}
+
+std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
+  auto table = std::make_shared<LoopTable>(ufunc->name, ufunc->nin);
+  std::vector<int> loops;  // NumPy's number of each of ours
+  for (int i = 0; i < ufunc->ntypes; ++i) {
+    LoopTable::Loop loop{ufunc->functions[i], ufunc->data ? ufunc->data[i] : nullptr, {}};
+    bool numbers = loop.run != nullptr;
+    for (int operand = 0; numbers && operand < ufunc->nargs; ++operand) {
+      loop.types.push_back(TypeOfNumber(ufunc->types[i * ufunc->nargs + operand]));
+      numbers = !loop.types.back().is_reference();
+    }
+    if (numbers) loops.push_back(table->Add(loop));
+  }
+  std::vector<PyRef> kinds;
+  for (int kind = 0; kind < LoopTable::kKinds; ++kind) kinds.push_back(KindToPython(kind));
+  PyRef resolve =
+      PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(ufunc), "resolve_dtypes"));
+  if (!resolve) throw Error(ErrorKind::kRuntime, "native: NumPy 2.0 or newer is needed");
+  std::vector<int> inputs(static_cast<size_t>(ufunc->nin), 0);
+  for (bool more = true; more;) {
+    std::vector<DType> types = Resolve(resolve.get(), kinds, inputs);
+    for (int loop : loops) {
+      if (!types.empty() && table->types(loop) == types) {
+        table->Serve(inputs, loop);
+        break;
+      }
+    }
+    more = false;
+    for (int& kind : inputs) {
+      if (++kind < LoopTable::kKinds) {
+        more = true;
+        break;
+      }
+      kind = 0;
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
+  // With the GIL. A ufunc that is known stays alive.
+  static auto& known = *new std::unordered_map<PyObject*, std::shared_ptr<const LoopTable>>;
+  auto found = known.find(object);
+  if (found != known.end()) return found->second;
+  static PyObject* type = nullptr;
+  if (!type) {
+    PyRef numpy = PyRef::Steal(PyImport_ImportModule("numpy"));
+    type = numpy ? PyObject_GetAttrString(numpy.get(), "ufunc") : nullptr;
+    if (!type) throw Error(ErrorKind::kRuntime, "native: numpy.ufunc is not there");
+  }
+  if (!PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type))) {
+    throw Error(ErrorKind::kType, "native: a NumPy ufunc was expected");
+  }
+  auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
+  if (ufunc->core_enabled || ufunc->nout != 1 || ufunc->nin < 1 || ufunc->nin > kMostInputs) {
+    throw Error(ErrorKind::kType,
+                "native: numpy.{} is not supported: functions of one to three numbers with one "
+                "result are",
+                std::string_view(ufunc->name));
+  }
+  std::shared_ptr<const LoopTable> table = MakeTable(ufunc);
+  Py_INCREF(object);
+  known.emplace(object, table);
+  return table;
+}
+
+}  // namespace penstock

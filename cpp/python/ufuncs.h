@@ -1,0 +1,16 @@
+// NumPy's ufuncs as operations: their loops need no GIL.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ops/elementwise.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// With the GIL. Made once for each ufunc; throws a TypeError for one that is none of numbers with
+// one output.
+std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* ufunc);
+
+}  // namespace penstock

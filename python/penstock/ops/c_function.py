@@ -1,0 +1,94 @@
+"""cfunction: functions that were compiled elsewhere, called by their address."""
+
+from __future__ import annotations
+
+import ctypes
+from operator import index
+from typing import Any
+
+from penstock import _core
+from penstock.ops.call import call
+
+
+class CFunction:
+    """A compiled function as an operation."""
+
+    def __init__(self, function: Any, signature: str) -> None:
+        self._function = function  # kept: its code goes when it does
+        self._attributes = {"address": _address(function), "signature": signature}
+        _core.Op("c_function", self._attributes)  # checks the signature
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Call it on arrays, or on values that are traced."""
+        return call("c_function", inputs, self._attributes)
+
+    def __repr__(self) -> str:
+        return f"cfunction({self._function!r}, {self._attributes['signature']!r})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("cfunction: an address is only good in this process; it cannot be pickled")
+
+
+def cfunction(pointer: Any, signature: str) -> CFunction:
+    """Make an operation of a compiled function, which runs without the GIL.
+
+    Parameters
+    ----------
+    pointer : int, ctypes function or Numba cfunc
+        The function, or its address.
+    signature : str
+        Types and shapes, as ``"float32[h, w, 3], int64 -> float32[h, w]"``: NumPy's names of the
+        types of the inputs and of the one output, and the sizes of their axes in brackets, numbers
+        or names. Equal names are equal sizes; each name must occur in an input.
+
+    Returns
+    -------
+    callable
+        Takes as many arrays as the signature says; for values, and within `native`.
+
+    Raises
+    ------
+    ValueError
+        If the signature cannot be read; at the call, if an argument has another shape.
+    TypeError
+        If `pointer` is none; at the call, if an argument has another dtype (cast it).
+    RuntimeError
+        At the call, if the function does not return 0.
+
+    Notes
+    -----
+    In C the function is ``int32_t f(void* const* operands, const int64_t* sizes)``. ``operands``
+    are the items of each input and then of the output, which it fills; all are C-contiguous, and
+    aligned to their type. ``sizes`` are the values of the names, in the order in which they first
+    occur. It is called from several threads at a time, must not change its inputs, and must not
+    call Python. A function that does not do what its signature says crashes the process.
+
+    Examples
+    --------
+    With Numba (``carray`` sees memory as an array)::
+
+        @numba.cfunc("int32(CPointer(voidptr), CPointer(int64))")
+        def twice(operands, sizes):
+            x = numba.carray(operands[0], (sizes[0],), numba.float32)
+            out = numba.carray(operands[1], (sizes[0],), numba.float32)
+            for i in range(sizes[0]):
+                out[i] = 2 * x[i]
+            return 0
+
+        op = ps.cfunction(twice, "float32[n] -> float32[n]")
+        ds = ds.map(ps.native(lambda x: op(x) + 1))
+    """
+    return CFunction(pointer, signature)
+
+
+def _address(function: Any) -> int:
+    address = getattr(function, "address", function)
+    if hasattr(address, "argtypes"):  # a function of ctypes
+        return ctypes.cast(address, ctypes.c_void_p).value or 0
+    try:
+        return index(address)
+    except TypeError:
+        raise TypeError(
+            "cfunction: an address, a ctypes function or a Numba cfunc was expected, got "
+            f"{type(function).__name__}"
+        ) from None

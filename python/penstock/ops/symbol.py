@@ -1,0 +1,225 @@
+"""Symbols: what stands for values while a function is traced."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import index
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from penstock import _core
+from penstock.errors import TraceError
+
+_ADVICE = "drop @ps.native to run it as Python"
+_ABSENT = -(2**63)  # cpp/ops/array/getitem.cc
+_NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
+_STRONG, _INT, _FLOAT, _COMPLEX = range(4)  # cpp/ops/elementwise.h
+_active = threading.local()
+
+# What stands in for functions of NumPy when they are called with symbols.
+NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+class Trace:
+    """The operations that a function has called so far, in order.
+
+    A value is known by where it comes from: ``("element", i)``, ``("constant", i)``, or
+    ``(step, i)``, output ``i`` of a step.
+    """
+
+    def __init__(self) -> None:
+        self.leaves = 0
+        self.constants: list[Any] = []
+        self.steps: list[tuple[_core.Op, list[tuple[Any, int]], int | None]] = []
+
+    def leaf(self) -> Symbol:
+        """Return the next leaf of the element."""
+        self.leaves += 1
+        return Symbol(self, ("element", self.leaves - 1))
+
+    def constant(self, value: Any) -> Symbol:
+        """Return a value that is the same for every element, as it is now."""
+        self.constants.append(np.array(value) if isinstance(value, np.ndarray) else value)
+        return Symbol(self, ("constant", len(self.constants) - 1))
+
+    def symbol(self, value: Any) -> Symbol:
+        """Return a value as a symbol of this trace."""
+        if not isinstance(value, Symbol):
+            return self.constant(value)
+        if value._trace is not self:
+            raise TraceError(f"native: a value of another call was used; {_ADVICE}")
+        return value
+
+    def call(self, op: _core.Op, inputs: Sequence[Any], seed: int | None = None) -> Any:
+        """Add a call; returns a symbol, or a tuple of them."""
+        sources = [self.symbol(value)._source for value in inputs]
+        self.steps.append((op, sources, seed))
+        outputs = [Symbol(self, (len(self.steps) - 1, i)) for i in range(op.outputs)]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def __enter__(self) -> Trace:
+        _active.__dict__.setdefault("traces", []).append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _active.traces.pop()
+
+
+def current_trace() -> Trace | None:
+    """Return the trace of the function that this thread is tracing."""
+    traces = _active.__dict__.get("traces")
+    return traces[-1] if traces else None
+
+
+class Symbol(NDArrayOperatorsMixin):
+    """A value that is known only when the program runs.
+
+    Operators and NumPy's ufuncs on symbols, the operations of penstock, and NumPy-style indexing
+    give symbols. Whatever needs the value itself raises a TraceError.
+    """
+
+    __slots__ = ("_source", "_trace")
+    __hash__ = object.__hash__
+
+    def __init__(self, trace: Trace, source: tuple[Any, int]) -> None:
+        self._trace = trace
+        self._source = source
+
+    def __repr__(self) -> str:
+        return "<a value that is known only when the native function runs>"
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        name = getattr(ufunc, "__name__", str(ufunc))
+        if method != "__call__" or any(value is not None for value in kwargs.values()):
+            how = f"numpy.{name}" + (f".{method}" if method != "__call__" else " with options")
+            raise TraceError(f"native: {how} cannot be traced; {_ADVICE}")
+        weak, operands = [], []
+        for value in inputs:
+            kind = _weakness(value)
+            weak.append(kind)
+            operands.append(value if kind or isinstance(value, Symbol) else _constant(name, value))
+        try:
+            op = _core.Op.ufunc(ufunc, weak)
+        except TypeError as error:
+            raise TraceError(f"{error}; {_ADVICE}") from None
+        return self._trace.call(op, operands)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: Any, kwargs: Mapping[str, Any]
+    ) -> Any:
+        if function not in NUMPY_FUNCTIONS:
+            name = f"{function.__module__}.{function.__name__}"
+            raise TraceError(f"native: {name} cannot be traced; {_ADVICE}")
+        return NUMPY_FUNCTIONS[function](*args, **kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self._refuse("an array")
+
+    # As arrays have them.
+
+    @property
+    def shape(self) -> Symbol:
+        """The sizes of the axes, shape ``(rank,)``, int64."""
+        shape: Symbol = self._trace.call(_core.Op("shape", {}), [self])
+        return shape
+
+    def astype(self, dtype: Any) -> Symbol:
+        """Return the values as another number type."""
+        cast: Symbol = self._trace.call(_core.Op("cast", {"dtype": np.dtype(dtype).name}), [self])
+        return cast
+
+    def __getitem__(self, key: Any) -> Symbol:
+        parts: list[int] = []
+        numbers: list[Any] = []
+        places = key if isinstance(key, tuple) else (key,)
+        if sum(place is Ellipsis for place in places) > 1:
+            raise IndexError("an index can only have a single ellipsis ('...')")
+        for place in places:
+            if place is Ellipsis:
+                parts += [_ELLIPSIS, 0, 0, 0, 0]
+            elif place is None:
+                parts += [_NEW_AXIS, 0, 0, 0, 0]
+            elif isinstance(place, slice):
+                _add_place(_SLICE, (place.start, place.stop, place.step), parts, numbers)
+            else:
+                _add_place(_NUMBER, (place, None, None), parts, numbers)
+        item: Symbol = self._trace.call(_core.Op("getitem", {"parts": parts}), [self, *numbers])
+        return item
+
+    # What cannot be known.
+
+    def __bool__(self) -> NoReturn:
+        self._refuse("a condition (in an if or while, or for and, or, not)")
+
+    def __int__(self) -> NoReturn:
+        self._refuse("an int")
+
+    def __float__(self) -> NoReturn:
+        self._refuse("a float")
+
+    def __index__(self) -> NoReturn:
+        self._refuse("an index or a count")
+
+    def __len__(self) -> NoReturn:
+        self._refuse("a length")
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse("something to loop over or unpack")
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TraceError(f"native: values cannot be assigned to; {_ADVICE}")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"native: {name!r} is no attribute of a value that is traced; use operators, ufuncs of "
+            f"NumPy and operations of penstock, or {_ADVICE}"
+        )
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TraceError(
+            f"native: a value that is known only when the function runs was used as {what}; "
+            f"{_ADVICE}"
+        )
+
+
+def _weakness(value: Any) -> int:
+    kind = type(value)
+    return _INT if kind is int else _FLOAT if kind is float else _COMPLEX if kind is complex else 0
+
+
+def _constant(name: str, value: Any) -> Any:
+    array = np.asarray(value)
+    if array.dtype.kind not in "?biufc":
+        raise TraceError(
+            f"native: numpy.{name} of {type(value).__name__} cannot be traced; {_ADVICE}"
+        )
+    return array
+
+
+def _add_place(
+    kind: int, values: tuple[Any, Any, Any], parts: list[int], numbers: list[Any]
+) -> None:
+    traced, plain = 0, []
+    for bit, value in enumerate(values):
+        if isinstance(value, Symbol):
+            traced |= 1 << bit
+            numbers.append(value)
+            plain.append(0)
+        else:
+            plain.append(_ABSENT if value is None else _index(value))
+    parts += [kind, traced, *plain]
+
+
+def _index(value: Any) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise TraceError(
+            f"native: an index of type {type(value).__name__} cannot be traced; use numbers, "
+            f"slices, None and ..., or {_ADVICE}"
+        ) from None

@@ -1,0 +1,88 @@
+"""What every operation is tested for: a native function gives what the plain one does, anywhere."""
+
+import numpy as np
+
+import penstock as ps
+from compare import assert_same
+
+SEED = 20
+
+
+def assert_native(function, elements):
+    """Fail unless `function` does the same eagerly, in a plain map and as a program.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the parts of an element as `Dataset.map` gives them.
+    elements : list
+        Nested values of one nesting. Their shapes may differ.
+    """
+    source = source_of(elements)
+    wanted = run(source.map(function))
+    traced = ps.native(function)
+    if not is_random(source, traced):
+        eager = [as_element(function(*(e if type(e) is tuple else (e,)))) for e in run(source)]
+        assert_same([as_element(element) for element in wanted], eager)
+    assert_same(run(source.map(traced)), wanted)
+    for calls in (1, 2, 8):
+        assert_same(run(source.map(traced, num_parallel_calls=calls)), wanted)
+    batched = run(source.map(function).batch(1))
+    assert_same(run(source.map(traced, num_parallel_calls=2).batch(1)), batched)
+    assert_same(run(source.apply(ps.experimental.map_and_batch(traced, 1))), batched)
+    try:
+        whole = run(source.map(function).batch(len(elements)))
+    except ValueError:  # results of several shapes
+        return
+    assert_same(run(source.map(traced).batch(len(elements))), whole)
+    assert_same(run(source.map(traced, num_parallel_calls=2).batch(len(elements))), whole)
+    stacked = source.batch(len(elements)).unbatch() if stackable(source, elements) else source
+    assert_same(run(stacked.map(traced)), run(stacked.map(function)))
+
+
+def source_of(elements):
+    """Return a dataset of these elements, whose spec is known."""
+    specs = [ps.Dataset.from_tensors(element).element_spec for element in elements]
+    signature = _any_size(specs[0])
+    return ps.Dataset.from_generator(lambda: iter(elements), output_signature=signature)
+
+
+def run(dataset):
+    """Return the elements, with the random numbers of one seed."""
+    ps.random.set_seed(SEED)
+    try:
+        return list(dataset)
+    finally:
+        ps.random.set_seed(None)
+
+
+def is_random(source, traced):
+    """Say whether two runs differ."""
+    return repr(list(source.map(traced))) != repr(list(source.map(traced)))
+
+
+def as_element(value):
+    """Return a value of a function as the element it becomes."""
+    return next(iter(ps.Dataset.from_tensors(tuple(value) if type(value) is list else value)))
+
+
+def stackable(source, elements):
+    try:
+        list(source.batch(len(elements)))
+    except ValueError:
+        return False
+    return True
+
+
+def _any_size(spec):
+    if isinstance(spec, ps.TensorSpec):
+        shape = tuple(None for _ in spec.shape) if spec.shape else spec.shape
+        return ps.TensorSpec(shape, spec.dtype)
+    if isinstance(spec, dict):
+        return {name: _any_size(part) for name, part in spec.items()}
+    return tuple(_any_size(part) for part in spec)
+
+
+def dtypes(kinds="?bhilBHILefdFD"):
+    """Return the number types with these NumPy characters."""
+    return [np.dtype(kind) for kind in kinds]

@@ -129,7 +129,10 @@ class Elementwise final : public FillOp {
     const LoopTable::Loop* loop = table_->Find(kinds);
     if (loop) return *loop;
     std::string types;
-    for (const Tensor& input : inputs) types += (types.empty() ? "" : ", ") + input.dtype().name();
+    for (const Tensor& input : inputs) {
+      if (!types.empty()) types += ", ";
+      types += input.dtype().name();
+    }
     throw Error(ErrorKind::kType, "{}: there is no such operation on {}", table_->name(), types);
   }
 
@@ -144,7 +147,10 @@ class Elementwise final : public FillOp {
           shape[b] = other[a];
         } else if (other[a] != 1 && other[a] != shape[b]) {
           std::string shapes;
-          for (const Tensor& input : inputs) shapes += " " + input.shape().ToString();
+          for (const Tensor& input : inputs) {
+            shapes += ' ';
+            shapes += input.shape().ToString();
+          }
           throw Error(ErrorKind::kInvalidArgument,
                       "{}: operands could not be broadcast together with shapes{}", table_->name(),
                       shapes);

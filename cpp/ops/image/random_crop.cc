@@ -32,6 +32,11 @@ class RandomCrop final : public CropOp {
     CheckInputs("random_crop", inputs, 2);
     kValue.CheckDense(inputs[0]);
     const Shape& shape = inputs[0].shape();
+    if (inputs[1].elements() != shape.rank()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "random_crop: size must have one entry per axis of value, got {} for shape {}",
+                  inputs[1].elements(), shape.ToString());
+    }
     const std::vector<int64_t> wanted = kSize.Integers(inputs[1], shape.rank());
     Shape size = shape;
     for (int i = 0; i < shape.rank(); ++i) {

@@ -82,3 +82,54 @@ def test_errors_name_the_argument(photos):
         run(ps.Dataset.from_tensors(photos[0]).map(cut))
     with pytest.raises(ps.DataError, match="decode_jpeg"):
         run(ps.Dataset.from_tensors(b"no jpeg").map(cut))
+
+
+def test_random_resized_crops(photos):
+    def function(contents):
+        image = ps.image.decode_jpeg(contents, channels=3)
+        return ps.image.random_resized_crop(image, (24, 16), scale=(0.1, 0.7)), ps.shape(image)
+
+    assert_native(function, photos * 3)
+
+
+def test_boxes_and_centers(photos):
+    def boxes(contents):
+        image = ps.image.decode_jpeg(contents)
+        height = ps.shape(image)[0]
+        return ps.image.crop_to_bounding_box(image, height // 3, 5, height // 2, 31)
+
+    assert_native(boxes, photos)
+    assert_native(lambda c: ps.image.central_crop(ps.image.decode_jpeg(c), 0.5), photos)
+
+    def crop_or_pad(contents):
+        return ps.image.resize_with_crop_or_pad(ps.image.decode_jpeg(contents), 40, 60)
+
+    assert_native(crop_or_pad, photos)
+
+
+def box(image):
+    return ps.image.crop_to_bounding_box(image, 2, 3, 20, 100)
+
+
+def drawn(image):
+    return ps.image.random_resized_crop(image, (8, 8), scale=(0.01, 0.02))
+
+
+@pytest.mark.parametrize("crop", [box, drawn])
+def test_damage_behind_the_box_is_not_met(photos, crop):
+    damaged = photos[0][: len(photos[0]) * 2 // 3]
+
+    def function(contents):
+        return crop(ps.image.decode_jpeg(contents))
+
+    def delivered(function):
+        it, shapes = iter(ps.Dataset.from_tensors(damaged).repeat(20).map(function)), []
+        for _ in range(20):
+            try:
+                shapes.append(next(it).shape)
+            except ps.DataError:
+                continue
+        return shapes
+
+    assert delivered(function) == []
+    assert delivered(ps.native(function))

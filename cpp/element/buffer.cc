@@ -23,6 +23,7 @@ constexpr size_t kHugeFrom = size_t{4} << 20;
 constexpr size_t kPooledFrom = size_t{16} << 10;
 constexpr size_t kIdleLimit = size_t{512} << 20;
 constexpr int kClasses = 4 * 48;
+constexpr size_t kLargest = size_t{1} << 47;  // no address space is larger; the last class
 
 // Four classes per power of two: at most a quarter is lost to rounding.
 int ClassOf(size_t size, size_t* capacity) {
@@ -93,6 +94,7 @@ BufferRef Buffer::Allocate(size_t size) {
     buffer->context_ = raw;
     return BufferRef(buffer);
   }
+  if (size > kLargest) throw std::bad_alloc();
   Pool& pool = ThePool();
   size_t capacity;
   int bucket = ClassOf(size, &capacity);

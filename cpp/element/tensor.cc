@@ -30,7 +30,26 @@ std::string Shape::ToString() const {
   return text + (rank_ == 1 ? ",)" : ")");
 }
 
+namespace {
+
+// Throws where the size of such an array exceeds any memory. Sizes may be a user's.
+void CheckBytes(DType dtype, const Shape& shape) {
+  int64_t bytes = dtype.itemsize;
+  bool fits = true, empty = false;
+  for (int64_t n : shape.dims()) {
+    empty = empty || n == 0;
+    fits = fits && !__builtin_mul_overflow(bytes, n, &bytes);
+  }
+  if (!fits && !empty) {
+    throw Error(ErrorKind::kMemory, "an array of {} of shape {} does not fit into memory",
+                dtype.name(), shape.ToString());
+  }
+}
+
+}  // namespace
+
 Tensor Tensor::Make(DType dtype, const Shape& shape) {
+  CheckBytes(dtype, shape);
   Tensor t;
   t.dtype_ = dtype;
   t.shape_ = shape;

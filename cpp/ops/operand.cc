@@ -43,7 +43,8 @@ ImageBatch Operand::Images(const Tensor& tensor) const {
 }
 
 std::vector<int64_t> Operand::Integers(const Tensor& tensor, int64_t count) const {
-  if (!IsInteger(tensor.dtype().code)) {
+  // An empty list has no type of its own.
+  if (!IsInteger(tensor.dtype().code) && tensor.elements() > 0) {
     throw Error(ErrorKind::kType, "{}: {} must hold integers, got {}", std::string_view(op),
                 std::string_view(argument), tensor.dtype().name());
   }
@@ -53,6 +54,22 @@ std::vector<int64_t> Operand::Integers(const Tensor& tensor, int64_t count) cons
   }
   std::vector<int64_t> values(static_cast<size_t>(count));
   CastItems(tensor.dtype().code, tensor.data(), TypeCode::kInt64, values.data(), values.size());
+  return values;
+}
+
+std::vector<double> Operand::Numbers(const Tensor& tensor, int64_t count) const {
+  if (!IsReal(tensor.dtype().code)) {
+    throw Error(ErrorKind::kType, "{}: {} must be {}, got {}", std::string_view(op),
+                std::string_view(argument), std::string_view(count == 1 ? "a number" : "numbers"),
+                tensor.dtype().name());
+  }
+  if (tensor.elements() != count) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: {} must hold {} numbers, got an array of shape {}", std::string_view(op),
+                std::string_view(argument), count, tensor.shape().ToString());
+  }
+  std::vector<double> values(static_cast<size_t>(count));
+  CastItems(tensor.dtype().code, tensor.data(), TypeCode::kFloat64, values.data(), values.size());
   return values;
 }
 

@@ -26,6 +26,8 @@ struct Operand {
   ImageBatch Images(const Tensor& tensor) const;
   // Whole numbers of any integer type, shape (count,).
   std::vector<int64_t> Integers(const Tensor& tensor, int64_t count) const;
+  // So many numbers of any real type.
+  std::vector<double> Numbers(const Tensor& tensor, int64_t count) const;
 };
 
 // The number of inputs an operation was called with.

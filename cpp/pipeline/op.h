@@ -35,7 +35,7 @@ class Op {
   // without that axis, and the others with axes of size 1 behind it where they have fewer than the
   // rest (so that an operation which broadcasts is such a one). Never for a random operation.
   virtual bool by_rows(const std::vector<Tensor>& /*inputs*/) const { return false; }
-  // Looks at the shapes of its inputs, and at no value.
+  // Looks at the dtype and shape of its first input, and at no value of it.
   virtual bool reads_shapes() const { return false; }
   // The operation as one of the special forms below; null when it is none.
   virtual const FillOp* fill() const { return nullptr; }

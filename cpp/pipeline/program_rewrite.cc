@@ -9,19 +9,33 @@ namespace {
 // What stands for an image that is not made: its dtype and shape.
 Tensor Unmade(const LeafSpec& spec) { return Tensor::View(spec.dtype, spec.shape, {}, 0); }
 
-// An operation on the shape of an image, without the image. The inputs are those of the decoder.
+// The inputs of an operation on an image that is not made, from those of its decoder, of which
+// there are `decoding`, and those of the operation but its first.
+std::vector<Tensor> WithUnmade(const Op& image, size_t decoding,
+                               const std::vector<Tensor>& inputs) {
+  auto behind = inputs.begin() + static_cast<int64_t>(decoding);
+  std::vector<Tensor> own{
+      Unmade(image.fill()->Output(std::vector<Tensor>(inputs.begin(), behind)))};
+  own.insert(own.end(), behind, inputs.end());
+  return own;
+}
+
+// An operation on the shape of an image, without the image. The inputs are those of the decoder,
+// then those of the operation but its first.
 class OnShape final : public Op {
  public:
-  OnShape(std::shared_ptr<const Op> image, std::shared_ptr<const Op> op)
-      : image_(std::move(image)), op_(std::move(op)) {}
+  OnShape(std::shared_ptr<const Op> image, std::shared_ptr<const Op> op, size_t decoding)
+      : image_(std::move(image)), op_(std::move(op)), decoding_(decoding) {}
 
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const override {
-    return op_->Call({Unmade(image_->fill()->Output(inputs))}, key);
+    return op_->Call(WithUnmade(*image_, decoding_, inputs), key);
   }
   size_t outputs() const override { return op_->outputs(); }
+  bool random() const override { return op_->random(); }
 
  private:
   const std::shared_ptr<const Op> image_, op_;
+  const size_t decoding_;  // inputs of the decoder
 };
 
 // A window of an image. The inputs are those of the decoder, then those of the crop but its first.
@@ -31,11 +45,11 @@ class Window final : public FillOp {
       : image_(std::move(image)), crop_(std::move(crop)), decoding_(decoding) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
-    return crop_->crop()->Output(OfCrop(inputs));
+    return crop_->crop()->Output(WithUnmade(*image_, decoding_, inputs));
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
-    std::vector<Tensor> cropping = OfCrop(inputs);
+    std::vector<Tensor> cropping = WithUnmade(*image_, decoding_, inputs);
     std::vector<Tensor> decoding(inputs.begin(), inputs.begin() + static_cast<int64_t>(decoding_));
     if (auto window = crop_->crop()->Window(cropping, key)) {
       image_->image()->RunWindow(decoding, *window, out);
@@ -48,14 +62,6 @@ class Window final : public FillOp {
   bool random() const override { return crop_->random(); }
 
  private:
-  std::vector<Tensor> OfCrop(const std::vector<Tensor>& inputs) const {
-    auto behind = inputs.begin() + static_cast<int64_t>(decoding_);
-    std::vector<Tensor> cropping{
-        Unmade(image_->fill()->Output(std::vector<Tensor>(inputs.begin(), behind)))};
-    cropping.insert(cropping.end(), behind, inputs.end());
-    return cropping;
-  }
-
   const std::shared_ptr<const Op> image_, crop_;
   const size_t decoding_;  // inputs of the decoder
 };
@@ -71,10 +77,10 @@ bool OnlyCropped(const std::vector<ProgramStep>& steps, const ProgramStep& image
   if (std::find(results.begin(), results.end(), value) != results.end()) return false;
   for (const ProgramStep& step : steps) {
     if (!Uses(step, value)) continue;
-    if (step.op->reads_shapes() && step.inputs.size() == 1) continue;
-    bool cropped = step.op->crop() && step.inputs[0] == value &&
-                   std::count(step.inputs.begin(), step.inputs.end(), value) == 1;
-    if (!cropped || ++crops > 1) return false;
+    bool first =
+        step.inputs[0] == value && std::count(step.inputs.begin(), step.inputs.end(), value) == 1;
+    if (first && step.op->reads_shapes()) continue;
+    if (!first || !step.op->crop() || ++crops > 1) return false;
   }
   return crops == 1;
 }
@@ -92,11 +98,11 @@ std::vector<ProgramStep> WithFusedCrops(std::vector<ProgramStep> steps,
     for (ProgramStep& step : steps) {
       if (!Uses(step, image.output)) continue;
       std::vector<int> inputs = image.inputs;
+      inputs.insert(inputs.end(), step.inputs.begin() + 1, step.inputs.end());
       if (step.op->crop()) {
-        inputs.insert(inputs.end(), step.inputs.begin() + 1, step.inputs.end());
         step.op = std::make_shared<Window>(image.op, step.op, image.inputs.size());
       } else {
-        step.op = std::make_shared<OnShape>(image.op, step.op);
+        step.op = std::make_shared<OnShape>(image.op, step.op, image.inputs.size());
       }
       step.inputs = std::move(inputs);
     }

@@ -183,10 +183,21 @@ class TestResize:
         with pytest.raises(ValueError, match="resize: images must have at least one row"):
             ps.image.resize(np.zeros(shape, np.uint8), (2, 2))
 
-    @pytest.mark.parametrize("size", [(0, 2), (2, -1), (2,), (2, 2, 3), ()])
+    @pytest.mark.parametrize("size", [(0, 2), (2, -1), (2**31, 2), (2, 2**63 - 1)])
     def test_a_wrong_size_is_refused(self, size):
-        with pytest.raises(ValueError, match=r"resize: size must be \(height, width\)"):
+        with pytest.raises(ValueError, match=r"resize: size must be \(height, width\), both from"):
             ps.image.resize(np.zeros((4, 4, 3), np.uint8), size)
+
+    @pytest.mark.parametrize("size", [(2,), (2, 2, 3), (), 2])
+    def test_a_size_is_two_numbers(self, size):
+        with pytest.raises(ValueError, match=r"resize: size must have shape \(2,\), got"):
+            ps.image.resize(np.zeros((4, 4, 3), np.uint8), size)
+
+    @pytest.mark.parametrize("size", [(2**31 - 1, 2**31 - 1), (2**30, 2**20)])
+    @pytest.mark.parametrize("method", ["bilinear", "nearest"])
+    def test_more_than_any_memory(self, method, size):
+        with pytest.raises(MemoryError):
+            ps.image.resize(np.zeros((4, 4, 3), np.uint8), size, method)
 
     def test_a_size_of_floats_is_refused(self):
         with pytest.raises(TypeError, match="float"):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/image/window.h"
 #include "ops/new_op.h"
 #include "ops/real_types.h"
 
@@ -11,20 +12,15 @@ namespace penstock {
 namespace {
 
 constexpr Operand kImages{"resize", "images"};
+constexpr Operand kSize{"resize", "size"};
+constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
 
 class Resize final : public FillOp {
  public:
   explicit Resize(const Args& args)
-      : size_(args.Ints("size")),
-        nearest_(args.Text("method") == "nearest"),
+      : nearest_(args.Text("method") == "nearest"),
         preserve_aspect_ratio_(args.Bool("preserve_aspect_ratio")),
         antialias_(args.Bool("antialias")) {
-    if (size_.size() != 2 || size_[0] < 1 || size_[1] < 1) {
-      std::string text;
-      for (int64_t n : size_) text += (text.empty() ? "" : ", ") + std::to_string(n);
-      throw Error(ErrorKind::kInvalidArgument,
-                  "resize: size must be (height, width), both >= 1, got ({})", text);
-    }
     if (!nearest_ && args.Text("method") != "bilinear") {
       throw Error(ErrorKind::kInvalidArgument,
                   "resize: method must be 'bilinear' or 'nearest', got '{}'", args.Text("method"));
@@ -32,7 +28,7 @@ class Resize final : public FillOp {
   }
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
-    CheckInputs("resize", inputs, 1);
+    CheckInputs("resize", inputs, 2);
     const Tensor& images = inputs[0];
     ImageBatch from = kImages.Images(images);
     TypeCode type = images.dtype().code;
@@ -47,16 +43,14 @@ class Resize final : public FillOp {
                   "resize: images must have at least one row and one column, got shape {}",
                   images.shape().ToString());
     }
-    ImageBatch to = SizeOf(from);
-    Shape shape = images.shape();
-    shape[shape.rank() - 3] = to.height;
-    shape[shape.rank() - 2] = to.width;
-    return {nearest_ ? images.dtype() : DType::Of(TypeCode::kFloat32), shape};
+    ImageBatch to = SizeOf(from, inputs[1]);
+    return {nearest_ ? images.dtype() : DType::Of(TypeCode::kFloat32),
+            ResizedShape(images.shape(), to.height, to.width)};
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     const Tensor& images = inputs[0];
-    ImageBatch from = kImages.Images(images), to = SizeOf(from);
+    ImageBatch from = kImages.Images(images), to = SizeOf(from, inputs[1]);
     if (out.elements() == 0) return;
     if (nearest_) {
       ResizeNearest(images.data(), from, from.channels * images.dtype().itemsize, to,
@@ -69,20 +63,25 @@ class Resize final : public FillOp {
   }
 
  private:
-  ImageBatch SizeOf(const ImageBatch& from) const {
-    ImageBatch to{from.count, size_[0], size_[1], from.channels};
+  ImageBatch SizeOf(const ImageBatch& from, const Tensor& wanted) const {
+    std::vector<int64_t> size = kSize.Integers(wanted, 2);
+    if (std::min(size[0], size[1]) < 1 || std::max(size[0], size[1]) > kMaxSide) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "resize: size must be (height, width), both from 1 to 2^31 - 1, got ({}, {})",
+                  size[0], size[1]);
+    }
+    ImageBatch to{from.count, size[0], size[1], from.channels};
     if (preserve_aspect_ratio_) {
       // float32, halves to even, as TensorFlow computes it.
       auto height = static_cast<float>(from.height), width = static_cast<float>(from.width);
       float scale =
-          std::min(static_cast<float>(size_[0]) / height, static_cast<float>(size_[1]) / width);
+          std::min(static_cast<float>(size[0]) / height, static_cast<float>(size[1]) / width);
       to.height = std::max<int64_t>(1, static_cast<int64_t>(std::nearbyint(scale * height)));
       to.width = std::max<int64_t>(1, static_cast<int64_t>(std::nearbyint(scale * width)));
     }
     return to;
   }
 
-  std::vector<int64_t> size_;
   bool nearest_;
   bool preserve_aspect_ratio_;
   bool antialias_;

@@ -1,0 +1,184 @@
+"""Mirrored and turned images."""
+
+from typing import Any
+
+import numpy.typing as npt
+
+from penstock.ops.call import call
+
+
+def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Mirror images along their width.
+
+    Parameters
+    ----------
+    image : array_like
+        Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype; a copy.
+
+    Raises
+    ------
+    ValueError
+        If `image` has another rank.
+
+    Examples
+    --------
+    >>> ps.image.flip_left_right(np.array([[[1], [2], [3]]]))[..., 0]
+    array([[3, 2, 1]])
+    """
+    return call("image.flip_left_right", [image])
+
+
+def flip_up_down(image: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Mirror images along their height.
+
+    Parameters
+    ----------
+    image : array_like
+        Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype; a copy.
+
+    Raises
+    ------
+    ValueError
+        If `image` has another rank.
+
+    Examples
+    --------
+    >>> ps.image.flip_up_down(np.array([[[1]], [[2]], [[3]]]))[..., 0]
+    array([[3],
+           [2],
+           [1]])
+    """
+    return call("image.flip_up_down", [image])
+
+
+def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
+    """Mirror images along their width, each with a probability of one half.
+
+    Parameters
+    ----------
+    image : array_like
+        Shape ``(height, width, channels)``, or ``(batch, height, width, channels)``, of which each
+        image has a draw of its own.
+    seed : int, optional
+        As in `random_crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype; a copy.
+
+    Raises
+    ------
+    ValueError
+        If `image` has another rank.
+
+    Examples
+    --------
+    >>> image = np.array([[[1], [2], [3]]])
+    >>> ps.image.random_flip_left_right(image)[0, 1, 0]
+    np.int64(2)
+    """
+    return call("image.random_flip_left_right", [image], {"seed": seed})
+
+
+def random_flip_up_down(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
+    """Mirror images along their height, each with a probability of one half.
+
+    Parameters
+    ----------
+    image : array_like
+        Shape ``(height, width, channels)``, or ``(batch, height, width, channels)``, of which each
+        image has a draw of its own.
+    seed : int, optional
+        As in `random_crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype; a copy.
+
+    Raises
+    ------
+    ValueError
+        If `image` has another rank.
+
+    Examples
+    --------
+    >>> image = np.array([[[1]], [[2]], [[3]]])
+    >>> ps.image.random_flip_up_down(image)[1, 0, 0]
+    np.int64(2)
+    """
+    return call("image.random_flip_up_down", [image], {"seed": seed})
+
+
+def rot90(image: npt.ArrayLike, k: int = 1, name: str | None = None) -> npt.NDArray[Any]:
+    """Turn images by quarters, against the clock.
+
+    Parameters
+    ----------
+    image : array_like
+        Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
+    k : int
+        Quarter turns; with the clock when negative.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The dtype of `image`, height and width swapped when `k` is odd; a copy.
+
+    Raises
+    ------
+    ValueError
+        If `image` has another rank.
+    TypeError
+        If `k` is not an integer.
+
+    Examples
+    --------
+    >>> image = np.array([[[1], [2]], [[3], [4]]])
+    >>> ps.image.rot90(image)[..., 0]
+    array([[2, 4],
+           [1, 3]])
+    """
+    return call("image.rot90", [image, k])
+
+
+def transpose(image: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
+    """Swap the height and the width of images.
+
+    Parameters
+    ----------
+    image : array_like
+        Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Row ``i`` is column ``i`` of the image; the dtype of `image`; a copy.
+
+    Raises
+    ------
+    ValueError
+        If `image` has another rank.
+
+    Examples
+    --------
+    >>> ps.image.transpose(np.array([[[1], [2]], [[3], [4]]]))[..., 0]
+    array([[1, 3],
+           [2, 4]])
+    """
+    return call("image.transpose", [image])

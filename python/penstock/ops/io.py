@@ -13,9 +13,29 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.ops.call import call, is_symbolic
+from penstock.ops.examples import make_example, parse_example, parse_single_example
+from penstock.ops.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    VarLenFeature,
+)
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 
-__all__ = ["TFRecordOptions", "TFRecordWriter", "matching_files", "read_file", "write_file"]
+__all__ = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "RaggedFeature",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "make_example",
+    "matching_files",
+    "parse_example",
+    "parse_single_example",
+    "read_file",
+    "write_file",
+]
 
 
 def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None) -> bytes:

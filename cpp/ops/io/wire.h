@@ -1,0 +1,63 @@
+// Protocol buffers' wire format: fields of a message in memory.
+// https://protobuf.dev/programming-guides/encoding
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// What is wrong with a message; the operation that reads it adds which one it is.
+struct WireError {
+  std::string what;
+  const void* at = nullptr;  // the place in memory, where there is one
+};
+
+// A field's number and how it is written, in one.
+constexpr uint32_t VarintTag(uint32_t field) { return field << 3; }
+constexpr uint32_t BytesTag(uint32_t field) { return field << 3 | 2; }
+constexpr uint32_t Fixed32Tag(uint32_t field) { return field << 3 | 5; }
+
+// Goes through the fields of one message. Every method throws a WireError rather than read beyond
+// the end.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view message)
+      : at_(reinterpret_cast<const uint8_t*>(message.data())), end_(at_ + message.size()) {}
+
+  bool done() const { return at_ == end_; }
+  uint32_t Tag() {
+    // One byte holds the numbers 1 to 15.
+    if (at_ < end_ && *at_ < 0x80 && *at_ >= 8 && (*at_ & 7) <= 5) return *at_++;
+    return LongTag();
+  }
+  uint64_t Varint() {
+    if (at_ < end_ && *at_ < 0x80) return *at_++;
+    return LongVarint();
+  }
+  std::string_view Bytes() {
+    const uint8_t* place = at_;
+    uint64_t length = Varint();
+    if (length > static_cast<uint64_t>(end_ - at_)) ThrowLength(length, place);
+    std::string_view bytes(reinterpret_cast<const char*>(at_), length);
+    at_ += length;
+    return bytes;
+  }
+  // The bytes of a fixed32 or fixed64.
+  const uint8_t* Fixed(size_t size);
+  // Passes over the rest of a field that nobody knows.
+  void Skip(uint32_t tag);
+
+ private:
+  uint32_t LongTag();
+  uint64_t LongVarint();
+  void SkipGroup(uint32_t field);
+  void SkipValue(uint32_t tag);
+  [[noreturn]] void ThrowLength(uint64_t length, const uint8_t* place) const;
+
+  const uint8_t* at_;
+  const uint8_t* end_;
+};
+
+}  // namespace penstock

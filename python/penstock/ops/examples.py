@@ -1,0 +1,205 @@
+"""Reading and writing tf.train.Example and SequenceExample messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core
+from penstock.ops.call import call
+from penstock.ops.features import (
+    Feature,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    VarLenFeature,
+    encoded,
+    requests,
+    rows_of,
+)
+
+_RAGGED = (VarLenFeature, RaggedFeature)
+_OF_EXAMPLE = (FixedLenFeature, VarLenFeature, RaggedFeature, FixedLenSequenceFeature)
+_OF_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
+_OF_SEQUENCE = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
+
+
+def parse_single_example(
+    serialized: bytes,
+    features: Mapping[str, Feature],
+    example_names: Any = None,
+    name: str | None = None,
+) -> dict[str, Any]:
+    """Read features of one `tf.train.Example` message.
+
+    Parameters
+    ----------
+    serialized : bytes
+        The message, as a record of a TFRecord file.
+    features : mapping of str to features
+        What is asked for: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
+        `FixedLenSequenceFeature` by key. Others in the message are passed over.
+    example_names : str or bytes, optional
+        What errors call the example.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    dict
+        An array for each feature, in the order of `features`: of the shape of a FixedLenFeature,
+        ``(n,)`` for the ragged ones, ``(n, *shape)`` for a FixedLenSequenceFeature.
+
+    Raises
+    ------
+    DataError
+        If the message is corrupt, or a feature is missing, of another type, or has another number
+        of values. It names the feature, and the byte where the message is corrupt.
+
+    Notes
+    -----
+    Bytes are read as protocol buffers do: lists may be packed or not, the last one of a repeated
+    key counts, unknown fields are passed over. Values of features that are not asked for are not
+    looked at. A `native` map with FixedLenFeatures alone takes many records at a time, as
+    `parse_example` does.
+
+    Examples
+    --------
+    >>> record = ps.io.make_example({"image": b"...", "size": [2, 3]})
+    >>> features = {
+    ...     "image": ps.io.FixedLenFeature((), bytes),
+    ...     "size": ps.io.FixedLenFeature((2,), np.int64),
+    ...     "label": ps.io.FixedLenFeature((), np.int64, default_value=-1),
+    ... }
+    >>> ps.io.parse_single_example(record, features)
+    {'image': b'...', 'size': array([2, 3]), 'label': np.int64(-1)}
+    """
+    return _parse("parse_single_example", serialized, features, example_names, single=True)
+
+
+def parse_example(
+    serialized: Sequence[bytes],
+    features: Mapping[str, Feature],
+    example_names: Any = None,
+    name: str | None = None,
+) -> dict[str, Any]:
+    """Read features of a batch of `tf.train.Example` messages.
+
+    Parameters
+    ----------
+    serialized : sequence of bytes, shape ``(n,)``
+        The messages: a batch of records of a TFRecord file.
+    features : mapping of str to features
+        What is asked for: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
+        `FixedLenSequenceFeature` by key. Others in the messages are passed over.
+    example_names : sequence of str or bytes, optional
+        What errors call the examples, shape ``(n,)``.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    dict
+        For each feature, in the order of `features`: an array of shape ``(n, *shape)`` for a
+        FixedLenFeature; a pair ``(values, row_splits)`` for a VarLenFeature or RaggedFeature, where
+        example ``i`` has ``values[row_splits[i]:row_splits[i + 1]]``; an array of shape
+        ``(n, most, *shape)`` for a FixedLenSequenceFeature, padded to the most rows.
+
+    Raises
+    ------
+    DataError
+        If a message is corrupt, or a feature is missing, of another type, or has another number of
+        values. It names example and feature, and the byte where the message is corrupt.
+
+    Notes
+    -----
+    Strings are not copied: they stay where the records are.
+
+    Examples
+    --------
+    >>> records = [ps.io.make_example({"x": float(i), "words": [b"w"] * i}) for i in range(3)]
+    >>> features = {"x": ps.io.FixedLenFeature((), np.float32), "words": ps.io.VarLenFeature(bytes)}
+    >>> batch = ps.io.parse_example(records, features)
+    >>> batch["x"]
+    array([0., 1., 2.], dtype=float32)
+    >>> batch["words"]
+    (array([b'w', b'w', b'w'], dtype=object), array([0, 0, 1, 3]))
+    """
+    return _parse("parse_example", serialized, features, example_names, single=False)
+
+
+def _parse(
+    stage: str, serialized: Any, features: Mapping[str, Feature], names: Any, single: bool
+) -> dict[str, Any]:
+    if not features:
+        raise ValueError(f"{stage}: features must have at least one feature, got {features!r}")
+    asked = requests(stage, features, _OF_EXAMPLE)
+    attributes = {"op": stage, "single": single, "features": asked}
+    found = call("io.parse_example", _inputs(serialized, names), attributes)
+    counts = [(key, _outputs(feature, single)) for key, feature in features.items()]
+    return rows_of(found if isinstance(found, tuple) else (found,), counts)
+
+
+def _inputs(serialized: Any, names: Any) -> list[Any]:
+    if isinstance(serialized, (list, tuple)) and not serialized:
+        serialized = np.empty(0, object)
+    return [serialized] if names is None else [serialized, names]
+
+
+def _outputs(feature: Feature, single: bool) -> int:
+    return 2 if isinstance(feature, _RAGGED) and not single else 1
+
+
+def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
+    """Make a `tf.train.Example` message: what `parse_example` reads.
+
+    Parameters
+    ----------
+    features : mapping of str to values
+        For each key a value or an array of any shape, which is written flat: bytes or str (as
+        UTF-8), floats (as float32), integers or booleans (as int64).
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    bytes
+        The serialised message, features in the order given.
+
+    Raises
+    ------
+    TypeError
+        If values are of another type; it names the feature.
+    ValueError
+        If an integer does not fit into int64.
+
+    Notes
+    -----
+    An empty list has no type: it is written as a feature without values, which readers of every
+    type take for a missing one. An empty array of NumPy has one.
+
+    Examples
+    --------
+    >>> with ps.io.TFRecordWriter("train.tfrecord") as writer:
+    ...     for label in range(3):
+    ...         writer.write(ps.io.make_example({"label": label, "name": f"number {label}"}))
+    >>> features = {"label": ps.io.FixedLenFeature((), np.int64)}
+    >>> for record in ps.TFRecordDataset("train.tfrecord").take(1):
+    ...     print(ps.io.parse_single_example(record, features))
+    {'label': np.int64(0)}
+    """
+    _check_keys("make_example", features)
+    attributes = {"keys": _core.Value(encoded(features), False)}
+    return call("io.make_example", list(map(_values, features.values())), attributes)
+
+
+def _check_keys(stage: str, features: Mapping[str, Any]) -> None:
+    for key in features:
+        if not isinstance(key, str):
+            raise TypeError(f"{stage}: keys must be str, got {key!r}")
+
+
+def _values(value: Any) -> Any:
+    return np.empty(0, object) if isinstance(value, (list, tuple)) and not value else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,12 @@ from penstock.ops.features import (
     VarLenFeature,
     encoded,
     requests,
-    rows_of,
 )
 
 _RAGGED = (VarLenFeature, RaggedFeature)
 _OF_EXAMPLE = (FixedLenFeature, VarLenFeature, RaggedFeature, FixedLenSequenceFeature)
-_OF_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
-_OF_SEQUENCE = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
+OF_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
+OF_SEQUENCE = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
 
 
 def parse_single_example(
@@ -137,19 +136,22 @@ def _parse(
         raise ValueError(f"{stage}: features must have at least one feature, got {features!r}")
     asked = requests(stage, features, _OF_EXAMPLE)
     attributes = {"op": stage, "single": single, "features": asked}
-    found = call("io.parse_example", _inputs(serialized, names), attributes)
-    counts = [(key, _outputs(feature, single)) for key, feature in features.items()]
-    return rows_of(found if isinstance(found, tuple) else (found,), counts)
+    found = call("io.parse_example", records_and_names(serialized, names), attributes)
+    outputs = iter(found if isinstance(found, tuple) else (found,))
+    return {key: feature_values(feature, outputs, single) for key, feature in features.items()}
 
 
-def _inputs(serialized: Any, names: Any) -> list[Any]:
+def records_and_names(serialized: Any, names: Any) -> list[Any]:
+    """Return the inputs of an operation that parses records."""
     if isinstance(serialized, (list, tuple)) and not serialized:
         serialized = np.empty(0, object)
     return [serialized] if names is None else [serialized, names]
 
 
-def _outputs(feature: Feature, single: bool) -> int:
-    return 2 if isinstance(feature, _RAGGED) and not single else 1
+def feature_values(feature: Feature, outputs: Iterator[Any], single: bool) -> Any:
+    """Return the result of a feature from the outputs of an operation, in their order."""
+    values = next(outputs)
+    return (values, next(outputs)) if isinstance(feature, _RAGGED) and not single else values
 
 
 def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
@@ -190,16 +192,18 @@ def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
     ...     print(ps.io.parse_single_example(record, features))
     {'label': np.int64(0)}
     """
-    _check_keys("make_example", features)
-    attributes = {"keys": _core.Value(encoded(features), False)}
-    return call("io.make_example", list(map(_values, features.values())), attributes)
+    check_keys("make_example", features)
+    attributes = {"keys": _core.Value((encoded(features),), False)}
+    return call("io.make_example", list(map(input_of, features.values())), attributes)
 
 
-def _check_keys(stage: str, features: Mapping[str, Any]) -> None:
+def check_keys(stage: str, features: Mapping[str, Any]) -> None:
+    """Refuse keys that are no str."""
     for key in features:
         if not isinstance(key, str):
             raise TypeError(f"{stage}: keys must be str, got {key!r}")
 
 
-def _values(value: Any) -> Any:
+def input_of(value: Any) -> Any:
+    """Return values of a feature as an input: those of an empty list have no type."""
     return np.empty(0, object) if isinstance(value, (list, tuple)) and not value else value

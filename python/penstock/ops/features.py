@@ -147,7 +147,7 @@ def encoded(keys: Iterable[str]) -> np.ndarray[Any, Any]:
     return np.array([*(key.encode() for key in keys), None], object)[:-1]
 
 
-def narrow_splits(place: str, dtype: Any) -> bool:
+def _narrow_splits(place: str, dtype: Any) -> bool:
     """Return whether row splits are int32 rather than int64."""
     if np.dtype(dtype) not in (np.dtype("int32"), np.dtype("int64")):
         raise ValueError(f"{place}: row_splits_dtype must be int32 or int64, got {dtype!r}")
@@ -167,7 +167,7 @@ def _request(place: str, feature: Feature) -> tuple[list[int], Any]:
                 f"{place}: partitions must be empty, got {feature.partitions!r}; parse the row "
                 "splits as features of their own"
             )
-        narrow = narrow_splits(place, feature.row_splits_dtype)
+        narrow = _narrow_splits(place, feature.row_splits_dtype)
     elif isinstance(feature, FixedLenFeature):
         form, may_miss = _FIXED, feature.default_value is not None
         shape, default = _shape(place, feature.shape), feature.default_value
@@ -224,15 +224,3 @@ def _arranged(place: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -
             f"{place}: default_value must have shape {shape} or be one value, got {array.shape}"
         )
     return array.reshape(shape)
-
-
-def rows_of(items: Iterable[Any], features: Iterable[tuple[str, int]]) -> dict[str, Any]:
-    """Return the results of an operation by name, of as many each; of several a pair of pairs."""
-    outputs = iter(items)
-    results: dict[str, Any] = {}
-    for name, count in features:
-        value = next(outputs)
-        for _ in range(count - 1):
-            value = (value, next(outputs))
-        results[name] = value
-    return results

@@ -20,6 +20,11 @@ from penstock.ops.features import (
     RaggedFeature,
     VarLenFeature,
 )
+from penstock.ops.sequence_examples import (
+    make_sequence_example,
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 
 __all__ = [
@@ -30,9 +35,12 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "make_example",
+    "make_sequence_example",
     "matching_files",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
+    "parse_single_sequence_example",
     "read_file",
     "write_file",
 ]

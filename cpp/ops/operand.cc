@@ -29,6 +29,31 @@ void Operand::CheckDense(const Tensor& tensor) const {
   }
 }
 
+void Operand::CheckReal(const Tensor& tensor) const {
+  TypeCode code = tensor.dtype().code;
+  if (IsInteger(code) || IsFloating(code)) return;
+  throw Error(ErrorKind::kType, "{}: {} must be of an integer or float type, got {}",
+              std::string_view(op), std::string_view(argument), tensor.dtype().name());
+}
+
+void Operand::CheckChannels(const Tensor& tensor, int64_t channels) const {
+  const Shape& shape = tensor.shape();
+  if (shape.rank() > 0 && shape[shape.rank() - 1] == channels) return;
+  throw Error(ErrorKind::kInvalidArgument, "{}: {} must have shape (..., {}), got {}",
+              std::string_view(op), std::string_view(argument), channels, shape.ToString());
+}
+
+double Operand::Number(const Tensor& tensor) const {
+  CheckReal(tensor);
+  if (tensor.shape().rank() != 0) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: {} must be one number, got shape {}",
+                std::string_view(op), std::string_view(argument), tensor.shape().ToString());
+  }
+  double value = 0;
+  CastItems(tensor.dtype().code, tensor.data(), TypeCode::kFloat64, &value, 1);
+  return value;
+}
+
 ImageBatch Operand::Images(const Tensor& tensor) const {
   CheckDense(tensor);
   const Shape& shape = tensor.shape();

@@ -22,6 +22,12 @@ struct Operand {
   std::string_view String(const Tensor& tensor, bool text = false) const;
   // Plain bytes per item: neither strings nor objects.
   void CheckDense(const Tensor& tensor) const;
+  // Integers or floats.
+  void CheckReal(const Tensor& tensor) const;
+  // The size of the last axis.
+  void CheckChannels(const Tensor& tensor, int64_t channels) const;
+  // One number that is an integer or a float.
+  double Number(const Tensor& tensor) const;
   // (height, width, channels) or (batch, height, width, channels).
   ImageBatch Images(const Tensor& tensor) const;
   // Whole numbers of any integer type, shape (count,).

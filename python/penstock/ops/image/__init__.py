@@ -1,5 +1,15 @@
 """Operations on images: arrays ``(height, width, channels)``, or batches of them."""
 
+from penstock.ops.image.colors import (
+    adjust_hue,
+    adjust_saturation,
+    grayscale_to_rgb,
+    hsv_to_rgb,
+    random_hue,
+    random_saturation,
+    rgb_to_grayscale,
+    rgb_to_hsv,
+)
 from penstock.ops.image.cropping import (
     central_crop,
     crop_to_bounding_box,
@@ -8,12 +18,7 @@ from penstock.ops.image.cropping import (
     random_resized_crop,
     resize_with_crop_or_pad,
 )
-from penstock.ops.image.jpeg import (
-    decode_and_crop_jpeg,
-    decode_jpeg,
-    extract_jpeg_shape,
-    is_jpeg,
-)
+from penstock.ops.image.jpeg import decode_and_crop_jpeg, decode_jpeg, extract_jpeg_shape, is_jpeg
 from penstock.ops.image.orientation import (
     flip_left_right,
     flip_up_down,
@@ -23,10 +28,24 @@ from penstock.ops.image.orientation import (
     transpose,
 )
 from penstock.ops.image.resizing import ResizeMethod, resize
-from penstock.ops.image.values import convert_image_dtype
+from penstock.ops.image.values import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    convert_image_dtype,
+    normalize,
+    per_image_standardization,
+    random_brightness,
+    random_contrast,
+)
 
 __all__ = [
     "ResizeMethod",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
     "crop_to_bounding_box",
@@ -35,14 +54,24 @@ __all__ = [
     "extract_jpeg_shape",
     "flip_left_right",
     "flip_up_down",
+    "grayscale_to_rgb",
+    "hsv_to_rgb",
     "is_jpeg",
+    "normalize",
     "pad_to_bounding_box",
+    "per_image_standardization",
+    "random_brightness",
+    "random_contrast",
     "random_crop",
     "random_flip_left_right",
     "random_flip_up_down",
+    "random_hue",
     "random_resized_crop",
+    "random_saturation",
     "resize",
     "resize_with_crop_or_pad",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
     "rot90",
     "transpose",
 ]

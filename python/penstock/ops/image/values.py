@@ -51,3 +51,253 @@ def convert_image_dtype(
     """
     attributes = {"dtype": np.dtype(dtype).name, "saturate": bool(saturate)}
     return call("image.convert_image_dtype", [image], attributes)
+
+
+def adjust_brightness(image: npt.ArrayLike, delta: float) -> npt.NDArray[Any]:
+    """Add to the values of images.
+
+    Parameters
+    ----------
+    image : array_like
+        Integers or floats of any shape.
+    delta : float
+        What is added, where 1 is the whole range of an integer type.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype. Integers are clipped to their range, floats are not.
+
+    Raises
+    ------
+    TypeError
+        If `image` is neither of integers nor of floats.
+    ValueError
+        If `delta` is not one number.
+
+    Notes
+    -----
+    Integers are taken as `convert_image_dtype` does it, to float32 and back; float64 is computed in
+    float32 too. So are all functions that adjust images.
+
+    Examples
+    --------
+    >>> ps.image.adjust_brightness(np.array([0, 100, 250], np.uint8), 0.1)
+    array([ 25, 125, 255], dtype=uint8)
+    """
+    return call("image.adjust_brightness", [image, delta])
+
+
+def adjust_contrast(images: npt.ArrayLike, contrast_factor: float) -> npt.NDArray[Any]:
+    """Move the values of images away from the mean, or towards it.
+
+    Parameters
+    ----------
+    images : array_like
+        Integers or floats, shape ``(..., height, width, channels)``.
+    contrast_factor : float
+        What the distances to the mean of its channel are multiplied by, in each image.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype. Integers are clipped to their range, floats are not.
+
+    Raises
+    ------
+    TypeError
+        If `images` are neither of integers nor of floats.
+    ValueError
+        If `images` have fewer than three axes, or `contrast_factor` is not one number.
+
+    Examples
+    --------
+    >>> images = np.array([[[100], [150]]], np.uint8)
+    >>> ps.image.adjust_contrast(images, 2)[..., 0]
+    array([[ 75, 175]], dtype=uint8)
+    """
+    return call("image.adjust_contrast", [images, contrast_factor])
+
+
+def adjust_gamma(image: npt.ArrayLike, gamma: float = 1, gain: float = 1) -> npt.NDArray[Any]:
+    """Raise the values of images to a power: ``gain * image ** gamma``.
+
+    Parameters
+    ----------
+    image : array_like
+        Integers or floats of any shape.
+    gamma : float
+        The power, at least 0. Above 1 images become darker, below it brighter.
+    gain : float
+        What the powers are multiplied by.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype. Integers are clipped to their range, floats are not.
+
+    Raises
+    ------
+    TypeError
+        If `image` is neither of integers nor of floats.
+    ValueError
+        If `gamma` is negative, or it or `gain` is not one number.
+
+    Examples
+    --------
+    >>> ps.image.adjust_gamma(np.array([0, 64, 255], np.uint8), 0.5)
+    array([  0, 128, 255], dtype=uint8)
+    """
+    return call("image.adjust_gamma", [image, gamma, gain])
+
+
+def random_brightness(
+    image: npt.ArrayLike, max_delta: float, seed: int | None = None
+) -> npt.NDArray[Any]:
+    """Add one random number to the values of images.
+
+    Parameters
+    ----------
+    image : array_like
+        As for `adjust_brightness`.
+    max_delta : float
+        The number is drawn from [-max_delta, max_delta).
+    seed : int, optional
+        As in `random_crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        What `adjust_brightness` gives; a batch is changed by one number.
+
+    Raises
+    ------
+    ValueError
+        If `max_delta` is negative.
+
+    Examples
+    --------
+    >>> image = np.full((2, 2, 3), 0.5, np.float32)
+    >>> changed = ps.image.random_brightness(image, 0.1)
+    >>> bool((abs(changed - 0.5) <= 0.1).all())
+    True
+    """
+    return call("image.random_brightness", [image], around("random_brightness", max_delta, seed))
+
+
+def random_contrast(
+    image: npt.ArrayLike, lower: float, upper: float, seed: int | None = None
+) -> npt.NDArray[Any]:
+    """Change the contrast of images by a random factor.
+
+    Parameters
+    ----------
+    image : array_like
+        As for `adjust_contrast`.
+    lower, upper : float
+        The factor is drawn from [lower, upper).
+    seed : int, optional
+        As in `random_crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        What `adjust_contrast` gives; a batch is changed by one factor.
+
+    Raises
+    ------
+    ValueError
+        If `lower` is negative or not below `upper`.
+
+    Examples
+    --------
+    >>> image = np.array([[[0.25], [0.75]]], np.float32)
+    >>> changed = ps.image.random_contrast(image, 0.5, 1.5)
+    >>> bool(0.25 <= changed[0, 1, 0] - changed[0, 0, 0] <= 0.75)
+    True
+    """
+    return call("image.random_contrast", [image], between("random_contrast", lower, upper, seed))
+
+
+def around(name: str, max_delta: float, seed: int | None) -> dict[str, Any]:
+    """Return the attributes of a random operation whose amount lies around 0."""
+    most = float(max_delta)
+    if not most >= 0:
+        raise ValueError(f"{name}: max_delta must be >= 0, got {max_delta}")
+    return {"lower": -most, "upper": most, "seed": seed}
+
+
+def between(name: str, lower: float, upper: float, seed: int | None) -> dict[str, Any]:
+    """Return the attributes of a random operation whose amount is a factor."""
+    least, most = float(lower), float(upper)
+    if not 0 <= least < most:
+        raise ValueError(f"{name}: lower must be >= 0 and below upper, got {lower} and {upper}")
+    return {"lower": least, "upper": most, "seed": seed}
+
+
+def per_image_standardization(image: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Shift and scale each image to mean 0 and variance 1.
+
+    Parameters
+    ----------
+    image : array_like
+        Integers or floats, shape ``(..., height, width, channels)``.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape, float32: ``(image - mean) / max(std, 1 / sqrt(n))``, where mean and standard
+        deviation are those of all ``n`` values of an image.
+
+    Raises
+    ------
+    TypeError
+        If `image` is neither of integers nor of floats.
+    ValueError
+        If `image` has fewer than three axes.
+
+    Notes
+    -----
+    Sums are kept in float64, in an order that is the same on every processor.
+
+    Examples
+    --------
+    >>> ps.image.per_image_standardization(np.array([[[1], [3]]], np.uint8))[..., 0]
+    array([[-1.,  1.]], dtype=float32)
+    """
+    return call("image.per_image_standardization", [image])
+
+
+def normalize(
+    image: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike
+) -> npt.NDArray[np.float32]:
+    """Subtract a mean and divide by a deviation, channel by channel.
+
+    Parameters
+    ----------
+    image : array_like
+        Integers or floats, shape ``(..., channels)``.
+    mean, std : array_like of float
+        One number for each channel, or one for all; in the units of `image`: those of [0, 1] are
+        multiplied by 255 for uint8.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape, float32: ``(image - mean) / std``, computed in float32.
+
+    Raises
+    ------
+    TypeError
+        If an argument is neither of integers nor of floats.
+    ValueError
+        If there is another number of means or deviations than of channels, or a deviation is 0.
+
+    Examples
+    --------
+    >>> mean, std = 255 * np.array([0.485, 0.456, 0.406]), 255 * np.array([0.229, 0.224, 0.225])
+    >>> image = np.full((1, 1, 3), 128, np.uint8)
+    >>> ps.image.normalize(image, mean, std).round(3)
+    array([[[0.074, 0.205, 0.426]]], dtype=float32)
+    """
+    return call("image.normalize", [image, mean, std])

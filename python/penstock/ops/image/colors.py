@@ -1,0 +1,265 @@
+"""Colours: saturation and hue, and images in other colour spaces."""
+
+from typing import Any
+
+import numpy.typing as npt
+
+from penstock.ops.call import call
+from penstock.ops.image.values import around, between
+
+
+def adjust_saturation(
+    image: npt.ArrayLike, saturation_factor: float, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Make the colours of images stronger or weaker.
+
+    Parameters
+    ----------
+    image : array_like
+        Integers or floats, shape ``(..., height, width, 3)``, RGB.
+    saturation_factor : float
+        What the saturation is multiplied by: 0 gives gray. It stays within [0, 1].
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype. Hue and value (the largest of the three colours) stay.
+
+    Raises
+    ------
+    TypeError
+        If `image` is neither of integers nor of floats.
+    ValueError
+        If `image` has another shape, or `saturation_factor` is not one number.
+
+    Examples
+    --------
+    >>> image = np.array([[[200, 150, 100]]], np.uint8)
+    >>> ps.image.adjust_saturation(image, 0.5)
+    array([[[200, 175, 150]]], dtype=uint8)
+    """
+    return call("image.adjust_saturation", [image, saturation_factor])
+
+
+def adjust_hue(image: npt.ArrayLike, delta: float, name: str | None = None) -> npt.NDArray[Any]:
+    """Rotate the colours of images around the colour wheel.
+
+    Parameters
+    ----------
+    image : array_like
+        Integers or floats, shape ``(..., height, width, 3)``, RGB.
+    delta : float
+        What is added to the hue, in turns, from -1 to 1: 1/3 makes green of red.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype. The largest and the smallest of the three colours stay.
+
+    Raises
+    ------
+    TypeError
+        If `image` is neither of integers nor of floats.
+    ValueError
+        If `image` has another shape, or `delta` is not one number from -1 to 1.
+
+    Examples
+    --------
+    >>> image = np.array([[[255, 0, 0]]], np.uint8)
+    >>> ps.image.adjust_hue(image, 0.5)
+    array([[[  0, 255, 255]]], dtype=uint8)
+    """
+    return call("image.adjust_hue", [image, delta])
+
+
+def random_saturation(
+    image: npt.ArrayLike, lower: float, upper: float, seed: int | None = None
+) -> npt.NDArray[Any]:
+    """Change the saturation of images by a random factor.
+
+    Parameters
+    ----------
+    image : array_like
+        As for `adjust_saturation`.
+    lower, upper : float
+        The factor is drawn from [lower, upper).
+    seed : int, optional
+        As in `random_crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        What `adjust_saturation` gives; a batch is changed by one factor.
+
+    Raises
+    ------
+    ValueError
+        If `lower` is negative or not below `upper`.
+
+    Examples
+    --------
+    >>> image = np.array([[[200, 150, 100]]], np.uint8)
+    >>> ps.image.random_saturation(image, 0.5, 1.5)[0, 0, 0]
+    np.uint8(200)
+    """
+    return call(
+        "image.random_saturation", [image], between("random_saturation", lower, upper, seed)
+    )
+
+
+def random_hue(image: npt.ArrayLike, max_delta: float, seed: int | None = None) -> npt.NDArray[Any]:
+    """Rotate the colours of images by a random angle.
+
+    Parameters
+    ----------
+    image : array_like
+        As for `adjust_hue`.
+    max_delta : float
+        The angle is drawn from [-max_delta, max_delta), in turns; from 0 to 0.5.
+    seed : int, optional
+        As in `random_crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        What `adjust_hue` gives; a batch is changed by one angle.
+
+    Raises
+    ------
+    ValueError
+        If `max_delta` is negative or above 0.5.
+
+    Examples
+    --------
+    >>> image = np.array([[[200, 150, 100]]], np.uint8)
+    >>> ps.image.random_hue(image, 0.5).max()
+    np.uint8(200)
+    """
+    attributes = around("random_hue", max_delta, seed)
+    if attributes["upper"] > 0.5:
+        raise ValueError(f"random_hue: max_delta must be <= 0.5, got {max_delta}")
+    return call("image.random_hue", [image], attributes)
+
+
+def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
+    """Convert RGB to luminance.
+
+    Parameters
+    ----------
+    images : array_like
+        Integers or floats, shape ``(..., 3)``.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 1)``, the same dtype: ``0.2989 r + 0.587 g + 0.114 b`` in float32.
+
+    Raises
+    ------
+    TypeError
+        If `images` are neither of integers nor of floats.
+    ValueError
+        If there are not three channels.
+
+    Examples
+    --------
+    >>> ps.image.rgb_to_grayscale(np.array([[[255, 0, 0], [0, 255, 0]]], np.uint8))[..., 0]
+    array([[ 76, 149]], dtype=uint8)
+    """
+    return call("image.rgb_to_grayscale", [images])
+
+
+def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
+    """Repeat the one channel of images three times.
+
+    Parameters
+    ----------
+    images : array_like
+        Shape ``(..., 1)``.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 3)``, the same dtype.
+
+    Raises
+    ------
+    ValueError
+        If there are more channels than one.
+
+    Examples
+    --------
+    >>> ps.image.grayscale_to_rgb(np.array([[[1], [2]]]))
+    array([[[1, 1, 1],
+            [2, 2, 2]]])
+    """
+    return call("image.grayscale_to_rgb", [images])
+
+
+def rgb_to_hsv(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
+    """Convert RGB to hue, saturation and value.
+
+    Parameters
+    ----------
+    images : array_like
+        Floats in [0, 1], shape ``(..., 3)``.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype: hue in turns, in [0, 1); saturation; value, the largest of the
+        three colours. Computed in float32.
+
+    Raises
+    ------
+    TypeError
+        If `images` are not floats.
+    ValueError
+        If there are not three channels.
+
+    Examples
+    --------
+    >>> ps.image.rgb_to_hsv([[[0.0, 0.5, 0.0]]]).round(3)
+    array([[[0.333, 1.   , 0.5  ]]])
+    """
+    return call("image.rgb_to_hsv", [images])
+
+
+def hsv_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
+    """Convert hue, saturation and value to RGB.
+
+    Parameters
+    ----------
+    images : array_like
+        Floats in [0, 1], shape ``(..., 3)``, as `rgb_to_hsv` gives them.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype. Computed in float32.
+
+    Raises
+    ------
+    TypeError
+        If `images` are not floats.
+    ValueError
+        If there are not three channels.
+
+    Examples
+    --------
+    >>> ps.image.hsv_to_rgb([[[0.5, 1.0, 0.75]]])
+    array([[[0.  , 0.75, 0.75]]])
+    """
+    return call("image.hsv_to_rgb", [images])

@@ -30,6 +30,9 @@ class Cast final : public FillOp {
               static_cast<size_t>(x.elements()));
   }
 
+  bool by_rows(const std::vector<Tensor>&) const override { return true; }
+  bool row_local() const override { return true; }
+
  private:
   DType dtype_;
 };

@@ -89,6 +89,8 @@ class Elementwise final : public FillOp {
         inputs, [](const Tensor& input) { return input.dtype().code >= TypeCode::kComplex64; });
   }
 
+  bool row_local() const override { return true; }
+
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     const LoopTable::Loop& loop = LoopFor(inputs);
     return {loop.types.back(), ShapeOf(inputs)};

@@ -15,6 +15,7 @@ namespace penstock {
 class FillOp;
 class ImageOp;
 class CropOp;
+class StripOp;
 
 // What an operation may be used for besides being called is told by the other methods. const: one
 // object is called by many threads at a time.
@@ -37,10 +38,15 @@ class Op {
   virtual bool by_rows(const std::vector<Tensor>& /*inputs*/) const { return false; }
   // Looks at the dtype and shape of its first input, and at no value of it.
   virtual bool reads_shapes() const { return false; }
+  // Row i of its output, along the first axis, is made of row i of its inputs alone, or of inputs
+  // that are the same for all rows (with fewer axes, or one row). For an image: (height, width,
+  // channels).
+  virtual bool row_local() const { return false; }
   // The operation as one of the special forms below; null when it is none.
   virtual const FillOp* fill() const { return nullptr; }
   virtual const ImageOp* image() const { return nullptr; }
   virtual const CropOp* crop() const { return nullptr; }
+  virtual const StripOp* strips() const { return nullptr; }
 };
 
 // Declares its one output, then fills it: the output may be a row of a batch.
@@ -82,6 +88,22 @@ class CropOp : public FillOp {
   virtual std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs,
                                             RandomKey key) const = 0;
   const CropOp* crop() const final { return this; }
+};
+
+// An output that is made front to back.
+class Strips {
+ public:
+  virtual ~Strips() = default;
+  // The next `rows` rows, along the first axis.
+  virtual void Next(int64_t rows, uint8_t* out) = 0;
+};
+
+// Makes its output in strips, so that what comes behind it finds them in the CPU's cache.
+class StripOp : public FillOp {
+ public:
+  // Null when it cannot for these inputs, which must outlive what is returned.
+  virtual std::unique_ptr<Strips> Begin(const std::vector<Tensor>& inputs) const = 0;
+  const StripOp* strips() const final { return this; }
 };
 
 using OpMaker = std::unique_ptr<const Op> (*)(const Args& args);

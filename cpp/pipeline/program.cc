@@ -188,7 +188,9 @@ Program::Program(ProgramPlan plan)
       results_(plan_.results),
       arguments_(static_cast<size_t>(plan_.element->leaves())),
       values_(Number(plan_)) {
-  for (ProgramStep& step : WithFusedCrops(std::move(plan_.steps), results_)) {
+  plan_.steps = WithFusedCrops(std::move(plan_.steps), results_);
+  plan_.steps = WithStrips(std::move(plan_.steps), results_);
+  for (ProgramStep& step : plan_.steps) {
     Instruction made{std::move(step), {}, -1};
     made.last.resize(made.step.inputs.size());
     auto leaf = std::find(results_.begin(), results_.end(), made.step.output);

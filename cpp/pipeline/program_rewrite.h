@@ -12,4 +12,9 @@ namespace penstock {
 std::vector<ProgramStep> WithFusedCrops(std::vector<ProgramStep> steps,
                                         const std::vector<int>& results);
 
+// A step that makes its output in strips, and those behind it that take each row by itself, become
+// one that goes through all of them with one strip after the other.
+std::vector<ProgramStep> WithStrips(std::vector<ProgramStep> steps,
+                                    const std::vector<int>& results);
+
 }  // namespace penstock

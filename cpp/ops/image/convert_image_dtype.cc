@@ -29,6 +29,9 @@ class ConvertImageDtype final : public FillOp {
         .Run(inputs[0].data(), out.mutable_data(), static_cast<size_t>(out.elements()));
   }
 
+  bool by_rows(const std::vector<Tensor>&) const override { return true; }
+  bool row_local() const override { return true; }
+
  private:
   static void Check(DType type, const char* argument) {
     if (IsInteger(type.code) || IsFloating(type.code)) return;

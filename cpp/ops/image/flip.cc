@@ -38,6 +38,8 @@ class Flip : public FillOp {
     }
   }
 
+  bool row_local() const final { return true; }
+
  private:
   virtual bool Flips(RandomKey, int64_t /*image*/) const { return true; }
 

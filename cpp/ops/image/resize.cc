@@ -15,7 +15,7 @@ constexpr Operand kImages{"resize", "images"};
 constexpr Operand kSize{"resize", "size"};
 constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
 
-class Resize final : public FillOp {
+class Resize final : public StripOp {
  public:
   explicit Resize(const Args& args)
       : nearest_(args.Text("method") == "nearest"),
@@ -60,6 +60,13 @@ class Resize final : public FillOp {
     auto resize = antialias_ ? ResizeAntialiased : ResizeBilinear;
     resize(images.data(), images.dtype().code, from, to,
            reinterpret_cast<float*>(out.mutable_data()));
+  }
+
+  std::unique_ptr<Strips> Begin(const std::vector<Tensor>& inputs) const override {
+    const Tensor& image = inputs[0];
+    if (nearest_ || antialias_ || image.shape().rank() != 3) return nullptr;
+    ImageBatch from = kImages.Images(image);
+    return BilinearStrips(image.data(), image.dtype().code, from, SizeOf(from));
   }
 
  private:

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "element/dtype.h"
 #include "ops/operand.h"
+#include "pipeline/op.h"
 
 namespace penstock {
 
@@ -20,6 +22,9 @@ void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, con
 // The formula of TensorFlow's ResizeBilinear with half-pixel centers, operation by operation.
 void ResizeBilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
                     float* out);
+// The rows of the first image, one after the other.
+std::unique_ptr<Strips> BilinearStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
+                                       const ImageBatch& to);
 
 // A triangle filter that widens with the reduction: every input pixel counts (TensorFlow's
 // ScaleAndTranslate, and Pillow's BILINEAR).

@@ -68,37 +68,70 @@ void BlendRows(const float* __restrict top, const float* __restrict bottom, floa
   for (int64_t i = 0; i < count; ++i) out[i] = top[i] + (bottom[i] - top[i]) * weight;
 }
 
+// One image, row by row.
+class BilinearRows final : public Strips {
+ public:
+  BilinearRows(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to)
+      : in_(in),
+        in_row_(from.width * from.channels),
+        in_bytes_(in_row_ * DType::Of(type).itemsize),
+        out_row_(to.width * to.channels),
+        channels_(from.channels),
+        columns_(Taps(from.width, to.width, from.channels)),
+        rows_(Taps(from.height, to.height, 1)),
+        scratch_(static_cast<size_t>(in_row_ + 2 * out_row_ + 3 * kSpareFloats)),
+        convert_(FindCast(type, TypeCode::kFloat32)),
+        blend_columns_(ColumnBlender(from.channels)) {
+    top_ = scratch_.data() + in_row_ + kSpareFloats;
+    bottom_ = top_ + out_row_ + kSpareFloats;
+  }
+
+  void Next(int64_t rows, uint8_t* memory) override {
+    auto* out = reinterpret_cast<float*>(memory);
+    for (; rows > 0; --rows, ++next_, out += out_row_) {
+      const Tap& tap = rows_[next_];
+      if (tap.lower != top_row_) {
+        std::swap(top_, bottom_);
+        std::swap(top_row_, bottom_row_);
+        if (tap.lower != top_row_) Fill(top_, top_row_ = tap.lower);
+      }
+      if (tap.upper != tap.lower && tap.upper != bottom_row_) {
+        Fill(bottom_, bottom_row_ = tap.upper);
+      }
+      BlendRows(top_, tap.upper == tap.lower ? top_ : bottom_, tap.weight, out_row_, out);
+    }
+  }
+
+ private:
+  void Fill(float* row, int64_t y) {
+    convert_(in_ + y * in_bytes_, scratch_.data(), static_cast<size_t>(in_row_));
+    blend_columns_(scratch_.data(), columns_, channels_, row);
+  }
+
+  const uint8_t* in_;
+  const int64_t in_row_, in_bytes_, out_row_, channels_;
+  const std::vector<Tap> columns_, rows_;
+  std::vector<float> scratch_;  // an input row, and the two that are blended
+  const CastLoop convert_;
+  const decltype(ColumnBlender(0)) blend_columns_;
+  float *top_, *bottom_;
+  int64_t top_row_ = -1, bottom_row_ = -1;  // what the two hold
+  size_t next_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<Strips> BilinearStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
+                                       const ImageBatch& to) {
+  return std::make_unique<BilinearRows>(in, type, from, to);
+}
 
 void ResizeBilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
                     float* out) {
-  const int64_t in_row = from.width * from.channels, out_row = to.width * to.channels;
-  const int64_t in_bytes = in_row * DType::Of(type).itemsize;
-  std::vector<Tap> columns = Taps(from.width, to.width, from.channels);
-  std::vector<Tap> rows = Taps(from.height, to.height, 1);
-  std::vector<float> scratch(static_cast<size_t>(in_row + 2 * out_row + 3 * kSpareFloats));
-  CastLoop convert = FindCast(type, TypeCode::kFloat32);
-  auto blend_columns = ColumnBlender(from.channels);
-  float* source = scratch.data();
-  float* top = source + in_row + kSpareFloats;
-  float* bottom = top + out_row + kSpareFloats;
-
-  for (int64_t n = 0; n < to.count; ++n, in += from.height * in_bytes) {
-    int64_t top_row = -1, bottom_row = -1;  // what the two buffers hold
-    auto fill = [&](float* row, int64_t y) {
-      convert(in + y * in_bytes, source, static_cast<size_t>(in_row));
-      blend_columns(source, columns, from.channels, row);
-    };
-    for (const Tap& tap : rows) {
-      if (tap.lower != top_row) {
-        std::swap(top, bottom);
-        std::swap(top_row, bottom_row);
-        if (tap.lower != top_row) fill(top, top_row = tap.lower);
-      }
-      if (tap.upper != tap.lower && tap.upper != bottom_row) fill(bottom, bottom_row = tap.upper);
-      BlendRows(top, tap.upper == tap.lower ? top : bottom, tap.weight, out_row, out);
-      out += out_row;
-    }
+  const int64_t in_bytes = from.height * from.width * from.channels * DType::Of(type).itemsize;
+  const int64_t size = to.height * to.width * to.channels;
+  for (int64_t n = 0; n < to.count; ++n, in += in_bytes, out += size) {
+    BilinearRows(in, type, from, to).Next(to.height, reinterpret_cast<uint8_t*>(out));
   }
 }
 

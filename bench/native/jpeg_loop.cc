@@ -1,7 +1,8 @@
 // The limit of the demo: threads that make the passes of its map function, with no pipeline at all.
 //
-//   jpeg_loop FOLDER [--threads N] [--seconds S]
+//   jpeg_loop FOLDER [--threads N] [--seconds S] [--bytes]
 //
+// With --bytes the result is uint8, cut towards zero, instead of float32 in 0..1.
 // Prints one JSON line: images per second with 1 and with N threads, and what each pass costs a
 // single thread. Every pass writes a buffer of its own, as the calls in the map function do.
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,21 +44,27 @@ Args DecodeArgs() {
 
 Args ResizeArgs() {
   Args args("image.resize");
-  args.Set("size", std::vector<int64_t>{kSide, kSide});
   args.Set("method", std::string("bilinear"));
   args.Set("preserve_aspect_ratio", false);
   args.Set("antialias", false);
   return args;
 }
 
+Args CastArgs() {
+  Args args("cast");
+  args.Set("dtype", std::string("uint8"));
+  return args;
+}
+
+Tensor Numbers(std::initializer_list<int64_t> values) {
+  Tensor made = Tensor::Make(DType::Of(TypeCode::kInt64), {static_cast<int64_t>(values.size())});
+  std::ranges::copy(values, reinterpret_cast<int64_t*>(made.mutable_data()));
+  return made;
+}
+
 Tensor SizeOfCrop(const Shape& image) {
-  Tensor size = Tensor::Make(DType::Of(TypeCode::kInt64), {3});
-  auto* sides = reinterpret_cast<int64_t*>(size.mutable_data());
-  for (int i = 0; i < 2; ++i) {
-    sides[i] = static_cast<int64_t>(kKeep * static_cast<double>(image[i]));
-  }
-  sides[2] = 3;
-  return size;
+  auto kept = [](int64_t size) { return static_cast<int64_t>(kKeep * static_cast<double>(size)); };
+  return Numbers({kept(image[0]), kept(image[1]), 3});
 }
 
 Tensor Call(const Op& op, std::vector<Tensor> inputs, RandomKey key = {}) {
@@ -75,8 +83,9 @@ Tensor Scale(const Tensor& image) {
 // What one thread does: images of the folder by a common counter, batches of its own.
 class Worker {
  public:
-  Worker(const std::vector<std::string>& paths, std::atomic<int64_t>& next, Clock::time_point end)
-      : paths_(paths), next_(next), end_(end) {}
+  Worker(const std::vector<std::string>& paths, std::atomic<int64_t>& next, Clock::time_point end,
+         bool bytes)
+      : paths_(paths), next_(next), end_(end), bytes_(bytes) {}
 
   void Run() {
     while (Clock::now() < end_) {
@@ -107,11 +116,11 @@ class Worker {
     lap();
     image = Call(*crop_, {image, SizeOfCrop(image.shape())}, key.Fold(0));
     lap();
-    image = Call(*resize_, {std::move(image)});
+    image = Call(*resize_, {std::move(image), Numbers({kSide, kSide})});
     lap();
     image = Call(*flip_, {std::move(image)}, key.Fold(1));
     lap();
-    image = Scale(image);
+    image = bytes_ ? Call(*cast_, {std::move(image)}) : Scale(image);
     lap();
     int64_t row = images_ % kBatch;
     if (row == 0) batch_ = Tensor::Make(image.dtype(), image.shape().Prepend(kBatch));
@@ -123,6 +132,8 @@ class Worker {
   const std::vector<std::string>& paths_;
   std::atomic<int64_t>& next_;
   Clock::time_point end_;
+  const bool bytes_;
+  std::unique_ptr<const Op> cast_ = MakeOp("cast", CastArgs());
   std::unique_ptr<const Op> read_ = MakeOp("io.read_file", Args("io.read_file"));
   std::unique_ptr<const Op> decode_ = MakeOp("image.decode_jpeg", DecodeArgs());
   std::unique_ptr<const Op> crop_ = MakeOp("image.random_crop", Args("image.random_crop"));
@@ -139,13 +150,13 @@ struct Result {
   Times microseconds{};  // per image, of one thread
 };
 
-Result Measure(const std::vector<std::string>& paths, int threads, double seconds) {
+Result Measure(const std::vector<std::string>& paths, int threads, double seconds, bool bytes) {
   std::atomic<int64_t> next{0};
   auto start = Clock::now();
   auto end =
       start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::vector<Worker> workers;
-  for (int i = 0; i < threads; ++i) workers.emplace_back(paths, next, end);
+  for (int i = 0; i < threads; ++i) workers.emplace_back(paths, next, end, bytes);
   std::vector<std::thread> running;
   for (Worker& worker : workers) running.emplace_back([&worker] { worker.Run(); });
   for (std::thread& thread : running) thread.join();
@@ -178,12 +189,15 @@ int Main(int argc, char** argv) {
   std::string folder;
   int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   double seconds = 4;
+  bool bytes = false;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument == "--threads" && i + 1 < argc) {
       threads = std::max(1, std::stoi(argv[++i]));
     } else if (argument == "--seconds" && i + 1 < argc) {
       seconds = std::stod(argv[++i]);
+    } else if (argument == "--bytes") {
+      bytes = true;
     } else {
       folder = argument;
     }
@@ -191,12 +205,14 @@ int Main(int argc, char** argv) {
   std::vector<std::string> paths;
   if (!folder.empty()) paths = JpegsIn(folder);
   if (paths.empty()) {
-    std::fprintf(stderr, "usage: jpeg_loop FOLDER [--threads N] [--seconds S]; FOLDER has JPEGs\n");
+    std::fprintf(
+        stderr,
+        "usage: jpeg_loop FOLDER [--threads N] [--seconds S] [--bytes]; FOLDER has JPEGs\n");
     return 2;
   }
-  Measure(paths, 1, seconds / 4);  // page cache, buffers, clock rate
-  Result one = Measure(paths, 1, seconds);
-  Result many = Measure(paths, threads, seconds);
+  Measure(paths, 1, seconds / 4, bytes);  // page cache, buffers, clock rate
+  Result one = Measure(paths, 1, seconds, bytes);
+  Result many = Measure(paths, threads, seconds, bytes);
   std::printf("{\"files\": %zu, \"images_per_second\": {\"1\": %.1f", paths.size(),
               one.images_per_second);
   if (threads > 1) std::printf(", \"%d\": %.1f", threads, many.images_per_second);

@@ -66,7 +66,7 @@ class Resize final : public StripOp {
     const Tensor& image = inputs[0];
     if (nearest_ || antialias_ || image.shape().rank() != 3) return nullptr;
     ImageBatch from = kImages.Images(image);
-    return BilinearStrips(image.data(), image.dtype().code, from, SizeOf(from));
+    return BilinearStrips(image.data(), image.dtype().code, from, SizeOf(from, inputs[1]));
   }
 
  private:

@@ -4,9 +4,9 @@ The demo's photographs are read, decoded, cropped at random to 0.875 of each sid
 224 x 224, flipped at random, scaled to float32 in 0..1 (or cut to uint8), batched by 64 and
 prefetched: as one native function, with all of it in one map of plain Python, and as the demo
 writes it, with a map of its own for the reads. The limit is ``bench/native``'s ``jpeg_loop``, which
-decodes whole images and makes the same separate passes on 2 threads; it is built here when needed. Memory is the peak of a fresh process that runs the same pipeline, over what it
-had when its imports were done, less the batches asked for: two prefetched, one being made, one in
-use.
+decodes whole images and makes the same separate passes on 2 threads; it is built here when needed.
+Memory is the peak of a fresh process that runs the same pipeline, over what it had when its imports
+were done, less the batches asked for: two prefetched, one being made, one in use.
 """
 
 from __future__ import annotations

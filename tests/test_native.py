@@ -1,12 +1,14 @@
 """native: programs give what the plain function gives, and say at its line what they cannot."""
 
 import functools
+import io
 import pickle
 import threading
 import traceback
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import penstock as ps
 from compare import assert_same
@@ -245,6 +247,30 @@ def test_no_python_thread_and_no_call_of_python():
     it = iter(ds)
     next(it)
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("stage", ["map", "filter"])
+def test_the_gil_is_free_while_a_program_runs_in_the_consumers_thread(stage):
+    file = io.BytesIO()
+    Image.fromarray(RNG.integers(0, 256, (2000, 2000, 3), dtype=np.uint8)).save(file, "JPEG")
+    decode = ps.native(lambda contents: ps.image.decode_jpeg(contents)[0, 0, 0] >= 0)
+    it = iter(getattr(Dataset.from_tensors(file.getvalue()).repeat(2), stage)(decode))
+    count, stop = [0], threading.Event()
+
+    def beside():
+        while not stop.is_set():
+            count[0] += 1
+
+    thread = threading.Thread(target=beside)
+    thread.start()
+    try:
+        next(it)
+        before = count[0]
+        next(it)  # some 50 ms
+        assert count[0] > before + 1000
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_filter():

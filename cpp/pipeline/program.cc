@@ -7,9 +7,12 @@
 
 #include "pipeline/program_rewrite.h"
 #include "pipeline/row_writer.h"
+#include "runtime/blocking.h"
 
 namespace penstock {
 namespace {
+
+constexpr size_t kLongWork = 256 << 10;  // bytes that are worth giving up a foreign lock for
 
 // A step with what is known of it before anything runs.
 struct Instruction {
@@ -27,6 +30,7 @@ class Program final : public Function {
     if (rows.stacked() && rows.rows > 0 && by_rows_.load(std::memory_order_relaxed)) {
       if (MapStacked(rows, order, out)) return;
     }
+    if (!light_) LeaveForeignLock();
     RowWriter writer(plan_.result, results_.size(), rows.rows, info);
     for (int64_t row = 0; row < rows.rows; ++row) {
       Element element = rows.Row(row);
@@ -148,6 +152,7 @@ class Program final : public Function {
 
   Element One(const Element& element, const CallInfo& info) const {
     std::vector<int> order = OrderOf(element.structure, info);
+    if (!light_) LeaveForeignLock();
     Element result;
     result.structure = plan_.result;
     result.origin = element.origin;
@@ -168,6 +173,7 @@ class Program final : public Function {
   std::vector<int> results_;
   const size_t arguments_;
   const int values_;
+  bool light_ = true;  // only arithmetic: not worth giving up a foreign lock for a row
   std::atomic<bool> by_rows_{true};  // no operation has refused so far; relaxed: only saves time
 };
 
@@ -197,6 +203,7 @@ Program::Program(ProgramPlan plan)
     if (std::count(results_.begin(), results_.end(), made.step.output) == 1) {
       made.leaf = static_cast<int>(leaf - results_.begin());
     }
+    light_ = light_ && made.step.op->row_local();
     instructions_.push_back(std::move(made));
   }
   plan_.steps.clear();
@@ -235,6 +242,7 @@ Tensor Repeated(const Tensor& value, int64_t count) {
 
 // All rows at once. False when an operation fails: which row it is, the rows tell one by one.
 bool Program::MapStacked(Block& rows, const std::vector<int>& order, std::vector<Block>& out) {
+  if (rows.footprint() > kLongWork) LeaveForeignLock();
   std::vector<Tensor> values = Start(rows.columns, order);
   std::vector<bool> stacked(values.size());
   std::fill_n(stacked.begin(), arguments_, true);

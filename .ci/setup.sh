@@ -5,6 +5,7 @@
 # PYTHON           interpreter to start from, 3.11 or newer (python3)
 # PENSTOCK_VENV    where the virtual environment lives (.venv in the checkout)
 # PENSTOCK_JPEG    AUTO, ON or OFF: the native JPEG codec (AUTO)
+# PENSTOCK_PNG     AUTO, ON or OFF: the native PNG codec (AUTO)
 # PENSTOCK_ZLIB    AUTO, ON or OFF: reading and writing compressed files (AUTO)
 # PENSTOCK_APT     0: never install system packages (1)
 #
@@ -45,9 +46,9 @@ if sys.version_info >= (3, 11):
 
 has_header() { echo "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; }
 
-# Sets missing (without it nothing works), has_jpeg, has_zlib, and the Debian packages that bring them.
+# Sets missing (without it nothing works), has_jpeg, has_png, has_zlib, and the Debian packages that bring them.
 find_missing() {
-  missing=() packages=() has_jpeg=0 has_zlib=0
+  missing=() packages=() has_jpeg=0 has_png=0 has_zlib=0
   if ! has_header '#include <atomic>'; then missing+=("a C++ compiler") packages+=(g++); fi
   ((has_venv)) || { missing+=("Python's venv module") packages+=("python$base_version-venv"); }
   ((has_headers)) || { missing+=("Python.h") packages+=("python$base_version-dev"); }
@@ -55,6 +56,11 @@ find_missing() {
     has_jpeg=1
   elif [[ ${PENSTOCK_JPEG:-AUTO} != OFF ]]; then
     packages+=(libjpeg62-turbo-dev)
+  fi
+  if has_header '#include <png.h>'; then
+    has_png=1
+  elif [[ ${PENSTOCK_PNG:-AUTO} != OFF ]]; then
+    packages+=(libpng-dev)
   fi
   if has_header '#include <zlib.h>'; then
     has_zlib=1
@@ -89,6 +95,8 @@ require_tools() {
 note_missing() {
   [[ ${PENSTOCK_JPEG:-AUTO} == OFF ]] || ((has_jpeg)) ||
     say "no native JPEG codec: jpeglib.h is missing; as root: apt-get install libjpeg62-turbo-dev"
+  [[ ${PENSTOCK_PNG:-AUTO} == OFF ]] || ((has_png)) ||
+    say "no native PNG codec: png.h is missing; as root: apt-get install libpng-dev"
   [[ ${PENSTOCK_ZLIB:-AUTO} == OFF ]] || ((has_zlib)) ||
     say "no compressed files: zlib.h is missing; as root: apt-get install zlib1g-dev"
 }
@@ -96,7 +104,8 @@ note_missing() {
 # One line for everything that the installed package is made of.
 source_key() {
   {
-    printf '%s\n' "$base_version" "$has_jpeg" "${PENSTOCK_JPEG:-AUTO}" "$has_zlib" \
+    printf '%s\n' "$base_version" "$has_jpeg" "${PENSTOCK_JPEG:-AUTO}" "$has_png" \
+      "${PENSTOCK_PNG:-AUTO}" "$has_zlib" \
       "${PENSTOCK_ZLIB:-AUTO}" "${CXX:-}" "${CXXFLAGS:-}" "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
     cd -- "$root"
     find CMakeLists.txt pyproject.toml cpp python -name '__pycache__' -prune -o \

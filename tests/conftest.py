@@ -10,8 +10,10 @@ import penstock as ps
 pytest_plugins = ["installing"]
 
 # What a build without a codec says when a test asks for it.
-LACKS_CODEC = re.compile(r"needs zlib, and penstock was built without it|built without libjpeg")
-HAS_ALL_CODECS = all(ps.build_info()[name]["native"] for name in ("jpeg", "zlib"))
+LACKS_CODEC = re.compile(
+    r"needs zlib, and penstock was built without it|built without lib(jpeg|png)"
+)
+HAS_ALL_CODECS = all(ps.build_info()[name]["native"] for name in ("jpeg", "png", "zlib"))
 
 
 @pytest.hookimpl(wrapper=True)

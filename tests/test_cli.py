@@ -19,7 +19,12 @@ def test_doctor_finds_a_working_engine(capsys):
 
 @pytest.mark.parametrize(
     ("codec", "package"),
-    [("jpeg", "libjpeg62-turbo-dev"), ("zlib", "zlib1g-dev"), ("zstd", "libzstd-dev")],
+    [
+        ("jpeg", "libjpeg62-turbo-dev"),
+        ("png", "libpng-dev"),
+        ("zlib", "zlib1g-dev"),
+        ("zstd", "libzstd-dev"),
+    ],
 )
 def test_doctor_tells_how_to_get_a_missing_codec(monkeypatch, capsys, codec, package):
     info = {**doctor._core.build_info(), codec: {"native": False, "version": ""}}

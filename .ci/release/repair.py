@@ -34,6 +34,7 @@ class Project(NamedTuple):
 
 PROJECTS = {
     "jpeg": Project("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib"),
+    "png": Project("libpng", "libpng-2.0"),
     "z": Project("zlib", "Zlib"),
     "zlib": Project("zlib", "Zlib"),
     "zstd": Project("zstd", "BSD-3-Clause"),

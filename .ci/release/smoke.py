@@ -1,4 +1,4 @@
-"""Proves an installed wheel: import, a pipeline, a JPEG, a gzip file; says what was mapped.
+"""Proves an installed wheel: import, a pipeline, a JPEG, a PNG, a gzip file; says what was mapped.
 
     python .ci/release/smoke.py
 
@@ -59,6 +59,12 @@ def check_jpeg() -> None:
     check(zlib.crc32(image.tobytes()), PIXELS_CRC32, "CRC-32 of the JPEG's pixels")
 
 
+def check_png() -> None:
+    image = np.arange(24, dtype=np.uint16).reshape(2, 3, 4)
+    decoded = ps.image.decode_png(ps.image.encode_png(image), dtype=np.uint16)
+    check(decoded.tolist(), image.tolist(), "a PNG, encoded and decoded")
+
+
 def check_gzip() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lines.gz")
@@ -79,11 +85,13 @@ def main() -> None:
     check_pipeline()
     check(build["jpeg"]["native"], True, "native JPEG codec")
     check_jpeg()
+    check(build["png"]["native"], True, "native PNG codec")
+    check_png()
     check(build["zlib"]["native"], True, "native zlib")
     check_gzip()
     # Python before 3.13 has no such question: there is always a GIL.
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    codecs = {name: build[name]["version"] for name in ("jpeg", "zlib")}
+    codecs = {name: build[name]["version"] for name in ("jpeg", "png", "zlib")}
     print(json.dumps({"mapped": mapped_libraries(), "codecs": codecs, "gil": gil}))
 
 

@@ -1,6 +1,7 @@
 // The extension module: a handful of Bind calls.
 #define PENSTOCK_IMPORT_ARRAY
 #include "ops/image/jpeg_version.h"
+#include "ops/image/png_version.h"
 #include "pipeline/chunk_codec.h"
 #include "pipeline/compression.h"
 #include "pipeline/random.h"
@@ -30,11 +31,13 @@ constexpr const char* kCompiler = "unknown";
 
 py::dict BuildInfo() {
   std::string jpeg = JpegVersion();
+  std::string png = PngVersion();
   std::string zlib = ZlibVersion();
   std::string zstd = ZstdVersion();
   return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
                   "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
                   "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg),
+                  "png"_a = py::dict("native"_a = !png.empty(), "version"_a = png),
                   "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib),
                   "zstd"_a = py::dict("native"_a = !zstd.empty(), "version"_a = zstd));
 }

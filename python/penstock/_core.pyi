@@ -18,6 +18,7 @@ class BuildInfo(TypedDict):
     compiler: str
     cxx_standard: int
     jpeg: CodecInfo
+    png: CodecInfo
     zlib: CodecInfo
     zstd: CodecInfo
 

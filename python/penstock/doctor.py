@@ -15,7 +15,12 @@ from penstock import Dataset, _core
 
 _REINSTALL = "pip install --force-reinstall penstock"
 # And what to build them with.
-_CODECS = {"jpeg": "libjpeg62-turbo-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev"}
+_CODECS = {
+    "jpeg": "libjpeg62-turbo-dev",
+    "png": "libpng-dev",
+    "zlib": "zlib1g-dev",
+    "zstd": "libzstd-dev",
+}
 _OPTIONAL = {
     "pillow": ("image", "pictures for the demo, and decoding where no native codec is built in"),
     "matplotlib": ("viz", "timeline pictures, and the photograph of the demo"),
@@ -110,7 +115,12 @@ def _versions() -> Iterator[Finding]:
 
 def _codecs() -> Iterator[Finding]:
     build = _core.build_info()
-    found = {"jpeg": build["jpeg"], "zlib": build["zlib"], "zstd": build["zstd"]}
+    found = {
+        "jpeg": build["jpeg"],
+        "png": build["png"],
+        "zlib": build["zlib"],
+        "zstd": build["zstd"],
+    }
     for name, package in _CODECS.items():
         if found[name]["native"]:
             yield Finding("codecs", name, f"native ({found[name]['version']})")

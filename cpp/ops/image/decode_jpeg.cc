@@ -1,6 +1,8 @@
 // image.decode_jpeg: a JPEG, or a window of it, as an array (height, width, channels) of uint8.
+#include "ops/image/image_file.h"
 #include "ops/image/jpeg_decoder.h"
 #include "ops/image/jpeg_header.h"
+#include "ops/image/missing_codec.h"
 #include "ops/new_op.h"
 #include "ops/operand.h"
 
@@ -10,8 +12,6 @@ namespace {
 #if defined(PENSTOCK_HAS_JPEG)
 constexpr Operand kContents{"decode_jpeg", "contents"};
 constexpr Operand kCropWindow{"decode_jpeg", "crop_window"};
-// TensorFlow refuses the same: no photograph comes near it, and corrupt headers do.
-constexpr int64_t kMaxValues = int64_t{1} << 29;
 constexpr int64_t kBlock = 8;  // a side of the blocks that are coded together, pixels
 
 JpegOptions OptionsOf(const Args& args) {
@@ -44,7 +44,8 @@ JpegOptions OptionsOf(const Args& args) {
 
 class DecodeJpegOp final : public ImageOp {
  public:
-  explicit DecodeJpegOp(const Args& args) : options_(OptionsOf(args)) {}
+  explicit DecodeJpegOp(const Args& args)
+      : options_(OptionsOf(args)), max_pixels_(args.IntAtLeast("max_pixels", 1, kMaxPixels)) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("decode_jpeg", inputs, 1, 2);
@@ -73,13 +74,7 @@ class DecodeJpegOp final : public ImageOp {
  private:
   // Refuses what cannot be the size of this image before any memory is taken for it.
   void CheckSize(const JpegHeader& header, size_t bytes) const {
-    int64_t values = header.height * header.width * ChannelsOf(header);
-    if (values >= kMaxValues) {
-      throw Error(ErrorKind::kData,
-                  "decode_jpeg: contents are corrupt or too large: the header says {} x {} pixels, "
-                  "at most 2^29 values are supported",
-                  header.width, header.height);
-    }
+    CheckPixels("decode_jpeg", header.height, header.width, max_pixels_);
     int64_t blocks =
         ((header.height + kBlock - 1) / kBlock) * ((header.width + kBlock - 1) / kBlock);
     bool must_be_whole = !options_.recover_truncated && options_.acceptable_fraction >= 1;
@@ -124,22 +119,16 @@ class DecodeJpegOp final : public ImageOp {
   }
 
   JpegOptions options_;
+  int64_t max_pixels_;
 };
-#else
-class DecodeJpegOp final : public ImageOp {
- public:
-  DecodeJpegOp() {
-    throw Error(
-        ErrorKind::kRuntime,
-        "decode_jpeg: this penstock was built without libjpeg; run: apt-get install "
-        "libjpeg62-turbo-dev && pip install --force-reinstall --no-binary penstock penstock");
-  }
-  LeafSpec Output(const std::vector<Tensor>&) const override { return {}; }
-  void Run(const std::vector<Tensor>&, Tensor&, RandomKey) const override {}
-};
-#endif
-
 const RegisterOp registration("image.decode_jpeg", NewOp<DecodeJpegOp>);
+#else
+std::unique_ptr<const Op> Missing(const Args&) {
+  throw MissingCodec("decode_jpeg", "libjpeg", "libjpeg62-turbo-dev");
+}
+
+const RegisterOp registration("image.decode_jpeg", Missing);
+#endif
 
 }  // namespace
 }  // namespace penstock

@@ -1,9 +1,8 @@
 // Walks the marker segments of a JPEG up to the frame header (ITU-T T.81, annex B).
 #include "ops/image/jpeg_header.h"
 
-#include <string>
-
 #include "element/error.h"
+#include "ops/image/image_file.h"
 
 namespace penstock {
 namespace {
@@ -80,34 +79,12 @@ class SegmentWalk {
   size_t at_ = 0;
 };
 
-// What the first bytes say a file is.
-std::string Describe(std::string_view contents) {
-  auto starts = [&](std::string_view magic) { return contents.starts_with(magic); };
-  if (starts("\x89PNG")) return "a PNG file";
-  if (starts("GIF8")) return "a GIF file";
-  if (starts("BM")) return "a BMP file";
-  if (starts("RIFF") && contents.substr(8, 4) == "WEBP") return "a WebP file";
-  if (starts("<")) return "text that starts with '<'";
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "bytes that start with";
-  for (unsigned char c : contents.substr(0, 4)) {
-    text.append(" 0x").append({kDigits[c >> 4], kDigits[c & 15]});
-  }
-  return text;
-}
-
 }  // namespace
 
 bool StartsAsJpeg(std::string_view contents) { return contents.starts_with("\xFF\xD8\xFF"); }
 
 JpegHeader ReadJpegHeader(const char* op, std::string_view contents) {
-  if (contents.empty()) {
-    throw Error(ErrorKind::kData, "{}: contents must be a JPEG, got 0 bytes", std::string_view(op));
-  }
-  if (!contents.starts_with("\xFF\xD8")) {
-    throw Error(ErrorKind::kData, "{}: contents must be a JPEG, got {}", std::string_view(op),
-                Describe(contents));
-  }
+  if (!contents.starts_with("\xFF\xD8")) ThrowNoSuchFile(op, "a JPEG", contents);
   JpegHeader header = SegmentWalk(op, contents).FindFrame();
   if (header.height <= 0 || header.width <= 0 || header.components <= 0) {
     throw Error(ErrorKind::kData,

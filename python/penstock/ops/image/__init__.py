@@ -1,5 +1,6 @@
 """Operations on images: arrays ``(height, width, channels)``, or batches of them."""
 
+from penstock.ops.image.any_file import decode_image
 from penstock.ops.image.colors import (
     adjust_hue,
     adjust_saturation,
@@ -18,7 +19,13 @@ from penstock.ops.image.cropping import (
     random_resized_crop,
     resize_with_crop_or_pad,
 )
-from penstock.ops.image.jpeg import decode_and_crop_jpeg, decode_jpeg, extract_jpeg_shape, is_jpeg
+from penstock.ops.image.jpeg import (
+    decode_and_crop_jpeg,
+    decode_jpeg,
+    encode_jpeg,
+    extract_jpeg_shape,
+    is_jpeg,
+)
 from penstock.ops.image.orientation import (
     flip_left_right,
     flip_up_down,
@@ -27,6 +34,7 @@ from penstock.ops.image.orientation import (
     rot90,
     transpose,
 )
+from penstock.ops.image.png import decode_png, encode_png
 from penstock.ops.image.resizing import ResizeMethod, resize
 from penstock.ops.image.values import (
     adjust_brightness,
@@ -50,7 +58,11 @@ __all__ = [
     "convert_image_dtype",
     "crop_to_bounding_box",
     "decode_and_crop_jpeg",
+    "decode_image",
     "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
     "extract_jpeg_shape",
     "flip_left_right",
     "flip_up_down",

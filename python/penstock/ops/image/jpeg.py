@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.ops.call import call, is_symbolic
+from penstock.ops.image import pillow
+from penstock.ops.image.cropping import crop_to_bounding_box
 
 
 def decode_jpeg(
@@ -18,6 +20,7 @@ def decode_jpeg(
     acceptable_fraction: float = 1,
     dct_method: str = "",
     name: str | None = None,
+    max_pixels: int | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Decode a JPEG.
 
@@ -40,6 +43,8 @@ def decode_jpeg(
         of 255 at high qualities. ``""`` is the fast one, as in TensorFlow.
     name : str, optional
         Ignored; TensorFlow's functions have it.
+    max_pixels : int, optional
+        The most pixels that are decoded; ``None`` is 178,956,970.
 
     Returns
     -------
@@ -53,13 +58,14 @@ def decode_jpeg(
     ValueError
         If an argument has no such value, or ``channels=1`` meets a CMYK image.
     RuntimeError
-        If penstock was built without libjpeg.
+        If penstock was built without libjpeg, and there is no Pillow, or the function is native.
 
     Notes
     -----
     Pixels equal TensorFlow's where both use libjpeg-turbo; Pillow's need ``"INTEGER_ACCURATE"``.
     Damage that libjpeg can pass over (with a warning that is not printed) is not an error, as in
-    TensorFlow. A file that asks for more than 500 passes over the image is refused.
+    TensorFlow. A file that asks for more than 500 passes over the image is refused. The orientation
+    that a camera notes (EXIF) is not applied, as in TensorFlow.
 
     Examples
     --------
@@ -76,7 +82,14 @@ def decode_jpeg(
     attributes = _jpeg_attributes(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     )
-    return call("image.decode_jpeg", [contents], attributes)
+    attributes["max_pixels"] = max_pixels
+    return pillow.call_codec(
+        "jpeg",
+        "image.decode_jpeg",
+        [contents],
+        attributes,
+        lambda: _decoded_by_pillow("decode_jpeg", contents, attributes),
+    )
 
 
 def decode_and_crop_jpeg(
@@ -89,6 +102,7 @@ def decode_and_crop_jpeg(
     acceptable_fraction: float = 1,
     dct_method: str = "",
     name: str | None = None,
+    max_pixels: int | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Decode a window of a JPEG: the same pixels as decoding all and cropping, for less work.
 
@@ -102,6 +116,8 @@ def decode_and_crop_jpeg(
         As in `decode_jpeg`.
     name : str, optional
         Ignored; TensorFlow's functions have it.
+    max_pixels : int, optional
+        As in `decode_jpeg`; the whole image counts.
 
     Returns
     -------
@@ -136,7 +152,16 @@ def decode_and_crop_jpeg(
     attributes = _jpeg_attributes(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     )
-    return call("image.decode_jpeg", [contents, crop_window], attributes)
+    attributes["max_pixels"] = max_pixels
+
+    def instead() -> npt.NDArray[np.uint8]:
+        y, x, height, width = np.asarray(crop_window).tolist()
+        whole = _decoded_by_pillow("decode_and_crop_jpeg", contents, attributes)
+        window: npt.NDArray[np.uint8] = crop_to_bounding_box(whole, y, x, height, width)
+        return window
+
+    inputs = [contents, crop_window]
+    return pillow.call_codec("jpeg", "image.decode_jpeg", inputs, attributes, instead)
 
 
 def _jpeg_attributes(
@@ -155,6 +180,105 @@ def _jpeg_attributes(
         "acceptable_fraction": float(acceptable_fraction),
         "dct_method": dct_method,
     }
+
+
+def _decoded_by_pillow(
+    name: str, contents: bytes, attributes: dict[str, Any]
+) -> npt.NDArray[np.uint8]:
+    if attributes["ratio"] != 1 or attributes["try_recover_truncated"]:
+        raise RuntimeError(
+            f"{name}: ratio and try_recover_truncated need libjpeg, and this penstock was built "
+            "without it; python -m penstock doctor says how to get it"
+        )
+    return pillow.decode(
+        name, contents, attributes["channels"], max_pixels=attributes["max_pixels"]
+    )
+
+
+def encode_jpeg(
+    image: npt.ArrayLike,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> bytes:
+    r"""Encode an image as JPEG.
+
+    Parameters
+    ----------
+    image : array_like
+        uint8, shape ``(height, width, 1)`` or ``(height, width, 3)``.
+    format : str
+        ``"grayscale"`` or ``"rgb"``: what `image` must be; ``""`` takes either.
+    quality : int
+        From 0 to 100.
+    progressive : bool
+        Write a file that can be shown coarsely at first.
+    optimize_size : bool
+        Spend more time for some per cent fewer bytes; pixels are the same.
+    chroma_downsampling : bool
+        Store colour at half the resolution.
+    density_unit : str
+        ``"in"`` or ``"cm"``: what the densities are counted by.
+    x_density, y_density : int
+        Pixels to print per unit, from 1 to 65535.
+    xmp_metadata : str
+        XMP to store in the file, at most 65,504 bytes of UTF-8.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    bytes
+        The content of a JPEG file.
+
+    Raises
+    ------
+    TypeError
+        If `image` is not of uint8.
+    ValueError
+        If `image` has another shape, no pixels or more than 65,500 in a row or column, or an
+        argument has no such value.
+    RuntimeError
+        As `decode_jpeg`.
+
+    Examples
+    --------
+    >>> ps.image.encode_jpeg(np.zeros((4, 6, 3), np.uint8))[:3]
+    b'\xff\xd8\xff'
+    """
+    attributes = {
+        "format": format,
+        "quality": index(quality),
+        "progressive": bool(progressive),
+        "optimize_size": bool(optimize_size),
+        "chroma_downsampling": bool(chroma_downsampling),
+        "density_unit": density_unit,
+        "x_density": index(x_density),
+        "y_density": index(y_density),
+        "xmp_metadata": xmp_metadata,
+    }
+
+    def instead() -> bytes:
+        scale = 2.54 if density_unit == "cm" else 1
+        return pillow.encode(
+            np.asarray(image),
+            "JPEG",
+            quality=quality,
+            progressive=progressive,
+            optimize=optimize_size,
+            subsampling="4:2:0" if chroma_downsampling else "4:4:4",
+            dpi=(round(x_density * scale), round(y_density * scale)),
+            xmp=xmp_metadata.encode(),
+        )
+
+    return pillow.call_codec("jpeg", "image.encode_jpeg", [image], attributes, instead)
 
 
 def extract_jpeg_shape(

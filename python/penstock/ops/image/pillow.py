@@ -1,0 +1,123 @@
+"""Where Pillow decodes and encodes: without a native codec, and files that none is for."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _core
+from penstock.errors import DataError
+from penstock.ops.call import call
+from penstock.ops.symbol import current_trace
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 2**29 // 3  # cpp/ops/image/image_file.h
+_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_COUNTS = {"1": 1, "L": 1, "I;16": 1, "LA": 2, "PA": 4, "RGBA": 4}
+
+
+def is_installed() -> bool:
+    """Say whether there is Pillow."""
+    return importlib.util.find_spec("PIL") is not None
+
+
+def call_codec(
+    codec: Literal["jpeg", "png"],
+    name: str,
+    inputs: Sequence[Any],
+    attributes: Mapping[str, Any],
+    instead: Callable[[], Any],
+) -> Any:
+    """Call an operation that needs a codec; without it, do what Pillow does `instead`.
+
+    The one place of the rule: the native codec if it is built in; else Pillow if it is installed,
+    but never in a native function; else the error that says how to get the codec.
+    """
+    native = _core.build_info()[codec]["native"]
+    if native or current_trace() is not None or not is_installed():
+        return call(name, inputs, attributes)
+    return instead()
+
+
+def decode(
+    name: str,
+    contents: bytes,
+    channels: int = 0,
+    dtype: npt.DTypeLike = np.uint8,
+    max_pixels: int | None = None,
+    frames: bool = False,
+) -> npt.NDArray[Any]:
+    """Decode a file of any kind that Pillow knows.
+
+    Parameters
+    ----------
+    name : str
+        The function that asks, for errors.
+    contents : bytes
+        The content of a file.
+    channels : int
+        0 as the file has it; 1, 2, 3 or 4.
+    dtype : dtype_like
+        uint8 or uint16.
+    max_pixels : int, optional
+        How many pixels a frame may have.
+    frames : bool
+        Return all frames of an animation.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(height, width, channels)``, with `frames` ``(frames, height, width, channels)``.
+    """
+    from PIL import Image, ImageSequence
+
+    if not isinstance(contents, bytes):
+        raise TypeError(f"{name}: contents must be bytes, got {type(contents).__name__}")
+    most = MAX_PIXELS if max_pixels is None else max_pixels
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(contents)) as image:
+                if image.width * image.height > most:
+                    raise DataError(
+                        f"{name}: contents are corrupt or too large: the header says {image.width} "
+                        f"x {image.height} pixels, at most {most} are decoded; max_pixels allows "
+                        "more"
+                    )
+                if not frames:
+                    return _pixels(image, channels, dtype)
+                each = [_pixels(frame, channels, dtype) for frame in ImageSequence.Iterator(image)]
+                return np.stack(each)
+    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+        raise DataError(
+            f"{name}: contents are corrupt or of an unsupported kind: {error}"
+        ) from None
+
+
+def encode(array: npt.NDArray[Any], kind: str, **options: Any) -> bytes:
+    """Encode ``(height, width, channels)`` as a file of a kind."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    picture = array[..., 0] if array.shape[-1] == 1 else array
+    Image.fromarray(np.ascontiguousarray(picture)).save(file, kind, **options)
+    return file.getvalue()
+
+
+def _pixels(image: Image.Image, channels: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    count = channels or (4 if "transparency" in image.info else _COUNTS.get(image.mode, 3))
+    if not channels and image.mode in ("L", "RGB", "1", "I;16"):
+        count = 3 if image.mode == "RGB" else 1
+    if image.mode == "I;16" and count == 1:
+        wide = np.asarray(image).astype(np.uint16)[..., np.newaxis]
+        return wide if np.dtype(dtype) == np.uint16 else (wide >> 8).astype(np.uint8)
+    pixels = np.array(image.convert(_MODES[count])).reshape(image.height, image.width, count)
+    return pixels.astype(np.uint16) * np.uint16(257) if np.dtype(dtype) == np.uint16 else pixels

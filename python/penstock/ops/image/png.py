@@ -1,0 +1,116 @@
+"""PNG files."""
+
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.ops.image import pillow
+
+
+def decode_png(
+    contents: bytes,
+    channels: int = 0,
+    dtype: npt.DTypeLike = np.uint8,
+    name: str | None = None,
+    max_pixels: int | None = None,
+) -> npt.NDArray[Any]:
+    """Decode a PNG.
+
+    Parameters
+    ----------
+    contents : bytes
+        The content of a PNG file: gray, RGB or a palette, of 1 to 16 bits, interlaced or not.
+    channels : int
+        0 as the file has it (a palette counts as RGB, or as RGBA when it has transparent colours),
+        1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha.
+    dtype : dtype_like
+        uint8 (of 16 bits the upper 8), or uint16 (8 bits are spread over 0 to 65535).
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+    max_pixels : int, optional
+        The most pixels that are decoded; ``None`` is 178,956,970.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(height, width, channels)``, of type `dtype`.
+
+    Raises
+    ------
+    penstock.DataError
+        If `contents` is not a PNG, or a truncated, corrupt or too large one.
+    ValueError
+        If `channels` has no such value.
+    TypeError
+        If `contents` are not bytes, or `dtype` is another type.
+    RuntimeError
+        If penstock was built without libpng, and there is no Pillow, or the function is native.
+
+    Notes
+    -----
+    An alpha channel that is not wanted is dropped, one that is wanted and not there is opaque.
+    Gamma and colour profiles are not applied. Of an animated PNG the first image is decoded.
+
+    Examples
+    --------
+    >>> file = ps.image.encode_png(np.array([[[1, 2, 3]]], np.uint8))
+    >>> ps.image.decode_png(file)
+    array([[[1, 2, 3]]], dtype=uint8)
+    >>> ps.image.decode_png(file, channels=4, dtype=np.uint16)
+    array([[[  257,   514,   771, 65535]]], dtype=uint16)
+    """
+    attributes = {
+        "channels": index(channels),
+        "dtype": np.dtype(dtype).name,
+        "max_pixels": max_pixels,
+    }
+    return pillow.call_codec(
+        "png",
+        "image.decode_png",
+        [contents],
+        attributes,
+        lambda: pillow.decode("decode_png", contents, channels, dtype, max_pixels),
+    )
+
+
+def encode_png(image: npt.ArrayLike, compression: int = -1, name: str | None = None) -> bytes:
+    r"""Encode images as PNG.
+
+    Parameters
+    ----------
+    image : array_like
+        uint8 or uint16, shape ``(height, width, channels)`` of 1 to 4 channels: gray, gray and
+        alpha, RGB, RGB and alpha; or with more axes in front.
+    compression : int
+        From 0 (none) to 9 (smallest); -1 is the default of zlib.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    bytes
+        The content of a PNG file; for more axes an array of them.
+
+    Raises
+    ------
+    TypeError
+        If `image` is of another type.
+    ValueError
+        If `image` has another shape or no pixels, or `compression` no such value.
+    RuntimeError
+        As `decode_png`.
+
+    Examples
+    --------
+    >>> ps.image.encode_png(np.zeros((2, 2, 1), np.uint8))[:8]
+    b'\x89PNG\r\n\x1a\n'
+    """
+    return pillow.call_codec(
+        "png",
+        "image.encode_png",
+        [image],
+        {"compression": index(compression)},
+        lambda: pillow.encode(np.asarray(image), "PNG", compress_level=compression % 10),
+    )

@@ -51,6 +51,18 @@ def write(samples, depth, kind, palette=None, transparency=None, interlaced=Fals
     return file + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
+def with_checksums(contents):
+    """Make the checksums of the chunks right again, so that damage is not found by them alone."""
+    data, at = bytearray(contents), len(SIGNATURE)
+    while at + 12 <= len(data):
+        end = at + 8 + int.from_bytes(data[at : at + 4], "big")
+        if end + 4 > len(data):
+            break
+        data[end : end + 4] = zlib.crc32(data[at + 4 : end]).to_bytes(4, "big")
+        at = end + 4
+    return bytes(data)
+
+
 def _rows(samples, depth):
     if depth == 16:
         packed = samples.astype(">u2").view(np.uint8).reshape(len(samples), -1)

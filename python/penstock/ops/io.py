@@ -20,6 +20,16 @@ from penstock.ops.features import (
     RaggedFeature,
     VarLenFeature,
 )
+from penstock.ops.image import (
+    decode_and_crop_jpeg,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    encode_jpeg,
+    encode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
 from penstock.ops.sequence_examples import (
     make_sequence_example,
     parse_sequence_example,
@@ -34,6 +44,14 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "is_jpeg",
     "make_example",
     "make_sequence_example",
     "matching_files",

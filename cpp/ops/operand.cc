@@ -84,9 +84,8 @@ std::vector<int64_t> Operand::Integers(const Tensor& tensor, int64_t count) cons
 
 std::vector<double> Operand::Numbers(const Tensor& tensor, int64_t count) const {
   if (!IsReal(tensor.dtype().code)) {
-    throw Error(ErrorKind::kType, "{}: {} must be {}, got {}", std::string_view(op),
-                std::string_view(argument), std::string_view(count == 1 ? "a number" : "numbers"),
-                tensor.dtype().name());
+    throw Error(ErrorKind::kType, "{}: {} must be numbers, got {}", std::string_view(op),
+                std::string_view(argument), tensor.dtype().name());
   }
   if (tensor.elements() != count) {
     throw Error(ErrorKind::kInvalidArgument,

@@ -77,9 +77,9 @@ class TestCentralCrop:
             ps.image.central_crop(image_of((4, 4, 3)), fraction)
 
     def test_a_fraction_is_one_number(self):
-        with pytest.raises(ValueError, match="central_fraction must hold 1 number"):
+        with pytest.raises(ValueError, match="central_fraction must be one number"):
             ps.image.central_crop(image_of((4, 4, 3)), [0.5, 0.5])
-        with pytest.raises(TypeError, match="central_fraction must be a number, got str"):
+        with pytest.raises(TypeError, match="central_fraction must be"):
             ps.image.central_crop(image_of((4, 4, 3)), "half")
 
     def test_native(self):

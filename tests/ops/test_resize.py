@@ -204,7 +204,7 @@ class TestResize:
             ps.image.resize(np.zeros((4, 4, 3), np.uint8), (2.0, 2.0))
 
     def test_an_unknown_method_is_refused(self):
-        with pytest.raises(ValueError, match="method must be 'bilinear' or 'nearest', got 'sinc'"):
+        with pytest.raises(ValueError, match=r"method must be 'bilinear', .* got 'sinc'"):
             ps.image.resize(np.zeros((4, 4, 3), np.uint8), (2, 2), "sinc")
 
     @pytest.mark.parametrize("dtype", ["bool", "complex64", "datetime64[s]"])

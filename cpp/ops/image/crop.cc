@@ -68,7 +68,7 @@ class CentralCrop final : public Crop {
   }
 
   static double FractionOf(const Tensor& tensor) {
-    double fraction = kFraction.Numbers(tensor, 1)[0];
+    double fraction = kFraction.Number(tensor);
     if (!(fraction > 0 && fraction <= 1)) {
       throw Error(ErrorKind::kInvalidArgument,
                   "central_crop: central_fraction must be above 0 and at most 1, got {}", fraction);

@@ -38,7 +38,7 @@ class Flip : public FillOp {
     }
   }
 
-  bool row_local() const final { return true; }
+  bool row_local() const final { return axis_ == Axis::kWidth; }
 
  private:
   virtual bool Flips(RandomKey, int64_t /*image*/) const { return true; }

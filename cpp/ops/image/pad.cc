@@ -80,7 +80,6 @@ class CropOrPad final : public CropOp {
 
   std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs, RandomKey) const override {
     auto [rows, columns] = Sides(inputs);
-    ImageBatch to = kImage.Images(inputs[0]);
     Shape shape = Output(inputs).shape;
     bool padded = rows.count < shape[shape.rank() - 3] || columns.count < shape[shape.rank() - 2];
     if (padded || shape.rank() != 3) return std::nullopt;

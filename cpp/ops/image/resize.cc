@@ -18,12 +18,14 @@ constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
 class Resize final : public StripOp {
  public:
   explicit Resize(const Args& args)
-      : nearest_(args.Text("method") == "nearest"),
+      : method_(args.Text("method")),
         preserve_aspect_ratio_(args.Bool("preserve_aspect_ratio")),
         antialias_(args.Bool("antialias")) {
-    if (!nearest_ && args.Text("method") != "bilinear") {
+    if (method_ != "nearest" && FilterOf(method_, antialias_, 1, 1).spans.empty()) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "resize: method must be 'bilinear' or 'nearest', got '{}'", args.Text("method"));
+                  "resize: method must be 'bilinear', 'nearest', 'bicubic', 'area', 'lanczos3', "
+                  "'lanczos5', 'gaussian' or 'mitchellcubic', got '{}'",
+                  method_);
     }
   }
 
@@ -32,11 +34,10 @@ class Resize final : public StripOp {
     const Tensor& images = inputs[0];
     ImageBatch from = kImages.Images(images);
     TypeCode type = images.dtype().code;
-    if (!nearest_ && !IsInteger(type) && !IsFloating(type)) {
-      throw Error(
-          ErrorKind::kType,
-          "resize: images must be of an integer or float type for method 'bilinear', got {}",
-          images.dtype().name());
+    if (!nearest() && !IsInteger(type) && !IsFloating(type)) {
+      throw Error(ErrorKind::kType,
+                  "resize: images must be of an integer or float type for method '{}', got {}",
+                  method_, images.dtype().name());
     }
     if (from.height < 1 || from.width < 1) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -44,7 +45,7 @@ class Resize final : public StripOp {
                   images.shape().ToString());
     }
     ImageBatch to = SizeOf(from, inputs[1]);
-    return {nearest_ ? images.dtype() : DType::Of(TypeCode::kFloat32),
+    return {nearest() ? images.dtype() : DType::Of(TypeCode::kFloat32),
             ResizedShape(images.shape(), to.height, to.width)};
   }
 
@@ -52,24 +53,39 @@ class Resize final : public StripOp {
     const Tensor& images = inputs[0];
     ImageBatch from = kImages.Images(images), to = SizeOf(from, inputs[1]);
     if (out.elements() == 0) return;
-    if (nearest_) {
+    TypeCode type = images.dtype().code;
+    auto* result = reinterpret_cast<float*>(out.mutable_data());
+    if (nearest()) {
       ResizeNearest(images.data(), from, from.channels * images.dtype().itemsize, to,
                     out.mutable_data());
-      return;
+    } else if (bilinear()) {
+      ResizeBilinear(images.data(), type, from, to, result);
+    } else {
+      ResizeFiltered(images.data(), type, from, to, RowFilter(from, to), ColumnFilter(from, to),
+                     result);
     }
-    auto resize = antialias_ ? ResizeAntialiased : ResizeBilinear;
-    resize(images.data(), images.dtype().code, from, to,
-           reinterpret_cast<float*>(out.mutable_data()));
   }
 
   std::unique_ptr<Strips> Begin(const std::vector<Tensor>& inputs) const override {
     const Tensor& image = inputs[0];
-    if (nearest_ || antialias_ || image.shape().rank() != 3) return nullptr;
-    ImageBatch from = kImages.Images(image);
-    return BilinearStrips(image.data(), image.dtype().code, from, SizeOf(from, inputs[1]));
+    if (nearest() || image.shape().rank() != 3) return nullptr;
+    const TypeCode type = image.dtype().code;
+    ImageBatch from = kImages.Images(image), to = SizeOf(from, inputs[1]);
+    if (bilinear()) return BilinearStrips(image.data(), type, from, to);
+    return FilteredStrips(image.data(), type, from, to, RowFilter(from, to),
+                          ColumnFilter(from, to));
   }
 
  private:
+  bool nearest() const { return method_ == "nearest"; }
+  bool bilinear() const { return method_ == "bilinear" && !antialias_; }
+  Filter RowFilter(const ImageBatch& from, const ImageBatch& to) const {
+    return FilterOf(method_, antialias_, from.height, to.height);
+  }
+  Filter ColumnFilter(const ImageBatch& from, const ImageBatch& to) const {
+    return FilterOf(method_, antialias_, from.width, to.width);
+  }
+
   ImageBatch SizeOf(const ImageBatch& from, const Tensor& wanted) const {
     std::vector<int64_t> size = kSize.Integers(wanted, 2);
     if (std::min(size[0], size[1]) < 1 || std::max(size[0], size[1]) > kMaxSide) {
@@ -89,7 +105,7 @@ class Resize final : public StripOp {
     return to;
   }
 
-  bool nearest_;
+  std::string method_;
   bool preserve_aspect_ratio_;
   bool antialias_;
 };

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "element/dtype.h"
 #include "ops/operand.h"
@@ -26,9 +28,26 @@ void ResizeBilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, co
 std::unique_ptr<Strips> BilinearStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
                                        const ImageBatch& to);
 
-// A triangle filter that widens with the reduction: every input pixel counts (TensorFlow's
-// ScaleAndTranslate, and Pillow's BILINEAR).
-void ResizeAntialiased(const uint8_t* in, TypeCode type, const ImageBatch& from,
-                       const ImageBatch& to, float* out);
+// For each output position the inputs [first, first + count) with their weights.
+struct Filter {
+  struct Span {
+    int64_t first, count;
+    size_t weights;  // where they begin
+  };
+  std::vector<Span> spans;
+  std::vector<float> weights;
+};
+
+// How an axis of `from` pixels becomes one of `to` by the method of that name: TensorFlow's
+// ResizeBicubic and ResizeArea, and for the other methods, and for all with `antialias`, its
+// ScaleAndTranslate. Empty for a name that is none of them.
+Filter FilterOf(const std::string& method, bool antialias, int64_t from, int64_t to);
+
+// Both filters, rows first. Sums are made in the order of the inputs.
+void ResizeFiltered(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
+                    Filter rows, Filter columns, float* out);
+// The rows of the first image, one after the other.
+std::unique_ptr<Strips> FilteredStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
+                                       const ImageBatch& to, Filter rows, Filter columns);
 
 }  // namespace penstock

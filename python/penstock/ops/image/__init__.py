@@ -35,7 +35,7 @@ from penstock.ops.image.orientation import (
     transpose,
 )
 from penstock.ops.image.png import decode_png, encode_png
-from penstock.ops.image.resizing import ResizeMethod, resize
+from penstock.ops.image.resizing import ResizeMethod, crop_and_resize, resize, resize_with_pad
 from penstock.ops.image.values import (
     adjust_brightness,
     adjust_contrast,
@@ -56,6 +56,7 @@ __all__ = [
     "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
+    "crop_and_resize",
     "crop_to_bounding_box",
     "decode_and_crop_jpeg",
     "decode_image",
@@ -82,6 +83,7 @@ __all__ = [
     "random_saturation",
     "resize",
     "resize_with_crop_or_pad",
+    "resize_with_pad",
     "rgb_to_grayscale",
     "rgb_to_hsv",
     "rot90",

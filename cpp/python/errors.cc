@@ -18,9 +18,21 @@ PyRef TakeRaised() {
   return PyRef::Steal(value);
 }
 
+// Messages quote data, which may be no UTF-8.
+PyRef TextOf(const std::string& text) {
+  return PyRef::Steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+PyRef NameOf(const std::string& file) {
+  return PyRef::Steal(
+      PyUnicode_DecodeFSDefaultAndSize(file.data(), static_cast<Py_ssize_t>(file.size())));
+}
+
 // Adds a note once, however often the same exception object is raised.
 void AddNote(PyObject* exception, const std::string& text) {
-  PyRef note = PyRef::Steal(PyUnicode_FromString(text.c_str()));
+  PyRef note = TextOf(text);
+  if (!note) return PyErr_Clear();
   PyRef notes = PyRef::Steal(PyObject_GetAttrString(exception, "__notes__"));
   if (notes && PySequence_Contains(notes.get(), note.get()) == 1) return;
   PyErr_Clear();
@@ -29,23 +41,27 @@ void AddNote(PyObject* exception, const std::string& text) {
 }
 
 PyRef MakeException(const Error& error) {
-  const char* message = error.message().c_str();
+  PyRef message = TextOf(error.message());
+  if (!message) return {};
   PyObject* type = PyExc_RuntimeError;
   switch (error.kind()) {
     case ErrorKind::kNotFound:
     case ErrorKind::kOs:
       // OSError picks the subclass by errno: FileNotFoundError, PermissionError, ...
-      return PyRef::Steal(PyObject_CallFunction(PyExc_OSError, "iss", error.os_error(), message,
-                                                error.origin().file->c_str()));
+      return PyRef::Steal(PyObject_CallFunction(PyExc_OSError, "iON", error.os_error(),
+                                                message.get(),
+                                                NameOf(*error.origin().file).release()));
     case ErrorKind::kData: {
       PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.errors"));
       PyRef cls =
           module ? PyRef::Steal(PyObject_GetAttrString(module.get(), "DataError")) : PyRef();
       if (!cls) return {};
       const Origin& origin = error.origin();
-      return PyRef::Steal(PyObject_CallFunction(
-          cls.get(), "szLL", message, origin.file ? origin.file->c_str() : nullptr,
-          static_cast<long long>(origin.offset), static_cast<long long>(origin.index)));
+      PyRef file = origin.file ? NameOf(*origin.file) : PyRef::Borrow(Py_None);
+      if (!file) return {};
+      return PyRef::Steal(PyObject_CallFunction(cls.get(), "OOLL", message.get(), file.get(),
+                                                static_cast<long long>(origin.offset),
+                                                static_cast<long long>(origin.index)));
     }
     case ErrorKind::kInvalidArgument:
       type = PyExc_ValueError;
@@ -59,7 +75,7 @@ PyRef MakeException(const Error& error) {
     default:
       break;
   }
-  return PyRef::Steal(PyObject_CallFunction(type, "s", message));
+  return PyRef::Steal(PyObject_CallFunction(type, "O", message.get()));
 }
 
 }  // namespace

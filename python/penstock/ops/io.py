@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.ops.call import call, is_symbolic
+from penstock.ops.decoding import decode_base64, decode_csv, decode_raw, encode_base64
 from penstock.ops.examples import make_example, parse_example, parse_single_example
 from penstock.ops.features import (
     FixedLenFeature,
@@ -45,9 +46,13 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "decode_and_crop_jpeg",
+    "decode_base64",
+    "decode_csv",
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "decode_raw",
+    "encode_base64",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",

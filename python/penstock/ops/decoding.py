@@ -1,0 +1,233 @@
+"""Strings to numbers and back: raw bytes, lines of comma-separated values, base64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _core
+from penstock.ops.call import call
+
+_CSV_TYPES = ("int32", "int64", "float32", "float64")
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: npt.DTypeLike,
+    little_endian: bool = True,
+    fixed_length: int | None = None,
+    name: str | None = None,
+) -> npt.NDArray[Any]:
+    r"""Read the bytes of strings as numbers.
+
+    Parameters
+    ----------
+    input_bytes : bytes or array_like of them
+        Any shape; all as long, unless `fixed_length` is given.
+    out_type : dtype_like
+        A boolean, integer, float or complex type.
+    little_endian : bool
+        The order of the bytes of a number; False for the most significant one first.
+    fixed_length : int, optional
+        Bytes to read of each string: longer ones are cut, shorter ones padded with zeros. A
+        multiple of the size of `out_type`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of `out_type`, with one more axis behind those of `input_bytes`.
+
+    Raises
+    ------
+    ValueError
+        If strings differ in length, or their length is no multiple of the size of `out_type`.
+
+    Examples
+    --------
+    >>> ps.io.decode_raw(b"\1\0\2\0", np.uint16)
+    array([1, 2], dtype=uint16)
+    >>> ps.io.decode_raw([b"\1", b"\2\3\4"], np.uint8, fixed_length=2)
+    array([[1, 0],
+           [2, 3]], dtype=uint8)
+    """
+    attributes: dict[str, Any] = {
+        "out_type": np.dtype(out_type).name,
+        "little_endian": little_endian,
+        "fixed_length": fixed_length,
+    }
+    return call("io.decode_raw", [input_bytes], attributes)
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
+    r"""Write bytes with 64 characters that are safe in addresses and file names.
+
+    Parameters
+    ----------
+    input : bytes, str or array_like of them
+        Any shape; a str as UTF-8.
+    pad : bool
+        Whether ``=`` fills up to a multiple of four characters.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    bytes, or array of bytes
+        Same shape: letters, digits, ``-`` and ``_`` (RFC 4648, section 5).
+
+    Examples
+    --------
+    >>> ps.io.encode_base64(b"\xff\xee?")
+    b'_-4_'
+    """
+    return call("io.encode_base64", [input], {"pad": pad})
+
+
+def decode_base64(input: Any, name: str | None = None) -> Any:
+    r"""Read what `encode_base64` writes.
+
+    Parameters
+    ----------
+    input : bytes, str or array_like of them
+        Any shape; with or without ``=`` at the end.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    bytes, or array of bytes
+        Same shape.
+
+    Raises
+    ------
+    ValueError
+        At another character (``+`` and ``/`` too), or if a character is missing.
+
+    Examples
+    --------
+    >>> ps.io.decode_base64(["_-4_", "YQ=="])
+    array([b'\xff\xee?', b'a'], dtype=object)
+    """
+    return call("io.decode_base64", [input], {})
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Sequence[Any],
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    name: str | None = None,
+    select_cols: Sequence[int] | None = None,
+) -> list[Any]:
+    r"""Read lines of comma-separated values to columns.
+
+    Parameters
+    ----------
+    records : bytes, str or array_like of them
+        A line each, any shape. A line end at its end is dropped.
+    record_defaults : sequence
+        For each column the value of empty fields, alone or in a list of one; or a type, or an empty
+        array of it, where a field must not be empty. Types are int32, int64, float32, float64,
+        `bytes` and `str`; Python's int stands for int32 and its float for float32, as in
+        TensorFlow.
+    field_delim : str
+        The character between fields.
+    use_quote_delim : bool
+        Whether a field may stand in double quotes, with delimiters, line ends and doubled quotes
+        inside; else quotes are characters like others.
+    na_value : str
+        What stands for an empty field besides nothing.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+    select_cols : sequence of int, optional
+        The columns to read, ascending: one for each of `record_defaults`. Fields behind the last
+        one are not looked at.
+
+    Returns
+    -------
+    list of arrays
+        One for each column, of the shape of `records`.
+
+    Raises
+    ------
+    DataError
+        If a line has another number of fields, a field is no number of its type or empty without a
+        default, or quotes are not closed; it names record and field.
+
+    Examples
+    --------
+    >>> lines = [b"1,0.5,one", b'2,,"two, ""2"" too"']
+    >>> for column in ps.io.decode_csv(lines, [np.int64, -1.0, b""]):
+    ...     column
+    array([1, 2])
+    array([ 0.5, -1. ], dtype=float32)
+    array([b'one', b'two, "2" too'], dtype=object)
+    """
+    if len(field_delim.encode()) != 1 or field_delim in '"\r\n':
+        raise ValueError(
+            f"decode_csv: field_delim must be one ASCII character, got {field_delim!r}"
+        )
+    if not len(record_defaults):
+        raise ValueError("decode_csv: record_defaults must have a column, got none")
+    columns = list(range(len(record_defaults)) if select_cols is None else select_cols)
+    if len(columns) != len(record_defaults):
+        raise ValueError(
+            f"decode_csv: select_cols must have {len(record_defaults)} columns, as "
+            f"record_defaults has, got {len(columns)}"
+        )
+    if columns[0] < 0 or any(a >= b for a, b in pairwise(columns)):
+        raise ValueError(f"decode_csv: select_cols must ascend from 0 or more, got {columns}")
+    table, defaults = [], []
+    for column, default in zip(columns, record_defaults, strict=True):
+        value, required = _csv_default(f"decode_csv: record_defaults of column {column}", default)
+        table.append([column, required])
+        defaults.append(value)
+    attributes: dict[str, Any] = {
+        "columns": _core.Value((np.array(table, np.int64), *defaults), False),
+        "field_delim": field_delim,
+        "use_quote_delim": use_quote_delim,
+        "na_value": na_value,
+        "all": select_cols is None,
+    }
+    if isinstance(records, (list, tuple)) and not records:
+        records = np.empty(0, object)
+    found = call("io.decode_csv", [records], attributes)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def _csv_default(place: str, default: Any) -> tuple[Any, bool]:
+    """Return the value of empty fields, and whether there must be none."""
+    required = isinstance(default, (type, np.dtype))
+    if required:
+        default = "" if default is str else b"" if default is bytes else np.zeros(1, default)
+    elif isinstance(default, (list, tuple, np.ndarray)):
+        required = len(default) == 0
+        if len(default) > 1:
+            raise ValueError(f"{place}: one value was expected, got {default!r}")
+        if required:
+            kind = default.dtype if isinstance(default, np.ndarray) else np.float32
+            default = np.zeros(1, kind)
+        elif not isinstance(default, np.ndarray):
+            default = default[0]
+    if isinstance(default, (str, bytes)):
+        return default, required
+    array = np.asarray(default)
+    if array.size == 1 and isinstance(array.item(), (str, bytes)):
+        return array.item(), required
+    if isinstance(default, int) and not isinstance(default, bool):
+        array = np.array(default, np.int32 if abs(default) < 2**31 else np.int64)
+    elif type(default) is float:
+        array = array.astype(np.float32)
+    if array.dtype.name not in _CSV_TYPES:
+        raise TypeError(
+            f"{place}: a value of {', '.join(_CSV_TYPES)}, bytes or str was expected, got "
+            f"{default!r}"
+        )
+    return array.reshape(()), required

@@ -122,6 +122,7 @@ def test_a_peer_that_hangs_is_a_result_and_is_not_tried_again(place, tmp_path):
         ("generator", "images", lambda n: np.zeros((n // 16, 16, 224, 224, 3), np.uint8)),
         ("gil", "holds the GIL", lambda n: np.zeros(n)),
         ("jpeg", "uint8", lambda n: np.zeros((n // 8, 8, 224, 224, 3), np.uint8)),
+        ("parse", "batched", lambda n: [{"x": np.zeros((n, 8)), "label": np.zeros(n, int)}]),
         ("tfrecord", "300 B", lambda n: [[bytes(300)] * 16] * (n // 16)),
     ],
 )

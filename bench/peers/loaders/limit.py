@@ -21,6 +21,7 @@ from bench.peers.workloads import cache as caching
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
 from bench.peers.workloads import jpeg as photos
+from bench.peers.workloads import parse as examples
 from bench.peers.workloads import shuffle as shuffling
 from bench.peers.workloads import tfrecord as records
 
@@ -65,15 +66,24 @@ def recorded(task: Task) -> Iterator[Any]:
 
 def tfrecord(task: Task) -> float:
     """read(2) of 1 MB blocks into one buffer, google_crc32c.value of each."""
+    return read(records.path(task)) / (task.n * task.weight)
+
+
+def parse(task: Task) -> float:
+    """read(2) of 1 MB blocks into one buffer, google_crc32c.value of each."""
+    return read(examples.path(task)) / task.n
+
+
+def read(path: Path) -> float:
     buffer = aligned(BLOCK)
     passes = 0
     start = time.perf_counter()
     while (passed := time.perf_counter() - start) < SECONDS or not passes:
-        with records.path(task).open("rb", buffering=0) as file:
+        with path.open("rb", buffering=0) as file:
             while got := file.readinto(buffer.data):
                 google_crc32c.value(buffer[:got])
         passes += 1
-    return passed / passes / (task.n * task.weight)
+    return passed / passes
 
 
 def shuffle(task: Task) -> Epoch:

@@ -18,6 +18,7 @@ from bench.peers.workloads import gil as functions
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import latency as sleeping
 from bench.peers.workloads import overhead as counting
+from bench.peers.workloads import parse as examples
 from bench.peers.workloads import shuffle as shuffling
 from bench.peers.workloads import tfrecord as records
 
@@ -65,6 +66,27 @@ def tfrecord(task: Task) -> Epoch:
     dataset = ps.TFRecordDataset([str(records.path(task))])
     if task.batch:
         dataset = dataset.batch(task.batch)
+    return lambda: dataset
+
+
+def parse(task: Task) -> Epoch:
+    """.batch(1024).map(native parse_example, AUTOTUNE), or .map(native parse_single_example) first.
+
+    prefetch(2) behind either.
+    """
+    features = {
+        "x": ps.io.FixedLenFeature((examples.FLOATS,), np.float32),
+        "label": ps.io.FixedLenFeature((), np.int64),
+        "data": ps.io.FixedLenFeature((), bytes),
+    }
+    dataset = ps.TFRecordDataset([str(examples.path(task))])
+    if task.case == "batched":
+        together = ps.native(lambda records: ps.io.parse_example(records, features))
+        dataset = dataset.batch(task.batch).map(together, num_parallel_calls=ps.AUTOTUNE)
+    else:
+        single = ps.native(lambda record: ps.io.parse_single_example(record, features))
+        dataset = dataset.map(single, num_parallel_calls=ps.AUTOTUNE).batch(task.batch)
+    dataset = dataset.prefetch(2)
     return lambda: dataset
 
 

@@ -18,6 +18,7 @@ from bench.peers.workloads import gil as functions
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import latency as sleeping
 from bench.peers.workloads import overhead as counting
+from bench.peers.workloads import parse as examples
 from bench.peers.workloads import shuffle as shuffling
 from bench.peers.workloads import tfrecord as records
 
@@ -67,6 +68,30 @@ def tfrecord(task: Task) -> Epoch:
     dataset = tf.data.TFRecordDataset(str(records.path(task)), buffer_size=8 << 20)
     if task.batch:
         dataset = dataset.batch(task.batch)
+    dataset = dataset.prefetch(AUTOTUNE)
+    return lambda: dataset
+
+
+def parse(task: Task) -> Epoch:
+    """.batch(1024).map(parse_example, AUTOTUNE), or .map(parse_single_example, AUTOTUNE) first.
+
+    prefetch(AUTOTUNE) behind either.
+    """
+    features = {
+        "x": tf.io.FixedLenFeature([examples.FLOATS], tf.float32),
+        "label": tf.io.FixedLenFeature([], tf.int64),
+        "data": tf.io.FixedLenFeature([], tf.string),
+    }
+    dataset = tf.data.TFRecordDataset(str(examples.path(task)), buffer_size=8 << 20)
+    if task.case == "batched":
+        dataset = dataset.batch(task.batch).map(
+            lambda records: tf.io.parse_example(records, features), num_parallel_calls=AUTOTUNE
+        )
+    else:
+        dataset = dataset.map(
+            lambda record: tf.io.parse_single_example(record, features),
+            num_parallel_calls=AUTOTUNE,
+        ).batch(task.batch)
     dataset = dataset.prefetch(AUTOTUNE)
     return lambda: dataset
 

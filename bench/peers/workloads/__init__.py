@@ -6,7 +6,7 @@ from importlib import import_module
 
 from bench.peers.workload import Workload
 
-NAMES = ("jpeg", "overhead", "tfrecord", "shuffle", "generator", "gil", "cache", "latency")
+NAMES = ("jpeg", "overhead", "tfrecord", "parse", "shuffle", "generator", "gil", "cache", "latency")
 
 
 def load(name: str) -> Workload:

@@ -1,0 +1,136 @@
+"""Parsing tf.train.Example records, beside reading them and beside protobuf.
+
+200,000 records of 8 floats, one integer and 200 bytes, in the page cache, to batches of 1,024:
+parsed in batches and one by one, by native functions. The loop that bounds them reads blocks of
+256 KiB with read(2), finds the records and checks both checksums; a second bound is the making of
+the ``bytes`` objects of a batch, which no way to Python can avoid. Where protobuf is installed its
+classes parse the same records.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import penstock as ps
+from bench.native.build import built
+from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
+from bench.pipelines.records import looping
+
+RECORDS, BATCH = 200_000, 1024
+FLOATS, BYTES = 8, 200
+PROTOBUF_RECORDS = 4096
+FEATURES = {
+    "x": ps.io.FixedLenFeature((FLOATS,), np.float32),
+    "label": ps.io.FixedLenFeature((), np.int64),
+    "data": ps.io.FixedLenFeature((), bytes),
+}
+
+
+@ps.native
+def together(records: Any) -> Any:
+    return ps.io.parse_example(records, FEATURES)
+
+
+@ps.native
+def single(record: Any) -> Any:
+    return ps.io.parse_single_example(record, FEATURES)
+
+
+def numbers(records: Any) -> Any:
+    return ps.io.parse_example(records, {name: FEATURES[name] for name in ("x", "label")})
+
+
+def write(file: Path) -> None:
+    rng = np.random.default_rng(1)
+    with ps.io.TFRecordWriter(file) as writer:
+        for label in range(RECORDS):
+            values = {"x": rng.random(FLOATS), "label": label, "data": os.urandom(BYTES)}
+            writer.write(ps.io.make_example(values))
+
+
+def make_bytes() -> None:
+    """Make and drop the strings of a batch."""
+    source = bytes(BYTES + 1)
+    end = BYTES
+    _ = [source[:end] for _ in range(BATCH)]
+
+
+def protobuf(records: list[bytes]) -> Case:
+    """Parse records one by one with protobuf's own classes, to lists of Python."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "ops"))
+    import example_messages
+
+    def work() -> None:
+        for record in records:
+            example_messages.parse(record)
+
+    return timed(work, len(records))
+
+
+def run() -> list[Figure]:
+    program = built("record_loop")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "examples")
+        write(file)
+        records = ps.TFRecordDataset(file)
+        batches = records.batch(BATCH)
+        ready = next(iter(batches))
+        pipelines = {
+            "read": batches,
+            "batched": batches.map(together),
+            "batched ahead": batches.map(together, num_parallel_calls=ps.AUTOTUNE).prefetch(2),
+            "numbers": batches.map(ps.native(numbers)),
+            "single": records.map(single).batch(BATCH),
+            "single ahead": records.map(single, num_parallel_calls=ps.AUTOTUNE)
+            .batch(BATCH)
+            .prefetch(2),
+        }
+        cases: dict[str, Case] = {
+            name: timed(lambda dataset=dataset: drain(dataset), RECORDS)
+            for name, dataset in pipelines.items()
+        }
+        cases["loop"] = looping(program, "records", file, RECORDS)
+        cases["objects"] = timed(make_bytes, BATCH)
+        cases["eager"] = timed(lambda: ps.io.parse_example(ready, FEATURES), BATCH)
+        if importlib.util.find_spec("google.protobuf"):
+            cases["protobuf"] = protobuf(list(records.take(PROTOBUF_RECORDS)))
+        rounds = interleaved(cases)
+
+    def speed(case: str, what: str, at_least: float | None = None) -> Figure:
+        speeds = Spread.of(1e-6 / r[case] for r in rounds.rounds)
+        loop = 1e-6 / rounds.seconds("loop").median
+        objects = 1e-6 / rounds.seconds("objects").median
+        note = f"reading alone {loop:.3g}, objects alone {objects:.3g} M/s"
+        return Figure(what, speeds, "M/s", at_least=at_least, note=note)
+
+    figures = [
+        speed("batched", "batch(1,024), parse_example"),
+        speed("batched ahead", "the same with AUTOTUNE, prefetch(2)", at_least=5),
+        speed("numbers", "batch(1,024), parse_example without the bytes"),
+        speed("single", "parse_single_example, batch(1,024)"),
+        speed("single ahead", "the same with AUTOTUNE, prefetch(2)"),
+        speed("eager", "parse_example, called on a batch"),
+        speed("read", "batch(1,024), not parsed"),
+        Figure(
+            "single / batched: time, AUTOTUNE",
+            rounds.ratio("single ahead", "batched ahead"),
+            "x",
+            at_most=2,
+        ),
+    ]
+    if "protobuf" in cases:
+        figures.append(
+            Figure("protobuf / parse_example: time", rounds.ratio("protobuf", "batched"), "x")
+        )
+    return figures
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

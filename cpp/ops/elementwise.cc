@@ -5,9 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 
 #include "ops/cast_items.h"
+#include "ops/promote.h"
 #include "ops/real_types.h"
 
 namespace penstock {
@@ -57,23 +57,6 @@ Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Sha
     stride *= from[i];
   }
   return operand;
-}
-
-// Whether a plain integer can be a value of that type.
-bool Fits(int64_t value, TypeCode code) {
-  bool fits = true;
-  VisitReal(code, [&]<typename T>(std::type_identity<T>) {
-    if constexpr (std::is_same_v<T, bool>) {
-      fits = value == 0 || value == 1;
-    } else if constexpr (std::is_integral_v<T>) {
-      if constexpr (std::is_same_v<T, uint64_t>)
-        fits = value >= 0;
-      else
-        fits = value >= int64_t{std::numeric_limits<T>::min()} &&
-               value <= int64_t{std::numeric_limits<T>::max()};
-    }
-  });
-  return fits;
 }
 
 class Elementwise final : public FillOp {

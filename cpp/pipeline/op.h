@@ -57,7 +57,8 @@ class FillOp : public Op {
   // Fills `out`, which has the declared dtype and shape.
   virtual void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const = 0;
 
-  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const final {
+  // An operation that also takes strings makes those here: Run is for items of plain bytes.
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const override {
     LeafSpec spec = Output(inputs);
     std::vector<Tensor> outputs{Tensor::Make(spec.dtype, spec.shape)};
     Run(inputs, outputs[0], key);

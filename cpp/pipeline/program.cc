@@ -133,10 +133,12 @@ class Program final : public Function {
       const FillOp* fill = step.op->fill();
       if (writer && fill && leaf >= 0) {
         LeafSpec spec = fill->Output(inputs);
-        Tensor out = writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
-        fill->Run(inputs, out, key);
-        values[static_cast<size_t>(step.output)] = std::move(out);
-        continue;
+        if (!spec.dtype.is_reference()) {
+          Tensor out = writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
+          fill->Run(inputs, out, key);
+          values[static_cast<size_t>(step.output)] = std::move(out);
+          continue;
+        }
       }
       std::vector<Tensor> outputs = step.op->Call(inputs, key);
       std::move(outputs.begin(), outputs.end(), values.begin() + step.output);

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "ops/reduce.h"
 #include "pipeline/crc32c.h"
 #include "pipeline/program.h"
 #include "pipeline/registry.h"
@@ -57,9 +58,7 @@ py::object ValueOf(Tensor tensor) {
   return py::reinterpret_steal<py::object>(value);
 }
 
-py::object CallOp(const std::string& name, const py::list& inputs, const py::dict& attributes) {
-  Args args = ArgsOfDict(name, attributes);
-  std::unique_ptr<const Op> op = MakeOp(name, args);
+py::object CallWith(const Op& op, const py::list& inputs, std::optional<uint64_t> seed) {
   std::vector<Tensor> tensors;
   size_t bytes = 0;
   bool strings = false;
@@ -70,21 +69,33 @@ py::object CallOp(const std::string& name, const py::list& inputs, const py::dic
     strings = strings || tensors.back().dtype().is_reference();
   }
   RandomKey key;
-  if (op->random()) {
-    std::optional<uint64_t> seed;
-    if (args.Has("seed")) seed = static_cast<uint64_t>(args.Int("seed"));
-    key = NextOperationKey(seed);
-  }
+  if (op.random()) key = NextOperationKey(seed);
   std::vector<Tensor> outputs;
-  auto call = [&] { outputs = op->Call(tensors, key); };
-  if (bytes < kDetachFrom && !op->waits() && !strings)
+  auto call = [&] { outputs = op.Call(tensors, key); };
+  if (bytes < kDetachFrom && !op.waits() && !strings)
     call();
   else
     Detached(call);
-  if (op->outputs() == 1) return ValueOf(std::move(outputs[0]));
+  if (op.outputs() == 1) return ValueOf(std::move(outputs[0]));
   py::tuple values(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) values[i] = ValueOf(std::move(outputs[i]));
   return values;
+}
+
+py::object CallOp(const std::string& name, const py::list& inputs, const py::dict& attributes) {
+  Args args = ArgsOfDict(name, attributes);
+  std::unique_ptr<const Op> op = MakeOp(name, args);
+  std::optional<uint64_t> seed;
+  if (op->random() && args.Has("seed")) seed = static_cast<uint64_t>(args.Int("seed"));
+  return CallWith(*op, inputs, seed);
+}
+
+SharedOp ReduceOf(const std::string& name, const py::object& ufunc, const py::object& divide,
+                  const std::optional<std::vector<int64_t>>& axes, bool keepdims, int type) {
+  Reduction reduction{name,     LoopsOfUfunc(ufunc.ptr()),         nullptr, axes,
+                      keepdims, static_cast<Reduction::Type>(type)};
+  if (!divide.is_none()) reduction.divide = LoopsOfUfunc(divide.ptr());
+  return {MakeReduce(std::move(reduction))};
 }
 
 SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
@@ -151,6 +162,12 @@ void BindOp(py::module_& module) {
            }),
            py::arg("name"), py::arg("attributes"))
       .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
+      .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
+                  py::arg("axes"), py::arg("keepdims"), py::arg("type"))
+      .def("__call__",
+           [](const SharedOp& op, const py::list& inputs) {
+             return CallWith(*op.op, inputs, std::nullopt);
+           })
       .def_property_readonly("outputs", [](const SharedOp& op) { return op.op->outputs(); })
       .def_property_readonly("random", [](const SharedOp& op) { return op.op->random(); });
   module.def("call_op", &CallOp, py::arg("name"), py::arg("inputs"), py::arg("attributes"));

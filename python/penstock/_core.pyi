@@ -82,6 +82,16 @@ class Op:
     def __init__(self, name: str, attributes: Mapping[str, Any]) -> None: ...
     @staticmethod
     def ufunc(ufunc: np.ufunc, weak: Sequence[int]) -> Op: ...
+    @staticmethod
+    def reduce(
+        name: str,
+        ufunc: np.ufunc,
+        divide: np.ufunc | None,
+        axes: list[int] | None,
+        keepdims: bool,
+        type: int,
+    ) -> Op: ...
+    def __call__(self, inputs: list[Any]) -> Any: ...
     @property
     def outputs(self) -> int: ...
     @property

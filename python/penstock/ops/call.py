@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from penstock import _core
 from penstock.errors import TraceError
-from penstock.ops.symbol import Symbol, current_trace
+from penstock.ops.symbol import Symbol, current_trace, weakness_of
 
 
 def call(name: str, inputs: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
@@ -55,6 +56,32 @@ def is_symbolic(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(is_symbolic, value))
     return isinstance(value, Symbol)
+
+
+def apply(op: _core.Op, inputs: Sequence[Any]) -> Any:
+    """Call an operation that has no name: on values at once, on symbols by noting it down."""
+    trace = current_trace()
+    if trace is None or not any(map(is_symbolic, inputs)):
+        return op(list(inputs))
+    return trace.call(op, [_stacked(value) if is_symbolic(value) else value for value in inputs])
+
+
+def integers(value: Any) -> Any:
+    """Return whole numbers, one or many, as an operation takes them: an array with one axis."""
+    if isinstance(value, Symbol):
+        return value
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        value = [value]
+    if is_symbolic(value):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        raise ValueError(f"whole numbers, one or a list of them, were expected, got {value!r}")
+    return np.array([index(number) for number in value], np.int64)
+
+
+def weakness(values: Sequence[Any]) -> list[int]:
+    """Return which values are plain numbers, that take the type of the others."""
+    return [weakness_of(value) for value in values]
 
 
 def _stacked(value: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from penstock import _core
 from penstock.errors import TraceError
 
-_ADVICE = "drop @ps.native to run it as Python"
+ADVICE = "drop @ps.native to run it as Python"
 _ABSENT = -(2**63)  # cpp/ops/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
 _STRONG, _INT, _FLOAT, _COMPLEX = range(4)  # cpp/ops/elementwise.h
@@ -50,7 +50,7 @@ class Trace:
         if not isinstance(value, Symbol):
             return self.constant(value)
         if value._trace is not self:
-            raise TraceError(f"native: a value of another call was used; {_ADVICE}")
+            raise TraceError(f"native: a value of another call was used; {ADVICE}")
         return value
 
     def call(self, op: _core.Op, inputs: Sequence[Any], seed: int | None = None) -> Any:
@@ -97,16 +97,16 @@ class Symbol(NDArrayOperatorsMixin):
         name = getattr(ufunc, "__name__", str(ufunc))
         if method != "__call__" or any(value is not None for value in kwargs.values()):
             how = f"numpy.{name}" + (f".{method}" if method != "__call__" else " with options")
-            raise TraceError(f"native: {how} cannot be traced; {_ADVICE}")
+            raise TraceError(f"native: {how} cannot be traced; {ADVICE}")
         weak, operands = [], []
         for value in inputs:
-            kind = _weakness(value)
+            kind = weakness_of(value)
             weak.append(kind)
             operands.append(value if kind or isinstance(value, Symbol) else _constant(name, value))
         try:
             op = _core.Op.ufunc(ufunc, weak)
         except TypeError as error:
-            raise TraceError(f"{error}; {_ADVICE}") from None
+            raise TraceError(f"{error}; {ADVICE}") from None
         return self._trace.call(op, operands)
 
     def __array_function__(
@@ -114,7 +114,7 @@ class Symbol(NDArrayOperatorsMixin):
     ) -> Any:
         if function not in NUMPY_FUNCTIONS:
             name = f"{function.__module__}.{function.__name__}"
-            raise TraceError(f"native: {name} cannot be traced; {_ADVICE}")
+            raise TraceError(f"native: {name} cannot be traced; {ADVICE}")
         return NUMPY_FUNCTIONS[function](*args, **kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
@@ -132,6 +132,73 @@ class Symbol(NDArrayOperatorsMixin):
         """Return the values as another number type."""
         cast: Symbol = self._trace.call(_core.Op("cast", {"dtype": np.dtype(dtype).name}), [self])
         return cast
+
+    def reshape(self, *shape: Any) -> Any:
+        """Return the items under another shape."""
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def ravel(self) -> Any:
+        """Return the items along one axis."""
+        return np.ravel(self)
+
+    flatten = ravel
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """Drop axes of size 1."""
+        return np.squeeze(self, axis)
+
+    def transpose(self, *axes: Any) -> Any:
+        """Put the axes in another order; without arguments in reverse."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            return np.transpose(self, axes[0])
+        return np.transpose(self, axes or None)
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse."""
+        return self.transpose()
+
+    def take(self, indices: Any, axis: int | None = None) -> Any:
+        """Take slices by their numbers."""
+        return np.take(self, indices, axis)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """Limit the values to a range."""
+        return np.clip(self, min, max)
+
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+    ) -> Any:
+        """Add items along axes."""
+        return np.sum(self, axis, dtype, out, keepdims)
+
+    def prod(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+    ) -> Any:
+        """Multiply items along axes."""
+        return np.prod(self, axis, dtype, out, keepdims)
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+    ) -> Any:
+        """Return the mean of items along axes."""
+        return np.mean(self, axis, dtype, out, keepdims)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the largest items along axes."""
+        return np.max(self, axis, out, keepdims)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the smallest items along axes."""
+        return np.min(self, axis, out, keepdims)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Say whether any item along axes is true."""
+        return np.any(self, axis, out, keepdims)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Say whether all items along axes are true."""
+        return np.all(self, axis, out, keepdims)
 
     def __getitem__(self, key: Any) -> Symbol:
         parts: list[int] = []
@@ -172,22 +239,23 @@ class Symbol(NDArrayOperatorsMixin):
         self._refuse("something to loop over or unpack")
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TraceError(f"native: values cannot be assigned to; {_ADVICE}")
+        raise TraceError(f"native: values cannot be assigned to; {ADVICE}")
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
             f"native: {name!r} is no attribute of a value that is traced; use operators, ufuncs of "
-            f"NumPy and operations of penstock, or {_ADVICE}"
+            f"NumPy and operations of penstock, or {ADVICE}"
         )
 
     def _refuse(self, what: str) -> NoReturn:
         raise TraceError(
             f"native: a value that is known only when the function runs was used as {what}; "
-            f"{_ADVICE}"
+            f"{ADVICE}"
         )
 
 
-def _weakness(value: Any) -> int:
+def weakness_of(value: Any) -> int:
+    """Return whether a value is a plain number, that takes the type of the others: which kind."""
     kind = type(value)
     return _INT if kind is int else _FLOAT if kind is float else _COMPLEX if kind is complex else 0
 
@@ -196,7 +264,7 @@ def _constant(name: str, value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "?biufc":
         raise TraceError(
-            f"native: numpy.{name} of {type(value).__name__} cannot be traced; {_ADVICE}"
+            f"native: numpy.{name} of {type(value).__name__} cannot be traced; {ADVICE}"
         )
     return array
 
@@ -221,5 +289,5 @@ def _index(value: Any) -> int:
     except TypeError:
         raise TraceError(
             f"native: an index of type {type(value).__name__} cannot be traced; use numbers, "
-            f"slices, None and ..., or {_ADVICE}"
+            f"slices, None and ..., or {ADVICE}"
         ) from None

@@ -1,0 +1,124 @@
+// NumPy's promotion of number types.
+#include "ops/promote.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "element/error.h"
+#include "ops/cast_items.h"
+#include "ops/elementwise.h"
+#include "ops/real_types.h"
+
+namespace penstock {
+namespace {
+
+bool IsNumber(TypeCode code) { return code <= TypeCode::kCLongDouble; }
+bool IsComplex(TypeCode code) { return code >= TypeCode::kComplex64 && IsNumber(code); }
+bool IsUnsigned(TypeCode code) { return code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64; }
+
+TypeCode ComplexOf(TypeCode part) {
+  if (part == TypeCode::kLongDouble) return TypeCode::kCLongDouble;
+  return part == TypeCode::kFloat64 ? TypeCode::kComplex128 : TypeCode::kComplex64;
+}
+
+// The float type that holds an integer type as well as floats do.
+TypeCode FloatFor(TypeCode integer) {
+  size_t bytes = DType::Of(integer).itemsize;
+  if (bytes == 1) return TypeCode::kFloat16;
+  return bytes == 2 ? TypeCode::kFloat32 : TypeCode::kFloat64;
+}
+
+// Of a signed and an unsigned type.
+TypeCode MixedIntegers(TypeCode of_signed, TypeCode of_unsigned) {
+  size_t bytes = DType::Of(of_unsigned).itemsize;
+  if (DType::Of(of_signed).itemsize > bytes) return of_signed;
+  if (bytes == 8) return TypeCode::kFloat64;
+  if (bytes == 4) return TypeCode::kInt64;
+  return bytes == 2 ? TypeCode::kInt32 : TypeCode::kInt16;
+}
+
+// A type and a plain number of this weakness.
+TypeCode WithPlain(TypeCode type, int64_t weak) {
+  if (weak == LoopTable::kInt) return type == TypeCode::kBool ? TypeCode::kInt64 : type;
+  if (weak == LoopTable::kFloat) {
+    return IsFloating(type) || IsComplex(type) ? type : TypeCode::kFloat64;
+  }
+  if (IsComplex(type)) return type;
+  return IsFloating(type) ? ComplexOf(type) : TypeCode::kComplex128;
+}
+
+}  // namespace
+
+TypeCode Promoted(TypeCode a, TypeCode b) {
+  if (a > b) std::swap(a, b);  // bool, signed, unsigned, floats, complex: each by size
+  if (a == b || a == TypeCode::kBool) return b;
+  if (IsComplex(b)) return ComplexOf(Promoted(PartOf(b), PartOf(a)));
+  if (IsFloating(b)) return IsFloating(a) ? b : std::max(b, FloatFor(a));
+  return IsUnsigned(b) && !IsUnsigned(a) ? MixedIntegers(a, b) : b;
+}
+
+bool Fits(int64_t value, TypeCode code) {
+  bool fits = true;
+  VisitReal(code, [&]<typename T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      fits = value == 0 || value == 1;
+    } else if constexpr (std::is_integral_v<T>) {
+      if constexpr (std::is_same_v<T, uint64_t>)
+        fits = value >= 0;
+      else
+        fits = value >= int64_t{std::numeric_limits<T>::min()} &&
+               value <= int64_t{std::numeric_limits<T>::max()};
+    }
+  });
+  return fits;
+}
+
+DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
+  std::optional<DType> found;
+  for (size_t i = 0; i < count; ++i) {
+    DType type = inputs[i].dtype();
+    if (type.code == TypeCode::kObject) {
+      if (inputs[i].elements() == 0) continue;  // may have been of strings
+      throw Error(ErrorKind::kType, "{}: {} must be numbers or strings, got opaque objects",
+                  std::string_view(op), std::string_view(argument));
+    }
+    if (WeaknessOf(i)) continue;
+    if (!found || *found == type) {
+      found = type;
+    } else if (IsNumber(found->code) && IsNumber(type.code)) {
+      found = DType::Of(Promoted(found->code, type.code));
+    } else {
+      throw Error(ErrorKind::kType, "{}: {} must be of one kind, got {} and {}",
+                  std::string_view(op), std::string_view(argument), found->name(), type.name());
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!WeaknessOf(i)) continue;
+    if (!found) {
+      found = inputs[i].dtype();
+    } else if (IsNumber(found->code)) {
+      found = DType::Of(WithPlain(found->code, WeaknessOf(i)));
+    } else {
+      throw Error(ErrorKind::kType, "{}: {} must be of one kind, got {} and a number",
+                  std::string_view(op), std::string_view(argument), found->name());
+    }
+  }
+  return found ? *found : DType::Of(TypeCode::kBytes);
+}
+
+Tensor Promotion::Converted(const std::vector<Tensor>& inputs, size_t i, DType type) const {
+  const Tensor& input = inputs[i];
+  if (input.dtype() == type) return input;
+  if (WeaknessOf(i) == LoopTable::kInt && input.dtype().code == TypeCode::kInt64 &&
+      !Fits(input.value<int64_t>(), type.code)) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: Python integer {} out of bounds for {}",
+                std::string_view(op), input.value<int64_t>(), type.name());
+  }
+  Tensor out = Tensor::Make(type, input.shape());
+  CastItems(input.dtype().code, input.data(), type.code, out.mutable_data(),
+            static_cast<size_t>(input.elements()));
+  return out;
+}
+
+}  // namespace penstock

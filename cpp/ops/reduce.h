@@ -1,0 +1,28 @@
+// Operations that make one value of many along axes, by the loops of a function of two values.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/elementwise.h"
+
+namespace penstock {
+
+struct Reduction {
+  std::string name;  // for errors
+  std::shared_ptr<const LoopTable> loops;
+  std::shared_ptr<const LoopTable> divide;   // for a mean: what the sum is divided with
+  std::optional<std::vector<int64_t>> axes;  // none: all
+  bool keepdims = false;
+  // The type of sums: kSame, that of the input; kSum, at least 64 bits of an integer; kMean, also
+  // floats for integers, and float32 for the sums of float16.
+  enum Type { kSame, kSum, kMean } type = kSame;
+};
+
+// Goes through the items as NumPy does, so that sums of floats have the same rounding: along axes
+// that lie behind one another at once, and where the last axis stays, row by row.
+std::unique_ptr<const Op> MakeReduce(Reduction reduction);
+
+}  // namespace penstock

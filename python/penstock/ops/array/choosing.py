@@ -1,0 +1,131 @@
+"""Items of arrays by number, by condition, and between limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.ops.call import call, weakness
+
+__all__ = ["clip_by_value", "gather", "where"]
+
+
+def gather(
+    params: npt.ArrayLike,
+    indices: npt.ArrayLike,
+    validate_indices: bool | None = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> npt.NDArray[Any]:
+    """Take slices of an array by their numbers.
+
+    Parameters
+    ----------
+    params : array_like
+        Numbers or strings, with at least one axis.
+    indices : array_like
+        Integers of any shape, in ``[0, params.shape[axis])``.
+    validate_indices : bool, optional
+        Ignored: they always are; TensorFlow's function has it.
+    axis : int, optional
+        The axis of `params` that is indexed; ``None`` is the one after `batch_dims` axes.
+    batch_dims : int
+        How many axes both have in common in front: an item of `indices` then names slices of the
+        same item of `params`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of `params` with that axis replaced by the axes of `indices` behind `batch_dims`.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range (negative ones do not count from the end, as `numpy.take` has
+        it), or the shapes do not fit.
+
+    Examples
+    --------
+    >>> ps.gather([10, 20, 30], [2, 0, 0])
+    array([30, 10, 10])
+    >>> ps.gather([[1, 2], [3, 4]], [[0], [1]], batch_dims=1)
+    array([[1],
+           [4]])
+    """
+    attributes = {"axis": axis, "batch_dims": batch_dims, "from_end": False}
+    return call("gather", [params, indices], attributes)
+
+
+def where(
+    condition: npt.ArrayLike, x: Any = None, y: Any = None, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Take items of one array where a condition holds, and of another elsewhere.
+
+    Parameters
+    ----------
+    condition : array_like
+        Booleans, or numbers, of which zero is False.
+    x, y : array_like, optional
+        Numbers or strings. The three are broadcast against each other.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        With `x` and `y`, their items; the dtype is the one that NumPy promotes theirs to, where a
+        plain Python number takes the type of the other. Without them, the places where the
+        condition holds, shape ``(places, rank)``, int64.
+
+    Raises
+    ------
+    ValueError
+        If only one of `x` and `y` is given, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> ps.where([True, False], np.float32([1, 2]), 0.0)
+    array([1., 0.], dtype=float32)
+    >>> ps.where([[0, 3], [4, 0]])
+    array([[0, 1],
+           [1, 0]])
+    """
+    if (x is None) != (y is None):
+        raise ValueError("where: both of x and y, or none of them, must be given")
+    if x is None:
+        return call("nonzero", [condition])
+    return call("where", [x, y, condition], {"weak": weakness([x, y])})
+
+
+def clip_by_value(
+    t: npt.ArrayLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Limit values to a range.
+
+    Parameters
+    ----------
+    t : array_like
+        Numbers of any shape.
+    clip_value_min, clip_value_max : array_like
+        The limits, broadcast to `t`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``minimum(maximum(t, clip_value_min), clip_value_max)``, with the dtype NumPy gives that:
+        plain Python numbers take the type of `t`; NaN stays NaN.
+
+    Examples
+    --------
+    >>> ps.clip_by_value(np.float32([-1, 0.5, 3]), 0, 1)
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    clipped: npt.NDArray[Any] = np.minimum(np.maximum(t, clip_value_min), clip_value_max)
+    return clipped

@@ -1,0 +1,228 @@
+"""Arrays that are made from nothing: of one value, or with one value set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.ops.call import call, integers, weakness
+
+__all__ = ["fill", "one_hot", "ones", "ones_like", "zeros", "zeros_like"]
+
+Sizes = int | Sequence[int] | npt.ArrayLike
+
+
+def fill(dims: Sizes, value: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
+    """Return an array of one value.
+
+    Parameters
+    ----------
+    dims : int, or sequence of int
+        The sizes of the axes.
+    value : number
+        Its dtype is that of the array.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape `dims`.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> ps.fill((2, 3), np.uint8(7))
+    array([[7, 7, 7],
+           [7, 7, 7]], dtype=uint8)
+    """
+    return call("fill", [integers(dims), value])
+
+
+def zeros(
+    shape: Sizes, dtype: npt.DTypeLike = np.float32, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : int, or sequence of int
+        The sizes of the axes.
+    dtype : dtype_like
+        A boolean, integer, float or complex type.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape `shape`; float32 where NumPy would make float64.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> ps.zeros((2, 2))
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
+    return fill(shape, np.zeros((), dtype))
+
+
+def ones(
+    shape: Sizes, dtype: npt.DTypeLike = np.float32, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape : int, or sequence of int
+        The sizes of the axes.
+    dtype : dtype_like
+        A boolean, integer, float or complex type.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape `shape`; float32 where NumPy would make float64.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> ps.ones(3, np.int64)
+    array([1, 1, 1])
+    """
+    return fill(shape, np.ones((), dtype))
+
+
+def zeros_like(
+    input: npt.ArrayLike, dtype: npt.DTypeLike | None = None, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Return zeros in the shape of an array.
+
+    Parameters
+    ----------
+    input : array_like
+        Numbers of any shape.
+    dtype : dtype_like, optional
+        The type of the result; ``None`` is that of `input`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of `input`.
+
+    Examples
+    --------
+    >>> ps.zeros_like(np.array([1.5, 2.5]))
+    array([0., 0.])
+    """
+    return _fill_like(input, dtype, 0)
+
+
+def ones_like(
+    input: npt.ArrayLike, dtype: npt.DTypeLike | None = None, name: str | None = None
+) -> npt.NDArray[Any]:
+    """Return ones in the shape of an array.
+
+    Parameters
+    ----------
+    input : array_like
+        Numbers of any shape.
+    dtype : dtype_like, optional
+        The type of the result; ``None`` is that of `input`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of `input`.
+
+    Examples
+    --------
+    >>> ps.ones_like([[5, 6]], np.float32)
+    array([[1., 1.]], dtype=float32)
+    """
+    return _fill_like(input, dtype, 1)
+
+
+def _fill_like(input: Any, dtype: Any, value: int) -> Any:
+    name = None if dtype is None else np.dtype(dtype).name
+    return call("fill_like", [input], {"value": value, "dtype": name})
+
+
+def one_hot(
+    indices: npt.ArrayLike,
+    depth: int | npt.ArrayLike,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    name: str | None = None,
+) -> npt.NDArray[Any]:
+    """Return for each index a vector in which only the item of that number is set.
+
+    Parameters
+    ----------
+    indices : array_like
+        Integers of any shape. One outside of ``[0, depth)`` gives a vector with nothing set.
+    depth : int
+        The size of the new axis.
+    on_value, off_value : number, optional
+        What is set, and what is not; 1 and 0.
+    axis : int, optional
+        Where the new axis stands in the result; ``None`` or -1 is the last one.
+    dtype : dtype_like, optional
+        ``None`` is the type of `on_value` and `off_value`, or float32 if neither is given.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of `indices` with the new axis.
+
+    Raises
+    ------
+    TypeError
+        If `indices` or `depth` are no integers.
+    ValueError
+        If `depth` is negative, or there is no such axis.
+
+    Examples
+    --------
+    >>> ps.one_hot([0, 2, -1], 3)
+    array([[1., 0., 0.],
+           [0., 0., 1.],
+           [0., 0., 0.]], dtype=float32)
+    >>> ps.one_hot(1, 3, on_value=5, off_value=-1)
+    array([-1,  5, -1])
+    """
+    if dtype is None and on_value is None and off_value is None:
+        dtype = np.float32
+    values = [1 if on_value is None else on_value, 0 if off_value is None else off_value]
+    attributes = {
+        "weak": weakness(values),
+        "axis": -1 if axis is None else axis,
+        "dtype": None if dtype is None else np.dtype(dtype).name,
+    }
+    return call("one_hot", [*values, indices, depth], attributes)

@@ -1,0 +1,203 @@
+"""What NumPy's own functions do when they are called with symbols.
+
+Each gives what NumPy gives for the values. An option that is not here cannot be traced.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import TraceError
+from penstock.ops.array import making, shaping
+from penstock.ops.array.choosing import where as choose
+from penstock.ops.array.joining import stack as join_side_by_side
+from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
+from penstock.ops.call import call, integers
+from penstock.ops.symbol import ADVICE, NUMPY_FUNCTIONS, Symbol
+
+_Function = Callable[..., Any]
+
+
+def _instead_of(*functions: _Function) -> Callable[[_Function], _Function]:
+    """Register what stands in for functions of NumPy; options it lacks are refused."""
+
+    def register(ours: _Function) -> _Function:
+        signature = inspect.signature(ours)
+
+        @functools.wraps(ours)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                name = functions[0].__name__
+                raise TraceError(
+                    f"native: numpy.{name} cannot be traced so: {error}; {ADVICE}"
+                ) from None
+            return ours(*args, **kwargs)
+
+        for function in functions:
+            NUMPY_FUNCTIONS[function] = checked
+        return ours
+
+    return register
+
+
+@_instead_of(np.shape)
+def _shape(a: Any) -> Any:
+    return shaping.shape(a)
+
+
+@_instead_of(np.reshape)
+def _reshape(a: Any, shape: Any) -> Any:
+    return shaping.reshape(a, shape)
+
+
+@_instead_of(np.ravel)
+def _ravel(a: Any) -> Any:
+    return shaping.reshape(a, -1)
+
+
+@_instead_of(np.expand_dims)
+def _expand_dims(a: Any, axis: Any) -> Any:
+    return shaping.expand_dims(a, axis)
+
+
+@_instead_of(np.squeeze)
+def _squeeze(a: Any, axis: Any = None) -> Any:
+    return shaping.squeeze(a, axis)
+
+
+@_instead_of(np.transpose)
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return shaping.transpose(a, axes)
+
+
+@_instead_of(np.concatenate)
+def _concatenate(arrays: Any, axis: int | None = 0) -> Any:
+    if axis is None:
+        arrays, axis = [shaping.reshape(array, -1) for array in arrays], 0
+    return call("concat", list(arrays), {"axis": axis})
+
+
+@_instead_of(np.stack)
+def _stack(arrays: Any, axis: int = 0) -> Any:
+    # Plain numbers among them are not weak here, other than in concat's list of values.
+    arrays = [a if isinstance(a, Symbol) else np.asarray(a) for a in arrays]
+    return join_side_by_side(arrays, axis)
+
+
+@_instead_of(np.tile)
+def _tile(A: Any, reps: Any) -> Any:
+    return call("tile", [A, integers(reps)], {"any_rank": True})
+
+
+@_instead_of(np.pad)
+def _pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
+    return call(
+        "pad", [array, constant_values, pad_width], {"mode": mode.upper(), "any_rank": True}
+    )
+
+
+@_instead_of(np.take)
+def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        a, axis = shaping.reshape(a, -1), 0
+    return call("gather", [a, indices], {"axis": axis, "batch_dims": 0, "from_end": True})
+
+
+_MISSING = object()
+
+
+@_instead_of(np.where)
+def _where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
+    if x is _MISSING:
+        raise TraceError(
+            "native: numpy.where of a condition alone cannot be traced, because the length of its "
+            f"tuple is not known; use penstock.where, or {ADVICE}"
+        )
+    return choose(condition, x, y)
+
+
+@_instead_of(np.clip)
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    a = a if low is None else np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
+
+
+@_instead_of(np.zeros_like)
+def _zeros_like(a: Any, dtype: Any = None) -> Any:
+    return making.zeros_like(a, dtype)
+
+
+@_instead_of(np.ones_like)
+def _ones_like(a: Any, dtype: Any = None) -> Any:
+    return making.ones_like(a, dtype)
+
+
+@_instead_of(np.sum)
+def _sum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: Any = False
+) -> Any:
+    return _added("sum", np.add, a, axis, dtype, out, keepdims)
+
+
+@_instead_of(np.prod)
+def _prod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: Any = False
+) -> Any:
+    return _added("prod", np.multiply, a, axis, dtype, out, keepdims)
+
+
+def _added(
+    name: str, ufunc: np.ufunc, a: Any, axis: Axis, dtype: Any, out: None, keepdims: Any
+) -> Any:
+    _no_output(name, out)
+    if dtype is None:
+        return reduce(name, ufunc, a, axis, keepdims, AS_SUM)
+    return reduce(name, ufunc, shaping.cast(a, dtype), axis, keepdims, AS_INPUT)
+
+
+@_instead_of(np.mean)
+def _mean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: Any = False
+) -> Any:
+    _no_output("mean", out)
+    if dtype is None:
+        return reduce("mean", np.add, a, axis, keepdims, AS_MEAN)
+    return reduce("mean", np.add, shaping.cast(a, dtype), axis, keepdims, AS_INPUT)
+
+
+@_instead_of(np.max, np.amax)
+def _max(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
+    _no_output("max", out)
+    return reduce("max", np.maximum, a, axis, keepdims)
+
+
+@_instead_of(np.min, np.amin)
+def _min(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
+    _no_output("min", out)
+    return reduce("min", np.minimum, a, axis, keepdims)
+
+
+@_instead_of(np.any)
+def _any(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
+    _no_output("any", out)
+    return reduce("any", np.logical_or, a, axis, keepdims)
+
+
+@_instead_of(np.all)
+def _all(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
+    _no_output("all", out)
+    return reduce("all", np.logical_and, a, axis, keepdims)
+
+
+def _no_output(name: str, out: Any) -> None:
+    if out is not None:
+        raise TraceError(f"native: numpy.{name} with out cannot be traced; {ADVICE}")

@@ -1,0 +1,126 @@
+"""Sums and their kind: NumPy's values for NumPy's functions, TensorFlow's types for reduce_*."""
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from native_contract import assert_native, dtypes
+
+RNG = np.random.default_rng(5)
+AXES = [None, 0, 1, -1, -2, (0, 1), (0, 2), (-1, -3), (0, 1, 2), ()]
+
+
+def same(came, wanted):
+    assert_same([np.asarray(came)], [np.asarray(wanted)])
+
+
+def normal(shape, dtype="f"):
+    return RNG.normal(0, 10, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", AXES)
+def test_axes(axis, keepdims):
+    for shape in [(3, 4, 5), (1, 7, 1), (2, 1, 300)]:
+        x = normal(shape, "d")
+        for ours, numpys in PAIRS:
+            wanted = numpys(x, axis=axis, keepdims=keepdims)
+            same(ours(x, axis, keepdims), wanted)
+        assert_native(lambda a: ps.reduce_sum(a, axis, keepdims), [x, -x])
+        assert_native(lambda a: np.mean(a, axis, keepdims=keepdims), [x, -x])
+        assert_native(lambda a: a.max(axis, keepdims=keepdims), [x, -x])
+
+
+PAIRS = [
+    (ps.reduce_sum, np.sum),
+    (ps.reduce_mean, np.mean),
+    (ps.reduce_max, np.max),
+    (ps.reduce_min, np.min),
+    (ps.reduce_any, np.any),
+    (ps.reduce_all, np.all),
+]
+
+
+@pytest.mark.parametrize("dtype", ["e", "f", "d", "g", "F", "D"])
+@pytest.mark.parametrize("shape", [(9,), (8192,), (100_003,), (300, 301), (7, 129, 3), (2, 9000)])
+def test_sums_of_floats_are_numpys_to_the_last_bit(shape, dtype):
+    x = normal(shape, dtype)
+    for axis in (None, *range(len(shape))):
+        same(ps.reduce_sum(x, axis), np.sum(x, axis))
+        if dtype != "e":
+            same(ps.reduce_mean(x, axis), np.mean(x, axis))
+    assert_native(lambda a: (a.sum(), a.sum(0), a.sum(-1), np.prod(a, -1)), [x])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", dtypes(), ids=str)
+def test_types_are_numpys_for_numpys_functions(dtype):
+    x = RNG.integers(0, 100, (4, 5)).astype(dtype)
+    for function in (np.sum, np.mean, np.prod, np.max, np.min, np.any, np.all):
+        assert_native(lambda a: function(a), [x, x])  # noqa: B023
+        assert_native(lambda a: function(a, axis=-1), [x, x])  # noqa: B023
+    assert_native(lambda a: (a.sum(dtype="f"), a.mean(0, dtype=np.float32)), [x])
+
+
+@pytest.mark.parametrize("dtype", ["b", "B", "i", "l", "Q", "e", "f", "d", "D"])
+def test_types_are_tensorflows_for_penstocks(dtype):
+    x = np.array([[100, 27, 3], [120, 1, 2]]).astype(dtype)
+    same(ps.reduce_sum(x, 1), x.sum(1, dtype=dtype))
+    same(ps.reduce_max(x, 0), x.max(0))
+    if np.dtype(dtype).kind in "iu":
+        sums = x.sum(1, dtype=dtype).astype(object)
+        wanted = np.array([int(s / 3) for s in sums], dtype)
+        same(ps.reduce_mean(x, 1), wanted)
+    assert_native(lambda a: (ps.reduce_sum(a, 0), ps.reduce_mean(a), ps.reduce_any(a)), [x, x])
+
+
+def test_means_of_negative_integers_are_cut_towards_zero():
+    assert ps.reduce_mean([-3, 0]) == -1
+
+
+def test_nan_and_infinities():
+    x = np.array([[1, np.nan, 3], [np.inf, 1, 2]])
+    for ours, numpys in PAIRS:
+        same(ours(x, 1), numpys(x, 1))
+    assert_native(lambda a: (a.sum(-1), a.max(-1), a.min(), a.any(), a.all(), a.mean()), [x, x])
+
+
+def test_nothing_at_all():
+    empty = np.zeros((0, 3), np.float32)
+    same(ps.reduce_sum(empty, 0), np.zeros(3, np.float32))
+    same(ps.reduce_sum(empty, 1), np.zeros(0, np.float32))
+    same(ps.reduce_max(empty, 1), np.zeros(0, np.float32))
+    same(ps.reduce_any(empty), np.bool_(False))
+    same(ps.reduce_all(empty), np.bool_(True))
+    assert np.isnan(ps.reduce_mean(empty))
+    for call in (
+        lambda: ps.reduce_max(empty),
+        lambda: ps.reduce_min(empty, 0),
+        lambda: ps.reduce_mean(np.zeros(0, int)),
+    ):
+        with pytest.raises(ValueError, match=r"reduce_\w+: at least one item"):
+            call()
+
+
+@pytest.mark.parametrize("axis", [2, -3, (0, 0), (0, -2)])
+def test_axes_that_are_not_there(axis):
+    with pytest.raises(ValueError, match="reduce_sum: axis must"):
+        ps.reduce_sum(np.zeros((2, 3)), axis)
+    ds = ps.Dataset.from_tensors(np.zeros((2, 3))).repeat(4)
+    with pytest.raises(ValueError, match="sum: axis must"):
+        list(ds.map(ps.native(lambda a: a.sum(axis))))
+
+
+@pytest.mark.parametrize("x", [b"a", ["a", "b"], np.array(["1"], "M8[s]"), [True, False], object()])
+def test_what_cannot_be_added(x):
+    with pytest.raises(TypeError, match="reduce_sum: "):
+        ps.reduce_sum(x)
+
+
+def test_rows_are_reduced_together_or_one_by_one_alike():
+    x = normal((50, 4, 6))
+    ds = ps.Dataset.from_tensor_slices(x)
+    for axis in (-1, -2, (-1, -2), 0, 1, None):
+        came = list(ds.batch(25).unbatch().map(ps.native(lambda a: a.sum(axis))))  # noqa: B023
+        assert_same(came, [row.sum(axis) for row in x])

@@ -10,7 +10,7 @@ from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from penstock.errors import DataError, TraceError
 from penstock.functions import numpy_function, py_function
 from penstock.iterator import Iterator
-from penstock.ops import image, io
+from penstock.ops import image, io, strings
 from penstock.ops.array import (
     cast,
     clip_by_value,
@@ -91,6 +91,7 @@ __all__ = [
     "shape",
     "squeeze",
     "stack",
+    "strings",
     "tile",
     "transpose",
     "where",

@@ -1,9 +1,7 @@
 // fill and fill_like: an array of one value.
-#include <algorithm>
-#include <cstring>
-
 #include "element/error.h"
 #include "ops/array/axes.h"
+#include "ops/array/take_axes.h"
 #include "ops/cast_items.h"
 #include "ops/new_op.h"
 #include "ops/operand.h"
@@ -11,18 +9,6 @@
 
 namespace penstock {
 namespace {
-
-// The first item, then twice as much of what is there each time.
-void FillWith(const uint8_t* value, Tensor& out) {
-  size_t done = out.dtype().itemsize, whole = out.nbytes();
-  if (whole == 0) return;
-  std::memcpy(out.mutable_data(), value, done);
-  while (done < whole) {
-    size_t more = std::min(done, whole - done);
-    std::memcpy(out.mutable_data() + done, out.data(), more);
-    done += more;
-  }
-}
 
 class Fill final : public FillOp {
  public:
@@ -38,7 +24,7 @@ class Fill final : public FillOp {
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    FillWith(inputs[1].data(), out);
+    FillItems(inputs[1].data(), out.dtype().itemsize, out.mutable_data(), out.nbytes());
   }
 };
 
@@ -66,7 +52,7 @@ class FillLike final : public FillOp {
   void Run(const std::vector<Tensor>&, Tensor& out, RandomKey) const override {
     alignas(16) uint8_t item[32] = {};
     CastItems(TypeCode::kInt64, &value_, out.dtype().code, item, 1);
-    FillWith(item, out);
+    FillItems(item, out.dtype().itemsize, out.mutable_data(), out.nbytes());
   }
 
  private:

@@ -1,6 +1,7 @@
 // Copying by tables, in runs as long as the tables allow.
 #include "ops/array/take_axes.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace penstock {
@@ -82,17 +83,9 @@ class Taker {
     to_ += bytes;
   }
 
-  // The first item, then twice as much of what is there each time.
   void Fill(int64_t bytes) {
-    auto whole = static_cast<size_t>(bytes);
-    if (!whole) return;
-    std::memcpy(to_, otherwise_, item_);
-    for (size_t done = item_; done < whole;) {
-      size_t more = done < whole - done ? done : whole - done;
-      std::memcpy(to_ + done, to_, more);
-      done += more;
-    }
-    to_ += whole;
+    FillItems(otherwise_, item_, to_, static_cast<size_t>(bytes));
+    to_ += bytes;
   }
 
   const std::vector<AxisTable>& tables_;
@@ -107,6 +100,17 @@ class Taker {
 };
 
 }  // namespace
+
+// The first item, then twice as much of what is there each time.
+void FillItems(const uint8_t* item, size_t itemsize, uint8_t* to, size_t bytes) {
+  if (bytes == 0) return;
+  std::memcpy(to, item, itemsize);
+  for (size_t done = itemsize; done < bytes;) {
+    size_t more = std::min(done, bytes - done);
+    std::memcpy(to + done, to, more);
+    done += more;
+  }
+}
 
 void TakeAxes(const Tensor& x, const std::vector<AxisTable>& tables, const uint8_t* otherwise,
               Tensor& out) {

@@ -17,4 +17,7 @@ constexpr int64_t kOtherwise = -1;
 void TakeAxes(const Tensor& x, const std::vector<AxisTable>& tables, const uint8_t* otherwise,
               Tensor& out);
 
+// Fills `bytes` bytes with one item over and over.
+void FillItems(const uint8_t* item, size_t itemsize, uint8_t* to, size_t bytes);
+
 }  // namespace penstock

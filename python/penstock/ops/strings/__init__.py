@@ -1,0 +1,26 @@
+"""Strings: TensorFlow's tf.strings, on bytes and on str.
+
+What comes out is of the kind that went in, bytes or str. Positions and lengths count bytes (of a
+str, those of its UTF-8) unless characters are asked for.
+"""
+
+from penstock.ops.strings.changing import lower, regex_full_match, regex_replace, strip, upper
+from penstock.ops.strings.numbers import as_string, to_hash_bucket_fast, to_number, unicode_decode
+from penstock.ops.strings.parts import join, length, reduce_join, split, substr
+
+__all__ = [
+    "as_string",
+    "join",
+    "length",
+    "lower",
+    "reduce_join",
+    "regex_full_match",
+    "regex_replace",
+    "split",
+    "strip",
+    "substr",
+    "to_hash_bucket_fast",
+    "to_number",
+    "unicode_decode",
+    "upper",
+]

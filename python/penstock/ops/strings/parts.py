@@ -1,0 +1,215 @@
+"""Strings cut to pieces, put together and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.ops.call import call, is_symbolic
+
+__all__ = ["Strings", "is_vector", "join", "length", "reduce_join", "split", "substr"]
+
+Strings = str | bytes | npt.ArrayLike
+
+
+def split(
+    input: Strings,
+    sep: str | bytes | None = None,
+    maxsplit: int = -1,
+    name: str | None = None,
+    *,
+    ragged: bool | None = None,
+) -> Any:
+    """Cut strings at a separator.
+
+    Parameters
+    ----------
+    input : str, bytes, or sequence of them
+        One string, or a vector.
+    sep : str or bytes, optional
+        Where to cut; ``None`` and "" are runs of white space, which also are dropped at the ends.
+    maxsplit : int
+        How often at most; -1 is no limit.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+    ragged : bool, optional
+        Whether `input` is a vector; ``None`` looks at it, and in a native function is False.
+
+    Returns
+    -------
+    numpy.ndarray, or tuple of two
+        Of one string the parts, shape ``(parts,)``. Of a vector the parts of all, and
+        ``row_splits``, shape ``(n + 1,)``: the parts of string i are
+        ``values[row_splits[i]:row_splits[i + 1]]`` (TensorFlow makes a ragged tensor of these two).
+
+    Raises
+    ------
+    ValueError
+        If `input` has another shape.
+
+    Examples
+    --------
+    >>> ps.strings.split("a few  words")
+    array(['a', 'few', 'words'], dtype=object)
+    >>> ps.strings.split([b"a,b", b"", b"c"], sep=",")
+    (array([b'a', b'b', b'', b'c'], dtype=object), array([0, 2, 3, 4]))
+    """
+    attributes = {"maxsplit": maxsplit, "ragged": is_vector(input, ragged)}
+    return call("strings.split", [input, b"" if sep is None else sep], attributes)
+
+
+def is_vector(input: Any, ragged: bool | None) -> bool:
+    """Return whether an operation has a vector of strings before it, rather than one."""
+    if ragged is not None:
+        return ragged
+    return False if is_symbolic(input) else np.ndim(input) > 0
+
+
+def join(inputs: Sequence[Strings], separator: str | bytes = "", name: str | None = None) -> Any:
+    """Put strings one behind the other, item by item.
+
+    Parameters
+    ----------
+    inputs : sequence
+        Strings, and arrays of strings of one shape; a single string goes with each item.
+    separator : str or bytes
+        What stands between them.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    str, bytes, or numpy.ndarray of them
+        The shape of the arrays.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or there are no inputs.
+    TypeError
+        If bytes and str are mixed.
+
+    Examples
+    --------
+    >>> ps.strings.join(["dir", ["a", "b"]], separator="/")
+    array(['dir/a', 'dir/b'], dtype=object)
+    """
+    return call("strings.join", [*inputs, separator])
+
+
+def reduce_join(
+    inputs: Strings,
+    axis: int | None = None,
+    keepdims: bool = False,
+    separator: str | bytes = "",
+    name: str | None = None,
+) -> Any:
+    """Put the strings along an axis one behind the other.
+
+    Parameters
+    ----------
+    inputs : array_like of str or bytes
+        Any shape.
+    axis : int, optional
+        Along which axis; ``None`` is all, in C order.
+    keepdims : bool
+        Keep the axis, with size 1.
+    separator : str or bytes
+        What stands between them.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    str, bytes, or numpy.ndarray of them
+        The shape of `inputs` without the axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> ps.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-")
+    array(['a-b', 'c-d'], dtype=object)
+    """
+    attributes = {"axis": axis, "keepdims": keepdims}
+    return call("strings.reduce_join", [inputs, separator], attributes)
+
+
+def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
+    """Return how long strings are.
+
+    Parameters
+    ----------
+    input : str, bytes, or array_like of them
+        Any shape.
+    unit : str
+        "BYTE", or "UTF8_CHAR" for characters.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32, the same shape.
+
+    Raises
+    ------
+    ValueError
+        If `unit` is another one.
+
+    Examples
+    --------
+    >>> ps.strings.length(["a", "é"])
+    array([1, 2], dtype=int32)
+    >>> int(ps.strings.length("é", unit="UTF8_CHAR"))
+    1
+    """
+    return call("strings.length", [input], {"unit": unit})
+
+
+def substr(
+    input: Strings,
+    pos: npt.ArrayLike,
+    len: npt.ArrayLike,
+    unit: str = "BYTE",
+    name: str | None = None,
+) -> Any:
+    """Take a part of each string.
+
+    Parameters
+    ----------
+    input : str, bytes, or array_like of them
+        Any shape.
+    pos : int or array_like of int
+        Where the part begins; negative from the end. The three are broadcast against each other.
+    len : int or array_like of int
+        How long it is, at most.
+    unit : str
+        "BYTE", or "UTF8_CHAR" for characters.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    str, bytes, or numpy.ndarray of them
+        The parts.
+
+    Raises
+    ------
+    ValueError
+        If `pos` lies outside of a string, or `len` is negative.
+
+    Examples
+    --------
+    >>> ps.strings.substr([b"penstock", b"pipeline"], 0, 4)
+    array([b'pens', b'pipe'], dtype=object)
+    >>> ps.strings.substr("naïve", -3, 2, unit="UTF8_CHAR")
+    'ïv'
+    """
+    return call("strings.substr", [input, pos, len], {"unit": unit})

@@ -28,6 +28,27 @@ std::vector<uint8_t> AsItems(const Tensor& tensor) {
   return items;
 }
 
+// Key and value of an entry of a map; further pieces of the value go to `more`, which is empty.
+void ReadEntry(std::string_view entry, std::string_view* key, std::string_view* value,
+               std::vector<std::string_view>& more) {
+  bool any = false;
+  for (WireReader fields(entry); !fields.done();) {
+    uint32_t tag = fields.Tag();
+    if (tag == BytesTag(1)) {
+      *key = fields.Bytes();
+    } else if (tag == BytesTag(2)) {
+      std::string_view piece = fields.Bytes();
+      if (any)
+        more.push_back(piece);
+      else
+        *value = piece;
+      any = true;
+    } else {
+      fields.Skip(tag);
+    }
+  }
+}
+
 }  // namespace
 
 FeatureRequests::FeatureRequests(const Args& args, const std::string& name) {
@@ -77,27 +98,12 @@ void FeatureRequests::Find(std::string_view map, std::vector<FoundValue>& found)
       continue;
     }
     std::string_view key, value;
-    bool any = false;
-    for (WireReader entry(entries.Bytes()); !entry.done();) {
-      tag = entry.Tag();
-      if (tag == BytesTag(1)) {
-        key = entry.Bytes();
-      } else if (tag == BytesTag(2)) {
-        std::string_view piece = entry.Bytes();
-        if (any)
-          more.push_back(piece);
-        else
-          value = piece;
-        any = true;
-      } else {
-        entry.Skip(tag);
-      }
-    }
+    ReadEntry(entries.Bytes(), &key, &value, more);
     size_t number = NumberOf(key, guess);
     if (number < found.size()) {
       found[number].found = true;
       found[number].first = value;
-      found[number].more = more;
+      if (!more.empty() || !found[number].more.empty()) found[number].more = more;
       guess = number + 1;
     }
     more.clear();

@@ -40,13 +40,17 @@ void ReadPacked(std::string_view packed, Column& column) {
   auto* at = reinterpret_cast<const uint8_t*>(packed.data());
   auto* end = at + packed.size();
   if (end[-1] >= 0x80) throw WireError{"a number is cut off", end - 1};
+  WireReader numbers(packed);
+  uint64_t first = numbers.Varint();
+  *column.Extend<int64_t>(1) = static_cast<int64_t>(first);
+  if (numbers.done()) return;
+  at = end - numbers.left();
   auto count = static_cast<size_t>(std::count_if(at, end, [](uint8_t b) { return b < 0x80; }));
   auto* out = column.Extend<int64_t>(count);
-  if (count == packed.size()) {
+  if (count == numbers.left()) {
     std::copy(at, end, out);
     return;
   }
-  WireReader numbers(packed);
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<int64_t>(numbers.Varint());
 }
 

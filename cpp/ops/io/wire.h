@@ -27,6 +27,7 @@ class WireReader {
       : at_(reinterpret_cast<const uint8_t*>(message.data())), end_(at_ + message.size()) {}
 
   bool done() const { return at_ == end_; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }  // bytes
   uint32_t Tag() {
     // One byte holds the numbers 1 to 15.
     if (at_ < end_ && *at_ < 0x80 && *at_ >= 8 && (*at_ & 7) <= 5) return *at_++;
@@ -34,6 +35,11 @@ class WireReader {
   }
   uint64_t Varint() {
     if (at_ < end_ && *at_ < 0x80) return *at_++;
+    if (end_ - at_ >= 2 && at_[1] < 0x80) {
+      uint64_t value = (at_[0] & 0x7Fu) | uint64_t{at_[1]} << 7;
+      at_ += 2;
+      return value;
+    }
     return LongVarint();
   }
   std::string_view Bytes() {

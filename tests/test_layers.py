@@ -21,10 +21,11 @@ CPP_LAYERS = [
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
-        *("errors", "options", "structure", "foreign", "random"),
+        *("errors", "options", "structure", "foreign"),
         *("functions", "iterator"),
     },
     {"ops"},
+    {"random"},
     {"encode"},
     {"fingerprint"},
     {"sources", "transforms"},

@@ -4,6 +4,7 @@
 #include "ops/image/png_version.h"
 #include "pipeline/chunk_codec.h"
 #include "pipeline/compression.h"
+#include "pipeline/key_scope.h"
 #include "pipeline/random.h"
 #include "pipeline/saved_folder.h"
 #include "python/bind.h"
@@ -63,6 +64,10 @@ void BindProcess(py::module_& module) {
   module.def("trace_stop", &Trace::StopJson);
   module.attr("MANIFEST_NAME") = kManifestName;
   module.def("set_seed", &SetGlobalSeed);
+  py::class_<KeyScope>(module, "KeyScope")
+      .def(py::init<uint64_t>(), py::arg("seed"))
+      .def("enter", &KeyScope::Enter)
+      .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);
   module.def("build_info", &BuildInfo,
              "Return how this package was built: version, compiler, C++ standard and codecs.");

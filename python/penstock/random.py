@@ -1,8 +1,20 @@
-"""The global seed."""
+"""Random arrays, and the seeds that they and all else draw from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
 from penstock import _core
+from penstock.ops.call import call, integers
+
+__all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
+
+_64_BITS = 0xFFFFFFFFFFFFFFFF
 
 
 def set_seed(seed: int | None) -> None:
@@ -31,4 +43,172 @@ def set_seed(seed: int | None) -> None:
     if seed is None:
         _core.clear_seed()
     else:
-        _core.set_seed(seed & 0xFFFFFFFFFFFFFFFF)
+        _core.set_seed(seed & _64_BITS)
+
+
+@contextmanager
+def key(seed: int) -> Iterator[None]:
+    """Make the random operations inside a ``with`` block repeatable.
+
+    Parameters
+    ----------
+    seed : int
+        What they draw from: the n-th one in the block gets the n-th key that follows from it.
+
+    Notes
+    -----
+    It holds in the thread that enters the block, and inside a function that a pipeline calls takes
+    the place of the element's key. Iterators that are made in the block are not touched: their
+    seeds come from `set_seed`. What is native draws from the element's key in any case.
+
+    Examples
+    --------
+    >>> def draw():
+    ...     with ps.random.key(7):
+    ...         return ps.random.uniform((3,)), ps.random.normal((2,))
+    >>> bool((draw()[0] == draw()[0]).all())
+    True
+    """
+    scope = _core.KeyScope(seed & _64_BITS)
+    scope.enter()
+    try:
+        yield
+    finally:
+        scope.exit()
+
+
+def uniform(
+    shape: int | Sequence[int] | npt.ArrayLike,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: npt.DTypeLike = np.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> npt.NDArray[Any]:
+    """Draw numbers that are equally likely in a range.
+
+    Parameters
+    ----------
+    shape : int, or sequence of int
+        The sizes of the axes; () is a single number.
+    minval, maxval : number
+        The range ``[minval, maxval)``; ``None`` is 1 for floats, and must be given for integers.
+    dtype : dtype_like
+        float16, float32, float64, int32 or int64.
+    seed : int, optional
+        What is drawn from; ``None`` is explained in the notes.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape `shape`.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the range of integers holds none.
+    TypeError
+        If `dtype` is another one.
+
+    Notes
+    -----
+    Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
+    element, so neither threads nor order change the result; elsewhere, the draws follow
+    `penstock.random.key` and `penstock.random.set_seed`.
+
+    Examples
+    --------
+    >>> ps.random.uniform((2, 3), seed=1).shape
+    (2, 3)
+    >>> int(ps.random.uniform((), 5, 6, dtype=np.int64))
+    5
+    """
+    if maxval is None:
+        if np.dtype(dtype).kind in "iu":
+            raise ValueError("random.uniform: maxval must be given for integers, got None")
+        maxval = 1.0
+    attributes = {"dtype": np.dtype(dtype).name, "seed": seed}
+    drawn: npt.NDArray[Any] = call("random.uniform", [integers(shape), minval, maxval], attributes)
+    return drawn
+
+
+def normal(
+    shape: int | Sequence[int] | npt.ArrayLike,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: npt.DTypeLike = np.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> npt.NDArray[Any]:
+    """Draw numbers of a normal distribution.
+
+    Parameters
+    ----------
+    shape : int, or sequence of int
+        The sizes of the axes; () is a single number.
+    mean, stddev : number
+        Its mean and standard deviation.
+    dtype : dtype_like
+        float16, float32 or float64.
+    seed : int, optional
+        As in `uniform`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape `shape`.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    TypeError
+        If `dtype` is another one.
+
+    Notes
+    -----
+    By the method of Box and Muller (1958), from two numbers of `uniform` with 53 bits for two
+    results. The last bits may differ between systems, as their logarithm and sine do.
+
+    Examples
+    --------
+    >>> ps.random.normal(3, mean=10, seed=1).dtype
+    dtype('float32')
+    """
+    attributes = {"dtype": np.dtype(dtype).name, "seed": seed}
+    drawn: npt.NDArray[Any] = call("random.normal", [integers(shape), mean, stddev], attributes)
+    return drawn
+
+
+def shuffle(value: npt.ArrayLike, seed: int | None = None, name: str | None = None) -> Any:
+    """Put the rows of an array in random order.
+
+    Parameters
+    ----------
+    value : array_like
+        Numbers or strings, with at least one axis. (`Dataset.shuffle` is for elements.)
+    seed : int, optional
+        As in `uniform`.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape and dtype; a copy. Each order is equally likely.
+
+    Raises
+    ------
+    ValueError
+        If `value` has no axis.
+
+    Examples
+    --------
+    >>> sorted(ps.random.shuffle(["a", "b", "c"], seed=3))
+    ['a', 'b', 'c']
+    """
+    return call("random.shuffle", [value], {"seed": seed})

@@ -29,8 +29,8 @@ void Rotate(RgbPlanes& planes, size_t pixels, float sixths) {
     float max = Larger(Larger(r, g), b), min = Smaller(Smaller(r, g), b);
     float range = max - min;
     float hue = HueOf(r, g, b, max, range) + sixths;
-    hue = hue >= 6 ? hue - 6 : hue;
-    hue = hue < 0 ? hue + 6 : hue;
+    hue -= hue >= 6 ? 6.0f : 0.0f;
+    hue += hue < 0 ? 6.0f : 0.0f;
     planes.r[i] = min + range * RedAt(hue);
     planes.g[i] = min + range * GreenAt(hue);
     planes.b[i] = min + range * BlueAt(hue);

@@ -136,7 +136,7 @@ class RgbToHsv final : public FloatColors {
       float range = max - Smaller(Smaller(r, g), b);
       float saturation = range / (max > 0 ? max : 1);
       float hue = HueOf(r, g, b, max, range) / 6;
-      planes.r[i] = hue < 0 ? hue + 1 : hue;
+      planes.r[i] = hue + (hue < 0 ? 1.0f : 0.0f);
       planes.g[i] = max > 0 ? saturation : 0;
       planes.b[i] = max;
     }

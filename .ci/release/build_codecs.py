@@ -80,6 +80,19 @@ SOURCES = (
         ("LICENSE.md", "README.ijg"),
     ),
     Source(
+        "libpng",
+        "1.6.58",
+        (
+            Place(
+                "https://deb.debian.org/debian/pool/main/libp/libpng1.6/"
+                "libpng1.6_1.6.58.orig.tar.gz",
+                "a9d4df463d36a6e5f9c29bd6f4967312d17e996c1854f3511f833924eb1993cf",
+            ),
+        ),
+        ("-DPNG_STATIC=OFF", "-DPNG_TESTS=OFF", "-DPNG_TOOLS=OFF", "-DPNG_FRAMEWORK=OFF"),
+        ("LICENSE",),
+    ),
+    Source(
         "zstd",
         "1.5.7",
         (
@@ -141,6 +154,7 @@ def build(source: Source, prefix: Path, folder: Path) -> None:
                 "-DCMAKE_BUILD_TYPE=Release",
             ),
             *(f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib"),
+            f"-DCMAKE_PREFIX_PATH={prefix}",  # libpng takes the zlib above
             f"-DCMAKE_INSTALL_NAME_DIR={prefix}/lib",  # macOS: where the next linker finds it
             *source.options,
         ],

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "element/error.h"
@@ -22,9 +23,16 @@ struct Group {
   intptr_t to = 0;    // and in the output, 0 where it is reduced
 };
 
+// As that type, where the loops may read it: they need whole items at their alignment.
 Tensor As(TypeCode code, const Tensor& x) {
-  if (x.dtype().code == code) return x;
+  const bool same = x.dtype().code == code;
+  if (same && reinterpret_cast<uintptr_t>(x.data()) % std::min<size_t>(x.dtype().itemsize, 16) == 0)
+    return x;
   Tensor out = Tensor::Make(DType::Of(code), x.shape());
+  if (same) {
+    std::memcpy(out.mutable_data(), x.data(), x.nbytes());
+    return out;
+  }
   CastItems(x.dtype().code, x.data(), code, out.mutable_data(), static_cast<size_t>(x.elements()));
   return out;
 }

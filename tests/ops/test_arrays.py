@@ -342,3 +342,19 @@ def test_options_of_numpy_that_cannot_be_traced():
     ):
         with pytest.raises((ps.TraceError, ValueError)):
             list(ps.Dataset.from_tensors(NUMBERS).map(ps.native(function)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: ps.transpose(x),
+        lambda x: ps.tile(x, (2,)),
+        lambda x: ps.gather(x, [0]),
+        lambda x: ps.pad(x, [[1, 0]], constant_values=None),
+        lambda x: ps.concat([x, x], 0),
+        lambda x: ps.where([True], x, x),
+    ],
+)
+def test_opaque_objects_are_refused(call):
+    with pytest.raises(TypeError, match="numbers or strings"):
+        call(np.array([object()]))

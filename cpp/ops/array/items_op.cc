@@ -5,6 +5,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "element/error.h"
+
 namespace penstock {
 
 std::vector<Tensor> ItemsOp::Call(const std::vector<Tensor>& inputs, RandomKey key) const {
@@ -18,6 +20,11 @@ std::vector<Tensor> ItemsOp::Call(const std::vector<Tensor>& inputs, RandomKey k
   std::vector<int64_t> firsts;  // the number of the first item of each input
   int64_t next = 0;
   for (size_t i = 0; i < items(inputs); ++i) {
+    if (inputs[i].dtype().code == TypeCode::kObject && inputs[i].elements() > 0) {
+      throw Error(ErrorKind::kType,
+                  "arrays: numbers or strings were expected, got opaque objects; use NumPy in a "
+                  "plain function for them");
+    }
     numbered[i] = Tensor::Make(DType::Of(TypeCode::kInt64), inputs[i].shape());
     auto* numbers = reinterpret_cast<int64_t*>(numbered[i].mutable_data());
     std::iota(numbers, numbers + inputs[i].elements(), next);

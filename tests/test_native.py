@@ -273,6 +273,14 @@ def test_the_gil_is_free_while_a_program_runs_in_the_consumers_thread(stage):
         thread.join()
 
 
+def test_looking_for_the_nesting_counts_as_no_run():
+    def build(native):
+        ds = Dataset.range(8).shuffle(8, seed=3).map(lambda x: (x, x)).repeat(2)
+        return ds.map(native(lambda a, b: a + b))
+
+    assert_same(run(build(ps.native)), run(build(lambda function: function)))
+
+
 def test_filter():
     ds = Dataset.range(10)
     assert [int(x) for x in ds.filter(ps.native(lambda x: x % 3 == 0))] == [0, 3, 6, 9]

@@ -3,6 +3,7 @@
 - iterating ``range(n)``, against a plain ``for`` over a list of the same length;
 - ``range(n).map(lambda x: x + 1).batch(256)``, against the plain loop that does the same with
   Python ints, a list and ``np.array`` (for comparison also its tightest form, ``np.fromiter``);
+- the same as a native function, against NumPy that adds to whole batches of ``np.arange``;
 - ``range(n).batch(256)``, against making the same batches with ``np.arange``;
 - one ``next`` that hands out a ready batch of two fields: batches that wait in the buffer of
   ``prefetch``, and batches that were cached. For the former a buffer is filled with all there is,
@@ -96,6 +97,7 @@ def run() -> list[Figure]:
     numbers = list(range(ELEMENTS))
     counting = ps.Dataset.range(ELEMENTS)
     mapped = counting.map(lambda x: x + 1).batch(BATCH)
+    native = counting.map(ps.native(lambda x: x + 1)).batch(BATCH)
     batched = counting.batch(BATCH)
     rounds = interleaved(
         {
@@ -104,6 +106,8 @@ def run() -> list[Figure]:
             "plain map": timed(lambda: drain(plain_map(ELEMENTS)), ELEMENTS),
             "map": timed(lambda: drain(mapped), ELEMENTS),
             "tight map": timed(lambda: drain(tight_map(ELEMENTS)), ELEMENTS),
+            "native": timed(lambda: drain(native), ELEMENTS),
+            "added": timed(lambda: drain(b + 1 for b in arange_batches(ELEMENTS)), ELEMENTS),
             "batch": timed(lambda: drain(batched), ELEMENTS),
             "arange": timed(lambda: drain(arange_batches(ELEMENTS)), ELEMENTS),
             "waiting tuple": waiting(tuple),
@@ -137,6 +141,13 @@ def run() -> list[Figure]:
             rounds.ratio("map", "tight map"),
             "x",
             note=beside("map", "tight map"),
+        ),
+        Figure(
+            "range.map(native x + 1).batch(256), per element",
+            ns["native"],
+            "ns",
+            at_most=5,
+            note=beside("native", "added"),
         ),
         Figure(
             "range.batch(256), per element",

@@ -108,6 +108,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 
   // How often a run has been started over this node; for reshuffling.
   int64_t CountRun() const { return runs_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
   // Whether elements may overtake one another.

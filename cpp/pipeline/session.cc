@@ -35,13 +35,16 @@ Session::Session(DatasetPtr root, RunOptions options)
       threads_(options.threads > 0 ? static_cast<int>(options.threads) : CpuCount()),
       budget_(options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit()),
       start_ns_(NowNs()) {
-  identity_.seed = NextSessionSeed();
-  identity_.root_run = root_->CountRun();
-  root_->ForEachNode([this](const Dataset& node) {
+  if (options_.counted) identity_.seed = NextSessionSeed();
+  auto run_of = [this](const Dataset& node) {
+    return options_.counted ? node.CountRun() : node.runs();
+  };
+  identity_.root_run = run_of(*root_);
+  root_->ForEachNode([this, &run_of](const Dataset& node) {
     unordered_ = unordered_ || node.reorders(options_.deterministic);
     if (!node.counts_runs()) return;
     bool is_root = &node == root_.get();
-    identity_.runs.emplace_back(&node, is_root ? identity_.root_run : node.CountRun());
+    identity_.runs.emplace_back(&node, is_root ? identity_.root_run : run_of(node));
   });
 }
 

@@ -19,6 +19,7 @@ struct RunOptions {
   bool deterministic = true;
   int64_t threads = 0;       // native worker threads, and AUTOTUNE's limit; 0: the number of CPUs
   int64_t memory_limit = 0;  // bytes of buffered elements; 0: a quarter of the memory available
+  bool counted = true;       // false: a look at the elements, after which runs are what they were
 };
 
 // Why AUTOTUNE moved a knob.

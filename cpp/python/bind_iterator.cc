@@ -130,7 +130,7 @@ Run& RunOf(PyObject* self) {
   return *run;
 }
 
-// (dataset, {"deterministic": bool, "threads": int, "memory_limit": int})
+// (dataset, {"deterministic": bool, "threads": int, "memory_limit": int[, "counted": bool]})
 int IterInit(PyObject* self, PyObject* args, PyObject*) {
   PyObject* done = Guarded([&]() -> py::object {
     PyObject *dataset, *options;
@@ -144,6 +144,7 @@ int IterInit(PyObject* self, PyObject* args, PyObject*) {
     run->options.deterministic = dict["deterministic"].cast<bool>();
     run->options.threads = dict["threads"].cast<int64_t>();
     run->options.memory_limit = dict["memory_limit"].cast<int64_t>();
+    if (dict.contains("counted")) run->options.counted = dict["counted"].cast<bool>();
     auto* it = reinterpret_cast<Iter*>(self);
     delete it->run;
     it->run = run;

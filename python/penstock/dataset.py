@@ -218,7 +218,8 @@ class Dataset(
             probe = object.__new__(Dataset)
             probe._node = unknown
             probe._options = self._options
-            with iter(probe) as it:
+            # Not counted: a shuffle in front is as if it had not been looked through.
+            with Iterator(probe, {**self._options.for_engine(), "counted": False}) as it:
                 for element in it:
                     unknown.set_spec(_core.Value(element, False).spec())
                     break

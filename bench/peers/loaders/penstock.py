@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import numpy as np
 
 import penstock as ps
-from bench.peers.boxes import box
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import cache as caching
 from bench.peers.workloads import generator as images
@@ -24,25 +22,21 @@ from bench.peers.workloads import tfrecord as records
 
 
 def jpeg(task: Task) -> Epoch:
-    """map(decode_and_crop_jpeg, resize, flip[, normalise], AUTOTUNE), batch, prefetch(2)."""
-    scale = np.tile(1 / photos.DEVIATION, task.side).astype(np.float32)
-    shift = np.tile(-photos.MEAN / photos.DEVIATION, task.side).astype(np.float32)
+    """map(native: decode, random_resized_crop, flip[, normalise]; AUTOTUNE), batch, prefetch(2)."""
+    scale = (1 / photos.DEVIATION).astype(np.float32)
+    shift = (-photos.MEAN / photos.DEVIATION).astype(np.float32)
 
-    draw = Random()
-
-    def part(path: str) -> Any:
-        contents = ps.io.read_file(path)
-        height, width, _ = ps.image.extract_jpeg_shape(contents).tolist()
-        image = ps.image.decode_and_crop_jpeg(contents, box(height, width, draw), channels=3)
-        image = ps.image.resize(image, (task.side, task.side))
+    def part(path: Any) -> Any:
+        image = ps.image.decode_jpeg(ps.io.read_file(path), channels=3)
+        image = ps.image.random_resized_crop(image, (task.side, task.side))
         return ps.image.random_flip_left_right(image)
 
-    def normalised(path: str) -> Any:
-        rows = part(path).reshape(task.side, -1) * scale
-        rows += shift
-        return rows.reshape(task.side, task.side, 3)
+    @ps.native
+    def normalised(path: Any) -> Any:
+        return part(path) * scale + shift
 
-    def pixels(path: str) -> Any:
+    @ps.native
+    def pixels(path: Any) -> Any:
         return ps.cast(np.rint(part(path)), np.uint8)
 
     load = pixels if task.dtype == "uint8" else normalised

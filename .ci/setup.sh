@@ -7,6 +7,7 @@
 # PENSTOCK_JPEG    AUTO, ON or OFF: the native JPEG codec (AUTO)
 # PENSTOCK_PNG     AUTO, ON or OFF: the native PNG codec (AUTO)
 # PENSTOCK_ZLIB    AUTO, ON or OFF: reading and writing compressed files (AUTO)
+# PENSTOCK_ZSTD    AUTO, ON or OFF: zstd in saved datasets (AUTO)
 # PENSTOCK_APT     0: never install system packages (1)
 #
 # What is installed is remembered in "$state" by content, so a second call only compares. A stamp is
@@ -46,27 +47,30 @@ if sys.version_info >= (3, 11):
 
 has_header() { echo "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; }
 
-# Sets missing (without it nothing works), has_jpeg, has_png, has_zlib, and the Debian packages that bring them.
+# Optional libraries: the name of their switch (PENSTOCK_JPEG=OFF leaves one out), their header, their
+# Debian package, and what there is not without them.
+codecs=(
+  "JPEG jpeglib.h libjpeg62-turbo-dev no native JPEG codec"
+  "PNG png.h libpng-dev no native PNG codec"
+  "ZLIB zlib.h zlib1g-dev no compressed files"
+  "ZSTD zstd.h libzstd-dev no zstd in saved datasets"
+)
+
+# Sets missing (without it nothing works), lacking (lines of codecs), and the Debian packages that
+# bring them.
 find_missing() {
-  missing=() packages=() has_jpeg=0 has_png=0 has_zlib=0
+  local codec name header package rest switch
+  missing=() packages=() lacking=()
   if ! has_header '#include <atomic>'; then missing+=("a C++ compiler") packages+=(g++); fi
   ((has_venv)) || { missing+=("Python's venv module") packages+=("python$base_version-venv"); }
   ((has_headers)) || { missing+=("Python.h") packages+=("python$base_version-dev"); }
-  if has_header $'#include <cstdio>\n#include <jpeglib.h>'; then
-    has_jpeg=1
-  elif [[ ${PENSTOCK_JPEG:-AUTO} != OFF ]]; then
-    packages+=(libjpeg62-turbo-dev)
-  fi
-  if has_header '#include <png.h>'; then
-    has_png=1
-  elif [[ ${PENSTOCK_PNG:-AUTO} != OFF ]]; then
-    packages+=(libpng-dev)
-  fi
-  if has_header '#include <zlib.h>'; then
-    has_zlib=1
-  elif [[ ${PENSTOCK_ZLIB:-AUTO} != OFF ]]; then
-    packages+=(zlib1g-dev)
-  fi
+  for codec in "${codecs[@]}"; do
+    read -r name header package rest <<<"$codec"
+    switch=PENSTOCK_$name
+    if [[ ${!switch:-AUTO} != OFF ]] && ! has_header $'#include <cstdio>\n#include <'"$header>"; then
+      lacking+=("$codec") packages+=("$package")
+    fi
+  done
 }
 
 install_packages() {
@@ -93,20 +97,19 @@ require_tools() {
 }
 
 note_missing() {
-  [[ ${PENSTOCK_JPEG:-AUTO} == OFF ]] || ((has_jpeg)) ||
-    say "no native JPEG codec: jpeglib.h is missing; as root: apt-get install libjpeg62-turbo-dev"
-  [[ ${PENSTOCK_PNG:-AUTO} == OFF ]] || ((has_png)) ||
-    say "no native PNG codec: png.h is missing; as root: apt-get install libpng-dev"
-  [[ ${PENSTOCK_ZLIB:-AUTO} == OFF ]] || ((has_zlib)) ||
-    say "no compressed files: zlib.h is missing; as root: apt-get install zlib1g-dev"
+  local codec name header package what
+  for codec in "${lacking[@]}"; do
+    read -r name header package what <<<"$codec"
+    say "$what: $header is missing; as root: apt-get install $package"
+  done
 }
 
 # One line for everything that the installed package is made of.
 source_key() {
   {
-    printf '%s\n' "$base_version" "$has_jpeg" "${PENSTOCK_JPEG:-AUTO}" "$has_png" \
-      "${PENSTOCK_PNG:-AUTO}" "$has_zlib" \
-      "${PENSTOCK_ZLIB:-AUTO}" "${CXX:-}" "${CXXFLAGS:-}" "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
+    printf '%s\n' "$base_version" "${lacking[@]}" "${PENSTOCK_JPEG:-}" \
+      "${PENSTOCK_PNG:-}" "${PENSTOCK_ZLIB:-}" "${PENSTOCK_ZSTD:-}" "${CXX:-}" "${CXXFLAGS:-}" \
+      "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
     cd -- "$root"
     find CMakeLists.txt pyproject.toml cpp python -name '__pycache__' -prune -o \
       -type f ! -name '*.pyc' ! -name '*.so' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum

@@ -281,6 +281,11 @@ def test_looking_for_the_nesting_counts_as_no_run():
     assert_same(run(build(ps.native)), run(build(lambda function: function)))
 
 
+def test_an_output_signature_is_refused():
+    with pytest.raises(ValueError, match="output_signature is for plain functions"):
+        Dataset.range(3).map(plus_one, output_signature=ps.TensorSpec((), np.int64))
+
+
 def test_filter():
     ds = Dataset.range(10)
     assert [int(x) for x in ds.filter(ps.native(lambda x: x % 3 == 0))] == [0, 3, 6, 9]

@@ -43,6 +43,11 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
         if isinstance(value, Reader):
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
         elif isinstance(value, NativeFunction):
+            if args.get("output_signature") is not None:
+                raise ValueError(
+                    f"{kind}: output_signature is for plain functions; a native one returns the "
+                    "types that its operations make, cast them there"
+                )
             inputs[0].element_spec  # noqa: B018 - finds out what is not known yet
             encoded[name] = trace(kind, value, inputs[0]._node)
         elif callable(value) and _wants_rng(value):

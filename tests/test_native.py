@@ -286,6 +286,11 @@ def test_an_output_signature_is_refused():
         Dataset.range(3).map(plus_one, output_signature=ps.TensorSpec((), np.int64))
 
 
+def test_attributes_of_another_type_are_refused_by_name():
+    with pytest.raises(TypeError, match="unit: a sequence of ints"):
+        ps.strings.length("a", unit=[np.zeros(2)])
+
+
 def test_filter():
     ds = Dataset.range(10)
     assert [int(x) for x in ds.filter(ps.native(lambda x: x % 3 == 0))] == [0, 3, 6, 9]

@@ -163,7 +163,12 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
     return MakePyFunction(PyRef::Borrow(value.ptr()), declared, wants_rng);
   }
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
-    return value.cast<std::vector<int64_t>>();
+    try {
+      return value.cast<std::vector<int64_t>>();
+    } catch (const py::cast_error&) {
+      throw Error(ErrorKind::kType, "{}: a sequence of ints was expected, got {}", place,
+                  std::string(py::str(py::repr(value))));
+    }
   }
   return ToForeign(PyRef::Borrow(value.ptr()));
 }

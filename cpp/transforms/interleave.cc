@@ -156,9 +156,8 @@ class InterleaveIterator final : public BlockIterator {
     if (visitor.saving()) {
       for (auto& slot : slots_)
         if (slot) slot->VisitState(visitor);
-      for (auto& next : ahead_) {
+      for (auto& next : ahead_)
         if (next.opened) next.opened->VisitState(visitor);
-      }
       return;
     }
     Reopen(pulled, positions, visitor);

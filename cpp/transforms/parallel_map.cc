@@ -305,9 +305,7 @@ class ParallelMapIterator final : public BlockIterator {
   void NotePull(int64_t took) {
     slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
     bool slow = slow_pulls_ >= 2;
-    if (slow == slow_input_.load(std::memory_order_relaxed)) return;
-    slow_input_.store(slow, std::memory_order_relaxed);
-    if (slow) room_.NotifyAll();
+    if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) room_.NotifyAll();
   }
 
   // --- on the consumer ---

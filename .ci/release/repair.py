@@ -80,15 +80,27 @@ def hide_from_policy(wheel: Path, libraries: dict[str, Path], folder: Path) -> P
     archive = WheelArchive(wheel)
     hidden = folder / "lib"
     hidden.mkdir()
-    for module in archive.extract(folder / "modules", ".so"):
-        needed = output("patchelf", "--print-needed", module).split()
-        for soname in set(NEVER_FROM_THE_SYSTEM).intersection(needed):
+
+    def renamed(binary: Path) -> bool:
+        needed = output("patchelf", "--print-needed", binary).split()
+        sonames = set(NEVER_FROM_THE_SYSTEM).intersection(needed)
+        for soname in sonames:
             own = soname.replace(".so", ".own.so")
             copy = hidden / own
             copy.write_bytes(libraries[stem(soname)].read_bytes())
             output("patchelf", "--set-soname", own, copy)
-            output("patchelf", "--replace-needed", soname, own, module)
+            output("patchelf", "--replace-needed", soname, own, binary)
+        return bool(sonames)
+
+    for module in archive.extract(folder / "modules", ".so"):
+        if renamed(module):
             archive.files[module.relative_to(folder / "modules").as_posix()] = module.read_bytes()
+    # Those that go in anyway, and need them too: auditwheel finds the changed copy first.
+    for library in libraries.values():
+        copy = hidden / library.name
+        if stem(library.name) in PROJECTS and library.name not in NEVER_FROM_THE_SYSTEM:
+            copy.write_bytes(library.read_bytes())
+            renamed(copy)
     os.environ["AUDITWHEEL_LD_LIBRARY_PATH"] = str(hidden)
     changed = folder / wheel.name
     archive.write(changed)

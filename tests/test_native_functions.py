@@ -176,6 +176,20 @@ def test_another_nesting_is_an_error():
         next(it)
 
 
+def test_each_element_of_another_nesting_is_an_error_of_its_own():
+    ds = Dataset.range(40).map(lambda x: x if x % 2 else (x, x))
+    it = iter(ds.map(ps.native(lambda x, y: x + y), num_parallel_calls=2))
+    seen = []
+    for number in range(40):
+        try:
+            seen.append(int(next(it)))
+        except TypeError as error:
+            assert f"element {number}" in error.__notes__[0]
+            seen.append("error")
+    assert seen == [("error" if x % 2 else 2 * x) for x in range(40)]
+    assert list(it) == []
+
+
 def test_what_is_around_the_function_is_taken_by_value():
     table = np.array([1.0, 2.0])
     offset = 3
@@ -289,6 +303,8 @@ def test_filter():
     assert [int(x) for x in ds.filter(ps.native(lambda x: x % 3 == 0))] == [0, 3, 6, 9]
     with pytest.raises(TypeError, match="must return one bool"):
         next(iter(ds.filter(ps.native(lambda x: x % 3))))
+    with pytest.raises(TypeError, match="must return one bool"):
+        next(iter(ds.filter(ps.native(lambda x: None))))
 
 
 def test_readers(tmp_path):

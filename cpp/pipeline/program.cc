@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <new>
+#include <string>
 
 #include "pipeline/program_rewrite.h"
 #include "pipeline/row_writer.h"
@@ -26,16 +28,15 @@ class Program final : public Function {
   explicit Program(ProgramPlan plan);
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
-    std::vector<int> order = OrderOf(rows.structure, info);
     if (rows.stacked() && rows.rows > 0 && by_rows_.load(std::memory_order_relaxed)) {
-      if (MapStacked(rows, order, out)) return;
+      if (MapStacked(rows, out)) return;
     }
     if (!light_) LeaveForeignLock();
     RowWriter writer(plan_.result, results_.size(), rows.rows, info);
     for (int64_t row = 0; row < rows.rows; ++row) {
       Element element = rows.Row(row);
       try {
-        std::vector<Tensor> values = Run(element, order, info, &writer);
+        std::vector<Tensor> values = Run(element, info, &writer);
         writer.Add(TakeResults(values), rows.origin(row));
       } catch (Error& error) {
         if (error.transient()) {
@@ -44,20 +45,26 @@ class Program final : public Function {
           throw;
         }
         writer.AddError(Placed(std::move(error), element, info, row));
+      } catch (const std::bad_alloc&) {  // of this row: the others are not lost
+        writer.AddError(
+            Placed(Error(ErrorKind::kMemory, "{}: out of memory", std::string_view(info.stage)),
+                   element, info, row));
       }
     }
     writer.Finish(out);
   }
 
   bool Test(const Element& element, const CallInfo& info) override {
-    Tensor value = One(element, info).leaves.at(0);
-    if (results_.size() != 1 || value.elements() != 1 || value.dtype().code != TypeCode::kBool) {
-      throw Placed(
-          Error(ErrorKind::kType, "{}: the predicate must return one bool, got {} of {}",
-                std::string_view(info.stage), plan_.result->ToString(), value.dtype().name()),
-          element, info, 0);
+    std::vector<Tensor> leaves = One(element, info).leaves;
+    bool one = leaves.size() == 1 && leaves[0].elements() == 1;
+    if (!one || leaves[0].dtype().code != TypeCode::kBool) {
+      std::string types;
+      for (const Tensor& leaf : leaves) types += ' ' + leaf.dtype().name();
+      throw Placed(Error(ErrorKind::kType, "{}: the predicate must return one bool, got {}{}",
+                         std::string_view(info.stage), plan_.result->ToString(), types),
+                   element, info, 0);
     }
-    return value.value<bool>();
+    return leaves[0].value<bool>();
   }
 
   DatasetPtr Open(const Element& element, const CallInfo& info) override {
@@ -115,9 +122,8 @@ class Program final : public Function {
   }
 
   // All values of one row; of those that no later step needs, only the results are left.
-  std::vector<Tensor> Run(const Element& element, const std::vector<int>& order,
-                          const CallInfo& info, RowWriter* writer) const {
-    std::vector<Tensor> values = Start(element.leaves, order);
+  std::vector<Tensor> Run(const Element& element, const CallInfo& info, RowWriter* writer) const {
+    std::vector<Tensor> values = Start(element.leaves, OrderOf(element.structure, info));
     std::vector<Tensor> inputs;
     for (const auto& [step, last, leaf] : instructions_) {
       inputs.clear();
@@ -153,13 +159,12 @@ class Program final : public Function {
   }
 
   Element One(const Element& element, const CallInfo& info) const {
-    std::vector<int> order = OrderOf(element.structure, info);
     if (!light_) LeaveForeignLock();
     Element result;
     result.structure = plan_.result;
     result.origin = element.origin;
     try {
-      std::vector<Tensor> values = Run(element, order, info, nullptr);
+      std::vector<Tensor> values = Run(element, info, nullptr);
       result.leaves = TakeResults(values);
     } catch (Error& error) {
       if (error.transient()) throw;
@@ -168,7 +173,7 @@ class Program final : public Function {
     return result;
   }
 
-  bool MapStacked(Block& rows, const std::vector<int>& order, std::vector<Block>& out);
+  bool MapStacked(Block& rows, std::vector<Block>& out);
 
   ProgramPlan plan_;
   std::vector<Instruction> instructions_;
@@ -243,8 +248,13 @@ Tensor Repeated(const Tensor& value, int64_t count) {
 }
 
 // All rows at once. False when an operation fails: which row it is, the rows tell one by one.
-bool Program::MapStacked(Block& rows, const std::vector<int>& order, std::vector<Block>& out) {
+bool Program::MapStacked(Block& rows, std::vector<Block>& out) {
   if (rows.footprint() > kLongWork) LeaveForeignLock();
+  std::vector<int> order;
+  if (rows.structure != plan_.element) {
+    order = LeafOrder(rows.structure, plan_.element);
+    if (order.empty()) return false;
+  }
   std::vector<Tensor> values = Start(rows.columns, order);
   std::vector<bool> stacked(values.size());
   std::fill_n(stacked.begin(), arguments_, true);

@@ -184,9 +184,8 @@ def test_each_element_of_another_nesting_is_an_error_of_its_own():
         try:
             seen.append(int(next(it)))
         except TypeError as error:
-            assert f"element {number}" in error.__notes__[0]
-            seen.append("error")
-    assert seen == [("error" if x % 2 else 2 * x) for x in range(40)]
+            seen.append(f"element {number}" in error.__notes__[0])
+    assert seen == [(True if x % 2 else 2 * x) for x in range(40)]
     assert list(it) == []
 
 

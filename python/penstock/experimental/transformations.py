@@ -1,4 +1,4 @@
-"""tf.data.experimental: functions for ``ds.apply``, and the older names of what methods do now."""
+"""Functions for ``ds.apply``, and the older names of what methods of Dataset do now."""
 
 from __future__ import annotations
 

@@ -1,0 +1,21 @@
+"""tf.data.experimental: its functions for ``ds.apply``, sources and older names."""
+
+from penstock.experimental.transformations import (
+    assert_cardinality,
+    enumerate_dataset,
+    get_single_element,
+    map_and_batch,
+    parallel_interleave,
+    shuffle_and_repeat,
+    unbatch,
+)
+
+__all__ = [
+    "assert_cardinality",
+    "enumerate_dataset",
+    "get_single_element",
+    "map_and_batch",
+    "parallel_interleave",
+    "shuffle_and_repeat",
+    "unbatch",
+]

@@ -17,6 +17,7 @@ PUBLIC = {
     "assert_cardinality": ps.experimental.assert_cardinality,
     "cache_file": ps.Dataset.cache,
     "fixed_length_record": ps.FixedLengthRecordDataset,
+    "parallel_from_indexable": ps.Dataset.from_indexable,
     "parallel_map": ps.Dataset.map,
     "text_line": ps.TextLineDataset,
     "tf_record": ps.TFRecordDataset,

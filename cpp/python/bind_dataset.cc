@@ -7,6 +7,7 @@
 #include "python/bind.h"
 #include "python/gil.h"
 #include "python/py_function.h"
+#include "python/py_indexable.h"
 #include "python/pytree.h"
 #include "python/types.h"
 #include "runtime/blocking.h"
@@ -59,6 +60,12 @@ struct Spec {
 // An object that the engine passes through untouched.
 struct Opaque {
   Args::Foreign object;
+};
+
+// An object with so many rows, which the plan fetches by their positions.
+struct Indexable {
+  py::object object;
+  int64_t size;
 };
 
 Value MakeValue(const py::object& object, bool borrow) {
@@ -148,6 +155,10 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
   if (py::isinstance<Spec>(value)) return value.cast<const Spec&>().spec;
   if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
   if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
+  if (py::isinstance<Indexable>(value)) {
+    auto& [object, size] = value.cast<const Indexable&>();
+    return MakeIndexableFunction(PyRef::Borrow(object.ptr()), size, declared);
+  }
   if (PyIndex_Check(value.ptr()) && !PyCallable_Check(value.ptr())) {
     PyRef whole = PyRef::Steal(PyNumber_Index(value.ptr()));
     int64_t number = whole ? PyLong_AsLongLong(whole.get()) : -1;
@@ -177,6 +188,10 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
 std::vector<PyObject*> RootsOf(const py::dict& args) {
   std::vector<PyObject*> roots;
   for (auto [name, value] : args) {
+    if (py::isinstance<Indexable>(value)) {
+      roots.push_back(value.cast<const Indexable&>().object.ptr());
+      continue;
+    }
     Args::Value arg = ToArg("", value, nullptr, false);
     if (std::holds_alternative<FunctionPtr>(arg) && !py::isinstance<NativeFunction>(value)) {
       roots.push_back(value.ptr());
@@ -240,6 +255,8 @@ void BindDataset(py::module_& module) {
   py::class_<Opaque>(module, "Opaque").def(py::init([](const py::object& object) {
     return Opaque{ToForeign(PyRef::Borrow(object.ptr()))};
   }));
+  py::class_<Indexable>(module, "Indexable")
+      .def(py::init<py::object, int64_t>(), py::arg("object"), py::arg("size"));
   py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
       .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })
       .def_property_readonly("cardinality", [](const Node& n) { return n.plan->cardinality(); })

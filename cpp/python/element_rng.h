@@ -1,4 +1,4 @@
-// A numpy.random.Generator that draws from the key of an element.
+// What random operations inside calls of the user draw from: the key of the element.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,23 @@
 #include "python/python.h"
 
 namespace penstock {
+
+// Random operations inside the calls draw from the element's key.
+class ScopedRandom {
+ public:
+  explicit ScopedRandom(StageRandom stage) : current_(CurrentElementRandom()), outer_(current_) {
+    current_ = {stage, 0, 0, true};
+  }
+  ~ScopedRandom() { current_ = outer_; }
+  void For(uint64_t element) {
+    current_.element = element;
+    current_.drawn = 0;
+  }
+
+ private:
+  ElementRandom& current_;
+  ElementRandom outer_;
+};
 
 // Generators for the calls of one function, made when there are more calls at a time than before:
 // to make one costs 10 us, to give it another key some nanoseconds. All methods with the GIL.

@@ -16,23 +16,6 @@
 namespace penstock {
 namespace {
 
-// Random operations inside the calls draw from the element's key.
-class ScopedRandom {
- public:
-  explicit ScopedRandom(StageRandom stage) : current_(CurrentElementRandom()), outer_(current_) {
-    current_ = {stage, 0, 0, true};
-  }
-  ~ScopedRandom() { current_ = outer_; }
-  void For(uint64_t element) {
-    current_.element = element;
-    current_.drawn = 0;
-  }
-
- private:
-  ElementRandom& current_;
-  ElementRandom outer_;
-};
-
 PyObject* Vectorcall(PyObject* callable, PyObject* const* arguments, size_t count,
                      PyObject* names) {
   return CallPython([&] { return PyObject_Vectorcall(callable, arguments, count, names); });

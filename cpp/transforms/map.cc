@@ -24,8 +24,8 @@ class MapDataset final : public Dataset {
 
 class MapIterator final : public BlockIterator {
  public:
-  MapIterator(IteratorPtr input, FunctionPtr function, StageRandom random)
-      : input_(std::move(input)), function_(std::move(function)), random_(random) {}
+  MapIterator(const char* stage, IteratorPtr input, FunctionPtr function, StageRandom random)
+      : stage_(stage), input_(std::move(input)), function_(std::move(function)), random_(random) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(index_);
@@ -63,7 +63,7 @@ class MapIterator final : public BlockIterator {
     }
     bool end = std::exchange(rows_.end, false);
     if (rows_.rows > 0) {
-      CallInfo info{"map", random_, index_};
+      CallInfo info{stage_, random_, index_};
       made_.clear();
       try {
         function_->Map(std::move(rows_), info, made_);
@@ -95,6 +95,7 @@ class MapIterator final : public BlockIterator {
     return block;
   }
 
+  const char* stage_;
   Input input_;
   FunctionPtr function_;
   StageRandom random_;
@@ -106,15 +107,19 @@ class MapIterator final : public BlockIterator {
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<MapIterator>(StartInput(context), function_, Randomness(context));
+  return std::make_unique<MapIterator>(name().c_str(), StartInput(context), function_,
+                                       Randomness(context));
 }
 
-const RegisterDataset registration(
-    "map", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      MaybeSpec declared;
-      if (args.Has("output_signature")) declared = args.Spec("output_signature");
-      return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
-    });
+std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {
+  MaybeSpec declared;
+  if (args.Has("output_signature")) declared = args.Spec("output_signature");
+  return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
+}
+
+const RegisterDataset map("map", MakeMap);
+// The input gives positions; the function has the rows.
+const RegisterDataset from_indexable("from_indexable", MakeMap);
 
 }  // namespace
 }  // namespace penstock

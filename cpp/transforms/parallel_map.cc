@@ -53,6 +53,7 @@ class ParallelMapIterator final : public BlockIterator {
  public:
   ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
       : session_(*context.session),
+        stage_(data.name().c_str()),
         function_(data.function()),
         random_(data.Randomness(context)),
         lane_(data.lane()),
@@ -153,7 +154,7 @@ class ParallelMapIterator final : public BlockIterator {
       int number = static_cast<int>(workers_.size());
       running_.fetch_add(1, std::memory_order_relaxed);
       try {
-        workers_.push_back(std::make_unique<Pump>(lane_, "map", [this, number] {
+        workers_.push_back(std::make_unique<Pump>(lane_, stage_, [this, number] {
           Work(number);
           // acq_rel: the last one out sees the others' use of the input, and destroys it where it
           // was used (generators are closed there).
@@ -223,14 +224,15 @@ class ParallelMapIterator final : public BlockIterator {
       packet.end = std::exchange(rows.end, false);
       int64_t count = rows.rows;
       if (count > 0) {
-        CallInfo info{"map", random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+        CallInfo info{stage_, random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
                       packet.position};
         try {
           function_->Map(std::move(rows), info, packet.results);
         } catch (const Error& failure) {
           packet.results.push_back(Block::Of(failure));
         } catch (const std::bad_alloc&) {
-          packet.results.push_back(Block::Of(Error(ErrorKind::kMemory, "map: out of memory")));
+          packet.results.push_back(
+              Block::Of(Error(ErrorKind::kMemory, "{}: out of memory", std::string_view(stage_))));
         }
       }
       LeaveCall();
@@ -338,6 +340,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   Session& session_;
+  const char* const stage_;
   const FunctionPtr function_;
   const StageRandom random_;
   const Lane lane_;
@@ -386,19 +389,20 @@ IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
 }
 
-const RegisterDataset registration(
-    "parallel_map",
-    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      MaybeSpec declared;
-      if (args.Has("output_signature")) declared = args.Spec("output_signature");
-      int64_t calls = args.Int("num_parallel_calls");
-      if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
-      std::optional<bool> ordered;
-      if (args.Has("deterministic")) ordered = args.Bool("deterministic");
-      return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared),
-                                                  calls, ordered);
-    },
-    false, "map");
+std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>&, const Args& args) {
+  MaybeSpec declared;
+  if (args.Has("output_signature")) declared = args.Spec("output_signature");
+  int64_t calls = args.Int("num_parallel_calls");
+  if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
+  std::optional<bool> ordered;
+  if (args.Has("deterministic")) ordered = args.Bool("deterministic");
+  return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared), calls,
+                                              ordered);
+}
+
+const RegisterDataset map("parallel_map", MakeParallelMap, false, "map");
+const RegisterDataset from_indexable("parallel_from_indexable", MakeParallelMap, false,
+                                     "from_indexable");
 
 }  // namespace
 }  // namespace penstock

@@ -39,6 +39,9 @@ class Spec:
 class Opaque:
     def __init__(self, arg0: Any, /) -> None: ...
 
+class Indexable:
+    def __init__(self, object: Any, size: int) -> None: ...
+
 MANIFEST_NAME: str  # of the file that lists what a saved dataset consists of
 
 class NativeFunction: ...

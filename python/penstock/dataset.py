@@ -13,6 +13,7 @@ from penstock.iterator import Iterator
 from penstock.options import Options
 from penstock.sources.files import FileSources
 from penstock.sources.generator import GeneratorSources
+from penstock.sources.indexable import IndexableSources
 from penstock.sources.memory import MemorySources
 from penstock.sources.saved import SavedSources
 from penstock.structure import TensorSpec
@@ -30,9 +31,14 @@ UNKNOWN_CARDINALITY = -2
 # Stages that keep elements of their input on the disk, which must be told from others'.
 _KEPT = ("cache_file", "snapshot")
 
+# Stages that fetch a row for each position, and those that look at nothing but positions.
+_FETCHES = ("from_indexable", "parallel_from_indexable")
+_OF_POSITIONS = ("repeat", "shard", "shuffle", "skip", "take")
+
 
 class Dataset(
     MemorySources,
+    IndexableSources,
     GeneratorSources,
     FileSources,
     SavedSources,
@@ -86,6 +92,11 @@ class Dataset(
         return dataset
 
     def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset:
+        if kind in _OF_POSITIONS and self._kind in _FETCHES:
+            # Which rows come, and in what order, is decided before any is fetched.
+            dataset = Dataset._make(self._kind, (self._inputs[0]._then(kind, **args),), self._args)
+            dataset._options = self._options
+            return dataset
         return Dataset._make(kind, (self, *others), args)
 
     def __iter__(self) -> Iterator:

@@ -24,6 +24,17 @@ class Reader:
         return self.kind
 
 
+class Indexable:
+    """An object whose rows a stage fetches by their positions."""
+
+    def __init__(self, rows: Any, size: int) -> None:
+        self.rows = rows
+        self.size = size
+
+    def __repr__(self) -> str:
+        return type(self.rows).__name__
+
+
 _ENCODERS = {
     # Arrays are shared, not copied: they must not change while the dataset is used.
     "tensors": lambda value: _core.Value(value, True),
@@ -42,6 +53,8 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
     for name, value in args.items():
         if isinstance(value, Reader):
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
+        elif isinstance(value, Indexable):
+            encoded["map_func"] = _core.Indexable(value.rows, value.size)
         elif isinstance(value, NativeFunction):
             if args.get("output_signature") is not None:
                 raise ValueError(

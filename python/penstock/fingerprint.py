@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 # Stages and arguments that change when elements are made, and not what they are.
 _TIMING = frozenset({"prefetch"})
 _TIMING_ARGS = frozenset({"num_parallel_calls"})
-_SAME_KIND = {"parallel_map": "map", "cache_file": "cache"}
+_SAME_KIND = {
+    "parallel_map": "map",
+    "parallel_from_indexable": "from_indexable",
+    "cache_file": "cache",
+}
 # Of these a pipeline's elements do not depend, but only where they are kept.
 _PLACES = {"cache_file": {"filename"}, "snapshot": {"path", "compression", "shard_func"}}
 
@@ -179,9 +183,10 @@ class _Digest:
                 self.text("empty")
         else:
             # An object of the user's: the methods that a call runs, and what it holds.
-            call = vars(type(value)).get("__call__")
-            if isinstance(call, types.FunctionType):
-                self._function(call)
+            for name in ("__call__", "__getitem__"):
+                method = vars(type(value)).get(name)
+                if isinstance(method, types.FunctionType):
+                    self._function(method)
             self.add(getattr(value, "__dict__", {}))
 
     def _all(self, values: Iterable[Any]) -> None:

@@ -16,6 +16,7 @@ TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
 PUBLIC = {
     "assert_cardinality": ps.experimental.assert_cardinality,
     "cache_file": ps.Dataset.cache,
+    "elements": ps.Dataset.window,
     "fixed_length_record": ps.FixedLengthRecordDataset,
     "parallel_from_indexable": ps.Dataset.from_indexable,
     "parallel_map": ps.Dataset.map,
@@ -103,6 +104,7 @@ def test_arguments_that_tf_data_has_keep_its_order():
     wanted = {
         "map": "map_func num_parallel_calls deterministic synchronous "
         "use_unbounded_threadpool name",
+        "window": "size shift stride drop_remainder name",
         "filter": "predicate name",
         "flat_map": "map_func name",
         "interleave": "map_func cycle_length block_length num_parallel_calls deterministic name",

@@ -26,7 +26,7 @@ PYTHON_LAYERS = [
     },
     {"ops"},
     {"random"},
-    {"encode"},
+    {"encode", "pickling"},
     {"fingerprint"},
     {"sources", "transforms"},
     {"dataset"},

@@ -1,10 +1,13 @@
 // The plan in Python: generic making of nodes, values and specifications.
 #include <pybind11/stl.h>
 
+#include <cstdlib>
 #include <memory>
 
+#include "pipeline/dataset_leaf.h"
 #include "pipeline/registry.h"
 #include "python/bind.h"
+#include "python/errors.h"
 #include "python/gil.h"
 #include "python/py_function.h"
 #include "python/py_indexable.h"
@@ -202,6 +205,24 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
   return roots;
 }
 
+// A dataset that the engine has made, as a Python Dataset in a leaf.
+Tensor WrapPlan(DatasetPtr plan) {
+  Attachment& gil = EnsureAttached();
+  static PyObject* wrap = nullptr;
+  if (!wrap) {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.dataset"));
+    wrap = module ? PyObject_GetAttrString(module.get(), "of_node") : nullptr;
+  }
+  PyRef node = PyRef::Steal(py::cast(Node{std::move(plan), {}}).release().ptr());
+  PyRef dataset = PyRef::Steal(
+      wrap ? CallPython([&] { return PyObject_CallOneArg(wrap, node.get()); }) : nullptr);
+  if (!dataset && gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
+  if (!dataset) throw CurrentPythonError();
+  auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
+  *slot = dataset.release();
+  return AdoptObjects(TypeCode::kObject, {}, slot, 1);
+}
+
 }  // namespace
 
 DatasetPtr DatasetOfPython(PyObject* object) {
@@ -239,6 +260,7 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
 }
 
 void BindDataset(py::module_& module) {
+  g_wrap_dataset = WrapPlan;
   py::class_<Value>(module, "Value")
       .def(py::init(&MakeValue), py::arg("value"), py::arg("borrow"))
       .def("spec", [](const Value& value) {

@@ -11,6 +11,7 @@ from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
 from penstock.options import Options
+from penstock.pickling import reduced
 from penstock.sources.files import FileSources
 from penstock.sources.generator import GeneratorSources
 from penstock.sources.indexable import IndexableSources
@@ -19,6 +20,7 @@ from penstock.sources.saved import SavedSources
 from penstock.structure import TensorSpec
 from penstock.transforms.batching import Batching
 from penstock.transforms.combining import Combining
+from penstock.transforms.grouping import Grouping
 from penstock.transforms.keeping import Keeping
 from penstock.transforms.mapping import Mapping
 from penstock.transforms.ordering import Ordering
@@ -44,6 +46,7 @@ class Dataset(
     SavedSources,
     Mapping,
     Batching,
+    Grouping,
     Ordering,
     Combining,
     Keeping,
@@ -331,28 +334,21 @@ class Dataset(
         return "<Dataset " + ".".join(reversed(parts)) + ">"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Flat, so that a long chain does not overflow the pickler's stack.
-        order: list[Dataset] = []
-        numbers: dict[int, int] = {}
-        stack = [self]
-        while stack:
-            dataset = stack[-1]
-            waiting = [d for d in dataset._inputs if id(d) not in numbers]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            if id(dataset) not in numbers:
-                numbers[id(dataset)] = len(order)
-                order.append(dataset)
-        nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args) for d in order]
-        options = self._options
-        return _rebuild, (
-            nodes,
-            options.deterministic,
-            options.memory_limit,
-            options.threading.private_threadpool_size,
-        )
+        return reduced(self)
+
+
+_DEFAULT_OPTIONS = Options()
+
+
+def of_node(node: _core.Node) -> Dataset:
+    """Return the Dataset of a node that the engine has made: an element of another dataset."""
+    dataset = object.__new__(Dataset)
+    dataset._node = node
+    dataset._kind = node.kind
+    dataset._inputs = ()
+    dataset._args = {}
+    dataset._options = _DEFAULT_OPTIONS
+    return dataset
 
 
 def _copy(dataset: Dataset) -> Dataset:
@@ -367,19 +363,3 @@ def _short(value: Any) -> str:
         return getattr(value, "__qualname__", type(value).__name__)
     text = repr(value)
     return text if len(text) <= 40 and "\n" not in text else f"<{type(value).__name__}>"
-
-
-def _rebuild(
-    nodes: list[tuple[str, list[int], dict[str, Any]]],
-    deterministic: bool | None,
-    memory_limit: int | None,
-    threads: int | None,
-) -> Dataset:
-    made: list[Dataset] = []
-    for kind, inputs, args in nodes:
-        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args))
-    options = Options()
-    options.deterministic = deterministic
-    options.memory_limit = memory_limit
-    options.threading.private_threadpool_size = threads
-    return made[-1].with_options(options)

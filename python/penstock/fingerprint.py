@@ -14,6 +14,7 @@ import numpy as np
 
 from penstock.encode import Reader
 from penstock.ops.native import NativeFunction
+from penstock.pickling import ELEMENTS
 from penstock.structure import TensorSpec
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def _node(node: Dataset, inputs: list[bytes]) -> bytes:
         digest.add(node._args[name])
     for name in _files_of(node):
         digest.file(name)
+    if node._kind == ELEMENTS:
+        for element in node:
+            digest.add(element)
     digest.bytes(b"".join(inputs))
     return digest.digest()
 

@@ -1,0 +1,61 @@
+"""Datasets as bytes: the stages of a plan with their arguments, in one flat list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.options import Options
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+# A dataset that is an element of another one, whose contents the engine holds.
+ELEMENTS = "elements"
+
+
+def reduced(dataset: Dataset) -> tuple[Any, ...]:
+    """Return what ``__reduce__`` returns: flat, so that long chains do not overflow a stack."""
+    order: list[Dataset] = []
+    numbers: dict[int, int] = {}
+    stack = [dataset]
+    while stack:
+        node = stack[-1]
+        waiting = [d for d in node._inputs if id(d) not in numbers]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        if id(node) not in numbers:
+            numbers[id(node)] = len(order)
+            order.append(node)
+    if any(d._kind == ELEMENTS for d in order):
+        raise TypeError(
+            "pickle: a dataset that is an element of another one (a window, say) holds its "
+            "elements in memory and cannot be pickled; take them out with batch first"
+        )
+    nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args) for d in order]
+    options = dataset._options
+    return _rebuild, (
+        nodes,
+        options.deterministic,
+        options.memory_limit,
+        options.threading.private_threadpool_size,
+    )
+
+
+def _rebuild(
+    nodes: list[tuple[str, list[int], dict[str, Any]]],
+    deterministic: bool | None,
+    memory_limit: int | None,
+    threads: int | None,
+) -> Dataset:
+    from penstock.dataset import Dataset
+
+    made: list[Dataset] = []
+    for kind, inputs, args in nodes:
+        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args))
+    options = Options()
+    options.deterministic = deterministic
+    options.memory_limit = memory_limit
+    options.threading.private_threadpool_size = threads
+    return made[-1].with_options(options)

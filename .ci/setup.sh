@@ -8,6 +8,7 @@
 # PENSTOCK_PNG     AUTO, ON or OFF: the native PNG codec (AUTO)
 # PENSTOCK_ZLIB    AUTO, ON or OFF: reading and writing compressed files (AUTO)
 # PENSTOCK_ZSTD    AUTO, ON or OFF: zstd in saved datasets (AUTO)
+# PENSTOCK_RE2     AUTO, ON or OFF: regular expressions in native functions (AUTO)
 # PENSTOCK_APT     0: never install system packages (1)
 #
 # What is installed is remembered in "$state" by content, so a second call only compares. A stamp is
@@ -54,6 +55,7 @@ codecs=(
   "PNG png.h libpng-dev no native PNG codec"
   "ZLIB zlib.h zlib1g-dev no compressed files"
   "ZSTD zstd.h libzstd-dev no zstd in saved datasets"
+  "RE2 re2/re2.h libre2-dev no regular expressions in native functions"
 )
 
 # Sets missing (without it nothing works), lacking (lines of codecs), and the Debian packages that
@@ -108,7 +110,7 @@ note_missing() {
 source_key() {
   {
     printf '%s\n' "$base_version" "${lacking[@]}" "${PENSTOCK_JPEG:-}" \
-      "${PENSTOCK_PNG:-}" "${PENSTOCK_ZLIB:-}" "${PENSTOCK_ZSTD:-}" "${CXX:-}" "${CXXFLAGS:-}" \
+      "${PENSTOCK_PNG:-}" "${PENSTOCK_ZLIB:-}" "${PENSTOCK_ZSTD:-}" "${PENSTOCK_RE2:-}" "${CXX:-}" "${CXXFLAGS:-}" \
       "${CMAKE_ARGS:-}" "${LDFLAGS:-}"
     cd -- "$root"
     find CMakeLists.txt pyproject.toml cpp python -name '__pycache__' -prune -o \

@@ -24,6 +24,7 @@ def test_doctor_finds_a_working_engine(capsys):
         ("png", "libpng-dev"),
         ("zlib", "zlib1g-dev"),
         ("zstd", "libzstd-dev"),
+        ("re2", "libre2-dev"),
     ],
 )
 def test_doctor_tells_how_to_get_a_missing_codec(monkeypatch, capsys, codec, package):

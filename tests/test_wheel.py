@@ -104,7 +104,7 @@ def test_every_library_inside_has_its_version_and_its_licence_text(contents):
     assert "LICENSE" in files
     expression = metadata["License-Expression"].split(" AND ")
     for component in listed:
-        assert re.search(r"\d\.\d", component["version"])
+        assert re.match(r"\d+[.\d-]", component["version"])
         texts = [file for file in files if file.startswith(component["name"] + "/")]
         assert texts
         assert all(b"opyright" in in_dist_info(contents, f"licenses/{text}") for text in texts)

@@ -36,6 +36,7 @@ class Source(NamedTuple):
     options: tuple[str, ...]
     licenses: tuple[str, ...]
     folder: str = "."  # of its CMakeLists.txt
+    platforms: tuple[str, ...] = ("linux", "darwin", "win32")
 
 
 SOURCES = (
@@ -105,6 +106,19 @@ SOURCES = (
         ("LICENSE",),
         "build/cmake",
     ),
+    Source(
+        "re2",
+        "2022-06-01",  # of those that need no other library nearly the last
+        (
+            Place(
+                "https://github.com/google/re2/archive/refs/tags/2022-06-01.tar.gz",
+                "f89c61410a072e5cbcf8c27e3a778da7d6fd2f2b5b1445cd4f4508bee946ab0f",
+            ),
+        ),
+        ("-DBUILD_SHARED_LIBS=ON", "-DRE2_BUILD_TESTING=OFF"),
+        ("LICENSE", "util/rune.cc"),  # the notice in the latter covers it alone
+        platforms=("linux", "darwin"),
+    ),
 )
 
 
@@ -173,7 +187,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python .ci/release/build_codecs.py PREFIX")
     prefix = Path(sys.argv[1]).resolve()
-    for source in SOURCES:
+    for source in (source for source in SOURCES if sys.platform in source.platforms):
         mark = prefix / "licenses" / source.project / "VERSION"
         if mark.exists() and mark.read_text() == source.version:
             continue

@@ -38,6 +38,8 @@ PROJECTS = {
     "z": Project("zlib", "Zlib"),
     "zlib": Project("zlib", "Zlib"),
     "zstd": Project("zstd", "BSD-3-Clause"),
+    "re": Project("re2", "BSD-3-Clause AND dtoa"),
+    "absl": Project("abseil", "Apache-2.0"),  # RE2 since 2023 needs it
 }
 
 
@@ -182,6 +184,8 @@ def add_licenses(archive: WheelArchive, libraries: list[Vendored]) -> None:
     for library in libraries:
         for name, text in sorted(library.texts.items(), reverse=True):
             path = f"{library.project.name}/{name}"
+            if f"{info}/licenses/{path}" in archive.files:
+                continue  # another library of the same project
             archive.files[f"{info}/licenses/{path}"] = text
             lines.insert(last + 1, f"License-File: {path}")
     own = next(line for line in lines if line.startswith("License-Expression:"))

@@ -2,6 +2,7 @@
 #define PENSTOCK_IMPORT_ARRAY
 #include "ops/image/jpeg_version.h"
 #include "ops/image/png_version.h"
+#include "ops/strings/regex_version.h"
 #include "pipeline/chunk_codec.h"
 #include "pipeline/compression.h"
 #include "pipeline/key_scope.h"
@@ -35,12 +36,14 @@ py::dict BuildInfo() {
   std::string png = PngVersion();
   std::string zlib = ZlibVersion();
   std::string zstd = ZstdVersion();
+  std::string re2 = RegexVersion();
   return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
                   "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
                   "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg),
                   "png"_a = py::dict("native"_a = !png.empty(), "version"_a = png),
                   "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib),
-                  "zstd"_a = py::dict("native"_a = !zstd.empty(), "version"_a = zstd));
+                  "zstd"_a = py::dict("native"_a = !zstd.empty(), "version"_a = zstd),
+                  "re2"_a = py::dict("native"_a = !re2.empty(), "version"_a = re2));
 }
 
 py::dict CpuInfo() {

@@ -21,6 +21,7 @@ class BuildInfo(TypedDict):
     png: CodecInfo
     zlib: CodecInfo
     zstd: CodecInfo
+    re2: CodecInfo
 
 class CpuInfo(TypedDict):
     affinity: int

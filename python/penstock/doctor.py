@@ -20,6 +20,7 @@ _CODECS = {
     "png": "libpng-dev",
     "zlib": "zlib1g-dev",
     "zstd": "libzstd-dev",
+    "re2": "libre2-dev",
 }
 _OPTIONAL = {
     "pillow": ("image", "pictures for the demo, and decoding where no native codec is built in"),
@@ -120,6 +121,7 @@ def _codecs() -> Iterator[Finding]:
         "png": build["png"],
         "zlib": build["zlib"],
         "zstd": build["zstd"],
+        "re2": build["re2"],
     }
     for name, package in _CODECS.items():
         if found[name]["native"]:

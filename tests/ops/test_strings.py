@@ -134,9 +134,20 @@ def test_substr():
     elements = [(t, n) for t, n in zip(["hello", "日本", "xyz"], [2, 1, 0], strict=True)]
     assert_native(lambda t, n: (S.substr(t, n, n), S.substr(t, -n, 2)), elements)
     assert_native(lambda w: S.substr(w, 0, [[1], [2]]), [WORDS, WORDS])
-    for pos, size, what in ((6, 1, "pos must"), (-6, 1, "pos must"), (0, -1, "len must")):
+    for size in (-1, -9):  # TensorFlow: the rest
+        assert [S.substr(b"hello", pos, size) for pos in (0, 2, -3, 5)] == [
+            b"hello",
+            b"llo",
+            b"llo",
+            b"",
+        ]
+    for pos, size, unit, what in (
+        (6, 1, "BYTE", "pos must"),
+        (-6, 1, "BYTE", "pos must"),
+        (0, -1, "UTF8_CHAR", "len must"),
+    ):
         with pytest.raises(ValueError, match=f"strings.substr: {what}"):
-            S.substr("hello", pos, size)
+            S.substr("hello", pos, size, unit)
     with pytest.raises(ValueError, match="unit must be BYTE"):
         S.substr("hello", 0, 1, unit="WORD")
 
@@ -167,6 +178,34 @@ def test_to_number_of_floats():
         assert S.to_number("-" + text, dtype) == -int(text)
     with pytest.raises(TypeError, match="out_type must be"):
         S.to_number("1", np.uint8)
+
+
+# What TensorFlow 2.21 makes of them.
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0x10", 16.0),
+        ("-0x10", -16.0),
+        ("+0x10", 16.0),
+        ("0X1p3", 8.0),
+        (" 0x1.8p1 ", 3.0),
+        ("0x123456789abcdef1234", float.fromhex("0x123456789abcdef1234")),
+        ("0x1p5000", np.inf),
+        ("0x1p-2000", 0.0),
+    ],
+)
+def test_to_number_of_hexadecimal_floats(text, value):
+    for dtype in (np.float32, np.float64):
+        assert S.to_number(text, dtype) == dtype(value)
+    for dtype in (np.int32, np.int64):
+        with pytest.raises(ValueError, match="input must hold numbers of"):
+            S.to_number(text, dtype)
+
+
+@pytest.mark.parametrize("text", ["0x", "0xg", "0x-1", "0x1p", "0xinf", "0xnan", "0x1p1.5", "0x."])
+def test_to_number_refuses_what_is_no_hexadecimal_float(text):
+    with pytest.raises(ValueError, match="input must hold numbers of"):
+        S.to_number(text)
 
 
 def test_as_string():
@@ -258,17 +297,6 @@ def test_unicode_decode_of_other_bytes_is_pythons():
         S.unicode_decode(b"a", "UTF-8", errors="skip")
     with pytest.raises(ValueError, match="input_encoding must be UTF-8"):
         S.unicode_decode(b"a", "UTF-16-BE")
-
-
-def test_regular_expressions():
-    same(S.regex_full_match(["ab1", "ab", "1"], "[a-z]+[0-9]"), np.array([True, False, False]))
-    assert S.regex_replace(b"a.b.c", r"\.", b"-") == b"a-b-c"
-    assert S.regex_replace("aa", "a", "b", replace_global=False) == "ba"
-    assert S.regex_replace(["x1y2"], r"(\d)", r"<\1>").tolist() == ["x<1>y<2>"]
-    with pytest.raises(ps.TraceError, match="regular expressions run in Python"):
-        list(ps.Dataset.from_tensors("a").map(ps.native(lambda t: S.regex_replace(t, "a", "b"))))
-    with pytest.raises(TypeError, match="input must be bytes or str"):
-        S.regex_full_match([1, 2], "1")
 
 
 @pytest.mark.parametrize(

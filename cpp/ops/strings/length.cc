@@ -93,11 +93,13 @@ class Substr final : public Op {
                   "strings.substr: pos must lie in [{}, {}] for a string of {}, got {}", -size,
                   size, size, position);
     }
-    if (length < 0) {
-      throw Error(ErrorKind::kInvalidArgument, "strings.substr: len must be >= 0, got {}", length);
+    if (length < 0 && characters_) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "strings.substr: len must be >= 0 with unit UTF8_CHAR, got {}", length);
     }
     if (position < 0) position += size;
-    length = std::min(length, size - position);
+    // TensorFlow takes the rest for a negative number of bytes, but nothing for one of characters.
+    length = length < 0 ? size - position : std::min(length, size - position);
     if (!characters_) {
       return text.substr(static_cast<size_t>(position), static_cast<size_t>(length));
     }

@@ -4,9 +4,10 @@ What comes out is of the kind that went in, bytes or str. Positions and lengths 
 str, those of its UTF-8) unless characters are asked for.
 """
 
-from penstock.ops.strings.changing import lower, regex_full_match, regex_replace, strip, upper
+from penstock.ops.strings.changing import lower, strip, upper
 from penstock.ops.strings.numbers import as_string, to_hash_bucket_fast, to_number, unicode_decode
 from penstock.ops.strings.parts import join, length, reduce_join, split, substr
+from penstock.ops.strings.regex import regex_full_match, regex_replace
 
 __all__ = [
     "as_string",

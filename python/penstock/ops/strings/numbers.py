@@ -14,7 +14,7 @@ __all__ = ["as_string", "to_hash_bucket_fast", "to_number", "unicode_decode"]
 
 
 def to_number(input: Strings, out_type: npt.DTypeLike = np.float32, name: str | None = None) -> Any:
-    """Read numbers in decimal.
+    """Read numbers in decimal; floats also in hexadecimal, as C writes them.
 
     Parameters
     ----------

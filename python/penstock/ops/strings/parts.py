@@ -189,7 +189,7 @@ def substr(
     pos : int or array_like of int
         Where the part begins; negative from the end. The three are broadcast against each other.
     len : int or array_like of int
-        How long it is, at most.
+        How long it is, at most; of bytes, a negative one is all the rest.
     unit : str
         "BYTE", or "UTF8_CHAR" for characters.
     name : str, optional
@@ -203,7 +203,8 @@ def substr(
     Raises
     ------
     ValueError
-        If `pos` lies outside of a string, or `len` is negative.
+        If `pos` lies outside of a string, or `len` is negative and counts characters (TensorFlow
+        then returns empty strings).
 
     Examples
     --------

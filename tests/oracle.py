@@ -1,30 +1,241 @@
-"""What stages mean, in plain Python over lists: the other side of the random tests."""
+"""What stages mean, in plain Python: naive generators, the other side of the random tests.
 
+What flows are steps: elements in the form in which pipelines give them, and a `Failure` in the
+place of each error. A stage takes an iterable of steps; one that passes over its input more than
+once takes a function that returns a new iterable.
+"""
+
+import dataclasses
 import itertools
 
+import numpy as np
 
-def interleave(lists, cycle, block):
-    """Visit slots in turn; an exhausted one passes the turn on, and is refilled when visited."""
-    source = iter(lists)
-    slots = [None] * cycle
-    at = closed = 0
-    while closed < cycle:
-        if slots[at] is None and (items := next(source, None)) is not None:
-            slots[at] = iter(items)
-        if slots[at] is None:
-            closed += 1
-        else:
-            closed = 0
-            taken = list(itertools.islice(slots[at], block))
-            yield from taken
-            if len(taken) < block:  # the end was met
-                slots[at] = None
-        at = (at + 1) % cycle
+from contract import Failure
+
+
+def any_failure(kind):
+    """Return a failure whose message is the engine's own business."""
+    return Failure(kind, ...)
+
+
+def failed(step):
+    return isinstance(step, Failure)
+
+
+# --- elements ---
+
+
+def element(value):
+    """Return what a function gave as it comes out of a pipeline; a list at the top is a tuple."""
+    return tuple(leaf(v) for v in value) if type(value) is list else leaf(value)
+
+
+def leaf(value):
+    """Return a value, nested or not, as it comes out of a pipeline; a list is one array."""
+    if isinstance(value, dict):
+        return type(value)((key, leaf(v)) for key, v in value.items())
+    if isinstance(value, tuple):
+        parts = [leaf(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if value is None or isinstance(value, (str, bytes, frozenset)):
+        return value
+    if dataclasses.is_dataclass(value):
+        fields = [field.name for field in dataclasses.fields(value)]
+        return type(value)(**{name: leaf(getattr(value, name)) for name in fields})
+    array = np.asarray(value)
+    if array.dtype.kind in "US":
+        array = array.astype(object)
+    return array[()] if array.ndim == 0 else array
+
+
+def leaves(value):
+    """List the leaves of an element, in order."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    elif dataclasses.is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in dataclasses.fields(value))
+    return [x for part in value for x in leaves(part)] if isinstance(value, tuple) else [value]
+
+
+def like(pattern, values):
+    """Nest the leaves that an iterator gives as those of `pattern` are."""
+    if pattern is None:
+        return None
+    if isinstance(pattern, dict):
+        return {key: like(part, values) for key, part in pattern.items()}
+    if isinstance(pattern, tuple):
+        parts = [like(part, values) for part in pattern]
+        return type(pattern)(*parts) if hasattr(pattern, "_fields") else tuple(parts)
+    if dataclasses.is_dataclass(pattern):
+        fields = [field.name for field in dataclasses.fields(pattern)]
+        return type(pattern)(**{name: like(getattr(pattern, name), values) for name in fields})
+    return next(values)
+
+
+def signature(value):
+    """Return what elements of one batch have in common: structure, dtypes and shapes."""
+    kinds = []
+    for part in leaves(value):
+        known = isinstance(part, (np.ndarray, np.generic))
+        kinds.append((part.dtype.str, part.shape) if known else type(part).__name__)
+    return repr(like(value, iter(kinds)))
+
+
+def stack(rows):
+    """Return a batch of elements of one signature."""
+    columns = zip(*(leaves(row) for row in rows), strict=True)
+    return like(rows[0], (_stack_leaf(column) for column in columns))
+
+
+def _stack_leaf(parts):
+    if isinstance(parts[0], (np.ndarray, np.generic)):
+        return np.stack(parts)
+    column = np.empty(len(parts), object)
+    column[:] = parts
+    return column
+
+
+def call(function, value):
+    """Return what a function makes of an element, or the failure that it makes."""
+    try:
+        return element(function(*value) if type(value) is tuple else function(value))
+    except Exception as error:
+        return Failure(type(error).__name__, str(error))
+
+
+# --- one element at a time ---
+
+
+def map(items, function):
+    for x in items:
+        yield x if failed(x) else call(function, x)
+
+
+def filter(items, predicate):
+    for x in items:
+        keep = x if failed(x) else call(predicate, x)
+        if not failed(keep) and not isinstance(keep, np.bool_):
+            keep = any_failure("TypeError")
+        if failed(keep):
+            yield keep
+        elif keep:
+            yield x
+
+
+def enumerate(items, start=0):
+    for i, x in zip(itertools.count(start), items, strict=False):
+        yield x if failed(x) else (np.int64(i), x)
+
+
+# --- some of them ---
+
+
+def take(items, count):
+    return iter(items) if count < 0 else itertools.islice(items, count)
+
+
+def skip(items, count):
+    for i, x in zip(itertools.count(), items if count >= 0 else (), strict=False):
+        if i >= count or failed(x):
+            yield x
+
+
+def shard(items, num_shards, index):
+    return itertools.islice(items, index, None, num_shards)
+
+
+def repeat(again, count):
+    """Give epoch after epoch; for ever unless one is empty, with a negative count."""
+    for _ in range(count) if count >= 0 else itertools.count():
+        empty = True
+        for x in again():
+            empty = False
+            yield x
+        if empty:
+            return
+
+
+# --- batches ---
 
 
 def batch(items, size, drop_remainder=False):
-    """Cut into lists of `size`."""
-    items = iter(items)
-    while rows := list(itertools.islice(items, size)):
-        if len(rows) == size or not drop_remainder:
+    """Cut into lists of `size`, or of several sizes in turn; what does not fit the first fails."""
+    sizes = itertools.cycle(size if isinstance(size, list) else [size])
+    rows, wanted = [], next(sizes)
+    for x in items:
+        if not failed(x) and rows and signature(x) != signature(rows[0]):
+            x = any_failure("ValueError")
+        if failed(x):
+            yield x
+            continue
+        rows.append(x)
+        if len(rows) == wanted:
             yield rows
+            rows, wanted = [], next(sizes)
+    if rows and not drop_remainder:
+        yield rows
+
+
+def stacked(items, size, drop_remainder=False):
+    for rows in batch(items, size, drop_remainder):
+        yield rows if failed(rows) else stack(rows)
+
+
+def unbatch(items):
+    for x in items:
+        if failed(x):
+            yield x
+            continue
+        columns = leaves(x)
+        arrays = all(isinstance(column, np.ndarray) for column in columns)
+        if not arrays or len({len(column) for column in columns}) != 1:
+            yield any_failure("ValueError")
+            continue
+        for i in range(len(columns[0])):
+            yield like(x, (column[i] for column in columns))
+
+
+# --- several datasets ---
+
+
+def zip_inputs(inputs):
+    """Give tuples; all inputs are asked each time, and the first failure of several counts."""
+    inputs = [iter(items) for items in inputs]
+    while True:
+        steps = [next(items, _END) for items in inputs]
+        if any(x is _END for x in steps):
+            return
+        yield next((x for x in steps if failed(x)), tuple(steps))
+
+
+_END = object()
+
+
+def interleave(inputs, cycle, block):
+    """Visit slots in turn; an exhausted one passes the turn on, and is refilled when visited.
+
+    An input is a list, or a failure in the place of one that could not be opened.
+    """
+    inputs = iter(inputs)
+    slots = [None] * cycle
+    at = closed = 0
+    while closed < cycle:
+        while slots[at] is None and (items := next(inputs, None)) is not None:
+            if failed(items):
+                yield items
+            else:
+                slots[at] = iter(items)
+        if slots[at] is None:
+            closed += 1
+        else:
+            closed = taken = 0
+            for x in slots[at]:
+                yield x
+                taken += not failed(x)  # what fails has not been taken
+                if taken == block:
+                    break
+            else:
+                slots[at] = None
+        at = (at + 1) % cycle

@@ -1,0 +1,152 @@
+"""The sources of random pipelines."""
+
+import functools
+import hashlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+import oracle
+import penstock as ps
+from contract import Boom, Failure
+
+
+class Source(NamedTuple):
+    """One source of random pipelines."""
+
+    args: st.SearchStrategy  # of dicts
+    build: Callable[..., ps.Dataset]  # (run, **args)
+    oracle: Callable[..., Any]  # (**args)
+
+
+def args(**strategies):
+    return st.fixed_dictionaries(strategies)
+
+
+small = st.integers(-9, 99)
+
+
+def times(values):
+    return np.array(values, "datetime64[s]")
+
+
+# Values of one element of from_tensors.
+values = st.recursive(
+    st.one_of(
+        small,
+        st.booleans(),
+        st.sampled_from(["", "text", "é", b"", b"\0\0", None]),
+        st.sampled_from([np.float32(1.5), np.uint8(255), np.complex64(1j), np.datetime64(7, "s")]),
+        st.lists(small, max_size=3),
+        st.just(np.zeros((2, 0, 3), np.int16)),
+    ),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner),
+        st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    ),
+    max_leaves=4,
+)
+
+
+def table(n, form):
+    """Return what is given to from_tensor_slices: n rows."""
+    numbers = np.arange(n)
+    return {
+        "scalars": numbers.astype(np.float64) / 4,
+        "rows": np.arange(2 * n, dtype=np.uint8).reshape(n, 2),
+        "pair": (numbers, np.array([f"s{i}" for i in range(n)], object)),
+        "dict": {"x": numbers % 3 == 0, "y": (times(numbers), np.ones((n, 1, 2), np.float16))},
+        "bytes": np.array([bytes([65 + i]) * (i % 3) for i in range(n)], object),
+    }[form]
+
+
+TABLES = ["scalars", "rows", "pair", "dict", "bytes"]
+
+
+def rows(n, form):
+    data = table(n, form)
+    columns = oracle.leaves(data)
+    return [oracle.like(data, (oracle.leaf(c[i]) for c in columns)) for i in range(n)]
+
+
+def yielding(n, fails):
+    def generate():
+        for i in range(n):
+            if i == fails:
+                raise Boom(f"generator at {i}")
+            yield i, f"item {i}"
+
+    return generate
+
+
+def yielded(n, fails):
+    until = n if fails is None else min(n, fails)
+    steps = [(np.int64(i), f"item {i}") for i in range(until)]
+    return steps + ([Failure("Boom", f"generator at {fails}")] if until < n else [])
+
+
+@functools.cache
+def folder():
+    # Kept until the process ends: plans are built again and again.
+    return tempfile.TemporaryDirectory(prefix="penstock-plans-")
+
+
+def written(text):
+    path = Path(folder().name) / hashlib.sha256(text).hexdigest()
+    if not path.exists():
+        path.write_bytes(text)
+    return str(path)
+
+
+texts = st.binary(max_size=12).map(lambda data: data.replace(b"\r", b"\n"))
+
+
+def text_names(parts, missing):
+    names = [written(text) for text in parts]
+    return [*names, f"{folder().name}/missing"] if missing else names
+
+
+def text_steps(parts, missing):
+    for text in parts:
+        lines = text.split(b"\n")
+        yield from lines if lines[-1] else lines[:-1]
+    if missing:
+        yield oracle.any_failure("FileNotFoundError")
+
+
+SOURCES = {
+    "range": Source(
+        args(start=small, stop=small, step=st.sampled_from([1, 2, -3])),
+        lambda run, start, stop, step: ps.Dataset.range(start, stop, step),
+        lambda start, stop, step: map(np.int64, range(start, stop, step)),
+    ),
+    "range of floats": Source(
+        args(n=st.integers(0, 9)),
+        lambda run, n: ps.Dataset.range(n, output_type=np.float32),
+        lambda n: map(np.float32, range(n)),
+    ),
+    "from_tensors": Source(
+        args(value=values),
+        lambda run, value: ps.Dataset.from_tensors(value),
+        lambda value: [oracle.leaf(value)],
+    ),
+    "from_tensor_slices": Source(
+        args(n=st.integers(0, 9), form=st.sampled_from(TABLES)),
+        lambda run, n, form: ps.Dataset.from_tensor_slices(table(n, form)),
+        rows,
+    ),
+    "from_generator": Source(
+        args(n=st.integers(0, 9), fails=st.sampled_from([None, None, 0, 3])),
+        lambda run, n, fails: ps.Dataset.from_generator(yielding(n, fails)),
+        yielded,
+    ),
+    "TextLineDataset": Source(
+        args(parts=st.lists(texts, max_size=3), missing=st.booleans()),
+        lambda run, parts, missing: ps.TextLineDataset(text_names(parts, missing)),
+        text_steps,
+    ),
+}

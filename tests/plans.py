@@ -1,0 +1,167 @@
+"""Random pipelines: sources and stages, how a dataset gets them and how the oracle does.
+
+A stage is one entry of `STAGES` (plan_stages.py), a source one of `SOURCES` (plan_sources.py): a
+strategy for its arguments, a function that builds it, and a generator over the steps of its input
+(oracle.py).
+"""
+
+import functools
+import itertools
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+import oracle
+import penstock as ps
+from contract import Boom
+from plan_functions import number
+from plan_sources import SOURCES
+from plan_stages import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES, STAGES
+
+
+class TooLong(Exception):
+    """The oracle has taken so many steps that this plan is no use as a test."""
+
+
+class Run(NamedTuple):
+    """How a plan is run: what must not change its elements."""
+
+    calls: tuple = (None,)  # num_parallel_calls of the stages, round and round
+    ahead: tuple = (0,)  # buffer sizes of prefetches
+    deterministic: bool | None = None
+    threads: int | None = None
+    memory: int | None = None
+    folder: str = ""
+    place: int = 0  # of the stage that is being built
+
+    def parallel(self, most=None):
+        calls = self.calls[self.place % len(self.calls)]
+        return calls if calls is None or most is None else min(calls, most)
+
+    def buffer(self):
+        return self.ahead[self.place % len(self.ahead)]
+
+    def options(self):
+        options = ps.Options()
+        options.deterministic = self.deterministic
+        options.threading.private_threadpool_size = self.threads
+        options.memory_limit = self.memory
+        return options
+
+
+class Plan(NamedTuple):
+    """A pipeline as data; in an argument of a stage, one more input or what a function opens."""
+
+    source: tuple[str, dict]
+    stages: tuple[tuple[str, dict], ...]
+
+    def __repr__(self):
+        parts = [f"{name}({_show(args)})" for name, args in (self.source, *self.stages)]
+        return ".".join(parts)
+
+    def order(self):
+        """Return what is known of the order: EXACT steps, the same multiset, or neither."""
+        known = KEEPS
+        for name, args in self.stages:
+            inner = max((p.order() for p in args.values() if isinstance(p, Plan)), default=KEEPS)
+            own = STAGES[name].order
+            if own == PLACES and max(known, inner) >= SHUFFLES:
+                return RANDOM_VALUES
+            known = max(known, own if own != PLACES else KEEPS, inner)
+        return known
+
+    def uses(self, wanted):
+        """Say whether a stage has this name or order, anywhere in the plan."""
+        return any(
+            wanted in (name, STAGES[name].order)
+            or any(isinstance(p, Plan) and p.uses(wanted) for p in args.values())
+            for name, args in self.stages
+        )
+
+    def build(self, run, given=None):
+        """Return the dataset."""
+        name, args = self.source
+        ds = given_dataset(given, **args) if name == "given" else SOURCES[name].build(run, **args)
+        for place, (stage, arguments) in enumerate(self.stages):
+            ds = STAGES[stage].build(ds, run._replace(place=run.place + place), **arguments)
+        return ds
+
+    def expect(self, fuel, given=None):
+        """Return a function that returns the steps, as an iterator, again and again."""
+        name, args = self.source
+
+        def source():
+            if name == "given":
+                return given_steps(given, **args)
+            return iter(SOURCES[name].oracle(**args))
+
+        again = functools.partial(_burn, source, fuel)
+        for stage, arguments in self.stages:
+            give = functools.partial(
+                STAGES[stage].oracle, again, lambda plan, x=None: plan.expect(fuel, x), **arguments
+            )
+            again = functools.partial(_burn, give, fuel)
+        return again
+
+
+def _show(args):
+    return ", ".join(f"{name}={getattr(a, '__name__', None) or a!r}" for name, a in args.items())
+
+
+def _burn(give, fuel):
+    for step in give():
+        fuel[0] -= 1
+        if fuel[0] < 0:
+            raise TooLong
+        yield step
+
+
+# --- datasets that functions open ---
+
+
+def given_dataset(given, form):
+    """Return a dataset made from an element, as a function given to flat_map does."""
+    n = number(given)
+    if form == "copies":
+        return ps.Dataset.from_tensors(given).repeat(n % 4)
+    if form == "refuses" and n % 3 == 1:
+        raise Boom(f"opening {n}")
+    return n if form == "no dataset" and n % 4 == 1 else ps.Dataset.range(n % 5)
+
+
+def given_steps(given, form):
+    n = number(given)
+    return itertools.repeat(given, n % 4) if form == "copies" else map(oracle.leaf, range(n % 5))
+
+
+# --- strategies ---
+
+
+@st.composite
+def plans(draw, depth=2, sources=None, most_stages=6, without=()):
+    """Draw a plan whose arguments hold plans in turn, `depth` deep."""
+    source = draw(st.sampled_from(sorted(SOURCES) if sources is None else sources))
+    form = st.fixed_dictionaries(
+        {"form": st.sampled_from(["copies", "numbers", "refuses", "no dataset"])}
+    )
+    source_args = draw(form if source == "given" else SOURCES[source].args)
+    names = [name for name in STAGES if depth > 0 or not callable(STAGES[name].args)]
+    names = [name for name in names if name not in without]
+    stages = []
+    for name in draw(st.lists(st.sampled_from(names), max_size=most_stages)):
+        made = STAGES[name].args
+        if callable(made):
+            made = made(inner(depth - 1), other(depth - 1))
+        stages.append((name, draw(made)))
+    return Plan((source, source_args), tuple(stages))
+
+
+def inner(depth):
+    """Draw what a function opens: plans over the element it was given."""
+    # A file of its own for each element is more than a cache is for.
+    return plans(depth=depth, sources=["given"], most_stages=2, without={"cache file", "snapshot"})
+
+
+def other(depth):
+    """Draw one more input."""
+    return plans(depth=depth, most_stages=3)

@@ -1,0 +1,155 @@
+"""Random pipelines of all stages against an oracle in plain Python.
+
+Each plan is run in two ways (parallelism, buffers, threads, memory), and once more in pieces: saved
+behind random steps, and continued by a pipeline that runs in another way. PENSTOCK_EXAMPLES is the
+number of plans, PENSTOCK_SEED another sequence of them.
+"""
+
+import itertools
+import os
+import tempfile
+
+import pytest
+from hypothesis import HealthCheck, assume, given, note, seed, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+from compare import assert_same, assert_same_unordered
+from contract import MOST_STATE, Failure
+from plan_stages import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES
+from plans import Run, TooLong, plans
+
+MOST = 60  # steps that are looked at
+FUEL = 3000  # steps of all stages of the oracle
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "200"))
+SEED = os.environ.get("PENSTOCK_SEED")
+
+calls = st.lists(st.sampled_from([None, 1, 2, 4, ps.AUTOTUNE]), min_size=1, max_size=4).map(tuple)
+ahead = st.lists(st.sampled_from([0, 1, 2, 7, ps.AUTOTUNE]), min_size=1, max_size=3).map(tuple)
+runs = st.builds(
+    Run,
+    calls=calls,
+    ahead=ahead,
+    deterministic=st.sampled_from([None, True]),
+    threads=st.sampled_from([None, 1, 3]),
+    memory=st.sampled_from([None, None, 1, 100_000]),
+)
+pieces = st.lists(st.tuples(st.integers(0, 12), runs), min_size=1, max_size=3)
+
+
+def dataset(plan, run):
+    ps.random.set_seed(5)
+    return plan.build(run).with_options(run.options())
+
+
+def take_steps(it, count):
+    """List the next steps, at most `count`, as the oracle would write them."""
+    came = []
+    while len(came) < count:
+        try:
+            came.append(next(it))
+        except StopIteration:
+            break
+        except Exception as error:
+            came.append(Failure(type(error).__name__, str(error)))
+    return came
+
+
+def run_steps(plan, run, count=MOST):
+    with iter(dataset(plan, run)) as it:
+        return take_steps(it, count)
+
+
+def same_failure(came, wanted):
+    return came.kind == wanted.kind and (wanted.text is ... or came.text == wanted.text)
+
+
+def check_steps(came, wanted):
+    for i, (a, b) in enumerate(itertools.zip_longest(came, wanted)):
+        where = f"step {i} of\n  {came!r}, not\n  {wanted!r}"
+        if isinstance(a, Failure) or isinstance(b, Failure):
+            assert isinstance(a, Failure), where
+            assert isinstance(b, Failure), where
+            assert same_failure(a, b), where
+    assert len(came) == len(wanted), (came, wanted)
+    pairs = zip(came, wanted, strict=True)
+    kept = [(a, b) for a, b in pairs if not isinstance(b, Failure)]
+    assert_same([a for a, _ in kept], [b for _, b in kept])
+
+
+def check_unordered(came, wanted):
+    def parts(steps):
+        failures = sorted(s.kind for s in steps if isinstance(s, Failure))
+        return failures, [s for s in steps if not isinstance(s, Failure)]
+
+    (failures, elements), (wanted_failures, wanted_elements) = parts(came), parts(wanted)
+    assert failures == wanted_failures, (came, wanted)
+    assert_same_unordered(elements, wanted_elements)
+
+
+def foretold(plan):
+    """Return the first steps that the oracle gives, and whether it ended."""
+    try:
+        wanted = list(itertools.islice(plan.expect([FUEL])(), MOST + 1))
+    except TooLong:
+        assume(False)
+    return wanted[:MOST], len(wanted) <= MOST
+
+
+def check_plan(plan, first, other, more):
+    note(f"{plan!r}\n  {first}\n  {other}\n  {more}")
+    wanted, ended = foretold(plan)
+    order = plan.order()
+    came = run_steps(plan, first)
+    if order == KEEPS:
+        check_steps(came, wanted)
+    elif order == SHUFFLES and ended:
+        check_unordered(came, wanted)
+    check_steps(run_steps(plan, other), came)
+    check_cardinality(plan, first, came, ended and order != RANDOM_VALUES)
+    check_pieces(plan, first, more, came)
+    if ended and order < RANDOM_VALUES and not plan.uses(PLACES):
+        check_unordered(run_steps(plan, other._replace(deterministic=False)), came)
+
+
+def check_cardinality(plan, run, came, ended):
+    count = dataset(plan, run).cardinality()
+    if ended and count >= 0 and not any(isinstance(step, Failure) for step in came):
+        assert count == len(came)
+    assert not (ended and count == ps.INFINITE_CARDINALITY)
+
+
+def check_pieces(plan, first, more, wanted):
+    """Run in pieces, each by a new iterator that takes up the state of the one before it."""
+    it = iter(dataset(plan, first))
+    came = []
+    for count, run in more:
+        came += take_steps(it, min(count, MOST - len(came)))
+        state = it.get_state()
+        assert len(state) < MOST_STATE
+        with it:
+            rest = take_steps(it, MOST - len(came))
+        check_steps(came + rest, wanted)
+        it = iter(dataset(plan, run))
+        it.set_state(state)
+    with it:
+        came += take_steps(it, MOST - len(came))
+    check_steps(came, wanted)
+
+
+@pytest.mark.timeout(240 + EXAMPLES)
+@(seed(int(SEED)) if SEED else lambda test: test)
+@settings(
+    derandomize=not SEED,
+    deadline=None,
+    max_examples=EXAMPLES,
+    database=None,
+    print_blob=False,
+    suppress_health_check=list(HealthCheck),
+)
+@given(plans(), runs, runs, pieces)
+def test_a_random_pipeline_gives_what_the_oracle_says(plan, first, other, more):
+    with tempfile.TemporaryDirectory() as folder:
+        first, other = (run._replace(folder=folder) for run in (first, other))
+        more = [(count, run._replace(folder=folder)) for count, run in more]
+        check_plan(plan, first, other, more)

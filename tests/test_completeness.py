@@ -15,6 +15,7 @@ TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
 # Kinds whose public name is another one, or which are made for other methods.
 PUBLIC = {
     "assert_cardinality": ps.experimental.assert_cardinality,
+    "at": ps.experimental.at,
     "cache_file": ps.Dataset.cache,
     "elements": ps.Dataset.window,
     "fixed_length_record": ps.FixedLengthRecordDataset,

@@ -1,6 +1,7 @@
 // The choices of a shuffle, as a pure function of a key.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -38,6 +39,27 @@ class Reservoir {
   int64_t size_;
   int64_t drawn_ = 0;
   std::vector<Item> slots_;
+};
+
+// Which of so many rows comes next: the reservoir over their numbers.
+class ShuffledRows {
+ public:
+  ShuffledRows(RandomKey key, int64_t size, int64_t rows) : rows_(rows), slots_(key, size) {
+    slots_.slots().reserve(static_cast<size_t>(std::min(size, rows)));
+  }
+  // False when all have been drawn.
+  bool Fill() {
+    while (!slots_.full() && next_ < rows_) slots_.Add(next_++);
+    return !slots_.empty();
+  }
+  int64_t Draw() { return slots_.Draw(); }
+  int64_t drawn() const { return slots_.drawn(); }
+  int64_t pulled() const { return next_; }
+
+ private:
+  int64_t rows_;
+  int64_t next_ = 0;
+  Reservoir<int64_t> slots_;
 };
 
 }  // namespace penstock

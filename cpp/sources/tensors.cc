@@ -1,6 +1,7 @@
 // from_tensors: one element; from_tensor_slices: the rows of arrays in memory, with random access.
 #include <cstring>
 
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 #include "runtime/blocking.h"
 #include "runtime/platform.h"
@@ -8,11 +9,12 @@
 namespace penstock {
 namespace {
 
-class TensorsDataset final : public Dataset {
+class TensorsDataset final : public Dataset, public RandomAccess {
  public:
   explicit TensorsDataset(Element element) : element_(std::move(element)) {}
   int64_t cardinality() const override { return 1; }
   MaybeSpec spec() const override { return ElementSpec::Of(element_); }
+  Step At(int64_t, const RunContext&) const override { return element_; }
   const Element& element() const { return element_; }
 
  protected:

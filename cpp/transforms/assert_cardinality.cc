@@ -1,16 +1,20 @@
 // assert_cardinality: the input, with a number of elements that is promised and checked.
 #include <algorithm>
 
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class AssertCardinalityDataset final : public Dataset {
+class AssertCardinalityDataset final : public Dataset, public RandomAccess {
  public:
   explicit AssertCardinalityDataset(int64_t expected) : expected_(expected) {}
   int64_t cardinality() const override { return expected_; }
   MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

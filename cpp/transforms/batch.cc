@@ -1,15 +1,17 @@
 // batch and rebatch: consecutive elements stacked along a new first axis.
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "pipeline/input.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 #include "pipeline/stacker.h"
 
 namespace penstock {
 namespace {
 
-class BatchDataset final : public Dataset {
+class BatchDataset final : public Dataset, public RandomAccess {
  public:
   // Batches have these sizes in turn. `placed`: whether rows may be made where they belong.
   BatchDataset(std::vector<int64_t> sizes, bool drop, bool placed)
@@ -44,6 +46,8 @@ class BatchDataset final : public Dataset {
     for (int64_t other : sizes_) whole = whole && other == size;
     return in->Stacked(whole ? size : -1);
   }
+
+  Step At(int64_t index, const RunContext& context) const override;
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -155,6 +159,29 @@ class BatchIterator final : public Iterator {
   std::optional<Error> error_;
   bool ended_ = false;
 };
+
+Step BatchDataset::At(int64_t index, const RunContext& context) const {
+  const auto turns = static_cast<int64_t>(sizes_.size());
+  int64_t first = index / turns * std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0});
+  first += std::accumulate(sizes_.begin(), sizes_.begin() + index % turns, int64_t{0});
+  int64_t rows = sizes_[static_cast<size_t>(index % turns)];
+  int64_t n = input().cardinality();
+  if (n != kInfinite) rows = std::min(rows, n - first);
+  Stacker stacker(name().c_str());
+  stacker.SetCapacity(rows);
+  Block rest;
+  if (const Indexed* indexed = input().indexed()) {
+    stacker.Append(indexed->Rows(first, rows), first, &rest);
+    return stacker.Take();
+  }
+  for (int64_t row = first; row < first + rows; ++row) {
+    Step step = InputAt(*this, row, context);
+    auto* element = std::get_if<Element>(&step);
+    if (!element) return step;
+    if (auto error = stacker.Append(Block::Of(std::move(*element)), row, &rest)) return *error;
+  }
+  return stacker.Take();
+}
 
 IteratorPtr BatchDataset::MakeIterator(const RunContext& context) const {
   IteratorPtr input = StartInput(context, 0, placed_ ? sizes_.front() : 0);

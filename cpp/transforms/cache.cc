@@ -5,6 +5,7 @@
 
 #include "pipeline/chunk.h"
 #include "pipeline/input.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
@@ -14,7 +15,8 @@ namespace {
 struct Store {
   std::mutex mutex;  // a leaf lock over the pointer
   std::shared_ptr<const std::vector<Block>> blocks;
-  uint64_t place = 0;  // what the randomness of the pass that filled it hung on
+  std::vector<int64_t> ends;  // rows up to the end of each, once a position was asked for
+  uint64_t place = 0;         // what the randomness of the pass that filled it hung on
   std::shared_ptr<const RunIdentity> identity;
 };
 
@@ -69,10 +71,28 @@ class Keeper {
   ChunkBuilder builder_{true};
 };
 
-class CacheDataset final : public Dataset {
+class CacheDataset final : public Dataset, public RandomAccess {
  public:
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
+  // A cache that is not complete keeps nothing of it.
+  Step At(int64_t index, const RunContext& context) const override {
+    std::unique_lock lock(store_->mutex);
+    if (!store_->blocks) {
+      lock.unlock();
+      return InputAt(*this, index, context);
+    }
+    std::vector<int64_t>& ends = store_->ends;
+    if (ends.empty()) {
+      for (const Block& block : *store_->blocks) {
+        ends.push_back((ends.empty() ? 0 : ends.back()) + block.rows);
+      }
+    }
+    auto found =
+        static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), index) - ends.begin());
+    const Block& block = (*store_->blocks)[found];
+    return block.Row(index - (ends[found] - block.rows));
+  }
   const std::shared_ptr<Store>& store() const { return store_; }
 
  protected:

@@ -1,10 +1,11 @@
 // concatenate: one dataset behind the other.
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class ConcatenateDataset final : public Dataset {
+class ConcatenateDataset final : public Dataset, public RandomAccess {
  public:
   int64_t cardinality() const override {
     int64_t total = 0;
@@ -25,6 +26,13 @@ class ConcatenateDataset final : public Dataset {
       cover = ElementSpec::Cover(*cover, *next);
     }
     return cover;
+  }
+  Step At(int64_t index, const RunContext& context) const override {
+    size_t part = 0;
+    for (; input(part).cardinality() != kInfinite && index >= input(part).cardinality(); ++part) {
+      index -= input(part).cardinality();
+    }
+    return InputAt(*this, index, context, part);
   }
 
  protected:

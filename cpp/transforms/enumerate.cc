@@ -1,10 +1,16 @@
 // enumerate: (number, element) pairs.
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class EnumerateDataset final : public Dataset {
+void AddNumber(Element& element, int64_t number) {
+  element.structure = Structure::Tuple({Structure::Leaf(), element.structure});
+  element.leaves.insert(element.leaves.begin(), Tensor::Scalar(number));
+}
+
+class EnumerateDataset final : public Dataset, public RandomAccess {
  public:
   explicit EnumerateDataset(int64_t start) : start_(start) {}
   int64_t cardinality() const override { return input().cardinality(); }
@@ -15,6 +21,11 @@ class EnumerateDataset final : public Dataset {
                      {{DTypeOf<int64_t>(), {}, false}}};
     pair.leaves.insert(pair.leaves.end(), in->leaves.begin(), in->leaves.end());
     return pair;
+  }
+  Step At(int64_t index, const RunContext& context) const override {
+    Step step = InputAt(*this, index, context);
+    if (auto* element = std::get_if<Element>(&step)) AddNumber(*element, start_ + index);
+    return step;
   }
 
  protected:

@@ -1,18 +1,21 @@
 // map without parallel calls: the function runs inline in whoever pulls.
 #include "pipeline/input.h"
 #include "pipeline/pending.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class MapDataset final : public Dataset {
+class MapDataset final : public Dataset, public RandomAccess {
  public:
   MapDataset(FunctionPtr function, MaybeSpec declared)
       : function_(std::move(function)), declared_(std::move(declared)) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
-  const FunctionPtr& function() const { return function_; }
+  Step At(int64_t index, const RunContext& context) const override {
+    return MapAt(*this, *function_, index, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

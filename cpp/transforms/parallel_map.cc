@@ -7,6 +7,7 @@
 #include "pipeline/delivered.h"
 #include "pipeline/pending.h"
 #include "pipeline/producer.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 #include "pipeline/tuning.h"
 #include "runtime/clock.h"
@@ -19,7 +20,7 @@ constexpr int kMostAutotuned = 16;
 constexpr int64_t kBudgetPollNs = 20'000'000;
 constexpr int64_t kSlowPullNs = 1'000'000;
 
-class ParallelMapDataset final : public Dataset {
+class ParallelMapDataset final : public Dataset, public RandomAccess {
  public:
   ParallelMapDataset(FunctionPtr function, MaybeSpec declared, int64_t calls,
                      std::optional<bool> ordered)
@@ -31,6 +32,9 @@ class ParallelMapDataset final : public Dataset {
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
   bool asynchronous() const override { return true; }
   bool reorders(bool deterministic) const override { return !ordered_.value_or(deterministic); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return MapAt(*this, *function_, index, context);
+  }
   const FunctionPtr& function() const { return function_; }
   int64_t calls() const { return calls_; }
   std::optional<bool> ordered() const { return ordered_; }

@@ -1,16 +1,20 @@
 // prefetch: the input runs ahead on a thread of its own.
 #include "pipeline/input.h"
 #include "pipeline/producer.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class PrefetchDataset final : public Dataset {
+class PrefetchDataset final : public Dataset, public RandomAccess {
  public:
   explicit PrefetchDataset(int64_t size) : size_(size) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index, context);
+  }
   bool transparent() const override { return true; }
   bool asynchronous() const override { return size_ != 0; }
 

@@ -3,12 +3,16 @@
 #include <limits>
 
 #include "pipeline/fills_ahead.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class RepeatDataset final : public Dataset {
+// Behind it too, randomness is another in every epoch: identities move on, to where no others are.
+uint64_t KeysMovedBy(int64_t epoch) { return 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch); }
+
+class RepeatDataset final : public Dataset, public RandomAccess {
  public:
   RepeatDataset(int64_t count, bool fused) : count_(count), fused_(fused) {}
   int64_t cardinality() const override {
@@ -19,6 +23,14 @@ class RepeatDataset final : public Dataset {
     return n * count_;
   }
   MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    int64_t n = input().cardinality();
+    int64_t epoch = n == kInfinite ? 0 : index / n;
+    Step step = InputAt(*this, index - epoch * std::max<int64_t>(n, 0),
+                        context.At(static_cast<uint64_t>(epoch)));
+    if (auto* element = std::get_if<Element>(&step)) element->origin.key += KeysMovedBy(epoch);
+    return step;
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -70,10 +82,8 @@ class RepeatIterator final : public BlockIterator {
   }
 
  private:
-  // Behind it too, randomness is another in every epoch: identities move on, to where no others
-  // are.
   void Rekey(Block& block) const {
-    const uint64_t moved = 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch_);
+    const uint64_t moved = KeysMovedBy(epoch_);
     if (moved == 0) return;
     block.first.key += moved;
     for (uint64_t& key : block.keys) key += moved;

@@ -1,10 +1,11 @@
 // shard: every num_shards-th element, from `index` on.
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class ShardDataset final : public Dataset {
+class ShardDataset final : public Dataset, public RandomAccess {
  public:
   ShardDataset(int64_t shards, int64_t index) : shards_(shards), index_(index) {
     if (index < 0 || index >= shards) {
@@ -17,6 +18,9 @@ class ShardDataset final : public Dataset {
     return n < 0 ? n : n / shards_ + (index_ < n % shards_);
   }
   MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index * shards_ + index_, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -1,11 +1,13 @@
 // shuffle: a reservoir of slots; each output is a uniform choice among them.
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "pipeline/fills_ahead.h"
 #include "pipeline/input.h"
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 #include "pipeline/reservoir.h"
 #include "pipeline/session.h"
@@ -13,7 +15,7 @@
 namespace penstock {
 namespace {
 
-class ShuffleDataset final : public Dataset {
+class ShuffleDataset final : public Dataset, public RandomAccess {
  public:
   ShuffleDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle, bool fused)
       : size_(size),
@@ -24,6 +26,9 @@ class ShuffleDataset final : public Dataset {
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
   bool counts_runs() const override { return reshuffle_; }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, PositionOf(index, Key(context)), context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -38,11 +43,30 @@ class ShuffleDataset final : public Dataset {
     return random.Key().Fold(static_cast<uint64_t>(context.identity->RunNumber(*this)));
   }
 
+  // Where in the input the element is that comes at place `index`.
+  int64_t PositionOf(int64_t index, RandomKey key) const {
+    std::lock_guard lock(order_mutex_);
+    if (!order_ || order_key_ != key.value) {
+      int64_t n = cardinality();
+      order_.emplace(key, size_, n == kInfinite ? std::numeric_limits<int64_t>::max() : n);
+      order_key_ = key.value;
+      positions_.clear();
+    }
+    while (static_cast<int64_t>(positions_.size()) <= index && order_->Fill()) {
+      positions_.push_back(order_->Draw());
+    }
+    return positions_.at(static_cast<size_t>(index));
+  }
+
   int64_t size_;
   std::optional<int64_t> seed_;
   bool reshuffle_;
   bool fused_;  // whether rows may be gathered by their indices
   uint64_t own_seed_;
+  mutable std::mutex order_mutex_;  // a leaf lock over what follows, which the plan decides
+  mutable uint64_t order_key_ = 0;
+  mutable std::optional<ShuffledRows> order_;
+  mutable std::vector<int64_t> positions_;  // of the elements so far, in the order of order_key_
 };
 
 // What a state holds, in the same layout for both iterators below.
@@ -76,22 +100,22 @@ class IndexShuffleIterator final : public BlockIterator {
         rows_(*input_->indexed()),
         key_(key),
         size_(size),
-        slots_(key, size) {}
+        order_(key, size, rows_.size()) {}
 
   void VisitState(StateVisitor& visitor) override {
     // As if the input were read again from its beginning.
-    ShuffleState state{key_.value, slots_.drawn(), next_, false, 0, {}, next_, next_};
+    int64_t pulled = order_.pulled();
+    ShuffleState state{key_.value, order_.drawn(), pulled, false, 0, {}, pulled, pulled};
     state.Visit(visitor);
     StateTrail().VisitState(visitor, 0);
     if (visitor.saving()) return;
     key_.value = state.key;
-    slots_ = Reservoir<int64_t>(key_, size_);
-    next_ = 0;
-    for (int64_t i = 0; i < state.drawn && Fill(); ++i) slots_.Draw();
+    order_ = ShuffledRows(key_, size_, rows_.size());
+    for (int64_t i = 0; i < state.drawn && order_.Fill(); ++i) order_.Draw();
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    for (; steps > 0 && Fill(); --steps) slots_.Draw();
+    for (; steps > 0 && order_.Fill(); --steps) order_.Draw();
     steps = 0;
     return std::nullopt;
   }
@@ -99,25 +123,18 @@ class IndexShuffleIterator final : public BlockIterator {
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     indices_.clear();
-    while (static_cast<int64_t>(indices_.size()) < max_rows && Fill())
-      indices_.push_back(slots_.Draw());
+    while (static_cast<int64_t>(indices_.size()) < max_rows && order_.Fill())
+      indices_.push_back(order_.Draw());
     if (indices_.empty()) return Block::AtEnd();
     return rows_.Gather(indices_.data(), static_cast<int64_t>(indices_.size()));
   }
 
  private:
-  bool Fill() {
-    if (next_ == 0) slots_.slots().reserve(static_cast<size_t>(std::min(size_, rows_.size())));
-    while (!slots_.full() && next_ < rows_.size()) slots_.Add(next_++);
-    return !slots_.empty();
-  }
-
   DatasetPtr input_;
   const Indexed& rows_;
   RandomKey key_;
   int64_t size_;
-  int64_t next_ = 0;
-  Reservoir<int64_t> slots_;
+  ShuffledRows order_;
   std::vector<int64_t> indices_;
 };
 

@@ -1,12 +1,13 @@
 // skip: everything behind the first elements.
 #include <algorithm>
 
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class SkipDataset final : public Dataset {
+class SkipDataset final : public Dataset, public RandomAccess {
  public:
   explicit SkipDataset(int64_t count) : count_(count) {}
   int64_t cardinality() const override {
@@ -15,6 +16,9 @@ class SkipDataset final : public Dataset {
     return n < 0 ? n : std::max<int64_t>(0, n - count_);
   }
   MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index + count_, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -1,12 +1,13 @@
 // take: the first elements.
 #include <algorithm>
 
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
 namespace {
 
-class TakeDataset final : public Dataset {
+class TakeDataset final : public Dataset, public RandomAccess {
  public:
   explicit TakeDataset(int64_t count) : count_(count) {}
   int64_t cardinality() const override {
@@ -15,6 +16,9 @@ class TakeDataset final : public Dataset {
     return n == kInfinite ? count_ : std::min(n, count_);
   }
   MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

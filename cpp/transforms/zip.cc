@@ -1,6 +1,7 @@
 // zip: one element of each input side by side, in any nesting.
 #include <algorithm>
 
+#include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 
 namespace penstock {
@@ -15,7 +16,45 @@ const Structure* Substitute(const Structure* shape, const std::vector<const Stru
   return Structure::Make(shape->kind(), std::move(children), shape->names(), shape->foreign());
 }
 
-class ZipDataset final : public Dataset {
+// Puts the steps of all inputs together.
+class Zipper {
+ public:
+  explicit Zipper(const Structure* shape) : shape_(shape) {}
+
+  Step Join(std::vector<std::optional<Step>>& got) {
+    // Every input has moved, whatever came: so they stay side by side behind an error.
+    bool ended = false;
+    std::optional<Error> failure;
+    Element all;
+    std::vector<const Structure*> parts;
+    for (size_t i = 0; i < got.size(); ++i) {
+      Step step = *std::exchange(got[i], std::nullopt);
+      ended = ended || std::holds_alternative<End>(step);
+      if (auto* error = std::get_if<Error>(&step); error && !failure) failure = *error;
+      auto* element = std::get_if<Element>(&step);
+      if (!element) continue;
+      if (i == 0) all.origin = element->origin;
+      parts.push_back(element->structure);
+      std::move(element->leaves.begin(), element->leaves.end(), std::back_inserter(all.leaves));
+    }
+    if (ended) return End{};
+    if (failure) return *failure;
+    size_t next = 0;
+    if (parts != last_parts_) {
+      last_structure_ = Substitute(shape_, parts, &next);
+      last_parts_ = std::move(parts);
+    }
+    all.structure = last_structure_;
+    return all;
+  }
+
+ private:
+  const Structure* shape_;
+  std::vector<const Structure*> last_parts_;
+  const Structure* last_structure_ = nullptr;
+};
+
+class ZipDataset final : public Dataset, public RandomAccess {
  public:
   explicit ZipDataset(const Structure* shape) : shape_(shape) {}
   int64_t cardinality() const override {
@@ -41,7 +80,11 @@ class ZipDataset final : public Dataset {
     all.structure = Substitute(shape_, parts, &next);
     return all;
   }
-  const Structure* shape() const { return shape_; }
+  Step At(int64_t index, const RunContext& context) const override {
+    std::vector<std::optional<Step>> got;
+    for (size_t i = 0; i < inputs().size(); ++i) got.push_back(InputAt(*this, index, context, i));
+    return Zipper(shape_).Join(got);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -53,7 +96,7 @@ class ZipDataset final : public Dataset {
 class ZipIterator final : public Iterator {
  public:
   ZipIterator(const Structure* shape, std::vector<IteratorPtr> inputs)
-      : shape_(shape), inputs_(std::move(inputs)), got_(inputs_.size()) {}
+      : zipper_(shape), inputs_(std::move(inputs)), got_(inputs_.size()) {}
 
   void VisitState(StateVisitor& visitor) override {
     if (std::any_of(got_.begin(), got_.end(), [](auto& step) { return step.has_value(); })) {
@@ -75,38 +118,13 @@ class ZipIterator final : public Iterator {
       if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
       got_[i] = std::move(step);
     }
-    // Every input has moved, whatever came: so they stay side by side behind an error.
-    bool ended = false;
-    std::optional<Error> failure;
-    Element all;
-    std::vector<const Structure*> parts;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      Step step = *std::exchange(got_[i], std::nullopt);
-      ended = ended || std::holds_alternative<End>(step);
-      if (auto* error = std::get_if<Error>(&step); error && !failure) failure = *error;
-      auto* element = std::get_if<Element>(&step);
-      if (!element) continue;
-      if (i == 0) all.origin = element->origin;
-      parts.push_back(element->structure);
-      std::move(element->leaves.begin(), element->leaves.end(), std::back_inserter(all.leaves));
-    }
-    if (ended) return End{};
-    if (failure) return *failure;
-    size_t next = 0;
-    if (parts != last_parts_) {
-      last_structure_ = Substitute(shape_, parts, &next);
-      last_parts_ = std::move(parts);
-    }
-    all.structure = last_structure_;
-    return all;
+    return zipper_.Join(got_);
   }
 
  private:
-  const Structure* shape_;
+  Zipper zipper_;
   std::vector<IteratorPtr> inputs_;
   std::vector<std::optional<Step>> got_;
-  std::vector<const Structure*> last_parts_;
-  const Structure* last_structure_ = nullptr;
 };
 
 IteratorPtr ZipDataset::MakeIterator(const RunContext& context) const {

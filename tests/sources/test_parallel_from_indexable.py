@@ -3,11 +3,11 @@
 import threading
 
 import pytest
-from test_from_indexable import ManyRows, Rows, row
 
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
+from indexable import ManyRows, Rows, row
 
 
 class TestParallelFetch(DatasetContract):

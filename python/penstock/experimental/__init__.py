@@ -1,5 +1,6 @@
 """tf.data.experimental: its functions for ``ds.apply``, sources and older names."""
 
+from penstock.experimental.access import at, cardinality, get_structure
 from penstock.experimental.transformations import (
     assert_cardinality,
     enumerate_dataset,
@@ -12,8 +13,11 @@ from penstock.experimental.transformations import (
 
 __all__ = [
     "assert_cardinality",
+    "at",
+    "cardinality",
     "enumerate_dataset",
     "get_single_element",
+    "get_structure",
     "map_and_batch",
     "parallel_interleave",
     "shuffle_and_repeat",

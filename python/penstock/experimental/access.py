@@ -1,0 +1,111 @@
+"""Looking at a dataset from outside: one element, how many there are, of what kind."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from penstock.dataset import INFINITE_CARDINALITY, Dataset
+from penstock.iterator import Iterator
+
+__all__ = ["at", "cardinality", "get_structure"]
+
+
+def at(dataset: Dataset, index: int) -> Any:
+    """Return the element at a position, without running through those before it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Whose stages all have random access: `range`, `from_tensors`, `from_tensor_slices`,
+        `from_indexable` and saved datasets with rows of one size; `map`, `batch`, `shard`, `zip`,
+        `skip`, `take`, `repeat`, `concatenate`, `enumerate`, `shuffle`, `prefetch`,
+        `assert_cardinality` and `cache` in memory.
+    index : int
+        From 0 to ``len(dataset) - 1``.
+
+    Returns
+    -------
+    nested arrays
+        What iterating gives at this place.
+
+    Raises
+    ------
+    IndexError
+        If there is no such element; negative numbers do not count from the end.
+    TypeError
+        If a stage has no random access; the error names it.
+
+    Notes
+    -----
+    A `shuffle` has the order of the first epoch of a dataset that is made anew, each time and
+    whatever has been iterated; without a seed, an order of its own. It keeps the positions up to
+    the largest one that was asked for, 8 bytes each. Random operations draw the same numbers each
+    time. A `cache` that is complete answers itself; one that is not asks its input, and keeps
+    nothing.
+
+    Cost: what the one element costs (a batch: its rows), and some 20 us to set up a run. Where many
+    elements are wanted, ``skip`` and ``take`` give them for less.
+
+    Examples
+    --------
+    >>> ds = ps.Dataset.range(1_000_000).map(lambda x: x * x).batch(4)
+    >>> ps.experimental.at(ds, 100_000)
+    array([160000000000, 160000800001, 160001600004, 160002400009])
+    """
+    number = operator.index(index)
+    picked = dataset._then("at", index=max(number, 0))
+    size = dataset.cardinality()
+    if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
+        raise IndexError(f"at: index must be in [0, {size}), got {number}")
+    with Iterator(picked, {**dataset._options.for_engine(), "counted": False}) as it:
+        return next(it)
+
+
+def cardinality(dataset: Dataset) -> int:
+    """Return the number of elements, as far as it is known: `Dataset.cardinality`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Any dataset.
+
+    Returns
+    -------
+    int
+        The number, ``INFINITE_CARDINALITY`` (-1) or ``UNKNOWN_CARDINALITY`` (-2).
+
+    Examples
+    --------
+    >>> ps.experimental.cardinality(ps.Dataset.range(10).batch(3))
+    4
+    """
+    return dataset.cardinality()
+
+
+def get_structure(dataset: Dataset) -> Any:
+    """Return types and shapes of the elements: `Dataset.element_spec`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Any dataset.
+
+    Returns
+    -------
+    nested TensorSpec
+        Nested as the elements are.
+
+    Raises
+    ------
+    TypeError
+        If it is no dataset.
+
+    Examples
+    --------
+    >>> ps.experimental.get_structure(ps.Dataset.range(3).enumerate())
+    (TensorSpec(shape=(), dtype=int64), TensorSpec(shape=(), dtype=int64))
+    """
+    if not hasattr(dataset, "element_spec"):
+        raise TypeError(f"get_structure: a Dataset was expected, got {dataset!r}")
+    return dataset.element_spec

@@ -1,0 +1,179 @@
+"""Penstock's functions and methods as programs written for TensorFlow call them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.dtypes import DType, for_penstock
+from penstock.compat.errors import raise_translated
+from penstock.compat.graph import Lazy, contains_lazy
+from penstock.compat.ragged import RaggedTensor
+from penstock.compat.shape import TensorShape, penstock_spec
+from penstock.compat.tensor import Tensor, alike, operand
+from penstock.compat.values import call_with_tensors, plain, tensors
+from penstock.ops.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    VarLenFeature,
+)
+from penstock.ops.native import NativeFunction
+from penstock.structure import TensorSpec as PenstockSpec
+
+# Arguments that are elements, or parts of them: TensorFlow's rules give their types.
+_VALUES = frozenset(
+    (
+        *("tensors", "elements", "initial_state", "serialized", "records", "contents"),
+        *("a", "t", "x", "y", "input", "input_tensor", "input_bytes", "tensor", "value"),
+        *("params", "indices", "condition", "image", "images"),
+    )
+)
+# Lists of values that are put together.
+_LISTS = frozenset({"values", "inputs"})
+_TEXTS = frozenset({"sep", "separator", "rewrite"})
+# Lists of such values: defaults of columns.
+_DEFAULTS = frozenset({"record_defaults", "column_defaults"})
+# Values that take the type of the leaf they are put into.
+_FILLERS = frozenset({"padding_values", "default_value", "constant_values"})
+_FILE_NAMES = frozenset({"file_pattern", "filename", "filenames", "pattern", "path"})
+
+
+_FEATURES = (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, VarLenFeature)
+
+
+def argument(value: Any, name: str = "") -> Any:
+    """Return an argument as penstock's functions take it.
+
+    Parameters
+    ----------
+    value : object
+        What the program gave.
+    name : str
+        The name of the parameter.
+
+    Returns
+    -------
+    object
+        Tensors as NumPy values, types and specs as penstock's, datasets as penstock's, and
+        functions in a form that is called with tensors.
+    """
+    return _converter(name)(value)
+
+
+def _converter(name: str) -> Callable[[Any], Any]:
+    if name in _VALUES or name in _TEXTS:
+        return plain
+    if name in _LISTS:
+        return _values
+    if name in _DEFAULTS:
+        return _column_defaults
+    leaf = _filler if name in _FILLERS else _file_name if name in _FILE_NAMES else _other
+    return functools.partial(_nested, leaf)
+
+
+def _values(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return plain(value)
+    parts = alike(value)
+    typed = [part for part in parts if isinstance(part, (np.ndarray, np.generic))]
+    if len(typed) == len(parts):
+        return [plain(part) for part in parts]
+    return [plain(operand(typed[0].dtype, np.asarray(part))) for part in parts]
+
+
+def _column_defaults(value: Any) -> Any:
+    types = (DType, np.dtype, type)
+    return value and [for_penstock(v) if isinstance(v, types) else plain(v) for v in value]
+
+
+def _nested(leaf: Callable[[Any], Any], value: Any) -> Any:
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, TensorShape):
+        return value.dims
+    if isinstance(value, _FEATURES):
+        return value._replace(dtype=for_penstock(value.dtype))
+    if isinstance(value, (list, tuple)):
+        parts = [_nested(leaf, part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, Mapping):
+        return {key: _nested(leaf, part) for key, part in value.items()}
+    return leaf(value)
+
+
+def _filler(value: Any) -> Any:
+    return value if isinstance(value, (int, float)) or value is None else plain(value)
+
+
+def _file_name(value: Any) -> Any:
+    if type(value) is Tensor:
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_file_name(each) for each in value]
+    return value.decode() if isinstance(value, bytes) else _other(value)
+
+
+def _other(value: Any) -> Any:
+    if type(value) is Tensor:
+        return value.item() if not value.ndim else np.asarray(value)
+    if isinstance(value, PenstockSpec):
+        return penstock_spec(value)
+    if isinstance(value, DType):
+        return for_penstock(value)
+    if isinstance(value, RaggedTensor) or not callable(value):
+        return value._inner if hasattr(value, "_inner") else value
+    if isinstance(value, (type, NativeFunction)):
+        return value
+    # A reader of files is penstock's own, which runs without Python.
+    return getattr(value, "_native", None) or functools.partial(call_with_tensors, value)
+
+
+def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors) -> Any:
+    """Return a function of penstock as programs written for TensorFlow call it.
+
+    Parameters
+    ----------
+    function : callable
+        The function, or a method: then the first argument is an object whose ``_inner`` it is.
+    convert : callable
+        What is done with the result.
+
+    Returns
+    -------
+    callable
+        Takes and gives tensors; errors are those of `penstock.compat.tf.errors`.
+    """
+    places = [*map(_converter, _parameters(function))] or [_converter("")]
+    last = len(places) - 1
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if Lazy.used and contains_lazy((args, kwargs)):
+            return Lazy(lambda run: call(*run.value(args), **run.value(kwargs)))
+        given = [places[min(i, last)](value) for i, value in enumerate(args)]
+        named = {name: argument(value, name) for name, value in kwargs.items()}
+        try:
+            return convert(function(*given, **named))
+        except Exception as error:
+            raise_translated(error)
+
+    return call
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def port_all(namespace: dict[str, Any], module: Any, names: Iterable[str] | None = None) -> None:
+    """Put the public functions of one of penstock's modules into a namespace, ported."""
+    for name in module.__all__ if names is None else names:
+        thing = getattr(module, name)
+        namespace[name] = thing if isinstance(thing, type) else ported(thing)

@@ -1,0 +1,167 @@
+"""tf.data's Dataset: penstock's, whose functions get and give tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from penstock.compat.calling import argument, ported
+from penstock.compat.iterator import NumpyIterator, OwnedIterator
+from penstock.compat.old_iterators import OldIterators
+from penstock.compat.tensor import tensor
+from penstock.compat.values import numpy_values, plain, register, specs, tensors
+from penstock.dataset import Dataset as PenstockDataset
+from penstock.sources import files
+
+
+class Dataset(OldIterators):
+    """A sequence of elements, described but not yet computed.
+
+    Every method of penstock's Dataset is here, under the same name; functions given to it are
+    called with tensors, and what they return is converted as TensorFlow does.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> ds = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda x: x * 2).batch(2)
+    >>> for batch in ds:
+    ...     print(batch)
+    tf.Tensor([2 4], shape=(2,), dtype=int32)
+    tf.Tensor([6], shape=(1,), dtype=int32)
+    """
+
+    __slots__ = ("_inner",)
+
+    _inner: PenstockDataset
+
+    @staticmethod
+    def _wrap(inner: PenstockDataset) -> Dataset:
+        # Not through __new__: programs define subclasses that are functions in disguise.
+        dataset = object.__new__(Dataset)
+        dataset._inner = inner
+        return dataset
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Make a dataset of the values that `generator` yields.
+
+        Parameters
+        ----------
+        generator : callable
+            Called anew for each iterator; returns an iterable.
+        output_types, output_shapes : nested types and shapes, optional
+            The older form of `output_signature`.
+        args : sequence, optional
+            Arguments of `generator`, which gets NumPy values.
+        output_signature : nested TensorSpec, optional
+            What each value is converted to.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of unknown length.
+        """
+        made = PenstockDataset.from_generator(
+            functools.partial(_yields, generator) if callable(generator) else generator,
+            argument(output_types),
+            argument(output_shapes),
+            [numpy_values(tensor(value)) for value in args or ()],
+            argument(output_signature),
+        )
+        return Dataset._wrap(made)
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """Return ``transformation_func(self)``.
+
+        Parameters
+        ----------
+        transformation_func : callable
+            Takes this dataset, returns another one.
+
+        Raises
+        ------
+        TypeError
+            If it returned anything but a Dataset.
+        """
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"apply: transformation_func must return a Dataset, got {made!r}")
+        return made
+
+    def cardinality(self) -> Any:
+        """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY: int64."""
+        return tensor(self._inner.cardinality(), "int64")
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """Return an iterator over the elements as NumPy has them."""
+        return NumpyIterator(iter(self._inner), self._inner)
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of the elements, nested as they are."""
+        return specs(self._inner.element_spec)
+
+    def __iter__(self) -> OwnedIterator:
+        return OwnedIterator(iter(self._inner), self._inner)
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+
+def _yields(generator: Callable[..., Any], *args: Any) -> Any:
+    """Yield what a generator yields as penstock takes it."""
+    return map(plain, generator(*args))
+
+
+register(PenstockDataset, Dataset)
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    call = ported(function)
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(self, *args, **kwargs)
+
+    return method
+
+
+for _name in dir(PenstockDataset):
+    if _name.startswith("_"):
+        continue
+    _found = next(vars(c)[_name] for c in PenstockDataset.__mro__ if _name in vars(c))
+    if isinstance(_found, staticmethod):
+        _member: Any = staticmethod(ported(_found.__func__))
+    elif callable(_found):
+        _member = _method(_found)
+    else:
+        _member = property(lambda self, name=_name: tensors(getattr(self._inner, name)))  # type: ignore[misc]
+    if _name not in vars(Dataset):
+        setattr(Dataset, _name, _member)
+
+
+def _reader(function: Callable[..., Any]) -> Callable[..., Dataset]:
+    reader: Any = ported(function)
+    reader._native = function
+    return reader  # type: ignore[no-any-return]
+
+
+FixedLengthRecordDataset = _reader(files.FixedLengthRecordDataset)
+TFRecordDataset = _reader(files.TFRecordDataset)
+TextLineDataset = _reader(files.TextLineDataset)

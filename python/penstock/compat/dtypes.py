@@ -1,0 +1,156 @@
+"""TensorFlow's types of values: NumPy's dtypes under its names, and strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class DType:
+    """A type of values: one of NumPy's dtypes, or `string`, which is bytes in arrays of objects.
+
+    NumPy takes one wherever it takes a dtype, and they compare equal to NumPy's.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.float32, tf.int8.max, tf.int64 == np.int64
+    (tf.float32, 127, True)
+    >>> np.zeros(2, tf.uint8).dtype == tf.uint8
+    True
+    """
+
+    __slots__ = ("dtype", "name")
+
+    def __init__(self, name: str, dtype: np.dtype[Any]) -> None:
+        self.name = name
+        self.dtype = dtype  # what np.dtype(...) asks an object for
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """NumPy's class of such values."""
+        return self.dtype.type
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether it is a float."""
+        return self.dtype.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer, with sign or without."""
+        return self.dtype.kind in "iu"
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether it is an integer without sign."""
+        return self.dtype.kind == "u"
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is `bool`."""
+        return self.dtype.kind == "b"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is complex."""
+        return self.dtype.kind == "c"
+
+    @property
+    def min(self) -> Any:
+        """The least value."""
+        return self._limits().min
+
+    @property
+    def max(self) -> Any:
+        """The greatest value."""
+        return self._limits().max
+
+    @property
+    def size(self) -> int:
+        """Bytes of one value."""
+        return self.dtype.itemsize
+
+    @property
+    def base_dtype(self) -> DType:
+        """The type itself: there are no references."""
+        return self
+
+    def _limits(self) -> Any:
+        if self.dtype.kind in "iu":
+            return np.iinfo(self.dtype)
+        if self.dtype.kind == "f":
+            return np.finfo(self.dtype)
+        raise TypeError(f"dtype: a number was expected, {self!r} has no limits")
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self.name == as_dtype(other).name
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __reduce__(self) -> Any:
+        return as_dtype, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+    def __str__(self) -> str:
+        return f"<dtype: '{self.name}'>"
+
+
+_NUMBERS = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+DTYPES = {name: DType(name, np.dtype(name)) for name in _NUMBERS}
+DTYPES["string"] = DType("string", np.dtype(object))
+_OTHER_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
+_PYTHON = {int: "int32", float: "float32", bool: "bool", str: "string", bytes: "string"}
+
+
+def as_dtype(type_value: Any) -> DType:
+    """Return the type for a name, a dtype of NumPy or a class of Python.
+
+    Parameters
+    ----------
+    type_value : str, dtype-like or DType
+        What names the type.
+
+    Returns
+    -------
+    DType
+        The type.
+
+    Raises
+    ------
+    TypeError
+        If there is no such type.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.as_dtype("float"), tf.as_dtype(np.int64), tf.as_dtype(str)
+    (tf.float32, tf.int64, tf.string)
+    """
+    if isinstance(type_value, DType):
+        return type_value
+    name = _PYTHON.get(type_value) if isinstance(type_value, type) else None
+    if isinstance(type_value, str):
+        name = _OTHER_NAMES.get(type_value, type_value)
+    if name is None and type_value is not None:
+        dtype = np.dtype(type_value)
+        name = "string" if dtype.kind in "OSU" else dtype.name
+    if name not in DTYPES:
+        raise TypeError(f"as_dtype: a type of values was expected, got {type_value!r}")
+    return DTYPES[name]
+
+
+def for_penstock(type_value: Any) -> Any:
+    """Return a type as penstock's functions take it: `bytes` for strings."""
+    dtype = as_dtype(type_value)
+    return bytes if dtype.name == "string" else dtype.dtype

@@ -1,0 +1,131 @@
+"""The errors that programs written for TensorFlow catch."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from penstock.errors import DataError
+
+
+class OpError(Exception):
+    """What the errors here have in common.
+
+    Parameters
+    ----------
+    node_def, op : object
+        Ignored; TensorFlow's errors have them.
+    message : str
+        What happened.
+    """
+
+    def __init__(self, node_def: Any = None, op: Any = None, message: str = "") -> None:
+        Exception.__init__(self, message)
+        self.node_def = node_def
+        self.op = op
+
+    @property
+    def message(self) -> str:
+        """What happened."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class OutOfRangeError(OpError):
+    """There are no more elements."""
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """A value, or the contents of an image or message, are not what they should be."""
+
+
+class DataLossError(OpError, DataError):
+    """A file is not what it should be.
+
+    Attributes
+    ----------
+    file, offset, element : str or int, optional
+        As in penstock's DataError.
+    """
+
+    file: str | None = None
+    offset: int | None = None
+    element: int | None = None
+
+
+class NotFoundError(OpError, FileNotFoundError):
+    """There is no such file."""
+
+
+class FailedPreconditionError(OpError):
+    """Something else should have been done before."""
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """There is no such thing."""
+
+
+class CancelledError(OpError):
+    """It was called off."""
+
+
+class AbortedError(OpError):
+    """It was called off."""
+
+
+class UnavailableError(OpError):
+    """A service does not answer."""
+
+
+class PermissionDeniedError(OpError, PermissionError):
+    """A file must not be read or written."""
+
+
+class AlreadyExistsError(OpError, FileExistsError):
+    """A file is there already."""
+
+
+class ResourceExhaustedError(OpError, MemoryError):
+    """There is not enough memory."""
+
+
+class InternalError(OpError):
+    """A fault of the library."""
+
+
+class UnknownError(OpError):
+    """Anything else."""
+
+
+_CLASSES: list[tuple[type[BaseException], type[OpError]]] = [
+    (FileNotFoundError, NotFoundError),
+    (PermissionError, PermissionDeniedError),
+    (FileExistsError, AlreadyExistsError),
+]
+
+
+def raise_translated(error: Exception) -> NoReturn:
+    """Raise TensorFlow's error for one of penstock's, or the error itself.
+
+    What is a ValueError stays one, and so on: the classes here are derived from Python's.
+    """
+    made: OpError | None = None
+    message = str(error)
+    if isinstance(error, OpError):
+        raise error
+    if isinstance(error, DataError):
+        made = InvalidArgumentError(None, None, message)
+        if error.file is not None:
+            made = DataLossError(None, None, message)
+            made.file, made.offset, made.element = error.file, error.offset, error.element
+    elif type(error) is ValueError:
+        made = InvalidArgumentError(None, None, message)
+    for theirs, ours in _CLASSES:
+        if type(error) is theirs:
+            made = ours(None, None, message)
+    if made is None:
+        raise error
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    raise made from error

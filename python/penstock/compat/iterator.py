@@ -1,0 +1,132 @@
+"""Iterators whose elements are tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.compat.errors import OutOfRangeError, raise_translated
+from penstock.compat.values import numpy_values, specs, tensors
+from penstock.iterator import Iterator as PenstockIterator
+
+
+class OwnedIterator:
+    """One run of a dataset; made by ``iter(dataset)``.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> it = iter(tf.data.Dataset.range(2))
+    >>> next(it), it.get_next().numpy()
+    (<tf.Tensor: shape=(), dtype=int64, numpy=0>, np.int64(1))
+    >>> it.get_next()
+    Traceback (most recent call last):
+    penstock.compat.errors.OutOfRangeError: End of sequence
+    """
+
+    def __init__(self, inner: PenstockIterator, dataset: Any) -> None:
+        self._inner = inner
+        self._dataset = dataset
+
+    def __iter__(self) -> OwnedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return tensors(next(self._inner))
+        except StopIteration:
+            raise
+        except Exception as error:
+            raise_translated(error)
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Return the next element.
+
+        Parameters
+        ----------
+        name : str, optional
+            A label without further meaning.
+
+        Raises
+        ------
+        OutOfRangeError
+            If there is none.
+        """
+        try:
+            return next(self)
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence") from None
+
+    def get_next_as_optional(self) -> Optional:
+        """Return the next element, if there is one."""
+        try:
+            return Optional(next(self), True)
+        except StopIteration:
+            return Optional(None, False)
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of the elements."""
+        return specs(self._dataset.element_spec)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+
+class NumpyIterator(OwnedIterator):
+    """One run of a dataset; gives NumPy values, and bytes."""
+
+    def __next__(self) -> Any:
+        return numpy_values(super().__next__())
+
+
+class Optional:
+    """An element, or none.
+
+    Parameters
+    ----------
+    value : nested tensors
+        The element.
+    there : bool
+        Whether there is one.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> it = iter(tf.data.Dataset.range(1))
+    >>> it.get_next_as_optional().get_value().numpy()
+    np.int64(0)
+    >>> bool(it.get_next_as_optional().has_value())
+    False
+    """
+
+    def __init__(self, value: Any, there: bool) -> None:
+        self._value = value
+        self._there = there
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        """Make one that has a value."""
+        return Optional(value, True)
+
+    @staticmethod
+    def empty(element_spec: Any = None) -> Optional:
+        """Make one that has none."""
+        return Optional(None, False)
+
+    def has_value(self, name: str | None = None) -> Any:
+        """Return whether there is an element."""
+        return tensors(self._there)
+
+    def get_value(self, name: str | None = None) -> Any:
+        """Return the element.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is none.
+        """
+        if not self._there:
+            raise_translated(ValueError("optional: it has no value; ask has_value() first"))
+        return self._value

@@ -1,0 +1,185 @@
+"""TensorFlow's shapes and specs of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.dtypes import as_dtype, for_penstock
+from penstock.structure import TensorSpec as PenstockSpec
+
+
+class TensorShape(tuple[Any, ...]):
+    """The size of each axis, None where it is any; or nothing known at all.
+
+    Parameters
+    ----------
+    dims : sequence of int or None, or None
+        The sizes; None where not even their number is known.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> shape = tf.TensorShape([None, 3])
+    >>> shape, shape.rank, shape[1:], shape.is_compatible_with([5, 3])
+    (TensorShape([None, 3]), 2, TensorShape([3]), True)
+    """
+
+    known = True
+    """Whether at least the number of axes is known."""
+
+    def __new__(cls, dims: Iterable[int | None] | int | None = None) -> TensorShape:
+        """Make a shape; one that is a shape already is returned."""
+        if isinstance(dims, TensorShape):
+            return dims
+        if isinstance(dims, (int, np.integer)):
+            dims = (int(dims),)
+        sizes = tuple(None if d is None or d < 0 else int(d) for d in dims or ())
+        shape = super().__new__(cls, sizes)
+        if dims is None:
+            shape.known = False
+        return shape
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes; None where it is not known."""
+        return len(self) if self.known else None
+
+    ndims = rank
+
+    @property
+    def dims(self) -> list[int | None] | None:
+        """The sizes as a list; None where nothing is known."""
+        return list(self) if self.known else None
+
+    def as_list(self) -> list[int | None]:
+        """Return the sizes as a list.
+
+        Raises
+        ------
+        ValueError
+            If nothing is known.
+        """
+        if not self.known:
+            raise ValueError("as_list: the number of axes is not known")
+        return list(self)
+
+    def num_elements(self) -> int | None:
+        """Return the product of the sizes; None where one is not known."""
+        return int(np.prod(self)) if self.is_fully_defined() else None
+
+    def is_fully_defined(self) -> bool:
+        """Return whether every size is known."""
+        return self.known and None not in self
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Return whether there is a shape that both describe."""
+        other = TensorShape(other)
+        if not (self.known and other.known):
+            return True
+        pairs = zip(self, other, strict=False)
+        return len(self) == len(other) and all(a is None or b is None or a == b for a, b in pairs)
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raise ValueError where `is_compatible_with` gives False."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"shape: {self} was expected, got {TensorShape(other)}")
+
+    def concatenate(self, other: Any) -> TensorShape:
+        """Return the sizes of this shape, then those of another."""
+        other = TensorShape(other)
+        return TensorShape([*self, *other] if self.known and other.known else None)
+
+    def __add__(self, other: Any) -> Any:
+        # Of plain sizes a plain tuple, in which NumPy's -1 stays what it is.
+        if isinstance(other, TensorShape):
+            return self.concatenate(other)
+        return (*self, *other)
+
+    def __radd__(self, other: Any) -> Any:
+        return (*other, *self)
+
+    def __getitem__(self, key: Any) -> Any:
+        item = super().__getitem__(key)
+        return TensorShape(item) if isinstance(key, slice) else item
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (list, tuple)):
+            return tuple(self) == tuple(other) and self.known == getattr(other, "known", True)
+        return NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __reduce__(self) -> Any:
+        return TensorShape, (self.dims,)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({self.dims})"
+
+    def __str__(self) -> str:
+        return tuple.__repr__(self) if self.known else "<unknown>"
+
+
+class TensorSpec(PenstockSpec):
+    """Shape and type of one leaf.
+
+    Parameters
+    ----------
+    shape : sequence of int or None, or None
+        Size of each axis, None for any size; None for any number of axes.
+    dtype : dtype-like
+        The type of the values.
+    name : str, optional
+        A label without further meaning.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.TensorSpec([None], tf.string)
+    TensorSpec(shape=(None,), dtype=tf.string, name=None)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, shape: Any = None, dtype: Any = np.float32, name: str | None = None) -> None:
+        sizes = TensorShape(shape)
+        super().__init__(sizes.dims, for_penstock(dtype), name)
+        self.dtype = as_dtype(dtype)
+        self.shape = sizes
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """Return the spec of a tensor."""
+        return cls(np.shape(tensor), tensor.dtype, name)
+
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+        """Return whether a spec or a tensor has this type, and a shape that fits."""
+        shape = TensorShape(spec_or_tensor.shape)
+        return self.dtype == spec_or_tensor.dtype and TensorShape(self.shape).is_compatible_with(
+            shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PenstockSpec):
+            return NotImplemented
+        return TensorShape(self.shape) == TensorShape(other.shape) and self.dtype == other.dtype
+
+    def __reduce__(self) -> Any:
+        return TensorSpec, (self.shape, self.dtype, self.name)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+
+def penstock_spec(spec: PenstockSpec) -> PenstockSpec:
+    """Return a spec as penstock's functions take it."""
+    shape = TensorShape(spec.shape).dims
+    return PenstockSpec(shape, for_penstock(spec.dtype), spec.name)

@@ -1,0 +1,244 @@
+"""The values that functions are given: NumPy arrays with a few methods of TensorFlow's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.dtypes import as_dtype
+from penstock.compat.shape import TensorShape
+
+_SHAPE = vars(np.ndarray)["shape"].__get__
+_NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
+
+
+class Tensor(np.ndarray[Any, Any]):
+    """A NumPy array that answers to `numpy`, `set_shape` and `get_shape` as well.
+
+    Scalars have shape ``()``, and a string is ``bytes`` in an array of objects. Operators convert
+    what they are given to the type of the array, as TensorFlow does: lists and arrays of numbers,
+    and text to bytes.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> x = tf.constant([1, 2])
+    >>> x, x.numpy(), x.dtype == tf.int32, x.shape.as_list()
+    (<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>, array([1, 2], dtype=int32), True, [2])
+    >>> tf.constant("path") + "/file"
+    <tf.Tensor: shape=(), dtype=string, numpy=b'path/file'>
+    """  # noqa: E501 - the output is one line
+
+    __slots__ = ()
+    __hash__ = None
+    __array_priority__ = 1.0  # joined with other arrays it stays a tensor
+
+    @property  # type: ignore[misc]
+    def shape(self) -> TensorShape:
+        """The size of each axis: a tuple with methods."""
+        return tuple.__new__(TensorShape, _SHAPE(self))
+
+    def numpy(self) -> Any:
+        """Return the value as NumPy has it: an array, a scalar, or bytes."""
+        return self.view(np.ndarray)[()]
+
+    def get_shape(self) -> TensorShape:
+        """Return `shape`."""
+        return self.shape
+
+    def set_shape(self, shape: Iterable[int | None] | None) -> None:
+        """Check the shape.
+
+        Parameters
+        ----------
+        shape : sequence of int or None
+            The size of each axis; None for any size. None as a whole is any shape.
+
+        Raises
+        ------
+        ValueError
+            If the array has another one.
+        """
+        wanted = TensorShape(shape)
+        if not wanted.is_compatible_with(self.shape):
+            raise ValueError(f"set_shape: shape {wanted} was expected, got {self.shape}")
+
+    def __getitem__(self, key: Any) -> Any:
+        item = super().__getitem__(key)
+        return item if type(item) is Tensor else tensor(item)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __reduce__(self) -> Any:
+        return tensor, (self.numpy(),)
+
+    def __repr__(self) -> str:
+        value = self.numpy()
+        text = str(value) if isinstance(value, np.generic) else repr(value)
+        return f"<tf.Tensor: shape={self.shape}, dtype={as_dtype(self.dtype).name}, numpy={text}>"
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={as_dtype(self.dtype).name})"
+
+    def __format__(self, spec: str) -> str:
+        value = self.numpy()
+        return format(value, spec) if spec or not isinstance(value, bytes) else repr(value)
+
+
+def operand(mine: np.dtype[Any], other: Any) -> Any:
+    """Return an operand in the type of the other one, where it is not a tensor itself."""
+    kind = type(other)
+    if kind is Tensor or kind is int or kind is float or kind is bool:
+        return other
+    if mine.kind == "O":
+        return tensor(other)
+    if mine.kind in "iuf" and isinstance(other, (list, tuple, np.ndarray, np.generic)):
+        array = np.asarray(other)
+        # Of a float to an integer the fraction would be lost: NumPy's rule then.
+        if array.dtype.kind in "biu" or (array.dtype.kind == mine.kind == "f"):
+            return array.astype(mine)
+    return other
+
+
+def _binary(name: str) -> Callable[[Tensor, Any], Any]:
+    operator = getattr(np.ndarray, name)
+
+    def method(self: Tensor, other: Any) -> Any:
+        kind = type(other)
+        if kind is Tensor or kind is int or kind is float:
+            return operator(self, other)
+        return operator(self, operand(self.dtype, other))
+
+    method.__name__ = name
+    return method
+
+
+_OPERATORS = [
+    *("add", "sub", "mul", "floordiv", "mod", "pow", "matmul"),
+    *("and", "or", "xor", "lshift", "rshift"),
+]
+for _name in [
+    *("eq", "ne", "lt", "le", "gt", "ge"),
+    *_OPERATORS,
+    *(f"r{operator}" for operator in _OPERATORS),
+]:
+    setattr(Tensor, f"__{_name}__", _binary(f"__{_name}__"))
+
+
+def _true_divide(self: Tensor, other: Any) -> Any:
+    other = operand(self.dtype, other)
+    return np.true_divide(_divisible(self), other)
+
+
+def _reflected_true_divide(self: Tensor, other: Any) -> Any:
+    other = operand(self.dtype, other)
+    return np.true_divide(other, _divisible(self))
+
+
+def _divisible(value: Tensor) -> Any:
+    # TensorFlow divides narrow integers as float32, NumPy as float64.
+    return value.astype(np.float32) if value.dtype.char in _NARROW else value
+
+
+Tensor.__truediv__ = _true_divide  # type: ignore[assignment, method-assign]
+Tensor.__rtruediv__ = _reflected_true_divide  # type: ignore[assignment, method-assign]
+
+
+def tensor(value: Any, dtype: Any = None) -> Any:
+    """Return a value as a `Tensor`, by TensorFlow's rules.
+
+    Parameters
+    ----------
+    value : array_like
+        Python's numbers become int32 (int64 where they do not fit) and float32, text becomes bytes;
+        arrays keep their type.
+    dtype : dtype-like, optional
+        The type wanted.
+
+    Returns
+    -------
+    Tensor
+        Which shares the memory of `value` where that is an array already.
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length.
+    """
+    if dtype is not None:
+        wanted = as_dtype(dtype).dtype
+        if wanted.kind != "O":
+            return np.asarray(value).astype(wanted).view(Tensor)
+    if isinstance(value, np.generic) and value.dtype.kind not in "US":
+        return np.asarray(value).view(Tensor)
+    if isinstance(value, (str, bytes)):
+        return text(value)
+    if type(value) is Tensor:
+        return value
+    if isinstance(value, np.ndarray):
+        return (_bytes(value) if value.dtype.kind in "OUS" else value).view(Tensor)
+    array = np.asarray(value)
+    kind = array.dtype.kind
+    if kind in "if":
+        leaf = _typed_leaf(value)
+        if leaf is not None:
+            array = array.astype(leaf.dtype, copy=False)
+        elif kind == "f":
+            array = array.astype(np.float32)
+        elif _fits(array):
+            array = array.astype(np.int32)
+    elif kind in "US":  # NumPy would drop zero bytes at the end
+        array = _bytes(np.array(value, dtype=object))
+    elif kind == "O":
+        array = _bytes(array)
+    return array.view(Tensor)
+
+
+def text(value: str | bytes) -> Tensor:
+    """Return a string as a `Tensor` of shape ``()``."""
+    array = np.empty((), object)
+    array[()] = value.encode() if isinstance(value, str) else bytes(value)
+    return array.view(Tensor)
+
+
+def alike(values: Sequence[Any]) -> list[Any]:
+    """Return values as arrays, those of Python's numbers in the type of the first that is one.
+
+    Numbers beside arrays stay numbers, which NumPy gives the type of the arrays.
+    """
+    first = next((leaf for leaf in map(_typed_leaf, values) if leaf is not None), None)
+    if first is None:
+        return [tensor(value) for value in values]
+    return [
+        value if _typed_leaf(value) is value else operand(first.dtype, value) for value in values
+    ]
+
+
+def _fits(array: np.ndarray[Any, Any]) -> bool:
+    if array.size == 0:
+        return True
+    limits = np.iinfo(np.int32)
+    return bool(limits.min <= array.min() and array.max() <= limits.max)
+
+
+def _typed_leaf(value: Any) -> Any:
+    """Return the first array or NumPy scalar in nested lists, if there is one."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return next((leaf for leaf in map(_typed_leaf, value) if leaf is not None), None)
+    return None
+
+
+def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of strings as one of bytes; arrays of other objects as they are."""
+    if array.dtype.kind in "US":
+        array = array.astype(object)
+    if not any(isinstance(item, str) for item in array.flat):
+        return array
+    made = np.empty(array.shape, object)
+    made.reshape(-1)[:] = [i.encode() if isinstance(i, str) else i for i in array.flat]
+    return made

@@ -1,0 +1,94 @@
+"""TensorFlow's names for input pipelines: ``import penstock.compat.tf as tf``.
+
+Whatever a name has in TensorFlow that makes no sense without graphs and devices is left out.
+"""
+
+from __future__ import annotations
+
+from penstock.compat.calling import port_all
+from penstock.compat.dtypes import DTYPES, DType, as_dtype
+from penstock.compat.ragged import RaggedTensor, SparseTensor
+from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.tensor import Tensor
+from penstock.compat.tf import (
+    arrays,
+    compat,
+    data,
+    dtypes,
+    errors,
+    functions,
+    image,
+    io,
+    lookup,
+    math,
+    nest,
+    ragged,
+    random,
+    sparse,
+    strings,
+    train,
+)
+from penstock.compat.tf.functions import (
+    case,
+    cond,
+    function,
+    group,
+    no_op,
+    numpy_function,
+    py_function,
+    while_loop,
+)
+from penstock.ops import array as _array
+from penstock.ops import strings as _strings
+
+__version__ = "2.21.0"  # the names are those of this version
+
+newaxis = None
+
+globals().update(DTYPES)
+port_all(globals(), _strings, ["as_string"])
+port_all(globals(), _array, [name for name in _array.__all__ if name != "where"])
+for _name in arrays.NAMES:
+    globals()[_name] = getattr(arrays, _name)
+for _name in math.NAMES:
+    globals()[_name] = getattr(math, _name)
+print = functions.print_
+
+
+def executing_eagerly() -> bool:
+    """Return True: everything runs at once."""
+    return True
+
+
+__all__ = [
+    "DType",
+    "RaggedTensor",
+    "SparseTensor",
+    "Tensor",
+    "TensorShape",
+    "TensorSpec",
+    "as_dtype",
+    "case",
+    "compat",
+    "cond",
+    "data",
+    "dtypes",
+    "errors",
+    "executing_eagerly",
+    "function",
+    "group",
+    "image",
+    "io",
+    "lookup",
+    "nest",
+    "newaxis",
+    "no_op",
+    "numpy_function",
+    "py_function",
+    "ragged",
+    "random",
+    "sparse",
+    "strings",
+    "train",
+    "while_loop",
+]

@@ -1,0 +1,236 @@
+"""tf's functions of arrays that are not penstock's: NumPy's, by TensorFlow's names and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.calling import ported
+from penstock.compat.dtypes import as_dtype
+from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.tensor import Tensor, alike, tensor
+from penstock.ops import array as _array
+
+_where = ported(_array.where)
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
+    """Return a value as a tensor.
+
+    Parameters
+    ----------
+    value : array_like
+        Python's numbers become int32 and float32, text becomes bytes.
+    dtype : dtype-like, optional
+        The type wanted.
+    shape : sequence of int, optional
+        What it is arranged to; a single value fills it.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Tensor
+        A tensor.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.constant([1.5, 2.5]).dtype == tf.float32
+    True
+    """
+    made = tensor(value, dtype)
+    if shape is not None:
+        made = np.broadcast_to(made, shape) if made.size == 1 else made.reshape(shape)
+    return tensor(made)
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Any:
+    """Return a value as a tensor: `constant`."""
+    return tensor(value, dtype)
+
+
+def identity(input: Any, name: str | None = None) -> Any:
+    """Return a value as a tensor."""
+    return tensor(input)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+    """Return `x`, whose shape is checked.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If it has another shape.
+    """
+    try:
+        tensor(x).set_shape(shape)
+    except ValueError as error:
+        raise InvalidArgumentError(None, None, f"ensure_shape: {error}") from None
+    return tensor(x)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Any:
+    """Count from `start` (0) to `limit`, which is left out, by `delta`.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.range(3)
+    <tf.Tensor: shape=(3,), dtype=int32, numpy=array([0, 1, 2], dtype=int32)>
+    """
+    first, last = (0, start) if limit is None else (start, limit)
+    kind = np.result_type(*(tensor(part) for part in alike([first, last, delta])))
+    made = np.arange(*(np.asarray(part).item() for part in (first, last, delta)))
+    return tensor(made.astype(kind if dtype is None else as_dtype(dtype).dtype))
+
+
+def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int = 0) -> Any:
+    """Return `num` values from `start` to `stop`, at equal distances."""
+    kind = np.result_type(tensor(start), np.float16)
+    return tensor(np.linspace(start, stop, num, axis=axis).astype(kind))
+
+
+def eye(num_rows: int, num_columns: int | None = None, dtype: Any = np.float32) -> Any:
+    """Return a matrix with ones on its diagonal."""
+    return tensor(np.eye(num_rows, num_columns), dtype)
+
+
+def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Any:
+    """Return the number of values."""
+    return tensor(np.size(input), out_type)
+
+
+def rank(input: Any, name: str | None = None) -> Any:
+    """Return the number of axes."""
+    return tensor(np.ndim(input), np.int32)
+
+
+def argmax(
+    input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
+) -> Any:
+    """Return where the greatest value along an axis (the first) is."""
+    return tensor(np.argmax(tensor(input), axis=axis or 0), output_type)
+
+
+def argmin(
+    input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
+) -> Any:
+    """Return where the least value along an axis (the first) is."""
+    return tensor(np.argmin(tensor(input), axis=axis or 0), output_type)
+
+
+def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Cut an array into parts along an axis.
+
+    Parameters
+    ----------
+    value : array_like
+        What is cut.
+    num_or_size_splits : int or sequence of int
+        The number of equal parts, or their sizes; -1 is the rest.
+    axis : int
+        Along which axis.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    list of Tensor
+        The parts.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the parts do not make up the whole.
+    """
+    array = tensor(value)
+    length = array.shape[axis]
+    if np.ndim(num_or_size_splits) == 0:
+        sizes = [length // int(num_or_size_splits)] * int(num_or_size_splits)
+    else:
+        sizes = [int(size) for size in num_or_size_splits]
+        sizes = [length - (sum(sizes) + 1) if size == -1 else size for size in sizes]
+    if sum(sizes) != length:
+        raise InvalidArgumentError(None, None, f"split: {length} rows cannot be cut into {sizes}")
+    return np.split(array, np.cumsum(sizes)[:-1], axis)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = None) -> Any:
+    """Return the rows along an axis as a list."""
+    return list(np.moveaxis(tensor(value), axis, 0))
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+    """Return `size` values from `begin` on, along each axis; -1 is all that there are."""
+    array = tensor(input_)
+    ends = [n if s == -1 else b + s for b, s, n in zip(begin, size, array.shape, strict=True)]
+    return array[tuple(np.s_[int(b) : int(e)] for b, e in zip(begin, ends, strict=True))]
+
+
+def boolean_mask(tensor_: Any, mask: Any, axis: int = 0, name: str = "boolean_mask") -> Any:
+    """Return the rows along an axis where `mask` is True."""
+    return np.compress(tensor(mask), tensor(tensor_), axis=axis)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return `x` where the condition holds and `y` elsewhere; alone, the places where it holds."""
+    if x is None and y is None:
+        return _where(condition)
+    return _where(condition, *alike([x, y]))
+
+
+def sequence_mask(lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_) -> Any:
+    """Return rows that begin with as many True as `lengths` says."""
+    counts = tensor(lengths)
+    width = int(counts.max(initial=0)) if maxlen is None else int(maxlen)
+    return tensor(np.arange(width) < np.asarray(counts)[..., None], dtype)
+
+
+def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """Return each value, or row along an axis, several times."""
+    return np.repeat(tensor(input), repeats, axis)
+
+
+def reverse(tensor_: Any, axis: Sequence[int], name: str | None = None) -> Any:
+    """Return an array with the order along some axes reversed."""
+    return np.flip(tensor(tensor_), tuple(axis))
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
+    """Return an array moved along an axis, its end at the beginning."""
+    return np.roll(tensor(input), shift, axis)
+
+
+def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+    """Return the values along an axis in order, ASCENDING or DESCENDING."""
+    ordered = np.sort(tensor(values), axis)
+    return np.flip(ordered, axis) if direction == "DESCENDING" else ordered
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+    """Return an array repeated along axes of size 1, and new ones, up to a shape."""
+    return tensor(np.broadcast_to(tensor(input), tuple(shape)).copy())
+
+
+def map_fn(fn: Any, elems: Any, dtype: Any = None, **ignored: Any) -> Any:
+    """Return what `fn` makes of each row, put together."""
+    return tensor(np.stack([np.asarray(tensor(fn(row))) for row in tensor(elems)]))
+
+
+def is_tensor(x: Any) -> bool:
+    """Return whether a value is a tensor."""
+    return isinstance(x, Tensor)
+
+
+NAMES = [
+    name
+    for name, thing in list(globals().items())
+    if callable(thing) and getattr(thing, "__module__", "") == __name__ and name[0] != "_"
+]

@@ -1,0 +1,28 @@
+"""tf.data: the Dataset and its sources."""
+
+from penstock.compat.dataset import (
+    Dataset,
+    FixedLengthRecordDataset,
+    TextLineDataset,
+    TFRecordDataset,
+)
+from penstock.compat.iterator import NumpyIterator
+from penstock.compat.iterator import OwnedIterator as Iterator
+from penstock.compat.tf.data import experimental
+from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from penstock.options import Options, ThreadingOptions
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "Dataset",
+    "FixedLengthRecordDataset",
+    "Iterator",
+    "NumpyIterator",
+    "Options",
+    "TFRecordDataset",
+    "TextLineDataset",
+    "ThreadingOptions",
+    "experimental",
+]

@@ -1,0 +1,66 @@
+"""tf.data.experimental: penstock's, on datasets of tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from penstock import experimental as _experimental
+from penstock import options as _options
+from penstock.compat.calling import argument, ported
+from penstock.compat.iterator import Optional
+from penstock.compat.tf.io import TFRecordWriter
+from penstock.compat.values import specs, tensors
+from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+
+
+def _result(value: Any) -> Any:
+    """Return a transformation as a function of datasets of tensors, anything else as tensors."""
+    if callable(value) and not isinstance(value, type):
+        return functools.partial(_transformed, value)
+    return tensors(value)
+
+
+def _transformed(transformation: Callable[[Any], Any], dataset: Any) -> Any:
+    return tensors(transformation(argument(dataset)))
+
+
+for _name, _thing in vars(_options).items():
+    if isinstance(_thing, type) and _thing.__module__ == _options.__name__:
+        globals()[_name] = _thing
+for _name in _experimental.__all__:
+    _thing = getattr(_experimental, _name)
+    _is_function = callable(_thing) and not isinstance(_thing, type)
+    globals()[_name] = ported(_thing, _result) if _is_function else _thing
+
+
+def cardinality(dataset: Any) -> Any:
+    """Return the number of elements: `Dataset.cardinality`."""
+    return dataset.cardinality()
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """Return types and shapes of the elements: `Dataset.element_spec`."""
+    return specs(dataset_or_iterator.element_spec)
+
+
+def get_next_as_optional(iterator: Any) -> Any:
+    """Return the next element, if there is one."""
+    return iterator.get_next_as_optional()
+
+
+def Counter(start: int = 0, step: int = 1, dtype: Any = "int64") -> Any:
+    """Count for ever: `Dataset.counter`."""
+    from penstock.compat.dataset import Dataset
+
+    return Dataset.counter(start, step, dtype)  # type: ignore[attr-defined]
+
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "Optional",
+    "TFRecordWriter",
+]

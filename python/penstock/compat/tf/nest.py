@@ -1,0 +1,81 @@
+"""tf.nest: nested tuples, lists and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """Return the leaves, those of dicts in the order of the keys.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.nest.flatten({"b": [1, 2], "a": (3,)})
+    [3, 1, 2]
+    """
+    if not is_nested(structure):
+        return [structure]
+    return [leaf for part in _parts(structure) for leaf in flatten(part)]
+
+
+def is_nested(structure: Any) -> bool:
+    """Return whether a value is a tuple, a list or a dict."""
+    return isinstance(structure, (tuple, list, dict)) and not hasattr(structure, "as_list")
+
+
+def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+    """Call a function with the leaves at each place of one or more structures."""
+    assert_same_structure(structure[0], structure[-1])
+    leaves = zip(*map(flatten, structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*each) for each in leaves])
+
+
+def assert_same_structure(nest1: Any, nest2: Any, **ignored: Any) -> None:
+    """Check that two structures are nested alike.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if is_nested(nest1) != is_nested(nest2):
+        raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested alike")
+    if is_nested(nest1):
+        first, second = _parts(nest1), _parts(nest2)
+        keys = isinstance(nest1, dict) and isinstance(nest2, dict) and set(nest1) != set(nest2)
+        if len(first) != len(second) or keys:
+            raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested alike")
+        for a, b in zip(first, second, strict=True):
+            assert_same_structure(a, b)
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
+    """Nest leaves as `structure` is nested.
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer leaves.
+    """
+    leaves = list(flat_sequence)
+    if len(leaves) != len(flatten(structure)):
+        raise ValueError(f"nest: {len(flatten(structure))} leaves were expected, got {len(leaves)}")
+    return _packed(structure, iter(leaves))
+
+
+def _parts(structure: Any) -> list[Any]:
+    if isinstance(structure, dict):
+        return [structure[key] for key in sorted(structure)]
+    return list(structure)
+
+
+def _packed(structure: Any, leaves: Any) -> Any:
+    if not is_nested(structure):
+        return next(leaves)
+    if isinstance(structure, dict):
+        made = {key: _packed(structure[key], leaves) for key in sorted(structure)}
+        return type(structure)((key, made[key]) for key in structure)
+    parts = [_packed(part, leaves) for part in structure]
+    return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)

@@ -1,0 +1,5 @@
+"""tf.sparse: values and their places."""
+
+from penstock.compat.ragged import SparseTensor, to_dense
+
+__all__ = ["SparseTensor", "to_dense"]

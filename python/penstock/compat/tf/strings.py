@@ -1,0 +1,50 @@
+"""tf.strings: penstock's operations on strings, on tensors; rows of parts are ragged tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.compat.calling import port_all, ported
+from penstock.compat.ragged import RaggedTensor
+from penstock.ops import strings as _strings
+
+port_all(globals(), _strings)
+_split = ported(_strings.split)
+_unicode_decode = ported(_strings.unicode_decode)
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+    """Cut strings at a separator.
+
+    Parameters
+    ----------
+    input : str, bytes, or sequence of them
+        One string, or a vector.
+    sep : str or bytes, optional
+        Where to cut; ``None`` and "" are runs of white space.
+    maxsplit : int
+        How often at most; -1 is no limit.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Tensor or RaggedTensor
+        The parts of one string, or a row of parts for each.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.strings.split("a/b", "/")[-1].numpy()
+    b'b'
+    """
+    return _rows(_split(input, sep, maxsplit))
+
+
+def unicode_decode(input: Any, input_encoding: str, *args: Any, **kwargs: Any) -> Any:
+    """Return the numbers of the characters of strings: a row for each of several."""
+    return _rows(_unicode_decode(input, input_encoding, *args, **kwargs))
+
+
+def _rows(parts: Any) -> Any:
+    return RaggedTensor(*parts) if isinstance(parts, tuple) else parts

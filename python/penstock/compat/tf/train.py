@@ -1,0 +1,221 @@
+"""tf.train: examples to write, and iterators to save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.values import numpy_values
+from penstock.ops.examples import make_example
+from penstock.ops.io import read_file, write_file
+
+
+class _List:
+    def __init__(self, value: Sequence[Any] = ()) -> None:
+        self.value = [numpy_values(each) for each in value]
+
+
+class BytesList(_List):
+    """A list of byte strings."""
+
+
+class FloatList(_List):
+    """A list of floats."""
+
+
+class Int64List(_List):
+    """A list of integers."""
+
+
+class Feature:
+    """The values of one feature of an example.
+
+    Parameters
+    ----------
+    bytes_list : BytesList, optional
+        The values, if they are byte strings.
+    float_list : FloatList, optional
+        The values, if they are floats.
+    int64_list : Int64List, optional
+        The values, if they are integers.
+    """
+
+    def __init__(
+        self,
+        bytes_list: BytesList | None = None,
+        float_list: FloatList | None = None,
+        int64_list: Int64List | None = None,
+    ) -> None:
+        self.bytes_list = bytes_list
+        self.float_list = float_list
+        self.int64_list = int64_list
+
+    def _values(self) -> Any:
+        if self.bytes_list is not None:
+            return [bytes(value) for value in self.bytes_list.value]
+        if self.float_list is not None:
+            return np.array(self.float_list.value, np.float32)
+        return np.array([] if self.int64_list is None else self.int64_list.value, np.int64)
+
+
+class Features:
+    """The features of an example by name.
+
+    Parameters
+    ----------
+    feature : mapping of str to Feature
+        The features.
+    """
+
+    def __init__(self, feature: Mapping[str, Feature] | None = None) -> None:
+        self.feature = dict(feature or {})
+
+
+class Example:
+    """A message that records are made of; `tf.io.parse_single_example` reads it.
+
+    Parameters
+    ----------
+    features : Features
+        What it holds.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> feature = {"x": tf.train.Feature(int64_list=tf.train.Int64List(value=[1]))}
+    >>> example = tf.train.Example(features=tf.train.Features(feature=feature))
+    >>> bool(example.SerializeToString() == tf.io.make_example({"x": [1]}))
+    True
+    """
+
+    def __init__(self, features: Features | None = None) -> None:
+        self.features = features or Features()
+
+    def SerializeToString(self) -> bytes:
+        """Return the bytes of the message."""
+        return make_example({key: f._values() for key, f in self.features.feature.items()})
+
+
+class Checkpoint:
+    """Saves where iterators are.
+
+    Parameters
+    ----------
+    **iterators
+        Iterators of datasets by name, and counters (integers).
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> it = iter(tf.data.Dataset.range(5))
+    >>> path = tf.train.Checkpoint(iterator=it).save("checkpoints/it")
+    >>> next(it).numpy()
+    np.int64(0)
+    >>> _ = tf.train.Checkpoint(iterator=it).restore(path)
+    >>> next(it).numpy()
+    np.int64(0)
+    """
+
+    def __init__(self, root: Any = None, **iterators: Any) -> None:
+        for name, value in iterators.items():
+            if not hasattr(value, "get_state"):
+                raise TypeError(f"Checkpoint: {name} must be an iterator, got {value!r}")
+        self._iterators = iterators
+        self._saved = 0
+
+    def save(self, file_prefix: str) -> str:
+        """Write the positions to files.
+
+        Parameters
+        ----------
+        file_prefix : str
+            What the names of the files begin with.
+
+        Returns
+        -------
+        str
+            What `restore` takes.
+        """
+        self._saved += 1
+        return self.write(f"{file_prefix}-{self._saved}")
+
+    def write(self, file_prefix: str) -> str:
+        """Write the positions to files, named without a number."""
+        for name, iterator in self._iterators.items():
+            write_file(f"{file_prefix}.{name}", iterator.get_state())
+        return str(file_prefix)
+
+    def restore(self, save_path: str | None) -> Checkpoint:
+        """Have the iterators go on where they were saved.
+
+        Parameters
+        ----------
+        save_path : str or None
+            What `save` returned; None changes nothing.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        """
+        for name, iterator in self._iterators.items() if save_path is not None else ():
+            iterator.set_state(read_file(f"{save_path}.{name}"))
+        return self
+
+    read = restore
+
+
+class CheckpointManager:
+    """Saves positions in a folder, and removes old ones.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        What is saved.
+    directory : str
+        The folder.
+    max_to_keep : int
+        How many are kept.
+    checkpoint_name : str
+        What the names of the files begin with.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        directory: Any,
+        max_to_keep: int = 5,
+        checkpoint_name: str = "ckpt",
+        **ignored: Any,
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._folder = Path(directory)
+        self._max_to_keep = max_to_keep
+        self._name = checkpoint_name
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """What has been saved, the oldest first."""
+        numbers = {
+            int(path.stem.rpartition("-")[2]) for path in self._folder.glob(f"{self._name}-*.*")
+        }
+        return [str(self._folder / f"{self._name}-{number}") for number in sorted(numbers)]
+
+    @property
+    def latest_checkpoint(self) -> str | None:
+        """What was saved last, if anything."""
+        return (self.checkpoints or [None])[-1]  # type: ignore[list-item]
+
+    def save(self, checkpoint_number: int | None = None) -> str:
+        """Save the positions, under the next number or the one given."""
+        if checkpoint_number is None:
+            last = self.latest_checkpoint
+            checkpoint_number = 1 + (int(last.rpartition("-")[2]) if last else 0)
+        path = self._checkpoint.write(str(self._folder / f"{self._name}-{checkpoint_number}"))
+        for old in self.checkpoints[: -self._max_to_keep]:
+            for file in self._folder.glob(f"{Path(old).name}.*"):
+                file.unlink()
+        return path

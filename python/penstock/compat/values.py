@@ -1,0 +1,150 @@
+"""Elements and arguments on their way between programs written for TensorFlow and penstock."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.tensor import Tensor, tensor, text
+from penstock.structure import TensorSpec as PenstockSpec
+
+
+def tensors(value: Any) -> Any:
+    """Return nested values of penstock as functions get them: with a `Tensor` at each leaf."""
+    handler = _TENSORS.get(type(value))
+    return _rebuilt(value, tensors) if handler is None else handler(value)
+
+
+def plain(value: Any) -> Any:
+    """Return nested values as penstock takes them, converted by TensorFlow's rules.
+
+    A list is one array.
+    """
+    kind = type(value)
+    if kind is Tensor:
+        return value.item() if value.dtype is _OBJECT and not value.ndim else value
+    handler = _PLAIN.get(kind)
+    return handler(value) if handler is not None else _rebuilt(value, plain)
+
+
+def result(value: Any) -> Any:
+    """Return what a function has returned as penstock takes it: a list counts as a tuple."""
+    return tuple(map(plain, value)) if type(value) is list else plain(value)
+
+
+def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function written for TensorFlow with values of penstock."""
+    if len(args) == 1:
+        (arg,) = args
+        handler = _TENSORS.get(type(arg))
+        made = function(_rebuilt(arg, tensors) if handler is None else handler(arg))
+    else:
+        made = function(*map(tensors, args))
+    if type(made) is Tensor and made.dtype is not _OBJECT:
+        return made
+    return result(made)
+
+
+def numpy_values(value: Any) -> Any:
+    """Return nested tensors as NumPy's arrays and scalars, and bytes."""
+    if type(value) is Tensor:
+        return value.numpy()
+    return _rebuilt(value, numpy_values)
+
+
+def specs(value: Any) -> Any:
+    """Return nested specs of penstock as TensorFlow's."""
+    if isinstance(value, PenstockSpec):
+        shape = None if value.shape is None else TensorShape(value.shape)
+        return TensorSpec(shape, value.dtype, value.name)
+    return _rebuilt(value, specs)
+
+
+def nested_map(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return nested tuples and dicts with each leaf converted."""
+    if type(value) is dict or type(value) is tuple or hasattr(value, "_fields"):
+        return _rebuilt(value, functools.partial(nested_map, function))
+    return function(value)
+
+
+def _rebuilt(value: Any, each: Callable[[Any], Any]) -> Any:
+    """Return a structure with `each` of its parts converted; what is none as it is."""
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            return type(value)(*map(each, value))
+        return _tuple(value, each)
+    if isinstance(value, dict):
+        return type(value)(_dict(value, each))
+    if isinstance(value, type):
+        return value
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    elif hasattr(value, "__attrs_attrs__"):
+        names = [attribute.name for attribute in value.__attrs_attrs__]
+    else:
+        return value
+    return type(value)(**{name: each(getattr(value, name)) for name in names})
+
+
+def _tuple(value: Any, each: Callable[[Any], Any]) -> Any:
+    return tuple(map(each, value))
+
+
+def _dict(value: Any, each: Callable[[Any], Any]) -> Any:
+    return {key: each(item) for key, item in value.items()}
+
+
+def _view(array: np.ndarray[Any, Any]) -> Any:
+    return tensor(array) if array.dtype is _OBJECT else array.view(Tensor)
+
+
+def _of_scalar(value: np.generic) -> Any:
+    return _asarray(value).view(Tensor)
+
+
+_OBJECT = np.dtype(object)
+_asarray = np.asarray
+_SCALARS = [np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUV"]
+
+
+# More kinds are added where their classes are made: penstock's Dataset and the one here.
+_TENSORS: dict[type, Callable[[Any], Any]] = {
+    **dict.fromkeys(_SCALARS, _of_scalar),
+    np.ndarray: _view,
+    bytes: text,
+    str: text,
+    tuple: lambda value: tuple(map(tensors, value)),
+    dict: lambda value: _dict(value, tensors),
+    list: lambda value: list(map(tensors, value)),
+    bool: tensor,
+    int: tensor,
+    float: tensor,
+    type(None): lambda value: value,
+}
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    tuple: lambda value: tuple(map(plain, value)),
+    dict: lambda value: _dict(value, plain),
+    list: lambda value: plain(tensor(value)),
+    np.ndarray: lambda value: plain(tensor(value)) if value.dtype.kind in "OUS" else value,
+    bytes: lambda value: value,
+    str: str.encode,
+    np.str_: str.encode,
+    np.bytes_: bytes,
+    bool: np.bool_,
+    int: lambda value: tensor(value)[()],
+    float: np.float32,
+    complex: np.complex128,
+    range: lambda value: plain(tensor(value)),
+    type(None): lambda value: value,
+}
+
+
+def register(penstock_class: type, own_class: type) -> None:
+    """Have objects of one class turned into those of the other, and back."""
+    _TENSORS[penstock_class] = own_class._wrap  # type: ignore[attr-defined]
+    _PLAIN[own_class] = lambda value: value._inner

@@ -237,8 +237,14 @@ def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array of strings as one of bytes; arrays of other objects as they are."""
     if array.dtype.kind in "US":
         array = array.astype(object)
-    if not any(isinstance(item, str) for item in array.flat):
+    if not any(isinstance(item, (str, Tensor)) for item in array.flat):
         return array
     made = np.empty(array.shape, object)
-    made.reshape(-1)[:] = [i.encode() if isinstance(i, str) else i for i in array.flat]
+    made.reshape(-1)[:] = list(map(_item, array.flat))
     return made
+
+
+def _item(item: Any) -> Any:
+    if isinstance(item, str):
+        return item.encode()
+    return item.item() if type(item) is Tensor else item

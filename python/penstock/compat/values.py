@@ -136,7 +136,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     np.str_: str.encode,
     np.bytes_: bytes,
     bool: np.bool_,
-    int: lambda value: tensor(value)[()],
+    int: lambda value: tensor(value).numpy(),
     float: np.float32,
     complex: np.complex128,
     range: lambda value: plain(tensor(value)),

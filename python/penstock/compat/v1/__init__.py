@@ -35,7 +35,16 @@ to_float = deferred(lambda x, name=None: _tf.cast(x, "float32"))  # type: ignore
 to_int32 = deferred(lambda x, name=None: _tf.cast(x, "int32"))  # type: ignore[attr-defined]
 to_int64 = deferred(lambda x, name=None: _tf.cast(x, "int64"))  # type: ignore[attr-defined]
 py_func = _tf.numpy_function
-to_string = vars(_tf.strings)["as_string"]
+for _name, _now in {
+    "reduce_join": "reduce_join",
+    "regex_replace": "regex_replace",
+    "string_join": "join",
+    "string_strip": "strip",
+    "string_to_hash_bucket_fast": "to_hash_bucket_fast",
+    "string_to_number": "to_number",
+    "substr": "substr",
+}.items():
+    globals()[_name] = vars(_tf.strings)[_now]
 sparse_tensor_to_dense = _tf.sparse.to_dense
 set_random_seed = vars(_tf.random)["set_seed"]
 random_uniform = vars(_tf.random)["uniform"]
@@ -72,16 +81,6 @@ def string_split(
     cut = _tf.strings.split(source, delimiter if sep is None else sep)
     rows = [[part for part in row.tolist() if part or not skip_empty] for row in cut]
     return _tf.SparseTensor.of_rows(*vars(_tf.ragged.constant(rows, "string")).values())
-
-
-def string_to_number(string_tensor: Any, out_type: Any = "float32", name: str | None = None) -> Any:
-    """Read numbers: `tf.strings.to_number`."""
-    return vars(_tf.strings)["to_number"](string_tensor, out_type)
-
-
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
-    """Put strings one behind the other: `tf.strings.join`."""
-    return vars(_tf.strings)["join"](inputs, separator)
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Placeholder:

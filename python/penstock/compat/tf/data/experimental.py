@@ -9,6 +9,7 @@ from typing import Any
 from penstock import experimental as _experimental
 from penstock import options as _options
 from penstock.compat.calling import argument, ported
+from penstock.compat.dataset import Dataset
 from penstock.compat.iterator import Optional
 from penstock.compat.tf.io import TFRecordWriter
 from penstock.compat.values import specs, tensors
@@ -50,12 +51,42 @@ def get_next_as_optional(iterator: Any) -> Any:
     return iterator.get_next_as_optional()
 
 
-def Counter(start: int = 0, step: int = 1, dtype: Any = "int64") -> Any:
-    """Count for ever: `Dataset.counter`."""
-    from penstock.compat.dataset import Dataset
+def _twin(name: str, method: str) -> Callable[..., Any]:
+    """Return the older form of a method of Dataset: a function for ``dataset.apply``."""
 
-    return Dataset.counter(start, step, dtype)  # type: ignore[attr-defined]
+    def transformation(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        return lambda dataset: getattr(dataset, method)(*args, **kwargs)
 
+    transformation.__name__ = transformation.__qualname__ = name
+    transformation.__doc__ = f"Return a function for ``dataset.apply``: `Dataset.{method}`."
+    return transformation
+
+
+def save(dataset: Any, path: str, *args: Any, **kwargs: Any) -> Any:
+    """Write the elements to files: `Dataset.save`."""
+    return dataset.save(path, *args, **kwargs)
+
+
+_TWINS = {
+    name: name
+    for name in (
+        *("bucket_by_sequence_length", "group_by_window", "ignore_errors", "rejection_resample"),
+        *("scan", "snapshot", "take_while", "unique"),
+    )
+} | {"dense_to_ragged_batch": "ragged_batch"}
+_SOURCES = {
+    "Counter": "counter",
+    "RandomDataset": "random",
+    "choose_from_datasets": "choose_from_datasets",
+    "load": "load",
+    "sample_from_datasets": "sample_from_datasets",
+}
+for _name, _method in _TWINS.items():
+    if hasattr(Dataset, _method):
+        globals().setdefault(_name, _twin(_name, _method))
+for _name, _method in _SOURCES.items():
+    if hasattr(Dataset, _method):
+        globals().setdefault(_name, getattr(Dataset, _method))
 
 __all__ = [
     "AUTOTUNE",

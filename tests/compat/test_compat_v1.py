@@ -1,0 +1,242 @@
+"""Programs in the style of TensorFlow 1's guide to importing data: sessions and old spellings."""
+
+import numpy as np
+import pytest
+
+import penstock.compat.tf as tf2
+import penstock.compat.v1 as tf
+
+
+def test_a_one_shot_iterator_ends_with_an_error():
+    dataset = tf.data.Dataset.range(3)
+    iterator = dataset.make_one_shot_iterator()
+    next_element = iterator.get_next()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for i in range(3):
+            value = sess.run(next_element)
+            assert value == i
+            assert type(value) is np.int64
+        for _ in range(2):
+            with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+                sess.run(next_element)
+
+
+def test_an_initializable_iterator_is_fed():
+    max_value = tf.placeholder(tf.int64, shape=[])
+    dataset = tf.data.Dataset.range(max_value)
+    iterator = dataset.make_initializable_iterator()
+    next_element = iterator.get_next()
+    result = tf.add(next_element, next_element)
+    sess = tf.Session()
+    for stop in (2, 3):
+        sess.run(iterator.initializer, feed_dict={max_value: stop})
+        assert [sess.run(result) for _ in range(stop)] == [2 * i for i in range(stop)]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(result)
+    with pytest.raises(ValueError, match="feed_dict"):
+        sess.run(iterator.initializer)
+
+
+def test_arrays_are_fed_to_a_pair_of_placeholders():
+    features = np.arange(6.0).reshape(3, 2)
+    labels = np.arange(3)
+    features_placeholder = tf.placeholder(features.dtype, features.shape)
+    labels_placeholder = tf.placeholder(labels.dtype, labels.shape)
+    dataset = tf.data.Dataset.from_tensor_slices((features_placeholder, labels_placeholder))
+    dataset = dataset.map(lambda x, y: {"x": x, "y": y}).repeat(2).batch(4)
+    iterator = dataset.make_initializable_iterator()
+    batch = iterator.get_next()
+    sess = tf.Session()
+    feeds = {features_placeholder: features, labels_placeholder: labels}
+    sess.run(iterator.initializer, feed_dict=feeds)
+    first = sess.run(batch)
+    assert first["y"].tolist() == [0, 1, 2, 0]
+    assert first["x"].shape == (4, 2)
+
+
+def test_an_iterator_without_its_initializer_is_an_error():
+    next_element = tf.data.Dataset.range(2).make_initializable_iterator().get_next()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="initializer"):
+        tf.Session().run(next_element)
+
+
+def test_parts_of_one_element_come_from_one_step():
+    dataset = tf.data.Dataset.from_tensor_slices((np.arange(4), ["a", "b", "c", "d"]))
+    number, text = dataset.make_one_shot_iterator().get_next()
+    sess = tf.Session()
+    assert sess.run([number, text, number + 10]) == [0, b"a", 10]
+    assert sess.run({"t": text, "more": (number * 2,)}) == {"t": b"b", "more": (2,)}
+    assert sess.run(1 - number) == -1
+    assert text.eval() == b"d"
+
+
+def test_one_iterator_for_training_and_validation():
+    training = tf.data.Dataset.range(100, 102).map(lambda x: x + 1)
+    validation = tf.data.Dataset.range(2)
+    iterator = tf.data.Iterator.from_structure(training.output_types, training.output_shapes)
+    next_element = iterator.get_next()
+    training_init = iterator.make_initializer(training)
+    validation_init = iterator.make_initializer(validation)
+    sess = tf.Session()
+    for _ in range(2):
+        sess.run(training_init)
+        assert [sess.run(next_element) for _ in range(2)] == [101, 102]
+        sess.run(validation_init)
+        assert [sess.run(next_element) for _ in range(2)] == [0, 1]
+
+
+def test_a_monitored_session_stops_at_the_end():
+    next_element = tf.data.Dataset.range(3).make_one_shot_iterator().get_next()
+    seen = []
+    with tf.train.MonitoredTrainingSession() as sess:
+        while not sess.should_stop():
+            seen.append(sess.run(next_element))
+    assert seen == [0, 1, 2]
+
+
+def test_types_and_shapes():
+    pair = tf.data.Dataset.from_tensor_slices((np.zeros((4, 10), np.float32), ["x"] * 4))
+    nested = tf.data.Dataset.zip((pair, pair.batch(3)))
+    assert nested.output_types == ((tf.float32, tf.string), (tf.float32, tf.string))
+    assert nested.output_shapes == (((10,), ()), ((None, 10), (None,)))
+    assert tf.data.get_output_types(pair) == (tf.float32, tf.string)
+    assert tf.data.get_output_shapes(pair)[0].as_list() == [10]
+
+
+def test_contrib_transformations():
+    files = tf.data.Dataset.range(4)
+    dataset = files.apply(
+        tf.contrib.data.parallel_interleave(
+            lambda n: tf.data.Dataset.from_tensors(n).repeat(2), cycle_length=2, sloppy=True
+        )
+    )
+    dataset = dataset.apply(tf.contrib.data.shuffle_and_repeat(8, 2))
+    dataset = dataset.apply(
+        tf.contrib.data.map_and_batch(
+            map_func=lambda x: (x, tf.to_float(x)), batch_size=4, num_parallel_batches=2
+        )
+    )
+    numbers, floats = dataset.prefetch(buffer_size=1).make_one_shot_iterator().get_next()
+    sess = tf.Session()
+    batches = [sess.run([numbers, floats]) for _ in range(4)]
+    assert sorted(np.concatenate([n for n, _ in batches])) == sorted([*range(4)] * 4)
+    assert batches[0][1].dtype == np.float32
+
+
+def test_images_with_the_old_names(tmp_path):
+    names, labels = [], []
+    for i in range(4):
+        names.append(str(tmp_path / f"{i}.jpg"))
+        pixels = np.full((20, 30, 3), 60 * i, np.uint8)
+        with tf.gfile.GFile(names[-1], "wb") as file:
+            file.write(tf.image.encode_jpeg(pixels).numpy())
+        labels.append(i)
+
+    def _parse_function(filename, label):
+        image_string = tf.read_file(filename)
+        image_decoded = tf.image.decode_jpeg(image_string, channels=3)
+        image = tf.image.convert_image_dtype(image_decoded, tf.float32)
+        return tf.image.resize_images(image, [28, 28]), label
+
+    dataset = tf.data.Dataset.from_tensor_slices((tf.constant(names), tf.constant(labels)))
+    dataset = dataset.shuffle(len(names)).map(_parse_function, num_parallel_calls=2).batch(4)
+    images, numbers = tf.Session().run(dataset.make_one_shot_iterator().get_next())
+    assert images.shape == (4, 28, 28, 3)
+    np.testing.assert_allclose(images[:, 0, 0, 0], numbers * 60 / 255, atol=0.02)
+    with pytest.raises(ValueError, match="align_corners"):
+        tf.image.resize_images(images, [3, 3], align_corners=True)
+    nearest = tf.image.resize_images(
+        np.zeros((4, 4, 3), np.uint8), [2, 2], tf.image.ResizeMethod.NEAREST_NEIGHBOR
+    )
+    assert nearest.dtype == tf.uint8
+
+
+def test_records_with_the_old_names(tmp_path):
+    filename = str(tmp_path / "train.tfrecords")
+    pixels = np.arange(12, dtype=np.uint8)
+    with tf.python_io.TFRecordWriter(filename) as writer:
+        for label in range(3):
+            feature = {
+                "image_raw": tf.train.Feature(
+                    bytes_list=tf.train.BytesList(value=[(pixels + label).tobytes()])
+                ),
+                "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
+            }
+            example = tf.train.Example(features=tf.train.Features(feature=feature))
+            writer.write(example.SerializeToString())
+
+    def parser(record):
+        keys_to_features = {
+            "image_raw": tf.FixedLenFeature((), tf.string, default_value=""),
+            "label": tf.FixedLengthFeature((), tf.int64, default_value=tf.zeros([], tf.int64)),
+        }
+        parsed = tf.parse_single_example(record, keys_to_features)
+        image = tf.decode_raw(parsed["image_raw"], tf.uint8)
+        image = tf.cast(tf.reshape(image, [2, 6]), tf.float32) * (1.0 / 255) - 0.5
+        return {"image": image}, tf.cast(parsed["label"], tf.int32)
+
+    filenames = tf.placeholder(tf.string, shape=[None])
+    dataset = tf.data.TFRecordDataset(filenames).map(parser).batch(3)
+    iterator = dataset.make_initializable_iterator()
+    element = iterator.get_next()
+    sess = tf.Session()
+    sess.run(iterator.initializer, feed_dict={filenames: [filename]})
+    features, labels = sess.run(element)
+    assert labels.tolist() == [0, 1, 2]
+    assert labels.dtype == np.int32
+    np.testing.assert_allclose(features["image"][2].ravel(), (pixels + 2) / 255 - 0.5, atol=1e-6)
+
+
+def test_text_with_the_old_names(tmp_path):
+    (tmp_path / "a.txt").write_text("# comment\nthe cat\n")
+    (tmp_path / "b.txt").write_text("# comment\nsat  down\n")
+    files = tf.data.Dataset.from_tensor_slices([str(tmp_path / n) for n in ("a.txt", "b.txt")])
+    lines = files.flat_map(
+        lambda filename: (
+            tf.data.TextLineDataset(filename)
+            .skip(1)
+            .filter(lambda line: tf.not_equal(tf.substr(line, 0, 1), "#"))
+        )
+    )
+    words = lines.map(lambda line: tf.string_split([line]).values)
+    next_words = words.make_one_shot_iterator().get_next()
+    sess = tf.Session()
+    assert sess.run(next_words).tolist() == [b"the", b"cat"]
+    assert sess.run(next_words).tolist() == [b"sat", b"down"]
+    parsed = tf.string_to_number(tf.string_split(["1,2"], ",").values, tf.int32)
+    assert parsed.numpy().tolist() == [1, 2]
+    label, text = tf.decode_csv("3,x", record_defaults=[[0], [""]])
+    assert (label.numpy(), text.numpy()) == (3, b"x")
+
+
+def test_a_python_function_with_the_old_name():
+    def _read_py_function(filename, label):
+        assert type(filename) is bytes
+        return np.full((2, 2), len(filename), np.uint8), label
+
+    dataset = tf.data.Dataset.from_tensor_slices((["ab", "cde"], [0, 1])).map(
+        lambda filename, label: tuple(
+            tf.py_func(_read_py_function, [filename, label], [tf.uint8, label.dtype])
+        )
+    )
+    image, label = dataset.make_one_shot_iterator().get_next()
+    pixels, number = tf.Session().run((image, label))
+    assert (pixels.max(), number, number.dtype) == (2, 0, np.int32)
+
+
+def test_datasets_can_be_iterated_without_a_session():
+    tf.enable_eager_execution()
+    assert [x.numpy() for x in tf.data.Dataset.range(2)] == [0, 1]
+    it = tf2.compat.v1.data.make_one_shot_iterator(tf2.data.Dataset.range(2))
+    assert it.get_next().numpy() == 0
+    assert tf2.compat.as_str(tf2.compat.as_bytes("é")) == "é"
+
+
+def test_what_a_session_computes_is_not_known_before():
+    value = tf.placeholder(tf.int32)
+    with pytest.raises(TypeError, match="iterated"):
+        list(value)
+    with pytest.raises(TypeError, match="True nor False"):
+        bool(value)
+    assert tf.Session().run((-value, abs(value), value < 3), {value: -2}) == (2, 2, True)

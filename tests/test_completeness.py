@@ -105,6 +105,7 @@ def test_arguments_that_tf_data_has_keep_its_order():
     wanted = {
         "map": "map_func num_parallel_calls deterministic synchronous "
         "use_unbounded_threadpool name",
+        "group_by_window": "key_func reduce_func window_size window_size_func name",
         "window": "size shift stride drop_remainder name",
         "filter": "predicate name",
         "flat_map": "map_func name",

@@ -20,6 +20,12 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
         "assert_cardinality": {"expected_cardinality": ...},
         "enumerate_dataset": {"start": 0},
         "get_single_element": {"dataset": ...},
+        "group_by_window": {
+            "key_func": ...,
+            "reduce_func": ...,
+            "window_size": none,
+            "window_size_func": none,
+        },
         "map_and_batch": {
             "map_func": ...,
             "batch_size": ...,

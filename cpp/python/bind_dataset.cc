@@ -149,6 +149,10 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   }
 }
 
+// Of the arguments of a stage, which functions take a random generator: no argument itself.
+constexpr const char* kWantsRng = "wants_rng";
+bool IsAside(const py::handle& name) { return name.equal(py::str(kWantsRng)); }
+
 // `place` is for errors: "range: stop". The last two are for functions.
 Args::Value ToArg(const std::string& place, const py::handle& value,
                   const std::shared_ptr<const ElementSpec>& declared, bool wants_rng) {
@@ -191,6 +195,7 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
 std::vector<PyObject*> RootsOf(const py::dict& args) {
   std::vector<PyObject*> roots;
   for (auto [name, value] : args) {
+    if (IsAside(name)) continue;
     if (py::isinstance<Indexable>(value)) {
       roots.push_back(value.cast<const Indexable&>().object.ptr());
       continue;
@@ -251,8 +256,9 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
   if (dict.contains("output_signature") && py::isinstance<Spec>(dict["output_signature"])) {
     declared = dict["output_signature"].cast<const Spec&>().spec;
   }
-  bool wants_rng = dict.contains("wants_rng");
   for (auto [name, value] : dict) {
+    if (IsAside(name)) continue;
+    bool wants_rng = dict.contains(kWantsRng) && dict[kWantsRng].contains(name);
     std::string place = owner + ": " + std::string(py::str(name));
     args.Set(py::str(name), ToArg(place, value, declared, wants_rng));
   }

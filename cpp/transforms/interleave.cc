@@ -7,6 +7,7 @@
 #include "pipeline/input.h"
 #include "pipeline/producer.h"
 #include "pipeline/registry.h"
+#include "transforms/children.h"
 
 namespace penstock {
 namespace {
@@ -71,7 +72,7 @@ class Opened {
   Block Take(int64_t max_rows) {
     Block block = producer_ ? producer_->Take(max_rows) : input_->NextBlock(max_rows);
     if (input_) input_->Keep(input_->position());
-    RekeyRows(block);
+    BecomeChildren(block, parent_, given_);  // identities of the outer dataset
     return block;
   }
   void VisitState(StateVisitor& visitor) {
@@ -84,19 +85,6 @@ class Opened {
   int64_t position() const { return position_; }
 
  private:
-  // Identities of the outer dataset: the n-th child of that parent.
-  void RekeyRows(Block& block) {
-    if (block.rows == 0) return;
-    if (block.stacked()) {
-      block.keys.resize(static_cast<size_t>(block.rows));
-      for (auto& key : block.keys) key = ChildKey(parent_, static_cast<uint64_t>(given_++));
-    } else {
-      for (auto& element : block.elements) {
-        element.origin.key = ChildKey(parent_, static_cast<uint64_t>(given_++));
-      }
-    }
-  }
-
   const int64_t position_;  // of its element in the outer dataset
   const uint64_t parent_;
   int64_t given_ = 0;

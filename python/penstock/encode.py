@@ -46,6 +46,12 @@ _ENCODERS = {
     "args": _core.Opaque,
 }
 
+# Functions of something else than the elements, or that return datasets: called as they are.
+_PLAIN = {
+    ("group_by_window", "reduce_func"),
+    ("group_by_window", "window_size_func"),
+}
+
 
 def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -> dict[str, Any]:
     """Return the arguments of a stage over `inputs` as the engine takes them."""
@@ -55,7 +61,7 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
         elif isinstance(value, Indexable):
             encoded["map_func"] = _core.Indexable(value.rows, value.size)
-        elif isinstance(value, NativeFunction):
+        elif isinstance(value, NativeFunction) and (kind, name) not in _PLAIN:
             if args.get("output_signature") is not None:
                 raise ValueError(
                     f"{kind}: output_signature is for plain functions; a native one returns the "
@@ -65,7 +71,7 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
             encoded[name] = trace(kind, value, inputs[0]._node)
         elif callable(value) and _wants_rng(value):
             encoded[name] = value
-            encoded["wants_rng"] = True
+            encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
         else:
             encoded[name] = _ENCODERS[name](value) if name in _ENCODERS else value
     return encoded

@@ -1,6 +1,7 @@
 """tf.data.experimental: its functions for ``ds.apply``, sources and older names."""
 
 from penstock.experimental.access import at, cardinality, get_structure
+from penstock.experimental.grouping import group_by_window
 from penstock.experimental.transformations import (
     assert_cardinality,
     enumerate_dataset,
@@ -18,6 +19,7 @@ __all__ = [
     "enumerate_dataset",
     "get_single_element",
     "get_structure",
+    "group_by_window",
     "map_and_batch",
     "parallel_interleave",
     "shuffle_and_repeat",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.transforms.arguments import check_callable
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
@@ -86,7 +88,7 @@ class Mapping:
         >>> [int(x) for x in ds]
         [1, 2, 3, 4]
         """
-        _check_callable("map", "map_func", map_func)
+        check_callable("map", "map_func", map_func)
         if num_parallel_calls is None:
             return self._then("map", map_func=map_func, output_signature=output_signature)
         if synchronous:
@@ -127,7 +129,7 @@ class Mapping:
         >>> [int(x) for x in ps.Dataset.range(6).filter(lambda x: x % 3 == 0)]
         [0, 3]
         """
-        _check_callable("filter", "predicate", predicate)
+        check_callable("filter", "predicate", predicate)
         return self._then("filter", predicate=predicate)
 
     def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
@@ -161,7 +163,7 @@ class Mapping:
         >>> [int(x) for x in ds]
         [0, 0, 1, 0, 1, 2]
         """
-        _check_callable("flat_map", "map_func", map_func)
+        check_callable("flat_map", "map_func", map_func)
         return self._then("flat_map", map_func=map_func)
 
     def interleave(
@@ -229,7 +231,7 @@ class Mapping:
         >>> [int(x) for x in ds]
         [1, 1, 2, 2, 1, 2, 3, 3, 3]
         """
-        _check_callable("interleave", "map_func", map_func)
+        check_callable("interleave", "map_func", map_func)
         cycle = AUTOTUNE_CYCLE if cycle_length is None or cycle_length == -1 else cycle_length
         ahead = {
             "buffer_output_elements": buffer_output_elements,
@@ -249,8 +251,3 @@ class Mapping:
             deterministic=deterministic,
             **ahead,
         )
-
-
-def _check_callable(stage: str, argument: str, function: Any) -> None:
-    if not callable(function):
-        raise TypeError(f"{stage}: {argument} must be callable, got {function!r}")

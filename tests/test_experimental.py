@@ -18,8 +18,11 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
     none = None
     wanted = {
         "assert_cardinality": {"expected_cardinality": ...},
+        "at": {"dataset": ..., "index": ...},
+        "cardinality": {"dataset": ...},
         "enumerate_dataset": {"start": 0},
         "get_single_element": {"dataset": ...},
+        "get_structure": {"dataset": ...},
         "group_by_window": {
             "key_func": ...,
             "reduce_func": ...,

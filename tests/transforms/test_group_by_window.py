@@ -318,3 +318,8 @@ def test_a_group_may_be_filled_and_closed_at_the_same_time():
     closer.join()
     reader.join()
     assert list(it) == []
+
+
+def test_the_experimental_form_is_the_same():
+    form = ps.experimental.group_by_window(third, pairs, window_size=4)
+    assert_same(list(numbers().apply(form)), list(numbers().group_by_window(third, pairs, 4)))

@@ -146,7 +146,7 @@ class Grouping:
         >>> [batch.tolist() for batch in ds]
         [[0, 2, 4], [1, 3, 5], [6, 8], [7, 9]]
         """
-        functions = {"key_func": key_func, "reduce_func": reduce_func}
+        functions: dict[str, Any] = {"key_func": key_func, "reduce_func": reduce_func}
         if (window_size is None) == (window_size_func is None):
             came = "none" if window_size is None else "both"
             raise ValueError(

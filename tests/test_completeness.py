@@ -18,6 +18,7 @@ PUBLIC = {
     "at": ps.experimental.at,
     "cache_file": ps.Dataset.cache,
     "elements": ps.Dataset.window,
+    "csv_record": ps.experimental.CsvDataset,
     "fixed_length_record": ps.FixedLengthRecordDataset,
     "parallel_from_indexable": ps.Dataset.from_indexable,
     "parallel_map": ps.Dataset.map,

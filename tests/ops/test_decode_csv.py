@@ -70,10 +70,10 @@ def test_floats_are_those_of_numpy(text, dtype):
 @pytest.mark.parametrize(
     ("record", "defaults", "what"),
     [
-        ("", [0], "record 0: 1 fields were expected, got 0"),
+        ("", [0], "1 fields were expected, got 0"),
         ("1", [0, 0], "2 fields were expected, got 1"),
         ("1,2,3", [0, 0], "2 fields were expected, got 3"),
-        ("1,x", [0, 0], "record 0: field 1: 'x' is no int32"),
+        ("1,x", [0, 0], "field 1: 'x' is no int32"),
         ("2147483648", [0], "'2147483648' is no int32"),
         ("1.5", [0], "'1.5' is no int32"),
         ("1_0", [0], "'1_0' is no int32"),
@@ -132,7 +132,7 @@ def test_columns_have_the_shape_of_the_records():
 
 
 def test_an_error_quotes_a_field_that_is_no_utf8():
-    with pytest.raises(ps.DataError, match=r"record 0: field 0: '\\xff\\xe9' is no int32"):
+    with pytest.raises(ps.DataError, match=r"decode_csv: field 0: '\\xff\\xe9' is no int32"):
         ps.io.decode_csv(b"\xff\xe9", [0])
 
 

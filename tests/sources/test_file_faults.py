@@ -9,10 +9,20 @@ import pytest
 
 import penstock as ps
 from contract import steps
+from penstock.sources.files import file_args, read_files
 from records import COMPRESS, frame
+
+
+def csv_records(names, compression_type=None, buffer_size=None, num_parallel_reads=None):
+    """Read the records that CsvDataset decodes."""
+    args = {"header": False, "field_delim": ",", "use_quote_delim": True}
+    args |= file_args("CsvDataset", compression_type, buffer_size)
+    return read_files("csv_record", names, args, num_parallel_reads)
+
 
 FORMATS = {
     "lines": (ps.TextLineDataset, lambda i: b"%06d\n" % i, lambda i: b"%06d" % i),
+    "csv": (csv_records, lambda i: b'"%06d"\r\n' % i, lambda i: b'"%06d"' % i),
     "records": (ps.TFRecordDataset, lambda i: frame(b"%d" % i), lambda i: b"%d" % i),
     "fixed": (
         lambda names, compression_type=None, **arguments: ps.FixedLengthRecordDataset(

@@ -13,8 +13,9 @@ namespace {
 // Takes the fields of one line, one after another.
 class CsvLine {
  public:
-  CsvLine(std::string_view line, char delimiter, bool quotes)
-      : line_(line), delimiter_(delimiter), quotes_(quotes), more_(!line.empty()) {}
+  // `blank`: an empty line is an empty field, not none.
+  CsvLine(std::string_view line, char delimiter, bool quotes, bool blank)
+      : line_(line), delimiter_(delimiter), quotes_(quotes), more_(blank || !line.empty()) {}
 
   // False behind the last field. The field stays valid until the next call.
   bool Next(std::string_view* field) {
@@ -121,6 +122,7 @@ class DecodeCsv final : public Op {
       : delimiter_(args.Text("field_delim").at(0)),
         quotes_(args.Bool("use_quote_delim")),
         all_(args.Bool("all")),
+        blank_(args.Has("blank") && args.Bool("blank")),
         na_value_(args.Text("na_value")) {
     const std::vector<Tensor>& leaves = args.Nested("columns").leaves;
     auto* row = reinterpret_cast<const int64_t*>(leaves.at(0).data());
@@ -146,6 +148,9 @@ class DecodeCsv final : public Op {
       try {
         Read(records.string(i), values);
       } catch (const Error& error) {
+        if (records.shape().rank() == 0) {
+          throw Error(error.kind(), "decode_csv: {}", error.message());
+        }
         throw Error(error.kind(), "decode_csv: record {}: {}", i, error.message());
       }
     }
@@ -161,7 +166,7 @@ class DecodeCsv final : public Op {
     for (char end : {'\n', '\r'}) {
       if (!line.empty() && line.back() == end) line.remove_suffix(1);
     }
-    CsvLine fields(line, delimiter_, quotes_);
+    CsvLine fields(line, delimiter_, quotes_, blank_);
     std::string_view field;
     int64_t number = 0;
     size_t next = 0;
@@ -188,7 +193,8 @@ class DecodeCsv final : public Op {
 
   const char delimiter_;
   const bool quotes_;
-  const bool all_;  // the columns are all fields of a line
+  const bool all_;    // the columns are all fields of a line
+  const bool blank_;  // an empty line is an empty field
   const std::string na_value_;
   std::vector<CsvColumn> columns_;
 };

@@ -170,6 +170,21 @@ def decode_csv(
     array([ 0.5, -1. ], dtype=float32)
     array([b'one', b'two, "2" too'], dtype=object)
     """
+    return decode_csv_records(
+        records, record_defaults, field_delim, use_quote_delim, na_value, select_cols, blank=False
+    )
+
+
+def decode_csv_records(
+    records: Any,
+    record_defaults: Sequence[Any],
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+    blank: bool = True,
+) -> list[Any]:
+    """Read records as `decode_csv` does; with `blank` an empty one is an empty field."""
     if len(field_delim.encode()) != 1 or field_delim in '"\r\n':
         raise ValueError(
             f"decode_csv: field_delim must be one ASCII character, got {field_delim!r}"
@@ -195,11 +210,18 @@ def decode_csv(
         "use_quote_delim": use_quote_delim,
         "na_value": na_value,
         "all": select_cols is None,
+        "blank": blank,
     }
     if isinstance(records, (list, tuple)) and not records:
         records = np.empty(0, object)
     found = call("io.decode_csv", [records], attributes)
     return list(found) if isinstance(found, tuple) else [found]
+
+
+def csv_types(record_defaults: Sequence[Any]) -> list[Any]:
+    """Return the types of the columns that such defaults make."""
+    values = [_csv_default("decode_csv: record_defaults", d)[0] for d in record_defaults]
+    return [type(v) if isinstance(v, (str, bytes)) else v.dtype for v in values]
 
 
 def _csv_default(place: str, default: Any) -> tuple[Any, bool]:

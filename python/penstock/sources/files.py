@@ -151,8 +151,8 @@ def TFRecordDataset(
     >>> list(ps.TFRecordDataset("animals.tfrecord"))
     [b'cat', b'dog']
     """
-    args = _file_args("TFRecordDataset", compression_type, buffer_size)
-    return _read_files("tf_record", filenames, args, num_parallel_reads)
+    args = file_args("TFRecordDataset", compression_type, buffer_size)
+    return read_files("tf_record", filenames, args, num_parallel_reads)
 
 
 def FixedLengthRecordDataset(
@@ -216,9 +216,9 @@ def FixedLengthRecordDataset(
         "record_bytes": record_bytes,
         "header_bytes": 0 if header_bytes is None else header_bytes,
         "footer_bytes": 0 if footer_bytes is None else footer_bytes,
-        **_file_args("FixedLengthRecordDataset", compression_type, buffer_size),
+        **file_args("FixedLengthRecordDataset", compression_type, buffer_size),
     }
-    return _read_files("fixed_length_record", filenames, args, num_parallel_reads)
+    return read_files("fixed_length_record", filenames, args, num_parallel_reads)
 
 
 def TextLineDataset(
@@ -272,11 +272,12 @@ def TextLineDataset(
     >>> list(ps.TextLineDataset("poem.txt"))
     [b'one', b'two']
     """
-    args = _file_args("TextLineDataset", compression_type, buffer_size)
-    return _read_files("text_line", filenames, args, num_parallel_reads)
+    args = file_args("TextLineDataset", compression_type, buffer_size)
+    return read_files("text_line", filenames, args, num_parallel_reads)
 
 
-def _file_args(stage: str, compression_type: str | None, buffer_size: int | None) -> dict[str, Any]:
+def file_args(stage: str, compression_type: str | None, buffer_size: int | None) -> dict[str, Any]:
+    """Return the arguments that all formats of files have."""
     if buffer_size is not None and buffer_size < 0:
         raise ValueError(f"{stage}: buffer_size must be >= 0 bytes, got {buffer_size}")
     return {
@@ -285,9 +286,14 @@ def _file_args(stage: str, compression_type: str | None, buffer_size: int | None
     }
 
 
-def _read_files(
-    kind: str, filenames: Any, args: dict[str, Any], num_parallel_reads: int | None
+def read_files(
+    kind: str,
+    filenames: Any,
+    args: dict[str, Any],
+    num_parallel_reads: int | None,
+    deterministic: bool | None = None,
 ) -> Dataset:
+    """Return the records of files, of several at a time if asked to."""
     from penstock.dataset import Dataset
 
     if isinstance(filenames, Symbol):
@@ -309,5 +315,6 @@ def _read_files(
         cycle_length=reads,
         block_length=1,
         num_parallel_calls=reads,
+        deterministic=deterministic,
         buffer_output_elements=_READ_AHEAD,
     )

@@ -1,0 +1,198 @@
+"""Batches of named columns out of files of comma-separated values: make_csv_dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core
+from penstock.dataset import AUTOTUNE, Dataset
+from penstock.experimental.csv_columns import CsvColumns
+from penstock.experimental.csv_records import CsvFields, csv_fields
+from penstock.experimental.epochs import shuffled_epochs
+from penstock.ops.native import native
+from penstock.sources.files import Names, file_args, read_files
+
+__all__ = ["make_csv_dataset"]
+
+
+class _Named:
+    """Gives columns their names, and takes the label out."""
+
+    def __init__(self, names: Sequence[str], label: str | None) -> None:
+        self.names = names
+        self.label = label
+
+    def __call__(self, *columns: Any) -> Any:
+        features = dict(zip(self.names, columns, strict=True))
+        return features if self.label is None else (features, features.pop(self.label))
+
+
+def make_csv_dataset(
+    file_pattern: Names | Sequence[Names],
+    batch_size: int,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[str | int] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: str | None = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
+) -> Dataset:
+    r"""Read files of comma-separated values into batches of named columns.
+
+    Parameters
+    ----------
+    file_pattern : str, path, or sequence of them
+        The files, or patterns as in `Dataset.list_files`.
+    batch_size : int
+        Records of a batch, >= 1.
+    column_names : sequence of str, optional
+        Names of all columns; None takes them from the headers, which must be alike in all files.
+    column_defaults : sequence, optional
+        As `record_defaults` of `CsvDataset`, for the columns that are read, in their order in the
+        file. None finds out the types: int32, int64, float32, float64 or `bytes`, the first that
+        all values looked at have; empty fields are then 0 or ``b""``.
+    label_name : str, optional
+        The column that is given apart from the others.
+    select_columns : sequence of str or int, optional
+        The columns to read, by name or number; None reads all.
+    field_delim, use_quote_delim, na_value
+        As in `CsvDataset`.
+    header : bool
+        Whether the first record of each file holds names.
+    num_epochs : int, optional
+        How often the files are read; None: for ever.
+    shuffle : bool
+        Whether files and records are shuffled anew in each epoch.
+    shuffle_buffer_size : int
+        Records in the buffer, as in `Dataset.shuffle`.
+    shuffle_seed : int, optional
+        Makes the orders repeatable.
+    prefetch_buffer_size : int, optional
+        Batches that are made ahead of use; None and AUTOTUNE (-1) find out, 0 makes none.
+    num_parallel_reads : int, optional
+        How many files are read at a time, a record of each in turn; None reads one after the
+        other.
+    sloppy : bool
+        Whether a file that has nothing ready is passed over, so that the order is any.
+    num_rows_for_inference : int, optional
+        How many records are looked at to find out the types; None means all.
+    compression_type : str, optional
+        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones. With "ZLIB" names and
+        defaults must be given.
+    ignore_errors : bool
+        Not supported yet: must be False.
+    encoding : str
+        Of the files, for finding out names and types.
+
+    Returns
+    -------
+    Dataset
+        Of dicts from names to arrays of shape ``(batch_size,)``, in the order of the columns; with
+        `label_name` of ``(dict, array)``. With ``num_epochs=None`` every batch is full; else the
+        last one may have fewer records.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a pattern matches nothing.
+    ValueError
+        If names are not unique, not there, or not alike in all files; a record that is looked at
+        has another number of fields; or another argument is wrong.
+    DataError, OSError
+        While iterating, as with `CsvDataset`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("points.csv").write_text("x,y,kind\n1,0.5,a\n2,1.5,b\n3,2.5,a\n")
+    >>> ds = ps.experimental.make_csv_dataset(
+    ...     "points.csv", 2, label_name="kind", num_epochs=1, shuffle=False)
+    >>> columns, kind = ds.first()
+    >>> columns
+    {'x': array([1, 2], dtype=int32), 'y': array([0.5, 1.5], dtype=float32)}
+    >>> kind
+    array([b'a', b'b'], dtype=object)
+    """
+    if ignore_errors:
+        raise ValueError(
+            "make_csv_dataset: ignore_errors must be False, records cannot be left out yet; catch "
+            "DataError around next(), which goes on with the next batch"
+        )
+    files = sorted(Dataset.list_files(file_pattern, shuffle=False))
+    args = {
+        "header": header,
+        "field_delim": field_delim,
+        "use_quote_delim": use_quote_delim,
+        **file_args("make_csv_dataset", compression_type, None),
+    }
+    columns = CsvColumns(files, args, encoding)
+    names = columns.names() if column_names is None else [str(name) for name in column_names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"make_csv_dataset: names of columns must be unique, {twice} are not")
+    selected = _selected(range(len(names)) if select_columns is None else select_columns, names)
+    if column_defaults is None:
+        column_defaults = columns.defaults(len(names), selected, na_value, num_rows_for_inference)
+    if len(column_defaults) != len(selected):
+        raise ValueError(
+            f"make_csv_dataset: column_defaults must have {len(selected)} entries, one for each "
+            f"column that is read, got {len(column_defaults)}"
+        )
+    names = [names[i] for i in selected]
+    if label_name is not None and label_name not in names:
+        raise ValueError(f"make_csv_dataset: label_name must be one of {names}, got {label_name!r}")
+    fields = CsvFields(
+        range(len(selected)),
+        record_defaults=list(column_defaults),
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=None if select_columns is None else selected,
+    )
+    dataset = Dataset.from_tensor_slices(np.array(files, dtype=object))
+    if shuffle:
+        dataset = dataset.shuffle(len(files), shuffle_seed)
+    deterministic = False if sloppy else None
+    records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
+    dataset = csv_fields(records, fields)
+    dataset = shuffled_epochs(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
+    named = _Named(names, label_name)
+    spec = dataset.element_spec
+    dataset = dataset.map(native(named))
+    dataset._node.set_spec(_core.Spec(named(*spec)))
+    return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _selected(columns: Sequence[str | int], names: list[str]) -> list[int]:
+    """Return the numbers of columns, ascending."""
+    numbers = []
+    for column in columns:
+        known = column in names if isinstance(column, str) else 0 <= column < len(names)
+        if not known:
+            raise ValueError(
+                "make_csv_dataset: select_columns must be names or numbers of the columns "
+                f"{names}, got {column!r}"
+            )
+        numbers.append(names.index(column) if isinstance(column, str) else int(column))
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(
+            f"make_csv_dataset: select_columns must name a column once, got {list(columns)}"
+        )
+    return sorted(numbers)

@@ -1,0 +1,90 @@
+"""What the first records of files of comma-separated values tell about their columns."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import DataError
+from penstock.ops.decoding import decode_csv_records
+from penstock.sources.files import read_files
+
+# The types of a column, from the narrowest to the one that takes everything.
+_TYPES: list[Any] = [np.int32, np.int64, np.float32, np.float64, bytes]
+
+
+class CsvColumns:
+    """What the first records of files tell about their columns."""
+
+    def __init__(self, files: list[str], args: dict[str, Any], encoding: str) -> None:
+        self.files = files
+        self.args = args
+        self.encoding = encoding
+
+    def names(self) -> list[str]:
+        """Return the names in the headers, which must be the same in all files."""
+        if not self.args["header"]:
+            raise ValueError("make_csv_dataset: column_names must be given when header is False")
+        first: list[str] | None = None
+        for file in self.files:
+            names = next(self._records(file, header=False), None)
+            if names is None:
+                raise ValueError(f"make_csv_dataset: a header was expected, {file} is empty")
+            if first is not None and names != first:
+                raise ValueError(
+                    "make_csv_dataset: the headers of all files must be alike, "
+                    f"{self.files[0]} has {first}, {file} has {names}"
+                )
+            first = names
+        assert first is not None
+        return first
+
+    def defaults(
+        self, columns: int, selected: list[int], na_value: str, most: int | None
+    ) -> list[Any]:
+        """Return 0 or b"" of the narrowest types that hold what is seen in the columns."""
+        types = dict.fromkeys(selected, -1)
+        header = self.args["header"]
+        records = (
+            (file, number, record)
+            for file in self.files
+            for number, record in enumerate(self._records(file, header), 1 + header)
+        )
+        for file, number, record in itertools.islice(records, most):
+            if len(record) != columns:
+                raise ValueError(
+                    f"make_csv_dataset: {columns} fields were expected, record {number} of {file} "
+                    f"has {len(record)}"
+                )
+            for column in selected:
+                if record[column] not in ("", na_value):
+                    types[column] = _widened(types[column], record[column])
+        found = [_TYPES[number] for number in types.values()]
+        return [b"" if kind is bytes else np.array([0], kind) for kind in found]
+
+    def _records(self, file: str, header: bool) -> Iterator[list[str]]:
+        with iter(read_files("csv_record", file, self.args | {"header": header}, None)) as records:
+            for record in records:
+                text = record.decode(self.encoding)
+                split = csv.reader(
+                    [text],
+                    delimiter=self.args["field_delim"],
+                    quoting=csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE,
+                )
+                yield next(split, [])
+
+
+def _widened(number: int, text: str) -> int:
+    """Return the first type from `number` on that `text` is of; -1 is before all of them."""
+    for candidate in range(max(number, 0), len(_TYPES) - 1):
+        try:
+            (value,) = decode_csv_records(text, [_TYPES[candidate]], use_quote_delim=False)
+        except DataError:
+            continue
+        if np.isfinite(value):
+            return candidate
+    return len(_TYPES) - 1

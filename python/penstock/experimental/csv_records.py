@@ -1,0 +1,151 @@
+"""Files of comma-separated values: CsvDataset."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core
+from penstock.dataset import Dataset
+from penstock.ops.decoding import csv_types, decode_csv_records
+from penstock.ops.native import native
+from penstock.sources.files import Names, file_args, read_files
+from penstock.structure import TensorSpec
+
+__all__ = ["CsvDataset"]
+
+
+class CsvFields:
+    """Reads records to tuples of columns."""
+
+    def __init__(self, keep: Sequence[int], **arguments: Any) -> None:
+        self.keep = keep
+        self.arguments = arguments
+
+    def __call__(self, records: Any) -> tuple[Any, ...]:
+        columns = decode_csv_records(records, **self.arguments)
+        return tuple(columns[i] for i in self.keep)
+
+    def types(self) -> list[Any]:
+        """Return the types of these columns."""
+        types = csv_types(self.arguments["record_defaults"])
+        return [types[i] for i in self.keep]
+
+
+def csv_fields(records: Dataset, fields: CsvFields) -> Dataset:
+    """Return the fields of records, of which the types are known beforehand."""
+    dataset = records.map(native(fields))
+    dataset._node.set_spec(_core.Spec(tuple(TensorSpec((), kind) for kind in fields.types())))
+    return dataset
+
+
+def CsvDataset(
+    filenames: Names | Sequence[Names] | Dataset,
+    record_defaults: Sequence[Any],
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    header: bool = False,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+    exclude_cols: Sequence[int] | None = None,
+) -> Dataset:
+    r"""Read the records of files of comma-separated values (RFC 4180).
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files, read one after the other.
+    record_defaults : sequence
+        For each column that is read its value where a field is empty, or its type where no field
+        may be: as in `io.decode_csv`.
+    compression_type : str, optional
+        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+    buffer_size : int, optional
+        Bytes of one read; None means 512 KiB.
+    header : bool
+        Whether the first record of each file is passed over.
+    field_delim : str
+        The character between fields.
+    use_quote_delim : bool
+        Whether a field may stand in double quotes, with delimiters, line ends and doubled quotes
+        inside; else quotes are characters like others.
+    na_value : str
+        What stands for an empty field besides nothing.
+    select_cols : sequence of int, optional
+        The columns to read, ascending. Fields behind the last one are not looked at.
+    exclude_cols : sequence of int, optional
+        The columns to leave out, ascending, instead.
+
+    Returns
+    -------
+    Dataset
+        Of tuples of scalars, one for each of `record_defaults`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is wrong.
+    DataError
+        While iterating, at the place of a record with another number of fields, or with a field
+        that is no number of its type or empty without a default; it names field, file and byte,
+        and the next record follows. Where quotes are not closed before the end of a file, and for
+        a file without the header that it should have, the next file follows.
+    OSError
+        While iterating, at the place of a file that cannot be read; the next file follows.
+
+    Notes
+    -----
+    Records end with ``\n``, ``\r\n`` or ``\r``. Reading and decoding are native and run without the
+    GIL. A saved state holds a byte offset.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("pets.csv").write_text('name,age\n"Tom, the cat",3\nRex,\n')
+    >>> for record in ps.experimental.CsvDataset("pets.csv", [str, -1], header=True):
+    ...     record
+    ('Tom, the cat', np.int32(3))
+    ('Rex', np.int32(-1))
+    """
+    defaults = list(record_defaults)
+    keep = list(range(len(defaults)))
+    if exclude_cols is not None:
+        if select_cols is not None:
+            raise ValueError("CsvDataset: one of select_cols and exclude_cols may be given")
+        keep, defaults = _around(list(exclude_cols), defaults)
+    fields = CsvFields(
+        keep,
+        record_defaults=defaults,
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=select_cols,
+    )
+    fields(np.empty(0, object))  # checks the arguments
+    args = {
+        "header": header,
+        "field_delim": field_delim,
+        "use_quote_delim": use_quote_delim,
+        **file_args("CsvDataset", compression_type, buffer_size),
+    }
+    return csv_fields(read_files("csv_record", filenames, args, None), fields)
+
+
+def _around(left_out: list[int], defaults: list[Any]) -> tuple[list[int], list[Any]]:
+    """Return which columns are kept, and the defaults of all columns."""
+    if any(a >= b for a, b in itertools.pairwise([-1, *left_out])):
+        raise ValueError(f"CsvDataset: exclude_cols must ascend from 0 or more, got {left_out}")
+    keep: list[int] = []
+    all_defaults: list[Any] = []
+    while len(keep) < len(defaults) or len(all_defaults) in left_out:
+        if len(all_defaults) in left_out:
+            all_defaults.append(b"")
+        else:
+            all_defaults.append(defaults[len(keep)])
+            keep.append(len(all_defaults) - 1)
+    return keep, all_defaults

@@ -112,6 +112,7 @@ def test_arguments_that_tf_data_has_keep_its_order():
         "flat_map": "map_func name",
         "interleave": "map_func cycle_length block_length num_parallel_calls deterministic name",
         "batch": "batch_size drop_remainder num_parallel_calls deterministic name",
+        "padded_batch": "batch_size padded_shapes padding_values drop_remainder name",
         "unbatch": "name",
         "rebatch": "batch_size drop_remainder name",
         "get_single_element": "name",

@@ -24,6 +24,7 @@ from penstock.transforms.grouping import Grouping
 from penstock.transforms.keeping import Keeping
 from penstock.transforms.mapping import Mapping
 from penstock.transforms.ordering import Ordering
+from penstock.transforms.padding import Padding
 from penstock.transforms.speed import Speed
 
 AUTOTUNE = -1
@@ -47,6 +48,7 @@ class Dataset(
     Mapping,
     Batching,
     Grouping,
+    Padding,
     Ordering,
     Combining,
     Keeping,

@@ -1,0 +1,159 @@
+// Checking rows against the batch that they join.
+#include "pipeline/batch_rows.h"
+
+#include "pipeline/random.h"
+
+namespace penstock {
+namespace {
+
+// "'s leaf ['a']", "" for a lone leaf.
+std::string LeafOf(const Structure* structure, size_t leaf) {
+  std::string path = structure->LeafPath(static_cast<int>(leaf));
+  return path.empty() ? path : "'s leaf " + path;
+}
+
+// The same dict in another order of keys.
+void Reorder(std::vector<Tensor>& columns, const Structure*& structure, const Structure* wanted) {
+  std::vector<int> order = LeafOrder(structure, wanted);
+  if (order.empty()) return;
+  std::vector<Tensor> ordered;
+  for (int from : order) ordered.push_back(std::move(columns[from]));
+  columns = std::move(ordered);
+  structure = wanted;
+}
+
+// What is behind row `row` of a block, whose columns may have been moved to `columns`.
+Block Behind(Block& block, int64_t row, std::vector<Tensor>& columns) {
+  Block rest;
+  rest.structure = block.structure;
+  if (block.stacked()) {  // all rows of a column are alike: only the first is blamed
+    rest.rows = block.rows - 1;
+    for (Tensor& column : columns) {
+      if (rest.rows) rest.columns.push_back(column.Rows(1, rest.rows));
+    }
+  } else {
+    rest.rows = block.rows - row - 1;
+    for (int64_t i = row + 1; i < block.rows; ++i) {
+      rest.elements.push_back(std::move(block.elements[i]));
+    }
+  }
+  return rest;
+}
+
+}  // namespace
+
+bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const {
+  DType dtype = came.dtype();
+  if (dtype == dtypes_[leaf]) return true;
+  if (!dtype.is_reference() || !dtypes_[leaf].is_reference()) return false;
+  if (dtype.code == TypeCode::kObject && came.elements() == 0) return true;
+  if (dtypes_[leaf].code != TypeCode::kObject) return false;
+  for (const Piece& piece : pieces_) {
+    if (piece.columns[leaf].elements() > 0) return false;
+  }
+  if (dtypes->empty()) *dtypes = dtypes_;
+  (*dtypes)[leaf] = dtype;
+  return true;
+}
+
+std::optional<Error> BatchRows::Check(const std::vector<Tensor>& columns,
+                                      const Structure* structure, int64_t index) {
+  std::string_view stage(stage_);
+  std::vector<DType> dtypes;  // when they become known with this row
+  if (pieces_.empty()) {
+    for (const Tensor& column : columns) dtypes.push_back(column.dtype());
+    Begin(structure, dtypes);
+  } else if (structure != structure_) {
+    return Error(ErrorKind::kInvalidArgument,
+                 "{}: element {} has structure {}, the batch began with {}", stage, index,
+                 structure->ToString(), structure_->ToString());
+  } else {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (Joins(i, columns[i], &dtypes)) continue;
+      return Error(
+          ErrorKind::kInvalidArgument,
+          "{}: element {}{} has dtype {}, the batch began with {}; cast them in a map first", stage,
+          index, LeafOf(structure, i), columns[i].dtype().name(), dtypes_[i].name());
+    }
+    if (!dtypes.empty()) Begin(structure, dtypes);
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (auto why = Misfit(i, columns[i])) {
+      return Error(ErrorKind::kInvalidArgument, "{}: element {}{} {}", stage, index,
+                   LeafOf(structure, i), *why);
+    }
+  }
+  if (!dtypes.empty()) dtypes_ = std::move(dtypes);
+  return std::nullopt;
+}
+
+std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) {
+  rest->rows = 0;
+  const bool stacked = block.stacked();
+  for (int64_t row = 0; row < block.rows; ++row) {
+    Piece piece;
+    const Structure* structure = block.structure;
+    if (stacked) {
+      piece = {std::move(block.columns), block.rows, block.placed};
+    } else {
+      Element& element = block.elements[row];
+      structure = element.structure;
+      piece = {std::move(element.leaves), 1, false};
+      for (Tensor& leaf : piece.columns) leaf = leaf.Reshaped(leaf.shape().Prepend(1));
+    }
+    if (structure_ && structure != structure_) Reorder(piece.columns, structure, structure_);
+    std::optional<Error> error;
+    try {
+      error = Check(piece.columns, structure, index + row);
+    } catch (const Error& thrown) {
+      error = thrown;
+    }
+    if (error) {
+      error->At(block.origin(row));
+      *rest = Behind(block, row, piece.columns);
+      return error;
+    }
+    if (pieces_.empty()) {
+      structure_ = structure;
+      origin_ = block.origin(row);
+      origin_.key = ChildKey(origin_.key, ~uint64_t{0});
+    }
+    rows_ += piece.rows;
+    Keep(std::move(piece));
+    if (stacked) break;
+  }
+  return std::nullopt;
+}
+
+Element BatchRows::Assemble(const Structure* structure) {
+  Element batch;
+  batch.structure = structure;
+  if (pieces_.empty()) return batch;
+  for (size_t leaf = 0; leaf < pieces_.front().columns.size(); ++leaf) {
+    batch.leaves.push_back(Join(leaf));
+  }
+  return batch;
+}
+
+Element BatchRows::Take() {
+  Element batch;
+  try {
+    batch = Assemble(structure_ ? structure_ : Structure::Leaf());
+  } catch (...) {
+    Reset();
+    throw;
+  }
+  batch.origin = std::move(origin_);
+  Reset();
+  return batch;
+}
+
+void BatchRows::Reset() {
+  Clear();
+  pieces_.clear();
+  structure_ = nullptr;
+  origin_ = Origin();
+  rows_ = 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,134 @@
+"""The nested arguments of padded_batch, in the form that the engine takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.structure import TensorSpec
+
+if TYPE_CHECKING:
+    from penstock import _core
+
+_INTS = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+_FLOATS = (np.float64, np.float32, np.float16, np.longdouble)
+_COMPLEX = (np.complex128, np.complex64, np.clongdouble)
+
+
+def padded_shapes_of(shapes: Any, node: _core.Node) -> Any:
+    """Give nested shapes as nested TensorSpecs.
+
+    A tuple may be a shape or a tuple of shapes; the elements tell which, when their structure is
+    known, and otherwise a tuple of sizes alone is a shape.
+    """
+    return None if shapes is None else _shapes(shapes, node.spec(TensorSpec))
+
+
+def _shapes(shapes: Any, spec: Any) -> Any:
+    if isinstance(spec, TensorSpec):
+        return _shape(shapes)
+    if _nests(shapes) and not (spec is None and _is_sizes(shapes)):
+        return _mapped(shapes, lambda key, inner: _shapes(inner, _at(spec, key)))
+    return _shape(shapes)
+
+
+def _shape(shape: Any) -> TensorSpec:
+    if hasattr(shape, "as_list"):
+        shape = shape.as_list()
+    sizes = shape if isinstance(shape, Iterable) else [shape]
+    dims: list[int | None] = []
+    for size in sizes:
+        try:
+            dims.append(None if size is None else operator.index(size))
+        except TypeError:
+            raise TypeError(
+                f"padded_batch: padded_shapes must have ints and None in its shapes, got {shape!r}"
+            ) from None
+    if any(size is not None and size < -1 for size in dims) or shape is None:
+        raise ValueError(
+            "padded_batch: padded_shapes must have sizes >= 0, and None for the largest of the "
+            f"batch, got {shape!r}"
+        )
+    return TensorSpec(dims, object)
+
+
+def padding_values_of(values: Any) -> tuple[Any, Any]:
+    """Give (the scalar for all leaves, the nested scalars), of which one is None.
+
+    Instead of each scalar there is a tuple of scalars that mean the same in several dtypes, because
+    a Python number has the dtype of its leaf.
+    """
+    if values is None:
+        return None, None
+    if not _nests(values):
+        return _scalars(values), None
+    return None, _nested_values(values)
+
+
+def _nested_values(values: Any) -> Any:
+    if values is None:
+        return None
+    if not _nests(values):
+        return _scalars(values)
+    return _mapped(values, lambda key, inner: _nested_values(inner))
+
+
+def _scalars(value: Any) -> tuple[Any, ...]:
+    if np.ndim(value) != 0:
+        raise ValueError(f"padded_batch: padding_values must be scalars, got {value!r}")
+    if type(value) is bool:
+        return (np.bool_(value),)
+    if type(value) is int:
+        fitting = (t for t in _INTS if np.iinfo(t).min <= value <= np.iinfo(t).max)
+        made = tuple(t(value) for t in fitting)
+        if not made:
+            raise ValueError(f"padded_batch: padding_values must fit 64 bits, got {value}")
+        return made
+    if type(value) is float:
+        with np.errstate(over="ignore"):
+            return tuple(t(value) for t in _FLOATS)
+    if type(value) is complex:
+        with np.errstate(over="ignore"):
+            return tuple(t(value) for t in _COMPLEX)
+    if isinstance(value, str):
+        return (value, value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, bytes):
+        try:
+            return (value, value.decode())
+        except UnicodeDecodeError:
+            return (value,)
+    return (np.asarray(value)[()],)
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, (tuple, dict)) or (
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    )
+
+
+def _is_sizes(value: Any) -> bool:
+    return type(value) is tuple and all(
+        size is None or isinstance(size, (int, np.integer)) for size in value
+    )
+
+
+def _at(spec: Any, key: Any) -> Any:
+    try:
+        return getattr(spec, key) if dataclasses.is_dataclass(spec) else spec[key]
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None  # nested otherwise, which the engine tells
+
+
+def _mapped(value: Any, function: Any) -> Any:
+    """Give the same container with ``function(key, inner)`` in it."""
+    if isinstance(value, dict):
+        return {key: function(key, inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        parts = [function(i, inner) for i, inner in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    names = [field.name for field in dataclasses.fields(value)]
+    return dataclasses.replace(value, **{n: function(n, getattr(value, n)) for n in names})

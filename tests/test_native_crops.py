@@ -107,6 +107,30 @@ def test_boxes_and_centers(photos):
     assert_native(crop_or_pad, photos)
 
 
+INDEXES = [
+    lambda image: image[3:20, 5:30],
+    lambda image: image[:12],
+    lambda image: image[-20:, ..., :],
+    lambda image: image[..., 4:9, :],
+    lambda image: image[:],
+    lambda image: image[ps.shape(image)[0] // 3 :, : ps.shape(image)[1] // 2, :],
+    # None of an image's windows:
+    lambda image: image[5:5],
+    lambda image: image[::2, ::-1],
+    lambda image: image[2:9, 3:8, 0],
+    lambda image: image[2:9, 3:8, 1:],
+    lambda image: image[4],
+    lambda image: image[None, 2:9, 3:8],
+    lambda image: image[7:2:-1, 3:8],
+]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_slices(photos, index):
+    assert_native(lambda c: index(ps.image.decode_jpeg(c)), photos)
+    assert_native(lambda c: index(ps.image.decode_jpeg(c)) / 255.0, photos)
+
+
 def box(image):
     return ps.image.crop_to_bounding_box(image, 2, 3, 20, 100)
 
@@ -115,7 +139,12 @@ def drawn(image):
     return ps.image.random_resized_crop(image, (8, 8), scale=(0.01, 0.02))
 
 
-@pytest.mark.parametrize("crop", [box, drawn])
+def sliced(image):
+    top = ps.shape(image)[0] // 40
+    return image[top : top + 20, 3:-10]
+
+
+@pytest.mark.parametrize("crop", [box, drawn, sliced])
 def test_damage_behind_the_box_is_not_met(photos, crop):
     damaged = photos[0][: len(photos[0]) * 2 // 3]
 

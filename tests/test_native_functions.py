@@ -64,6 +64,21 @@ def test_binary_ufuncs_are_numpys_for_all_types(ufunc):
             assert_same(list(Dataset.from_tensors((x, y)).map(ps.native(ufunc))), [wanted])
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", dtypes(), ids=str)
+def test_ufuncs_with_two_results(dtype):
+    x, y = some(dtype, (2, 7)), some(dtype, (7,))
+    for function in (np.modf, np.frexp, lambda x: np.divmod(x, y), lambda x: divmod(x, 3)):
+        try:
+            function(x)
+        except TypeError:
+            with pytest.raises(TypeError, match="there is no such operation"):
+                list(Dataset.from_tensors(x).map(ps.native(function)))
+            continue
+        assert_native(lambda x: function(x), [x, x[::-1]])  # noqa: B023
+        assert_native(lambda x: function(x)[1], [x[0, 0], x[1, 1]])  # noqa: B023
+
+
 NUMBERS = [2, -3, 0.5, True, np.float32(2), np.int8(3), 1j, np.array([1, 2, 3]), [1.5, 2, 3]]
 
 

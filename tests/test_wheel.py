@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.timeout(280),
     pytest.mark.skipif(sys.platform != "linux", reason="auditwheel repairs wheels of Linux"),
     pytest.mark.skipif(
-        not all(_core.build_info()[name]["native"] for name in ("jpeg", "png", "zlib")),
+        not all(_core.build_info()[name]["native"] for name in ("jpeg", "png", "zlib", "re2")),
         reason="this build lacks a codec: a wheel with them inside needs all",
     ),
 ]
@@ -97,14 +97,14 @@ def test_record_fits_what_is_inside(contents):
 def test_every_library_inside_has_its_version_and_its_licence_text(contents):
     listed = json.loads(in_dist_info(contents, "sboms/penstock.cdx.json"))["components"]
     inside = libraries_inside(contents)
-    assert {re.match("lib([a-z]+)", name)[1] for name in inside} >= {"jpeg", "png", "z"}
+    assert {re.match("lib([a-z]+)", name)[1] for name in inside} >= {"jpeg", "png", "z", "re"}
     assert {component["bom-ref"] for component in listed} == inside
     metadata = Parser().parsestr(in_dist_info(contents, "METADATA").decode())
     files = metadata.get_all("License-File")
     assert "LICENSE" in files
     expression = metadata["License-Expression"].split(" AND ")
     for component in listed:
-        assert re.match(r"\d+[.\d-]", component["version"])
+        assert re.search(r"\d[.\d]", component["version"])
         texts = [file for file in files if file.startswith(component["name"] + "/")]
         assert texts
         assert all(b"opyright" in in_dist_info(contents, f"licenses/{text}") for text in texts)

@@ -1,4 +1,4 @@
-"""Proves an installed wheel: import, a pipeline, a JPEG, a PNG, a gzip file; says what was mapped.
+"""Proves an installed wheel: import, a pipeline, images, a gzip file; says what was mapped.
 
     python .ci/release/smoke.py
 
@@ -73,6 +73,12 @@ def check_gzip() -> None:
     check(lines, [b"one", b"two"], "lines of a gzip file")
 
 
+def check_regex() -> None:
+    # Wheels of Windows are without RE2, and take Python's re.
+    check(_core.build_info()["re2"]["native"], sys.platform != "win32", "RE2")
+    check(ps.strings.regex_replace("part-7", r"part-(\d)", r"\1"), "7", "a regular expression")
+
+
 def mapped_libraries() -> list[str]:
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
@@ -89,9 +95,10 @@ def main() -> None:
     check_png()
     check(build["zlib"]["native"], True, "native zlib")
     check_gzip()
+    check_regex()
     # Python before 3.13 has no such question: there is always a GIL.
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    codecs = {name: build[name]["version"] for name in ("jpeg", "png", "zlib")}
+    codecs = {name: build[name]["version"] for name in ("jpeg", "png", "zlib", "re2")}
     print(json.dumps({"mapped": mapped_libraries(), "codecs": codecs, "gil": gil}))
 
 

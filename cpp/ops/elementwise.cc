@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-LoopTable::LoopTable(std::string name, int inputs) : name_(std::move(name)), inputs_(inputs) {
+LoopTable::LoopTable(std::string name, int inputs, int outputs)
+    : name_(std::move(name)), inputs_(inputs), outputs_(outputs) {
   size_t places = 1;
   for (int i = 0; i < inputs; ++i) places *= kKinds;
   serving_.assign(places, -1);
@@ -59,28 +60,30 @@ Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Sha
   return operand;
 }
 
-class Elementwise final : public FillOp {
+// Calls of a function's loops.
+class Calls {
  public:
-  Elementwise(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
+  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
       : table_(std::move(table)),
         weak_(std::move(weak)),
         no_negatives_(table_->name() == "power") {}
 
+  size_t outputs() const { return static_cast<size_t>(table_->outputs()); }
+
   // NumPy squares a lone complex number in another way than many.
-  bool by_rows(const std::vector<Tensor>& inputs) const override {
+  static bool by_rows(const std::vector<Tensor>& inputs) {
     return std::ranges::none_of(
         inputs, [](const Tensor& input) { return input.dtype().code >= TypeCode::kComplex64; });
   }
 
-  bool row_local() const override { return true; }
-
-  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
-    const LoopTable::Loop& loop = LoopFor(inputs);
-    return {loop.types.back(), ShapeOf(inputs)};
+  LeafSpec Output(const std::vector<Tensor>& inputs, size_t number) const {
+    return {LoopFor(inputs).types[inputs.size() + number], ShapeOf(inputs)};
   }
 
-  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    if (out.elements() == 0) return;
+  // Fills the outputs, which have the declared types and shape.
+  void Run(const std::vector<Tensor>& inputs, Tensor* outputs) const {
+    const Shape shape = outputs[0].shape();
+    if (shape.elements() == 0) return;
     const LoopTable::Loop& loop = LoopFor(inputs);
     std::array<Tensor, kMostOperands> converted;
     std::array<Strided, kMostOperands> operands{};
@@ -92,12 +95,14 @@ class Elementwise final : public FillOp {
         converted[i] = Converted(*input, loop.types[i], i);
         input = &converted[i];
       }
-      operands[i] = Broadcast(input->data(), input->shape(), loop.types[i].itemsize, out.shape());
+      operands[i] = Broadcast(input->data(), input->shape(), loop.types[i].itemsize, shape);
     }
-    if (no_negatives_ && IsInteger(loop.types[1].code)) CheckExponents(operands[1], out, loop);
-    operands[inputs.size()] =
-        Broadcast(out.mutable_data(), out.shape(), loop.types.back().itemsize, out.shape());
-    Loop(loop, operands, out.shape());
+    if (no_negatives_ && IsInteger(loop.types[1].code)) CheckExponents(operands[1], shape, loop);
+    for (size_t i = inputs.size(); i < loop.types.size(); ++i) {
+      operands[i] = Broadcast(outputs[i - inputs.size()].mutable_data(), shape,
+                              loop.types[i].itemsize, shape);
+    }
+    Loop(loop, operands, shape);
   }
 
  private:
@@ -161,11 +166,9 @@ class Elementwise final : public FillOp {
   }
 
   // The loop of NumPy would take the GIL for this error.
-  void CheckExponents(const Strided& exponent, const Tensor& out,
-                      const LoopTable::Loop& loop) const {
+  void CheckExponents(const Strided& exponent, Shape shape, const LoopTable::Loop& loop) const {
     TypeCode code = loop.types[1].code;
     if (code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64) return;
-    Shape shape = out.shape();
     for (int i = 0; i < shape.rank(); ++i) {
       if (exponent.strides[static_cast<size_t>(i)] == 0) shape[i] = 1;
     }
@@ -226,11 +229,49 @@ class Elementwise final : public FillOp {
   const bool no_negatives_;
 };
 
+class Elementwise final : public FillOp {
+ public:
+  explicit Elementwise(Calls calls) : calls_(std::move(calls)) {}
+  bool by_rows(const std::vector<Tensor>& inputs) const override { return Calls::by_rows(inputs); }
+  bool row_local() const override { return true; }
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    return calls_.Output(inputs, 0);
+  }
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    calls_.Run(inputs, &out);
+  }
+
+ private:
+  const Calls calls_;
+};
+
+// With several results: divmod.
+class ElementwiseMany final : public Op {
+ public:
+  explicit ElementwiseMany(Calls calls) : calls_(std::move(calls)) {}
+  size_t outputs() const override { return calls_.outputs(); }
+  bool by_rows(const std::vector<Tensor>& inputs) const override { return Calls::by_rows(inputs); }
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < calls_.outputs(); ++i) {
+      LeafSpec spec = calls_.Output(inputs, i);
+      results.push_back(Tensor::Make(spec.dtype, spec.shape));
+    }
+    calls_.Run(inputs, results.data());
+    return results;
+  }
+
+ private:
+  const Calls calls_;
+};
+
 }  // namespace
 
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
                                           std::vector<LoopTable::Weak> weak) {
-  return std::make_unique<Elementwise>(std::move(table), std::move(weak));
+  Calls calls(std::move(table), std::move(weak));
+  if (calls.outputs() > 1) return std::make_unique<ElementwiseMany>(std::move(calls));
+  return std::make_unique<Elementwise>(std::move(calls));
 }
 
 }  // namespace penstock

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Runs over `*count` items; operand i (inputs, then the output) begins at args[i] and advances by
+// Runs over `*count` items; operand i (inputs, then outputs) begins at args[i] and advances by
 // strides[i] bytes. The same as NumPy's PyUFuncGenericFunction. No lock of a foreign runtime is
 // held.
 using ItemLoop = void (*)(char** args, const intptr_t* count, const intptr_t* strides, void* data);
@@ -31,12 +31,13 @@ class LoopTable {
   struct Loop {
     ItemLoop run;
     void* data;
-    std::vector<DType> types;  // of the inputs and the output
+    std::vector<DType> types;  // of the inputs and the outputs
   };
 
-  LoopTable(std::string name, int inputs);
+  LoopTable(std::string name, int inputs, int outputs = 1);
   const std::string& name() const { return name_; }
   int inputs() const { return inputs_; }
+  int outputs() const { return outputs_; }
   int Add(Loop loop);
   const std::vector<DType>& types(int loop) const {
     return loops_[static_cast<size_t>(loop)].types;
@@ -49,7 +50,7 @@ class LoopTable {
  private:
   size_t PlaceOf(const std::vector<int>& kinds) const;
   const std::string name_;
-  const int inputs_;
+  const int inputs_, outputs_;
   std::vector<Loop> loops_;
   std::vector<int16_t> serving_;  // by the kinds of all inputs; -1: none
 };

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMostInputs = 3;
+constexpr int kMostOperands = 4;  // inputs and outputs: as many as elementwise.cc takes
 
 DType TypeOfNumber(int number) {
   PyRef descr = PyRef::Steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
@@ -46,14 +46,17 @@ PyRef KindToPython(int kind) {
 
 // The types of all operands for inputs of these kinds; empty where NumPy has none.
 std::vector<DType> Resolve(PyObject* resolve, const std::vector<PyRef>& kinds,
-                           const std::vector<int>& inputs) {
-  PyRef operands = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(inputs.size()) + 1));
+                           const std::vector<int>& inputs, int outputs) {
+  auto count = static_cast<Py_ssize_t>(inputs.size());
+  PyRef operands = PyRef::Steal(PyTuple_New(count + outputs));
   if (!operands) throw std::bad_alloc();
   for (size_t i = 0; i < inputs.size(); ++i) {
     PyTuple_SET_ITEM(operands.get(), static_cast<Py_ssize_t>(i),
                      Py_NewRef(kinds[static_cast<size_t>(inputs[i])].get()));
   }
-  PyTuple_SET_ITEM(operands.get(), static_cast<Py_ssize_t>(inputs.size()), Py_NewRef(Py_None));
+  for (int i = 0; i < outputs; ++i) {
+    PyTuple_SET_ITEM(operands.get(), count + i, Py_NewRef(Py_None));
+  }
   PyRef found = PyRef::Steal(PyObject_CallOneArg(resolve, operands.get()));
   std::vector<DType> types;
   for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(found.get()); ++i) {
@@ -70,7 +73,7 @@ std::vector<DType> Resolve(PyObject* resolve, const std::vector<PyRef>& kinds,
 }
 
 std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
-  auto table = std::make_shared<LoopTable>(ufunc->name, ufunc->nin);
+  auto table = std::make_shared<LoopTable>(ufunc->name, ufunc->nin, ufunc->nout);
   std::vector<int> loops;  // NumPy's number of each of ours
   for (int i = 0; i < ufunc->ntypes; ++i) {
     LoopTable::Loop loop{ufunc->functions[i], ufunc->data ? ufunc->data[i] : nullptr, {}};
@@ -88,7 +91,7 @@ std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
   if (!resolve) throw Error(ErrorKind::kRuntime, "native: NumPy 2.0 or newer is needed");
   std::vector<int> inputs(static_cast<size_t>(ufunc->nin), 0);
   for (bool more = true; more;) {
-    std::vector<DType> types = Resolve(resolve.get(), kinds, inputs);
+    std::vector<DType> types = Resolve(resolve.get(), kinds, inputs, ufunc->nout);
     for (int loop : loops) {
       if (!types.empty() && table->types(loop) == types) {
         table->Serve(inputs, loop);
@@ -124,10 +127,10 @@ std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
     throw Error(ErrorKind::kType, "native: a NumPy ufunc was expected");
   }
   auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
-  if (ufunc->core_enabled || ufunc->nout != 1 || ufunc->nin < 1 || ufunc->nin > kMostInputs) {
+  if (ufunc->core_enabled || ufunc->nin < 1 || ufunc->nout < 1 || ufunc->nargs > kMostOperands) {
     throw Error(ErrorKind::kType,
                 "native: numpy.{} is not supported: functions of one to three numbers with one "
-                "result are",
+                "result, or of one or two with two, are",
                 std::string_view(ufunc->name));
   }
   std::shared_ptr<const LoopTable> table = MakeTable(ufunc);

@@ -10,7 +10,7 @@
 namespace penstock {
 
 // With the GIL. Made once for each ufunc; throws a TypeError for one that is none of numbers with
-// one output.
+// one output or two.
 std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* ufunc);
 
 }  // namespace penstock

@@ -20,21 +20,64 @@ struct Axis {
   int64_t begin, step, count;
 };
 
-class GetItem final : public Op {
+class GetItem final : public CropOp {
  public:
   // parts: for each place of the index its kind and four numbers: of a number itself, of a slice
   // start, stop and step; each is kAbsent, or an input when `traced` says so, which is a bit for
   // each of the three.
   explicit GetItem(const Args& args) : parts_(args.Ints("parts")) {}
 
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    return {inputs[0].dtype(), TakenOf(inputs).shape};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    CopyTaken(inputs[0], TakenOf(inputs), out.mutable_data());
+  }
+
+  // The rows of a prefix are a view; everything else is copied.
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     const Tensor& x = inputs[0];
-    std::vector<Axis> axes;  // of x
+    Taken taken = TakenOf(inputs);
+    if (taken.last < 0) return {x.Reshaped(taken.shape)};
+    if (x.buffer() && IsPrefix(taken)) return {Prefix(x, taken)};
+    if (x.storage() != Storage::kDense) return {Strings(x, taken.axes, taken.shape)};
+    Tensor out = Tensor::Make(x.dtype(), taken.shape);
+    CopyTaken(x, taken, out.mutable_data());
+    return {std::move(out)};
+  }
+
+  // image[top:bottom, left:right]: of slices alone, of which the one of channels takes all.
+  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs, RandomKey) const override {
+    if (inputs[0].shape().rank() != 3) return std::nullopt;
+    Taken taken = TakenOf(inputs);
+    if (!taken.slices || taken.last > 1 || taken.shape.elements() == 0) return std::nullopt;
+    const Axis &y = taken.axes[0], &x = taken.axes[1];
+    if (y.step != 1 || x.step != 1) return std::nullopt;
+    return ImageWindow{y.begin, x.begin, y.count, x.count};
+  }
+
+ private:
+  static constexpr size_t kWidth = 5;
+
+  // What an index takes of its array.
+  struct Taken {
+    std::vector<Axis> axes;  // of the array
+    Shape shape;             // of the result
+    int last = -1;           // the last axis of which not all is taken
+    bool slices = true;      // no axis goes or comes
+  };
+
+  Taken TakenOf(const std::vector<Tensor>& inputs) const {
+    const Tensor& x = inputs[0];
+    Taken taken;
+    std::vector<Axis>& axes = taken.axes;
     std::vector<int64_t> dims;
     size_t next = 1;  // input
     int64_t named = 0;
     for (size_t p = 0; p < parts_.size(); p += kWidth) {
       named += parts_[p] == kNumber || parts_[p] == kSlice;
+      taken.slices = taken.slices && parts_[p] != kNumber && parts_[p] != kNewAxis;
     }
     if (named > x.shape().rank()) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -69,11 +112,12 @@ class GetItem final : public Op {
       }
     }
     if (!whole) keep(x.shape().rank() - static_cast<int64_t>(axes.size()));
-    return {Take(x, axes, Shape(dims.data(), dims.size()))};
+    taken.shape = Shape(dims.data(), dims.size());
+    for (int i = 0; i < x.shape().rank(); ++i) {
+      if (axes[i].count != x.shape()[i] || axes[i].step != 1) taken.last = i;
+    }
+    return taken;
   }
-
- private:
-  static constexpr size_t kWidth = 5;
 
   static int64_t Number(const Tensor& tensor) {
     if (!IsInteger(tensor.dtype().code) || tensor.elements() != 1) {
@@ -109,28 +153,33 @@ class GetItem final : public Op {
     return {begin, step, distance <= 0 ? 0 : (distance - 1) / width + 1};
   }
 
-  // The rows of a prefix are a view; everything else is copied.
-  static Tensor Take(const Tensor& x, const std::vector<Axis>& axes, const Shape& shape) {
-    int last = -1;  // the last axis of which not all is taken
+  static bool IsPrefix(const Taken& taken) {
+    bool one = taken.axes[taken.last].step == 1;
+    for (int i = 0; i < taken.last; ++i) one = one && taken.axes[i].count == 1;
+    return one;
+  }
+
+  static Tensor Prefix(const Tensor& x, const Taken& taken) {
+    int64_t before = 0, rows = 1, inner = 1;
     for (int i = 0; i < x.shape().rank(); ++i) {
-      if (axes[i].count != x.shape()[i] || axes[i].step != 1) last = i;
+      if (i > taken.last) {
+        inner *= x.shape()[i];
+      } else {
+        before = before * x.shape()[i] + taken.axes[i].begin;
+        rows *= x.shape()[i];
+      }
     }
-    if (last < 0) return x.Reshaped(shape);
-    bool contiguous = axes[last].step == 1;
-    for (int i = 0; i < last; ++i) contiguous = contiguous && axes[i].count == 1;
-    if (contiguous && x.buffer()) {
-      int64_t before = 0, inner = 1;
-      for (int i = 0; i <= last; ++i) before = before * x.shape()[i] + axes[i].begin;
-      for (int i = last + 1; i < x.shape().rank(); ++i) inner *= x.shape()[i];
-      int64_t rows = 1;
-      for (int i = 0; i <= last; ++i) rows *= x.shape()[i];
-      return x.Reshaped({rows, inner}).Rows(before, axes[last].count).Reshaped(shape);
+    int64_t count = taken.axes[taken.last].count;
+    return x.Reshaped({rows, inner}).Rows(before, count).Reshaped(taken.shape);
+  }
+
+  static void CopyTaken(const Tensor& x, const Taken& taken, uint8_t* to) {
+    if (taken.shape.elements() == 0) return;
+    if (taken.last < 0) {
+      std::memcpy(to, x.data(), x.nbytes());
+    } else {
+      Copy(x, taken.axes, 0, taken.last, x.data(), to);
     }
-    if (x.storage() != Storage::kDense) return Strings(x, axes, shape);
-    Tensor out = Tensor::Make(x.dtype(), shape);
-    uint8_t* to = out.mutable_data();
-    Copy(x, axes, 0, last, x.data(), to);
-    return out;
   }
 
   static void Copy(const Tensor& x, const std::vector<Axis>& axes, int axis, int last,

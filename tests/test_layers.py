@@ -21,8 +21,8 @@ CPP_LAYERS = [
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
-        *("errors", "options", "structure", "foreign"),
-        *("functions", "iterator"),
+        *("errors", "structure", "foreign", "functions", "iterator", "optional"),
+        *("debugging", "option_set", "unused_options", "options"),
     },
     {"ops"},
     {"random"},

@@ -10,7 +10,9 @@ namespace penstock {
 
 IteratorPtr Dataset::Start(const RunContext& context) const {
   IteratorPtr iterator = MakeIterator(context);
-  iterator->Attach(&name_, trace_name_, context.session->stats().Add(context.path, name_));
+  const std::string& run = context.session->options().name;
+  const char* shown = run.empty() ? trace_name_ : InternName(run + ": " + name_);
+  iterator->Attach(&name_, shown, context.session->stats().Add(context.path, name_));
   return iterator;
 }
 

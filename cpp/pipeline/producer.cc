@@ -188,7 +188,7 @@ Block Producer::Take(int64_t max_rows) {
   Start();
   while (pending_.empty()) {
     if (finished_) return Block::AtEnd();
-    if (options_.limit == kAutotune) {
+    if (options_.limit == kAutotune && session_.options().tunes) {
       int64_t buffered = buffered_.load(std::memory_order_relaxed);
       if (buffered >= limit_.load(std::memory_order_relaxed)) was_full_ = true;
       if (buffered == 0 && std::exchange(was_full_, false)) Tune();

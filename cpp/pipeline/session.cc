@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
+#include <optional>
 
 #include "pipeline/crc32c.h"
+#include "pipeline/plan_text.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "PSTK";
 constexpr uint64_t kStateVersion = 1;
+constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
 
 // A quarter of what the system says is available (MemAvailable of proc(5)), 1 GiB when it does not.
 int64_t DefaultMemoryLimit() {
@@ -31,10 +33,12 @@ int64_t DefaultMemoryLimit() {
 
 Session::Session(DatasetPtr root, RunOptions options)
     : root_(std::move(root)),
-      options_(options),
-      threads_(options.threads > 0 ? static_cast<int>(options.threads) : CpuCount()),
-      budget_(options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit()),
+      options_(std::move(options)),
+      threads_(options_.threads > 0 ? static_cast<int>(options_.threads) : CpuCount()),
+      budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
+      calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
       start_ns_(NowNs()) {
+  if (options_.debug) options_.deterministic = true;
   if (options_.counted) identity_.seed = NextSessionSeed();
   auto run_of = [this](const Dataset& node) {
     return options_.counted ? node.CountRun() : node.runs();
@@ -50,6 +54,17 @@ Session::Session(DatasetPtr root, RunOptions options)
 
 thread_local const Session* Session::Serving::current_ = nullptr;
 
+// With options.debug, the thread that asks is the one that calls functions.
+class Session::Debugging {
+ public:
+  explicit Debugging(const Session& session) {
+    if (session.options_.debug) serving_.emplace(session);
+  }
+
+ private:
+  std::optional<Serving> serving_;
+};
+
 Session::~Session() { Close(); }
 
 void Session::MakeRoot() {
@@ -59,20 +74,43 @@ void Session::MakeRoot() {
   input_ = std::make_unique<Input>(root_->Start(context));
 }
 
+void Session::Warm() {
+  warming_ = true;
+  try {
+    MakeRoot();
+  } catch (const std::exception&) {
+    input_.reset();  // told by the first step, which tries again
+  }
+  warming_ = false;
+}
+
+int64_t Session::TakeCalls(int64_t least, int64_t wanted) {
+  int64_t left = calls_left_.load(std::memory_order_relaxed);
+  int64_t taken;
+  do {
+    taken = std::max(least, std::min(wanted, left));
+  } while (!calls_left_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed));
+  return taken;
+}
+
+int64_t Session::TakeFirstCalls(int64_t wanted) {
+  if (options_.cpu_budget > 0) {
+    int stages = std::max(sharing_.load(std::memory_order_relaxed), 1);
+    wanted = std::min(wanted, options_.cpu_budget / stages);
+  }
+  return TakeCalls(1, wanted);
+}
+
 Block Session::NextBlock(int64_t max_rows) {
   if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+  Debugging debugging(*this);
   MakeRoot();
   started_ = true;
   input_->Keep(input_->position());
   return input_->NextBlock(max_rows);
 }
 
-std::string Session::Plan() const {
-  std::string text;
-  root_->ForEachNode(
-      [&text](const Dataset& node) { text += (text.empty() ? "" : " < ") + node.name(); });
-  return text;
-}
+std::string Session::Plan() const { return PlanText(*root_); }
 
 std::string Session::GetState() {
   if (cancel_.cancelled()) {
@@ -114,16 +152,15 @@ void Session::SetState(std::string_view state) {
   visitor.UInt(version);
   if (version != kStateVersion) {
     throw Error(ErrorKind::kInvalidArgument,
-                "set_state: the state has version {}, this penstock reads version {}", version,
-                kStateVersion);
+                "set_state: the state has version {}, this penstock reads version {}; {}", version,
+                kStateVersion,
+                version > kStateVersion ? "it was saved by a newer one, upgrade this one"
+                                        : "it was saved by an older one, begin anew");
   }
   std::string plan;
   visitor.Text(plan);
-  if (plan != Plan()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "set_state: the state was saved by another pipeline: {}; this one is {}", plan,
-                Plan());
-  }
+  CheckSamePlan(plan, Plan());
+  Debugging debugging(*this);
   identity_.VisitState(visitor, *root_);
   // The runs after this one go on where the saved process would have.
   for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);

@@ -17,9 +17,15 @@ namespace penstock {
 
 struct RunOptions {
   bool deterministic = true;
-  int64_t threads = 0;       // native worker threads, and AUTOTUNE's limit; 0: the number of CPUs
+  int64_t threads = 0;       // native worker threads; 0: the number of CPUs
   int64_t memory_limit = 0;  // bytes of buffered elements; 0: a quarter of the memory available
   bool counted = true;       // false: a look at the elements, after which runs are what they were
+  bool debug = false;        // everything in the thread that asks, functions as plain Python
+  std::string name;          // of the dataset, for errors, statistics and the trace
+  bool tunes = true;         // false: what AUTOTUNE would move stays where it starts
+  int64_t cpu_budget = 0;    // calls at a time of all stages under AUTOTUNE; 0: no limit
+  int64_t first_calls = 0;   // where AUTOTUNE starts, of each stage; 0: by the number of threads
+  int64_t least_calls = 1;   // which it does not go below
 };
 
 // Why AUTOTUNE moved a knob.
@@ -52,6 +58,9 @@ class Session {
   Session(DatasetPtr root, RunOptions options);
   ~Session();
 
+  // Makes the stages; those that run ahead begin to, unless SetState came before.
+  void Warm();
+  bool warming() const { return warming_; }
   // The next block of the root; rows are delivered one by one through Delivered.
   Block NextBlock(int64_t max_rows);
   // How many rows (or the error) of the last block have reached the user.
@@ -67,6 +76,14 @@ class Session {
   const RunOptions& options() const { return options_; }
   int threads() const { return threads_; }
   Budget& budget() { return budget_; }
+  // Of the calls that AUTOTUNE may have run at a time: `wanted` if so many are left, `least` if
+  // not.
+  int64_t TakeCalls(int64_t least, int64_t wanted);
+  // At first, no more than an even part for each of the stages that share them.
+  int64_t TakeFirstCalls(int64_t wanted);
+  // A stage that will take calls; told before the stages upstream are made.
+  void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
+  void GiveCalls(int64_t count) { calls_left_.fetch_add(count, std::memory_order_relaxed); }
   StatsSink& stats() { return stats_; }
   const StatsSink& stats() const { return stats_; }
   // Whether some stage may deliver out of order: then states are taken with every element, because
@@ -83,6 +100,7 @@ class Session {
   bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
 
  private:
+  class Debugging;
   void MakeRoot();
   std::string Plan() const;
 
@@ -97,6 +115,9 @@ class Session {
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;
   bool started_ = false;
+  bool warming_ = false;
+  std::atomic<int64_t> calls_left_;  // a count: it publishes nothing
+  std::atomic<int> sharing_{0};      // likewise
   int64_t start_ns_;
   std::atomic<bool> has_threads_{false};
   mutable std::mutex moves_mutex_;  // a leaf lock over the logs

@@ -9,12 +9,35 @@
 
 namespace penstock {
 
+// How many calls a stage may have at a time that was given `calls`, perhaps kAutotune. Those that
+// only compute would take turns if they were more than threads.
+int MostCalls(const Session& session, int64_t calls, bool compute);
+
+// One stage among those that share the calls of AUTOTUNE. A member in front of the stage's input.
+class CallShare final {
+ public:
+  CallShare(Session& session, bool takes) : session_(session), stages_(takes ? 1 : 0) {
+    session_.ShareCalls(stages_);
+  }
+  ~CallShare() { session_.ShareCalls(-stages_); }
+  CallShare(const CallShare&) = delete;
+  CallShare& operator=(const CallShare&) = delete;
+
+ private:
+  Session& session_;
+  const int stages_;
+};
+
 // Counts what the consumer gets and how long it waits, and every half second lets the climber move
 // the width. For the consumer's thread; the width may be read by any.
 class Tuning final {
  public:
-  // `fixed`: the width stays at `most`. Else it starts at `start` and moves between 1 and `most`.
+  // `fixed`: the width stays at `most`. Else it starts at `start`, or what the options say instead,
+  // and moves up to `most` as far as the calls of the session suffice.
   Tuning(Session& session, std::string stage, const char* knob, int start, int most, bool fixed);
+  ~Tuning();
+  Tuning(const Tuning&) = delete;
+  Tuning& operator=(const Tuning&) = delete;
 
   int width() const { return width_.load(std::memory_order_relaxed); }  // it orders nothing
   void Waited(int64_t ns) { waited_ns_ += ns; }
@@ -23,9 +46,13 @@ class Tuning final {
   bool Decide();
 
  private:
+  int Least(int most) const;
+  int Start(int start, int most);
+
   Session& session_;
   const std::string stage_;
   const bool fixed_;
+  const int most_;
   std::atomic<int> width_;
   Climber climber_;
   // The present window.

@@ -16,6 +16,7 @@ DatasetPtr KeepingDataset(PyObject* object);
 // A function that calls no Python: one that opens files, or a program.
 struct NativeFunction {
   FunctionPtr function;
+  PyObject* plain = nullptr;  // what it was traced from, and is run as when debugging; borrowed
 };
 
 // A dict of keyword arguments as engine arguments.

@@ -201,7 +201,10 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
       continue;
     }
     Args::Value arg = ToArg("", value, nullptr, false);
-    if (std::holds_alternative<FunctionPtr>(arg) && !py::isinstance<NativeFunction>(value)) {
+    if (py::isinstance<NativeFunction>(value)) {
+      PyObject* plain = value.cast<const NativeFunction&>().plain;
+      if (plain) roots.push_back(plain);
+    } else if (std::holds_alternative<FunctionPtr>(arg)) {
       roots.push_back(value.ptr());
     } else if (auto* object = std::get_if<Args::Foreign>(&arg)) {
       roots.push_back(static_cast<PyObject*>(object->get()));

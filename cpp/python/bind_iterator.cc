@@ -130,7 +130,23 @@ Run& RunOf(PyObject* self) {
   return *run;
 }
 
-// (dataset, {"deterministic": bool, "threads": int, "memory_limit": int[, "counted": bool]})
+// What Options.for_engine of Python made.
+RunOptions OptionsOf(const py::dict& dict) {
+  RunOptions options;
+  options.deterministic = dict["deterministic"].cast<bool>();
+  options.threads = dict["threads"].cast<int64_t>();
+  options.memory_limit = dict["memory_limit"].cast<int64_t>();
+  options.debug = dict["debug"].cast<bool>();
+  options.name = dict["name"].cast<std::string>();
+  options.tunes = dict["tunes"].cast<bool>();
+  options.cpu_budget = dict["cpu_budget"].cast<int64_t>();
+  options.first_calls = dict["first_calls"].cast<int64_t>();
+  options.least_calls = dict["least_calls"].cast<int64_t>();
+  options.counted = dict["counted"].cast<bool>();
+  return options;
+}
+
+// The dataset, and its options.
 int IterInit(PyObject* self, PyObject* args, PyObject*) {
   PyObject* done = Guarded([&]() -> py::object {
     PyObject *dataset, *options;
@@ -141,13 +157,18 @@ int IterInit(PyObject* self, PyObject* args, PyObject*) {
     run->dataset = PyRef::Borrow(dataset);
     run->plan = std::move(plan);
     auto dict = py::reinterpret_borrow<py::dict>(options);
-    run->options.deterministic = dict["deterministic"].cast<bool>();
-    run->options.threads = dict["threads"].cast<int64_t>();
-    run->options.memory_limit = dict["memory_limit"].cast<int64_t>();
-    if (dict.contains("counted")) run->options.counted = dict["counted"].cast<bool>();
+    run->options = OptionsOf(dict);
     auto* it = reinterpret_cast<Iter*>(self);
     delete it->run;
     it->run = run;
+    if (dict["warm_start"].cast<bool>()) {
+      Enter(*run, "iter");
+      Begin(*run);
+      Attachment attachment(Attachment::Role::kConsumer);
+      run->session->Warm();
+      attachment.Attach();
+      Leave(*run);
+    }
     return py::none();
   });
   Py_XDECREF(done);

@@ -8,7 +8,9 @@
 #include "pipeline/program.h"
 #include "pipeline/registry.h"
 #include "python/bind.h"
+#include "python/debugged.h"
 #include "python/gil.h"
+#include "python/py_function.h"
 #include "python/pytree.h"
 #include "python/types.h"
 #include "python/ufuncs.h"
@@ -183,6 +185,13 @@ void BindOp(py::module_& module) {
       },
       py::arg("element"), py::arg("constants"), py::arg("steps"), py::arg("result"),
       py::arg("results"), py::arg("reader"));
+  module.def(
+      "debugged",
+      [](const NativeFunction& program, const py::object& plain) {
+        FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, false);
+        return NativeFunction{MakeDebugged(program.function, std::move(function)), plain.ptr()};
+      },
+      py::arg("program"), py::arg("plain"));
   module.def("masked_crc32c", &MaskedCrcOf);
 }
 

@@ -53,7 +53,7 @@ bool ShowWarnings(Session& session) {
 bool Fetch(Iter* it) {
   Run& run = *it->run;
   Attachment attachment(Attachment::Role::kConsumer);
-  bool quiet = run.plan->quiet() && !run.session->unordered();
+  bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
   int64_t start = quiet ? NowNs() : 0;
   Block block;
   do {
@@ -118,6 +118,7 @@ PyObject* NextSlow(Iter* it) {
         if (run.closed) return nullptr;
         throw Error(ErrorKind::kRuntime, "next: the run was stopped, because Python is exiting");
       }
+      if (!run.options.name.empty()) error.Note("dataset: " + run.options.name);
       RaisePython(error);
       return nullptr;
     }

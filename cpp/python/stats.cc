@@ -12,9 +12,11 @@ namespace penstock {
 py::list StatsOf(const Session* session) {
   py::list stages;
   if (!session) return stages;
+  py::object name = py::none();
+  if (!session->options().name.empty()) name = py::str(session->options().name);
   for (auto& s : session->stats().Snapshot()) {
-    stages.append(py::dict("path"_a = s.path, "kind"_a = s.kind, "elements"_a = s.steps,
-                           "errors"_a = s.errors,
+    stages.append(py::dict("dataset"_a = name, "path"_a = s.path, "kind"_a = s.kind,
+                           "elements"_a = s.steps, "errors"_a = s.errors,
                            "busy_seconds"_a = static_cast<double>(s.busy_ns) * 1e-9,
                            "wait_seconds"_a = static_cast<double>(s.wait_ns) * 1e-9,
                            "bytes"_a = s.bytes, "buffer_size"_a = s.buffer_size,

@@ -88,7 +88,7 @@ int Climber::JudgeLower(int value, const Window& window) {
     return value;
   }
   lower_.Fail();
-  return Move(value, value_before_,
+  return Move(value, std::min(value_before_, max_),
               "reverted: with " + std::to_string(value) + " the consumer waits " +
                   Percent(window.consumer_wait_fraction) + "; next try in " +
                   std::to_string(lower_.left) + " windows");

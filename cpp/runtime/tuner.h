@@ -43,6 +43,8 @@ class Climber final {
  public:
   Climber(std::string knob, int min, int max);
 
+  // From now on. Not below the value in use.
+  void set_max(int max) { max_ = max; }
   // The value to use from now on. Call once for each window (0.5 s or more) with the value in use.
   int Decide(int value, const Window& window);
 
@@ -68,7 +70,7 @@ class Climber final {
 
   const std::string knob_;
   const int min_;
-  const int max_;
+  int max_;
   double time_ = 0;
   Trial trial_ = Trial::kNone;  // the last window's change, to be judged by this one
   int value_before_ = 0;

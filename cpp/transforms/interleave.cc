@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "pipeline/input.h"
-#include "pipeline/producer.h"
 #include "pipeline/registry.h"
-#include "transforms/children.h"
+#include "pipeline/tuning.h"
+#include "transforms/opened.h"
 
 namespace penstock {
 namespace {
@@ -20,6 +20,7 @@ struct InterleaveOptions {
   int64_t buffered = 2;  // elements that each open dataset reads ahead, when parallel
   int64_t ahead = 1;     // datasets that are opened ahead of their turn, when parallel
   std::optional<bool> ordered;
+  MaybeSpec declared;
 };
 
 class InterleaveDataset final : public Dataset {
@@ -30,7 +31,7 @@ class InterleaveDataset final : public Dataset {
     return input().cardinality() == kInfinite ? kInfinite : kUnknown;
   }
   MaybeSpec spec() const override {
-    MaybeSpec known = function_->opened_spec();
+    MaybeSpec known = options_.declared ? options_.declared : function_->opened_spec();
     return known ? known : probed_spec();
   }
   bool asynchronous() const override { return options_.calls != 0; }
@@ -48,52 +49,6 @@ class InterleaveDataset final : public Dataset {
   InterleaveOptions options_;
 };
 
-// One open dataset: pulled inline, or by a thread of its own.
-class Opened {
- public:
-  Opened(int64_t position, uint64_t parent) : position_(position), parent_(parent) {}
-
-  // `token` is this input's own: its end must not end its neighbours.
-  void StartInline(DatasetPtr data, const RunContext& context) {
-    data_ = std::move(data);
-    input_.emplace(data_->Start(context));
-  }
-  void StartThread(DatasetPtr data, const RunContext& context, StageStats* stats,
-                   ProducerOptions options) {
-    data_ = std::move(data);
-    CancelToken token = context.cancel.Child();
-    producer_.emplace(*context.session, *data_, data_->Start(context.WithCancel(token)), token,
-                      stats, std::move(options));
-  }
-  void RunAhead() {
-    if (producer_) producer_->Start();
-  }
-  bool Ready() { return !producer_ || producer_->Ready(); }
-  Block Take(int64_t max_rows) {
-    Block block = producer_ ? producer_->Take(max_rows) : input_->NextBlock(max_rows);
-    if (input_) input_->Keep(input_->position());
-    BecomeChildren(block, parent_, given_);  // identities of the outer dataset
-    return block;
-  }
-  void VisitState(StateVisitor& visitor) {
-    visitor.Int(given_);
-    if (producer_)
-      producer_->VisitState(visitor);
-    else
-      input_->VisitState(visitor);
-  }
-  int64_t position() const { return position_; }
-
- private:
-  const int64_t position_;  // of its element in the outer dataset
-  const uint64_t parent_;
-  int64_t given_ = 0;
-  DatasetPtr data_;
-  std::optional<Input> input_;
-  std::optional<Producer> producer_;
-};
-using OpenedPtr = std::unique_ptr<Opened>;
-
 class InterleaveIterator final : public BlockIterator {
  public:
   InterleaveIterator(const InterleaveDataset& data, const RunContext& context)
@@ -101,9 +56,10 @@ class InterleaveIterator final : public BlockIterator {
         context_(context),
         function_(data.function()),
         random_(data.Randomness(context)),
-        parallel_(options_.calls != 0),
+        parallel_(options_.calls != 0 && !context.session->options().debug),
         ordered_(context.replayed ||
                  options_.ordered.value_or(context.session->options().deterministic)),
+        share_(*context.session, parallel_ && options_.calls == kAutotune),
         input_(data.StartInput(context.Replayed())),
         slots_(static_cast<size_t>(options_.cycle)),
         ready_(std::make_shared<EventCount>()),
@@ -112,10 +68,13 @@ class InterleaveIterator final : public BlockIterator {
     context_.replayed = true;  // for what the function returns: its threads run ahead of their turn
     left_ = options_.block;
     inner_stats_ = context.session->stats().Add(context.path + ".*", options_.stage + " inputs");
-    if (parallel_ && options_.calls != kAutotune && options_.calls < options_.cycle) {
-      permits_ = std::make_shared<Permits>(options_.calls);
-    }
+    if (!parallel_) return;
+    int64_t calls = options_.calls;
+    if (calls == kAutotune) calls = taken_ = context.session->TakeFirstCalls(options_.cycle);
+    if (calls < options_.cycle) permits_ = std::make_shared<Permits>(calls);
   }
+
+  ~InterleaveIterator() override { context_.session->GiveCalls(taken_); }
 
   void VisitState(StateVisitor& visitor) override {
     int64_t cycle = options_.cycle;
@@ -182,7 +141,8 @@ class InterleaveIterator final : public BlockIterator {
         NextTurn();
         continue;
       }
-      Block block = slot->Take(std::min(max_rows, left_));
+      bool checked = slot->checked();
+      Block block = slot->Take(checked ? std::min(max_rows, left_) : 1);
       left_ -= block.rows;
       bool end = std::exchange(block.end, false);
       if (left_ == 0) {
@@ -191,6 +151,8 @@ class InterleaveIterator final : public BlockIterator {
         slot.reset();
         NextTurn();
       }
+      if (!checked && block.rows > 0)
+        Check(ElementSpec::Of(std::get<Element>(Block(block).ToStep())));
       if (block.rows > 0 || block.error) return block;
     }
   }
@@ -263,9 +225,12 @@ class InterleaveIterator final : public BlockIterator {
     CallInfo info{options_.stage.c_str(), random_, position};
     try {
       DatasetPtr data = function_->Open(element, info);
+      MaybeSpec spec = options_.declared ? data->spec() : std::nullopt;
+      if (spec) Check(*spec);
       RunContext context = context_.At(element.origin.key);
       context.path += ".*";
-      auto made = std::make_unique<Opened>(position, element.origin.key);
+      auto made =
+          std::make_unique<Opened>(position, element.origin.key, spec || !options_.declared);
       if (!parallel_) {
         made->StartInline(std::move(data), context);
       } else {
@@ -282,6 +247,15 @@ class InterleaveIterator final : public BlockIterator {
       return error;
     }
     return std::nullopt;
+  }
+
+  // Of what was declared before anything was opened.
+  void Check(const ElementSpec& came) const {
+    if (ElementSpec::Cover(*options_.declared, came) == options_.declared) return;
+    throw Error(ErrorKind::kType,
+                "{}: output_signature says {}, got elements {}; declare what the datasets that "
+                "map_func returns give",
+                options_.stage, options_.declared->ToString(), came.ToString());
   }
 
   // Of the elements that a state needs.
@@ -339,12 +313,14 @@ class InterleaveIterator final : public BlockIterator {
   const StageRandom random_;
   const bool parallel_;
   const bool ordered_;
+  CallShare share_;
   Input input_;
   std::optional<Step> unopened_;  // the last one pulled: its opening was interrupted
   int64_t turn_ = 0;
   int64_t left_ = 1;
   bool input_ended_ = false;
   bool reopening_ = false;
+  int64_t taken_ = 0;  // of the calls that AUTOTUNE may have
   std::vector<OpenedPtr> slots_;
   std::deque<Ahead> ahead_;
   StageStats* inner_stats_;
@@ -378,6 +354,7 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
   // One input is never left for another: its rows come in blocks.
   if (options.cycle == 1) options.block = std::numeric_limits<int64_t>::max();
   if (args.Has("deterministic")) options.ordered = args.Bool("deterministic");
+  if (args.Has("output_signature")) options.declared = args.Spec("output_signature");
   return std::make_shared<InterleaveDataset>(args.Callable("map_func"), std::move(options));
 }
 

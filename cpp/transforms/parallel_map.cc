@@ -16,18 +16,18 @@
 namespace penstock {
 namespace {
 
-constexpr int kMostAutotuned = 16;
 constexpr int64_t kBudgetPollNs = 20'000'000;
 constexpr int64_t kSlowPullNs = 1'000'000;
 
 class ParallelMapDataset final : public Dataset, public RandomAccess {
  public:
   ParallelMapDataset(FunctionPtr function, MaybeSpec declared, int64_t calls,
-                     std::optional<bool> ordered)
+                     std::optional<bool> ordered, DatasetPtr in_line)
       : function_(std::move(function)),
         declared_(std::move(declared)),
         calls_(calls),
-        ordered_(ordered) {}
+        ordered_(ordered),
+        in_line_(std::move(in_line)) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
   bool asynchronous() const override { return true; }
@@ -47,6 +47,7 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   MaybeSpec declared_;
   int64_t calls_;  // kAutotune: moved while it runs
   std::optional<bool> ordered_;
+  DatasetPtr in_line_;  // the same map, for whoever debugs
 };
 
 // Each worker in turn holds the input, pulls a block, numbers it, and lets go of the input; then it
@@ -62,8 +63,9 @@ class ParallelMapIterator final : public BlockIterator {
         random_(data.Randomness(context)),
         lane_(data.lane()),
         ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
-        most_(MostWorkers(data)),
+        most_(MostCalls(session_, data.calls(), !function_->needs_lock())),
         cancel_(std::move(cancel)),
+        share_(session_, data.calls() == kAutotune),
         input_(data.StartInput(context.WithCancel(cancel_).Replayed())),
         stats_(context.session->stats().Add(context.path, data.kind())),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
@@ -76,6 +78,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
+    if (session_.warming()) StartWorkers();
   }
 
   ~ParallelMapIterator() override {
@@ -136,14 +139,6 @@ class ParallelMapIterator final : public BlockIterator {
     BudgetCharge charge;
     bool end = false;
   };
-
-  int MostWorkers(const ParallelMapDataset& data) const {
-    int64_t most = data.calls();
-    if (most == kAutotune) most = kMostAutotuned;
-    // Native functions only compute: more of them than threads would only take turns.
-    if (!function_->needs_lock()) most = std::min<int64_t>(most, session_.threads());
-    return static_cast<int>(std::max<int64_t>(most, 1));
-  }
 
   void StartWorkers() {
     int width = tuning_.width();
@@ -351,6 +346,7 @@ class ParallelMapIterator final : public BlockIterator {
   const bool ordered_;
   const int most_;
   CancelToken cancel_;
+  CallShare share_;
 
   std::mutex input_mutex_;  // a worker holds it while it pulls; it may wait upstream meanwhile
   IteratorPtr input_;
@@ -390,10 +386,11 @@ class ParallelMapIterator final : public BlockIterator {
 };
 
 IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
+  if (context.session->options().debug) return in_line_->Start(context);
   return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
 }
 
-std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>&, const Args& args) {
+std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, const Args& args) {
   MaybeSpec declared;
   if (args.Has("output_signature")) declared = args.Spec("output_signature");
   int64_t calls = args.Int("num_parallel_calls");
@@ -401,7 +398,7 @@ std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>&, const A
   std::optional<bool> ordered;
   if (args.Has("deterministic")) ordered = args.Bool("deterministic");
   return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared), calls,
-                                              ordered);
+                                              ordered, MakeDataset(args.owner(), inputs, args));
 }
 
 const RegisterDataset map("parallel_map", MakeParallelMap, false, "map");

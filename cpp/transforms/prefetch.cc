@@ -40,12 +40,14 @@ class PrefetchIterator final : public BlockIterator {
   PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
       : producer_(*context.session, data, data.StartInput(context.WithCancel(token)), token,
                   context.session->stats().Add(context.path, data.kind()),
-                  {"prefetch", size, nullptr, nullptr}) {}
+                  {"prefetch", size, nullptr, nullptr}) {
+    if (context.session->warming()) producer_.Start();
+  }
 
   Producer producer_;
 };
 
-// prefetch(0): nothing runs ahead; the state is that of any other prefetch.
+// prefetch(0), or debugging: nothing runs ahead; the state is that of any other prefetch.
 class PassIterator final : public BlockIterator {
  public:
   explicit PassIterator(IteratorPtr input) : input_(std::move(input)) {}
@@ -63,7 +65,8 @@ class PassIterator final : public BlockIterator {
 };
 
 IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {
-  if (size_ == 0) return std::make_unique<PassIterator>(StartInput(context));
+  if (size_ == 0 || context.session->options().debug)
+    return std::make_unique<PassIterator>(StartInput(context));
   return std::make_unique<PrefetchIterator>(*this, context, size_);
 }
 

@@ -7,7 +7,7 @@ batches out.
 from penstock import experimental, random
 from penstock._core import build_info
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from penstock.errors import DataError, TraceError
+from penstock.errors import DataError, OutOfRangeError, TraceError
 from penstock.functions import numpy_function, py_function
 from penstock.iterator import Iterator
 from penstock.ops import image, io, strings
@@ -41,6 +41,7 @@ from penstock.ops.array import (
 from penstock.ops.c_function import cfunction
 from penstock.ops.native import native
 from penstock.options import Options, ThreadingOptions
+from penstock.random import set_seed
 from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from penstock.sources.generator import prefetch
 from penstock.structure import TensorSpec
@@ -56,6 +57,7 @@ __all__ = [
     "FixedLengthRecordDataset",
     "Iterator",
     "Options",
+    "OutOfRangeError",
     "TFRecordDataset",
     "TensorSpec",
     "TextLineDataset",
@@ -88,6 +90,7 @@ __all__ = [
     "reduce_min",
     "reduce_sum",
     "reshape",
+    "set_seed",
     "shape",
     "squeeze",
     "stack",

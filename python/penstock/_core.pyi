@@ -116,6 +116,7 @@ def program(
     results: Sequence[int],
     reader: NativeFunction | None,
 ) -> NativeFunction: ...
+def debugged(program: NativeFunction, plain: Callable[..., Any]) -> NativeFunction: ...
 @overload
 def call_op(  # type: ignore[overload-overlap]
     name: Literal["io.read_file"], inputs: list[Any], attributes: Mapping[str, Any]

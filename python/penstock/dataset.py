@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from penstock import _core
 from penstock.encode import encode
@@ -30,6 +33,8 @@ from penstock.transforms.speed import Speed
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
+
+_UNSET = Options()  # of every source
 
 # Stages that keep elements of their input on the disk, which must be told from others'.
 _KEPT = ("cache_file", "snapshot")
@@ -91,9 +96,7 @@ class Dataset(
         dataset._kind = kind
         dataset._inputs = inputs
         dataset._args = args
-        dataset._options = Options()
-        for other in inputs:
-            dataset._options = dataset._options.merge(other._options)
+        dataset._options = _merged(kind, inputs)
         return dataset
 
     def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset:
@@ -208,6 +211,33 @@ class Dataset(
     def __bool__(self) -> bool:
         return True
 
+    def fingerprint(self) -> np.uint64:
+        """Return a number that is the same for pipelines that give the same elements.
+
+        Returns
+        -------
+        numpy.uint64
+            Of all that the pipeline is made of: stages, their arguments, the code of functions with
+            the values that it refers to, the size and the time of the last change of files.
+
+        Notes
+        -----
+        It is the same in every process, as long as the program, its Python version and the files
+        are. It does not depend on what changes no element: ``prefetch``, ``num_parallel_calls``,
+        options. Of what it cannot look into (a generator object, say) it knows the type only; what
+        a function reads while it runs is not seen. So different numbers tell that something has
+        changed; equal ones that nothing has that can be seen.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(10).map(lambda x: x + 1)
+        >>> ds.fingerprint() == ds.prefetch(2).fingerprint()
+        np.True_
+        >>> ds.fingerprint() == ds.batch(2).fingerprint()
+        np.False_
+        """
+        return np.uint64(int(fingerprint(self)[:16], 16))
+
     @property
     def element_spec(self) -> Any:
         """Types and shapes of the elements, nested as they are.
@@ -235,7 +265,7 @@ class Dataset(
             probe._node = unknown
             probe._options = self._options
             # Not counted: a shuffle in front is as if it had not been looked through.
-            with Iterator(probe, {**self._options.for_engine(), "counted": False}) as it:
+            with Iterator(probe, self._options.for_engine(counted=False)) as it:
                 for element in it:
                     unknown.set_spec(_core.Value(element, False).spec())
                     break
@@ -267,7 +297,9 @@ class Dataset(
         Notes
         -----
         Options belong to the whole pipeline, whatever the place where they are set; of two values
-        for one option the one set later (further from the source) counts.
+        for one option the one set later (further from the source) counts. Where inputs with
+        different values meet (in `zip`, say), that of the last input counts, with a
+        RuntimeWarning.
 
         Examples
         --------
@@ -339,9 +371,6 @@ class Dataset(
         return reduced(self)
 
 
-_DEFAULT_OPTIONS = Options()
-
-
 def of_node(node: _core.Node) -> Dataset:
     """Return the Dataset of a node that the engine has made: an element of another dataset."""
     dataset = object.__new__(Dataset)
@@ -349,7 +378,7 @@ def of_node(node: _core.Node) -> Dataset:
     dataset._kind = node.kind
     dataset._inputs = ()
     dataset._args = {}
-    dataset._options = _DEFAULT_OPTIONS
+    dataset._options = _UNSET
     return dataset
 
 
@@ -358,6 +387,22 @@ def _copy(dataset: Dataset) -> Dataset:
     for name in Dataset.__slots__:
         setattr(copy, name, getattr(dataset, name))
     return copy
+
+
+def _merged(kind: str, inputs: tuple[Dataset, ...]) -> Options:
+    options = inputs[0]._options if inputs else _UNSET
+    for other in inputs[1:]:
+        if other._options is options:
+            continue
+        for name, (one, two) in options.conflicts(other._options).items():
+            warnings.warn(
+                f"{kind}: its inputs have different options: {name} is {one!r} and {two!r}; the "
+                "last one counts, set it on the result to choose",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        options = options.merge(other._options)
+    return options
 
 
 def _short(value: Any) -> str:

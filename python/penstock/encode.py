@@ -71,7 +71,8 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
                     "types that its operations make, cast them there"
                 )
             inputs[0].element_spec  # noqa: B018 - finds out what is not known yet
-            encoded[name] = trace(kind, value, inputs[0]._node)
+            program = trace(kind, value, inputs[0]._node)
+            encoded[name] = _core.debugged(program, value.__wrapped__)
         elif callable(value) and _wants_rng(value):
             encoded[name] = value
             encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)

@@ -32,5 +32,9 @@ class DataError(Exception):
         return text
 
 
+class OutOfRangeError(StopIteration):
+    """The end of the data, as `Iterator.get_next` tells of it; a StopIteration."""
+
+
 class TraceError(TypeError):
     """A function that `native` cannot turn into a program; says at which line, and why."""

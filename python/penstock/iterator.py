@@ -6,14 +6,17 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from penstock import _core
+from penstock.errors import OutOfRangeError
+from penstock.optional import Optional
 
 
 class Iterator(_core.Iterator):
     """One run of a pipeline; made by ``iter(dataset)``.
 
-    Nothing runs before the first ``next``. An element that failed is raised at its position, and
-    the following ``next`` goes on behind it. Dropping the iterator stops its threads; `close`, or
-    a ``with`` block, does so at a place of your choice and waits for them.
+    Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that
+    failed is raised at its position, and the following ``next`` goes on behind it. Dropping the
+    iterator stops its threads; `close`, or a ``with`` block, does so at a place of your choice and
+    waits for them.
 
     Examples
     --------
@@ -26,7 +29,63 @@ class Iterator(_core.Iterator):
     [1, 2, 3, 4]
     """
 
-    __slots__ = ()
+    __slots__ = ("_dataset",)
+
+    def __init__(self, dataset: Any, options: dict[str, Any]) -> None:
+        super().__init__(dataset, options)
+        self._dataset = dataset
+
+    def get_next(self) -> Any:
+        """Return the next element; ``next(it)`` under tf.data's name.
+
+        Returns
+        -------
+        nested arrays
+            The element.
+
+        Raises
+        ------
+        OutOfRangeError
+            At the end. It is a StopIteration.
+
+        Examples
+        --------
+        >>> it = iter(ps.Dataset.range(1))
+        >>> it.get_next()
+        np.int64(0)
+        >>> it.get_next()
+        Traceback (most recent call last):
+            ...
+        penstock.errors.OutOfRangeError: get_next: there are no more elements
+        """
+        for element in self:
+            return element
+        raise OutOfRangeError("get_next: there are no more elements")
+
+    def get_next_as_optional(self) -> Optional:
+        """Return the next element as an `experimental.Optional`, which is empty at the end.
+
+        Returns
+        -------
+        Optional
+            ``has_value()`` tells whether ``get_value()`` gives an element.
+
+        Examples
+        --------
+        >>> it = iter(ps.Dataset.range(5).batch(3))
+        >>> while (optional := it.get_next_as_optional()).has_value():
+        ...     print(optional.get_value())
+        [0 1 2]
+        [3 4]
+        """
+        for element in self:
+            return Optional.from_value(element)
+        return Optional.empty(self.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of the elements, as `Dataset.element_spec` gives them."""
+        return self._dataset.element_spec
 
     def get_state(self) -> bytes:
         """Return the position behind the last element delivered.
@@ -110,7 +169,8 @@ class Iterator(_core.Iterator):
         Returns
         -------
         list of dict
-            Each has ``path`` and ``kind`` of the stage, ``elements`` and ``errors`` delivered,
+            Each has the name of the ``dataset`` (`Options.dataset_name` or None), ``path`` and
+            ``kind`` of the stage, ``elements`` and ``errors`` delivered,
             ``busy_seconds`` inside it and what it pulls inline, ``wait_seconds`` that its consumer
             waited for it, its ``buffer_size`` and ``buffer_limit`` in elements, and its
             ``parallelism``. Empty before the first ``next``.

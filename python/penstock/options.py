@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock import debugging
+from penstock.option_set import Alias, Group, Option, OptionSet
+from penstock.unused_options import (
+    AutotuneAlgorithm,
+    DistributeOptions,
+    ExternalStatePolicy,
+    OptimizationOptions,
+    ServiceOptions,
+)
 
-class ThreadingOptions:
+
+class ThreadingOptions(OptionSet):
     """Threads of a run.
 
     Attributes
@@ -14,17 +24,59 @@ class ThreadingOptions:
         Native worker threads, and the least that AUTOTUNE starts with; None or 0 means the number
         of CPUs this process may use.
     max_intra_op_parallelism : int or None
-        Accepted for programs written for tf.data; penstock's operations use one thread each.
+        Accepted without effect: penstock's operations use one thread each.
     """
 
-    __slots__ = ("max_intra_op_parallelism", "private_threadpool_size")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self.private_threadpool_size: int | None = None
-        self.max_intra_op_parallelism: int | None = None
+    private_threadpool_size = Option(int, at_least=0)
+    max_intra_op_parallelism = Option(int)
 
 
-class Options:
+class AutotuneOptions(OptionSet):
+    """Bounds of what AUTOTUNE (-1) finds out while a pipeline runs.
+
+    Attributes
+    ----------
+    enabled : bool or None
+        False keeps parallel calls and buffers with AUTOTUNE where they start. None means True.
+    cpu_budget : int or None
+        The most calls that all stages with ``num_parallel_calls=AUTOTUNE`` run at a time, together
+        (a stage runs one in any case); None or 0 means no more than 16 for each.
+    ram_budget : int or None
+        Bytes that the stages of a run may hold together of what they produced ahead, tuned or not;
+        each may always hold one element. None or 0 means a quarter of the memory that is available
+        when the run begins. `Options.memory_limit` is another name of it.
+    initial_parallelism : int or None
+        Calls that a stage with AUTOTUNE starts with; None or 0 means the number of threads, two at
+        least.
+    min_parallelism : int or None
+        Calls that AUTOTUNE does not go below, as far as the budget allows.
+    autotune_algorithm : AutotuneAlgorithm or None
+        Accepted without effect.
+
+    Examples
+    --------
+    >>> options = ps.Options()
+    >>> options.autotune.enabled = False
+    >>> options.autotune.initial_parallelism = 3
+    >>> ds = ps.Dataset.range(9).map(abs, ps.AUTOTUNE).with_options(options)
+    >>> it = iter(ds)
+    >>> next(it), it.stats()[0]["parallelism"]
+    (np.int64(0), 3)
+    """
+
+    __slots__ = ()
+
+    enabled = Option(bool)
+    cpu_budget = Option(int, at_least=0)
+    ram_budget = Option(int, at_least=0)
+    initial_parallelism = Option(int, at_least=0)
+    min_parallelism = Option(int, at_least=0)
+    autotune_algorithm = Option(AutotuneAlgorithm)
+
+
+class Options(OptionSet):
     """Options of a dataset, set with `Dataset.with_options`.
 
     Attributes
@@ -32,76 +84,114 @@ class Options:
     deterministic : bool or None
         Whether parallel stages deliver in order when their own ``deterministic`` is None. None
         means True.
+    autotune : AutotuneOptions
+        Bounds of AUTOTUNE.
     threading : ThreadingOptions
         Threads of a run.
     memory_limit : int or None
-        Bytes that the stages of a run may hold together of what they produced ahead; each may
-        always hold one element. None means a quarter of the memory that is available when the run
-        begins.
+        Another name of ``autotune.ram_budget``.
+    warm_start : bool or None
+        True starts the threads of ``prefetch`` and of parallel ``map`` when the iterator is made,
+        so that the first element is on its way before it is asked for. None means False: nothing
+        runs before the first ``next``. ``experimental_warm_start`` is another name of it.
+    dataset_name : str or None
+        A name that errors (as a note), `Iterator.stats` and traces carry, where a program runs
+        several pipelines.
+    experimental_optimization : OptimizationOptions
+        Accepted without effect, as all that follow.
+    experimental_distribute : DistributeOptions
+        Without effect: a dataset is split by `Dataset.shard`.
+    experimental_service : ServiceOptions
+        Without effect.
+    experimental_external_state_policy : ExternalStatePolicy or None
+        Without effect: states never hold any.
+    experimental_slack : bool or None
+        Without effect.
+    experimental_symbolic_checkpoint : bool or None
+        Without effect: states hold positions, never elements.
+    framework_type : list of str or None
+        Without effect.
+    experimental_deterministic, experimental_threading
+        Older names of `deterministic` and `threading`.
+
+    Notes
+    -----
+    A name that is none of these is an AttributeError, a value of another type a TypeError, a
+    negative number a ValueError, all where they are set. Options are equal when the same values
+    are set, and they pickle.
 
     Examples
     --------
     >>> options = ps.Options()
     >>> options.deterministic = False
+    >>> options.autotune.cpu_budget = 2
     >>> ds = ps.Dataset.range(3).with_options(options)
-    >>> ds.options().deterministic
-    False
+    >>> ds.options()
+    Options(deterministic=False, autotune.cpu_budget=2)
+    >>> ds.options() == options
+    True
     """
 
-    __slots__ = ("deterministic", "memory_limit", "threading")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self.deterministic: bool | None = None
-        self.threading = ThreadingOptions()
-        self.memory_limit: int | None = None
+    deterministic = Option(bool)
+    autotune = Group(AutotuneOptions)
+    threading = Group(ThreadingOptions)
+    memory_limit = Alias("autotune", "ram_budget")
+    warm_start = Option(bool)
+    dataset_name = Option(str)
+    experimental_optimization = Group(OptimizationOptions)
+    experimental_distribute = Group(DistributeOptions)
+    experimental_service = Group(ServiceOptions)
+    experimental_external_state_policy = Option(ExternalStatePolicy)
+    experimental_slack = Option(bool)
+    experimental_symbolic_checkpoint = Option(bool)
+    framework_type = Option(list)
+    experimental_deterministic = Alias("deterministic")
+    experimental_threading = Alias("threading")
+    experimental_warm_start = Alias("warm_start")
 
-    def merge(self, other: Options) -> Options:
-        """Return these options overridden by those that another sets.
+    def conflicts(self, other: Options) -> dict[str, tuple[Any, Any]]:
+        """Return the options that both set, to different values.
 
         Parameters
         ----------
         other : Options
-            What it leaves at None stays as it is here.
+            The other ones.
 
         Returns
         -------
-        Options
-            A new one.
+        dict
+            The value here and the value there, by name.
         """
-        merged = Options()
-        for name in ("deterministic", "memory_limit"):
-            setattr(merged, name, _later(getattr(self, name), getattr(other, name)))
-        for name in ThreadingOptions.__slots__:
-            value = _later(getattr(self.threading, name), getattr(other.threading, name))
-            setattr(merged.threading, name, value)
-        return merged
+        mine, others = self.set_values(), other.set_values()
+        both = mine.keys() & others.keys()
+        return {n: (mine[n], others[n]) for n in sorted(both) if mine[n] != others[n]}
 
-    def for_engine(self) -> dict[str, Any]:
+    def for_engine(self, counted: bool = True) -> dict[str, Any]:
         """Return the form that the engine's iterator takes.
 
-        Raises
-        ------
-        ValueError
-            If a number is negative.
+        Parameters
+        ----------
+        counted : bool
+            False for a look at the elements, after which runs are what they were.
+
+        Returns
+        -------
+        dict
+            What is not set is there with its default.
         """
-        threads = self.threading.private_threadpool_size or 0
-        limit = self.memory_limit or 0
-        if threads < 0:
-            raise ValueError(f"options: private_threadpool_size must be >= 0, got {threads}")
-        if limit < 0:
-            raise ValueError(f"options: memory_limit must be >= 0 bytes, got {limit}")
+        debug = debugging.enabled()
         return {
             "deterministic": self.deterministic is not False,
-            "threads": threads,
-            "memory_limit": limit,
+            "threads": self.threading.private_threadpool_size or 0,
+            "memory_limit": self.autotune.ram_budget or 0,
+            "counted": counted,
+            "debug": debug,
+            "name": self.dataset_name or "",
+            "tunes": self.autotune.enabled is not False,
+            "cpu_budget": self.autotune.cpu_budget or 0,
+            "first_calls": self.autotune.initial_parallelism or 0,
+            "least_calls": self.autotune.min_parallelism or 1,
+            "warm_start": bool(self.warm_start) and counted and not debug,
         }
-
-    def __repr__(self) -> str:
-        return (
-            f"Options(deterministic={self.deterministic}, memory_limit={self.memory_limit}, "
-            f"threading.private_threadpool_size={self.threading.private_threadpool_size})"
-        )
-
-
-def _later(first: Any, second: Any) -> Any:
-    return first if second is None else second

@@ -34,28 +34,13 @@ def reduced(dataset: Dataset) -> tuple[Any, ...]:
             "elements in memory and cannot be pickled; take them out with batch first"
         )
     nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args) for d in order]
-    options = dataset._options
-    return _rebuild, (
-        nodes,
-        options.deterministic,
-        options.memory_limit,
-        options.threading.private_threadpool_size,
-    )
+    return _rebuild, (nodes, dataset._options)
 
 
-def _rebuild(
-    nodes: list[tuple[str, list[int], dict[str, Any]]],
-    deterministic: bool | None,
-    memory_limit: int | None,
-    threads: int | None,
-) -> Dataset:
+def _rebuild(nodes: list[tuple[str, list[int], dict[str, Any]]], options: Options) -> Dataset:
     from penstock.dataset import Dataset
 
     made: list[Dataset] = []
     for kind, inputs, args in nodes:
         made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args))
-    options = Options()
-    options.deterministic = deterministic
-    options.memory_limit = memory_limit
-    options.threading.private_threadpool_size = threads
     return made[-1].with_options(options)

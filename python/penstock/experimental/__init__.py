@@ -1,9 +1,11 @@
 """tf.data.experimental: its functions for ``ds.apply``, sources and older names."""
 
+from penstock.debugging import debug_mode, disable_debug_mode, enable_debug_mode
 from penstock.experimental.access import at, cardinality, get_structure
 from penstock.experimental.csv_batches import make_csv_dataset
 from penstock.experimental.csv_records import CsvDataset
 from penstock.experimental.grouping import group_by_window
+from penstock.experimental.iterators import get_next_as_optional
 from penstock.experimental.transformations import (
     assert_cardinality,
     enumerate_dataset,
@@ -13,13 +15,36 @@ from penstock.experimental.transformations import (
     shuffle_and_repeat,
     unbatch,
 )
+from penstock.optional import Optional
+from penstock.options import AutotuneOptions, ThreadingOptions
+from penstock.unused_options import (
+    AutoShardPolicy,
+    AutotuneAlgorithm,
+    DistributeOptions,
+    ExternalStatePolicy,
+    OptimizationOptions,
+    ServiceOptions,
+)
 
 __all__ = [
+    "AutoShardPolicy",
+    "AutotuneAlgorithm",
+    "AutotuneOptions",
     "CsvDataset",
+    "DistributeOptions",
+    "ExternalStatePolicy",
+    "OptimizationOptions",
+    "Optional",
+    "ServiceOptions",
+    "ThreadingOptions",
     "assert_cardinality",
     "at",
     "cardinality",
+    "debug_mode",
+    "disable_debug_mode",
+    "enable_debug_mode",
     "enumerate_dataset",
+    "get_next_as_optional",
     "get_single_element",
     "get_structure",
     "group_by_window",

@@ -132,7 +132,13 @@ class Mapping:
         check_callable("filter", "predicate", predicate)
         return self._then("filter", predicate=predicate)
 
-    def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
+    def flat_map(
+        self,
+        map_func: Callable[..., Dataset],
+        name: str | None = None,
+        *,
+        output_signature: Any = None,
+    ) -> Dataset:
         """Turn each element into a dataset, and give their elements one dataset after the other.
 
         Parameters
@@ -141,6 +147,9 @@ class Mapping:
             Takes the element as `map` does; returns a Dataset.
         name : str, optional
             A label without further meaning.
+        output_signature : nested TensorSpec, optional
+            What the elements of the datasets are checked against; `element_spec` is then known
+            without a call.
 
         Returns
         -------
@@ -150,7 +159,8 @@ class Mapping:
         Raises
         ------
         TypeError
-            If `map_func` is not callable; while iterating, if it returns anything but a Dataset.
+            If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
+            one of other elements than `output_signature` says.
 
         Notes
         -----
@@ -164,7 +174,7 @@ class Mapping:
         [0, 0, 1, 0, 1, 2]
         """
         check_callable("flat_map", "map_func", map_func)
-        return self._then("flat_map", map_func=map_func)
+        return self._then("flat_map", map_func=map_func, **_declared(output_signature))
 
     def interleave(
         self,
@@ -177,6 +187,7 @@ class Mapping:
         *,
         buffer_output_elements: int | None = None,
         prefetch_input_elements: int | None = None,
+        output_signature: Any = None,
     ) -> Dataset:
         """Turn each element into a dataset, and take from several of them in turn.
 
@@ -201,6 +212,8 @@ class Mapping:
         prefetch_input_elements : int, optional
             With `num_parallel_calls`: how many datasets are opened, and read ahead, before one of
             the others has ended, >= 0; None means ``cycle_length / 2``.
+        output_signature : nested TensorSpec, optional
+            As in `flat_map`.
 
         Returns
         -------
@@ -210,7 +223,8 @@ class Mapping:
         Raises
         ------
         TypeError
-            If `map_func` is not callable; while iterating, if it returns anything but a Dataset.
+            If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
+            one of other elements than `output_signature` says.
         ValueError
             If an argument is less than the least value named above, `num_parallel_calls` exceeds
             `cycle_length`, or one of the last two comes without `num_parallel_calls`.
@@ -250,4 +264,9 @@ class Mapping:
             num_parallel_calls=num_parallel_calls,
             deterministic=deterministic,
             **ahead,
+            **_declared(output_signature),
         )
+
+
+def _declared(output_signature: Any) -> dict[str, Any]:
+    return {} if output_signature is None else {"output_signature": output_signature}

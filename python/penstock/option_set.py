@@ -1,0 +1,162 @@
+"""Sets of options: named values that are unset until somebody sets them."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from typing import Any, Generic, Self, TypeVar, overload
+
+_T = TypeVar("_T")
+_G = TypeVar("_G", bound="OptionSet")
+
+
+class Option(Generic[_T]):
+    """One value of an `OptionSet`: of one type, or None, which unsets it."""
+
+    def __init__(
+        self, kind: type[_T], default: _T | None = None, *, at_least: int | None = None
+    ) -> None:
+        self.kind = kind
+        self.default = default
+        self.at_least = at_least
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.owner = owner.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Option[_T]: ...
+    @overload
+    def __get__(self, instance: OptionSet, owner: type) -> _T | None: ...
+    def __get__(self, instance: OptionSet | None, owner: type) -> Any:
+        return self if instance is None else instance._values.get(self.name, self.default)
+
+    def __set__(self, instance: OptionSet, value: _T | None) -> None:
+        if value is None:
+            instance._values.pop(self.name, None)
+        else:
+            instance._values[self.name] = self._checked(value)
+
+    def _checked(self, value: Any) -> _T:
+        number = self.kind is int and not isinstance(value, bool)
+        place = f"{self.owner}.{self.name}"
+        if number and hasattr(value, "__index__"):
+            value = operator.index(value)
+        if not isinstance(value, self.kind) or (self.kind is int and not number):
+            raise TypeError(f"{place}: {self.kind.__name__} was expected, got {value!r}")
+        least: Any = self.at_least
+        if least is not None and value < least:
+            raise ValueError(f"{place} must be >= {least}, got {value}")
+        return value
+
+
+class Group(Generic[_G]):
+    """A set of options inside another one."""
+
+    def __init__(self, kind: type[_G]) -> None:
+        self.kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.owner = owner.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Group[_G]: ...
+    @overload
+    def __get__(self, instance: OptionSet, owner: type) -> _G: ...
+    def __get__(self, instance: OptionSet | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        if self.name not in instance._values:
+            instance._values[self.name] = self.kind()
+        return instance._values[self.name]
+
+    def __set__(self, instance: OptionSet, value: _G) -> None:
+        if not isinstance(value, self.kind):
+            raise TypeError(
+                f"{self.owner}.{self.name}: {self.kind.__name__} was expected, got {value!r}"
+            )
+        instance._values[self.name] = value
+
+
+class Alias:
+    """Another name of an option, whose value is the same one."""
+
+    def __init__(self, *path: str) -> None:
+        self.path = path
+
+    def __get__(self, instance: OptionSet | None, owner: type) -> Any:
+        return self if instance is None else operator.attrgetter(".".join(self.path))(instance)
+
+    def __set__(self, instance: OptionSet, value: Any) -> None:
+        for name in self.path[:-1]:
+            instance = getattr(instance, name)
+        setattr(instance, self.path[-1], value)
+
+
+class OptionSet:
+    """Base of all options."""
+
+    __slots__ = ("_values",)
+
+    _values: dict[str, Any]
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_values", {})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(vars(type(self)).get(name), (Option, Group, Alias)):
+            names = [n for n, v in vars(type(self)).items() if isinstance(v, (Option, Group))]
+            near = difflib.get_close_matches(name, names, 1) or names
+            raise AttributeError(
+                f"{type(self).__name__}: there is no option {name!r}; perhaps {', '.join(near)}"
+            )
+        object.__setattr__(self, name, value)
+
+    def set_values(self) -> dict[str, Any]:
+        """Return what is set: values by their names, ``group.option`` inside a group."""
+        found: dict[str, Any] = {}
+        for name, option in vars(type(self)).items():
+            value = self._values.get(name)
+            if isinstance(option, Option) and value is not None:
+                found[name] = value
+            elif isinstance(option, Group) and value is not None:
+                found.update({f"{name}.{n}": v for n, v in value.set_values().items()})
+        return found
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Return options with these values set, named as `set_values` names them."""
+        options = cls()
+        for name, value in values.items():
+            Alias(*name.split(".")).__set__(options, value)
+        return options
+
+    def merge(self, other: Self) -> Self:
+        """Return these options overridden by those that another sets.
+
+        Parameters
+        ----------
+        other : the same class
+            What it leaves at None stays as it is here.
+
+        Returns
+        -------
+        the same class
+            A new one.
+        """
+        return self.of(self.set_values() | other.set_values())
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.set_values() == other.set_values()
+
+    __hash__ = None  # type: ignore[assignment]  # they may change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, (self.set_values(),)
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={value!r}" for name, value in self.set_values().items())
+        return f"{type(self).__name__}({', '.join(parts)})"

@@ -14,7 +14,7 @@ from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, penstock_spec
-from penstock.compat.tensor import Tensor, alike, operand
+from penstock.compat.tensor import Tensor, alike
 from penstock.compat.values import call_with_tensors, plain, tensors
 from penstock.ops.features import (
     FixedLenFeature,
@@ -30,7 +30,7 @@ _VALUES = frozenset(
     (
         *("tensors", "elements", "initial_state", "serialized", "records", "contents"),
         *("a", "t", "x", "y", "input", "input_tensor", "input_bytes", "tensor", "value"),
-        *("params", "indices", "condition", "image", "images"),
+        *("params", "indices", "on_value", "off_value", "condition", "image", "images"),
     )
 )
 # Lists of values that are put together.
@@ -79,11 +79,7 @@ def _converter(name: str) -> Callable[[Any], Any]:
 def _values(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return plain(value)
-    parts = alike(value)
-    typed = [part for part in parts if isinstance(part, (np.ndarray, np.generic))]
-    if len(typed) == len(parts):
-        return [plain(part) for part in parts]
-    return [plain(operand(typed[0].dtype, np.asarray(part))) for part in parts]
+    return [plain(part) for part in alike(value)] if value else value
 
 
 def _column_defaults(value: Any) -> Any:

@@ -185,7 +185,7 @@ def to_dense(sp_input: SparseTensor, default_value: Any = None) -> Any:
     Tensor
         Of shape ``dense_shape``.
     """
-    values = np.asarray(sp_input.values)
+    values = np.asarray(tensor(sp_input.values))
     if default_value is None:
         default_value = b"" if values.dtype.kind == "O" else 0
     shape = tuple(int(size) for size in sp_input.dense_shape)

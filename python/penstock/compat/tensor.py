@@ -205,16 +205,20 @@ def text(value: str | bytes) -> Tensor:
 
 
 def alike(values: Sequence[Any]) -> list[Any]:
-    """Return values as arrays, those of Python's numbers in the type of the first that is one.
+    """Return values as tensors, those of Python's numbers in the type of the first array.
 
-    Numbers beside arrays stay numbers, which NumPy gives the type of the arrays.
+    Where there is none they take the type of the first value.
     """
-    first = next((leaf for leaf in map(_typed_leaf, values) if leaf is not None), None)
-    if first is None:
-        return [tensor(value) for value in values]
-    return [
-        value if _typed_leaf(value) is value else operand(first.dtype, value) for value in values
-    ]
+    typed = [leaf for leaf in map(_typed_leaf, values) if leaf is not None]
+    first = tensor(typed[0] if typed else values[0])
+    if first.dtype.kind == "O":
+        return list(map(tensor, values))
+    return [_in_type_of(first, value) for value in values]
+
+
+def _in_type_of(first: Tensor, value: Any) -> Any:
+    made = operand(first.dtype, value if type(value) is Tensor else np.asarray(value))
+    return tensor(made if made.dtype == first.dtype else value)
 
 
 def _fits(array: np.ndarray[Any, Any]) -> bool:

@@ -47,7 +47,7 @@ newaxis = None
 
 globals().update(DTYPES)
 port_all(globals(), _strings, ["as_string"])
-port_all(globals(), _array, [name for name in _array.__all__ if name != "where"])
+port_all(globals(), _array, [name for name in _array.__all__ if name not in arrays.NAMES])
 for _name in arrays.NAMES:
     globals()[_name] = getattr(arrays, _name)
 for _name in math.NAMES:

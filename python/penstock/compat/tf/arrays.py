@@ -85,10 +85,32 @@ def range(
     >>> tf.range(3)
     <tf.Tensor: shape=(3,), dtype=int32, numpy=array([0, 1, 2], dtype=int32)>
     """
-    first, last = (0, start) if limit is None else (start, limit)
-    kind = np.result_type(*(tensor(part) for part in alike([first, last, delta])))
-    made = np.arange(*(np.asarray(part).item() for part in (first, last, delta)))
-    return tensor(made.astype(kind if dtype is None else as_dtype(dtype).dtype))
+    parts = (0, start, delta) if limit is None else (start, limit, delta)
+    typed = [part for part in parts if isinstance(part, (np.ndarray, np.generic))]
+    made = np.arange(*(np.asarray(part).item() for part in parts))
+    if dtype is None and typed:
+        dtype = np.result_type(*typed)
+    return tensor(made.tolist() if dtype is None else made, dtype)
+
+
+def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Any:
+    """Return the sizes of the axes."""
+    return tensor(np.array(np.shape(tensor(input)), np.int64), out_type)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """Return an array of one value."""
+    return tensor(np.full([int(size) for size in np.ravel(dims)], tensor(value)))
+
+
+def zeros(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Any:
+    """Return an array of zeros, or of empty strings."""
+    return fill(shape, tensor(b"" if as_dtype(dtype).name == "string" else 0, dtype))
+
+
+def ones(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Any:
+    """Return an array of ones."""
+    return fill(shape, tensor(1, dtype))
 
 
 def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int = 0) -> Any:

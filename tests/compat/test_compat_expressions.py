@@ -1,4 +1,7 @@
-"""Expressions give what TensorFlow gives: type, shape and values, as compat_golden.py stored them."""
+"""Expressions and pipelines give what TensorFlow gives: types, shapes and values.
+
+compat_golden.py has stored what that is.
+"""
 
 import json
 from pathlib import Path
@@ -10,16 +13,26 @@ from compat_golden import described
 import penstock.compat.tf as tf
 from penstock.compat.tensor import Tensor
 
-HERE = Path(__file__).parent
-EXPRESSIONS = (HERE / "expressions.txt").read_text().splitlines()
-GOLDEN = json.loads((HERE / "expressions.json").read_text())
+
+def golden(name):
+    """Return the expressions of a file, and what each gives."""
+    file = Path(__file__).with_name(name)
+    expressions = file.read_text().splitlines()
+    expected = json.loads(file.with_suffix(".json").read_text())
+    return {
+        "argnames": ("expression", "expected"),
+        "argvalues": list(zip(expressions, expected, strict=True)),
+        "ids": expressions,
+    }
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"), list(zip(EXPRESSIONS, GOLDEN, strict=True)), ids=EXPRESSIONS
-)
+def evaluated(expression):
+    return eval(expression, {"tf": tf, "np": np})
+
+
+@pytest.mark.parametrize(**golden("expressions.txt"))
 def test_an_expression_gives_what_tensorflow_gives(expression, expected):
-    value = eval(expression, {"tf": tf, "np": np})
+    value = evaluated(expression)
     assert isinstance(value, Tensor)
     dtype, shape, values = described(value)
     assert [dtype, shape] == expected[:2]
@@ -27,3 +40,8 @@ def test_an_expression_gives_what_tensorflow_gives(expression, expected):
         np.testing.assert_allclose(values, expected[2], rtol=1e-6)
     else:
         assert values == expected[2]
+
+
+@pytest.mark.parametrize(**golden("pipelines.txt"))
+def test_a_pipeline_gives_what_tensorflow_gives(expression, expected):
+    assert [described(element) for element in evaluated(expression)] == expected

@@ -4,8 +4,15 @@ from penstock.debugging import debug_mode, disable_debug_mode, enable_debug_mode
 from penstock.experimental.access import at, cardinality, get_structure
 from penstock.experimental.csv_batches import make_csv_dataset
 from penstock.experimental.csv_records import CsvDataset
+from penstock.experimental.devices import copy_to_device, prefetch_to_device
+from penstock.experimental.examples import (
+    make_batched_features_dataset,
+    parse_example_dataset,
+)
 from penstock.experimental.grouping import group_by_window
 from penstock.experimental.iterators import get_next_as_optional
+from penstock.experimental.keeping import TFRecordWriter, load, save, snapshot
+from penstock.experimental.sql import SqlDataset
 from penstock.experimental.transformations import (
     assert_cardinality,
     enumerate_dataset,
@@ -36,10 +43,13 @@ __all__ = [
     "OptimizationOptions",
     "Optional",
     "ServiceOptions",
+    "SqlDataset",
+    "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
     "at",
     "cardinality",
+    "copy_to_device",
     "debug_mode",
     "disable_debug_mode",
     "enable_debug_mode",
@@ -48,9 +58,15 @@ __all__ = [
     "get_single_element",
     "get_structure",
     "group_by_window",
+    "load",
+    "make_batched_features_dataset",
     "make_csv_dataset",
     "map_and_batch",
     "parallel_interleave",
+    "parse_example_dataset",
+    "prefetch_to_device",
+    "save",
     "shuffle_and_repeat",
+    "snapshot",
     "unbatch",
 ]

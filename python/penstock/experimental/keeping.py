@@ -1,0 +1,143 @@
+"""Older names for datasets in files: save, load, snapshot, TFRecordWriter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from penstock.dataset import Dataset
+from penstock.experimental.transformations import Transformation
+from penstock.ops import tf_record
+
+__all__ = ["TFRecordWriter", "load", "save", "snapshot"]
+
+
+class TFRecordWriter:
+    """Writes the elements of a dataset to a TFRecord file: a loop over `io.TFRecordWriter`.
+
+    Parameters
+    ----------
+    filename : str or path
+        The file; one that exists is overwritten.
+    compression_type : str, optional
+        None or "" for a plain file, "GZIP" or "ZLIB" for a compressed one.
+
+    Raises
+    ------
+    ValueError
+        If `compression_type` is another one.
+
+    Examples
+    --------
+    >>> words = ps.Dataset.from_tensor_slices([b"one", b"two"])
+    >>> ps.experimental.TFRecordWriter("words.tfrecord").write(words)
+    >>> list(ps.TFRecordDataset("words.tfrecord"))
+    [b'one', b'two']
+    """
+
+    def __init__(
+        self, filename: str | os.PathLike[str], compression_type: str | None = None
+    ) -> None:
+        self._filename = os.fspath(filename)
+        self._options = tf_record.TFRecordOptions(compression_type or None)
+
+    def write(self, dataset: Dataset) -> None:
+        """Write all elements.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Of bytes or str, which is written as UTF-8.
+
+        Raises
+        ------
+        TypeError
+            If `dataset` is none, or an element is anything else. The file then holds those before
+            it.
+        OSError
+            If the file cannot be written.
+        """
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"TFRecordWriter: a Dataset was expected, got {dataset!r}")
+        with tf_record.TFRecordWriter(self._filename, self._options) as writer, iter(dataset) as it:
+            for number, record in enumerate(it):
+                if not isinstance(record, (bytes, str)):
+                    raise TypeError(
+                        f"TFRecordWriter: elements must be bytes or str, element {number} is "
+                        f"{record!r:.200}"
+                    )
+                writer.write(record.encode() if isinstance(record, str) else record)
+
+
+def save(
+    dataset: Dataset,
+    path: str | os.PathLike[str],
+    compression: str | None = None,
+    shard_func: Callable[..., int] | None = None,
+    checkpoint_args: Any = None,
+) -> None:
+    """Write all elements of a dataset to files: `Dataset.save`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What is saved.
+    path : str or path
+        The folder.
+    compression, shard_func, checkpoint_args
+        As in `Dataset.save`.
+
+    Examples
+    --------
+    >>> ps.experimental.save(ps.Dataset.range(3), "three")
+    >>> [int(x) for x in ps.experimental.load("three")]
+    [0, 1, 2]
+    """
+    dataset.save(path, compression, shard_func, checkpoint_args)
+
+
+def load(
+    path: str | os.PathLike[str],
+    element_spec: Any = None,
+    compression: str | None = None,
+    reader_func: Callable[[Dataset], Dataset] | None = None,
+) -> Dataset:
+    """Read what `save` wrote: `Dataset.load`.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    element_spec, compression, reader_func
+        As in `Dataset.load`.
+
+    Returns
+    -------
+    Dataset
+        The elements.
+    """
+    return Dataset.load(path, element_spec, compression, reader_func)
+
+
+def snapshot(
+    path: str | os.PathLike[str],
+    compression: str | None = "AUTO",
+    reader_func: Callable[[Dataset], Dataset] | None = None,
+    shard_func: Callable[..., int] | None = None,
+) -> Transformation:
+    """Keep the elements in files, and take them from there in later runs: `Dataset.snapshot`.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    compression, reader_func, shard_func
+        As in `Dataset.snapshot`.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+    """
+    return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)

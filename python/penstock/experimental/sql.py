@@ -1,0 +1,248 @@
+"""Rows of databases: SqlDataset."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock.dataset import Dataset
+from penstock.structure import TensorSpec, as_dtype
+
+__all__ = ["SqlDataset"]
+
+
+def SqlDataset(
+    driver_name: str,
+    data_source_name: str | os.PathLike[str],
+    query: str,
+    output_types: Any,
+) -> Dataset:
+    """Read the rows that a query of an SQLite database gives.
+
+    Parameters
+    ----------
+    driver_name : str
+        "sqlite", the only one.
+    data_source_name : str or path
+        The file of the database, which is only read.
+    query : str
+        The query; it is run anew for each iterator.
+    output_types : nested dtypes
+        A type for each column: integers, bool, floats, `bytes` or `str`. Columns are taken in the
+        order of the leaves, those of a dict in the order of its sorted keys.
+
+    Returns
+    -------
+    Dataset
+        Of scalars, nested as `output_types`; how many is unknown beforehand. NULL is 0, False or
+        an empty string; a number where a string is asked for is written in digits.
+
+    Raises
+    ------
+    ValueError
+        If `driver_name` is another one; while iterating, if the query has another number of
+        columns.
+    TypeError
+        If a type is another one; while iterating, at the place of a row with a value that its type
+        does not hold; the next row follows.
+    FileNotFoundError
+        While iterating, if there is no such file.
+    sqlite3.Error
+        While iterating, for what is wrong with the database or the query; the data ends there.
+
+    Notes
+    -----
+    A saved state holds a number of rows: restoring runs the query again and passes over them, so
+    the query should have an ORDER BY. Python's ``sqlite3`` is imported when the dataset is run.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> database = sqlite3.connect("pets.db")
+    >>> _ = database.execute("CREATE TABLE pets (name TEXT, age INTEGER)")
+    >>> _ = database.execute("INSERT INTO pets VALUES ('Tom', 3), ('Ida', 7)")
+    >>> database.commit()
+    >>> query = "SELECT name, age FROM pets ORDER BY age"
+    >>> list(ps.experimental.SqlDataset("sqlite", "pets.db", query, (str, np.int32)))
+    [('Tom', np.int32(3)), ('Ida', np.int32(7))]
+    """
+    if driver_name != "sqlite":
+        raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")
+    signature = _mapped(output_types, lambda kind: TensorSpec((), _checked(kind)))
+    rows = _Query(os.fspath(data_source_name), query, output_types)
+    return Dataset.from_generator(rows, output_signature=signature)
+
+
+def _mapped(nested: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply a function to the leaves of nested tuples and dicts, those of dicts by sorted keys."""
+    if isinstance(nested, Mapping):
+        values = {key: _mapped(nested[key], function) for key in sorted(nested)}
+        return {key: values[key] for key in nested}
+    if isinstance(nested, tuple):
+        parts = [_mapped(part, function) for part in nested]
+        return type(nested)(*parts) if hasattr(nested, "_fields") else tuple(parts)
+    return function(nested)
+
+
+def _checked(kind: Any) -> Any:
+    try:
+        dtype = None if kind is None else as_dtype(kind)
+    except TypeError:
+        dtype = None
+    if dtype in (bytes, str) or (isinstance(dtype, np.dtype) and dtype.kind in "biuf"):
+        return dtype
+    raise TypeError(
+        "SqlDataset: output_types must be integers, bool, floats, bytes or str, in tuples or "
+        f"dicts, got {kind!r}"
+    )
+
+
+class _Query:
+    """Makes an iterator over the rows, for each run."""
+
+    def __init__(self, path: str, query: str, output_types: Any) -> None:
+        self.path = path
+        self.query = query
+        self.output_types = output_types
+
+    def __call__(self) -> Iterator[Any]:
+        return _Rows(self)
+
+
+class _Rows:
+    """The rows of one run: an error is that of a row, and the next one follows."""
+
+    def __init__(self, query: _Query) -> None:
+        self._query = query
+        self._converters: list[Callable[[Any], Any]] = []
+        _mapped(query.output_types, lambda kind: self._converters.append(_converter(kind)))
+        self._cursor: Any = None
+        self._connection: Any = None
+        self._number = -1
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._number < 0:
+            self._number = 0
+            self._open()
+        row = None if self._cursor is None else self._fetch()
+        if row is None:
+            self._close()
+            raise StopIteration
+        number = self._number
+        self._number += 1
+        columns = zip(row, self._converters, strict=True)
+        values = iter([self._converted(number, i, *pair) for i, pair in enumerate(columns)])
+        return _mapped(self._query.output_types, lambda kind: next(values))
+
+    def _open(self) -> None:
+        import sqlite3
+
+        path = Path(self._query.path)
+        if not path.exists():
+            raise FileNotFoundError(2, "SqlDataset: there is no such database", str(path))
+        # One thread at a time uses it, but not always the same one.
+        self._connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
+        )
+        try:
+            cursor = self._connection.execute(self._query.query)
+            columns = len(cursor.description or ())
+            if columns != len(self._converters):
+                raise ValueError(
+                    f"SqlDataset: a query with {len(self._converters)} columns was expected, as "
+                    f"output_types has, got {columns}"
+                )
+        except BaseException:
+            self._close()
+            raise
+        self._cursor = cursor
+
+    def _fetch(self) -> Any:
+        try:
+            return self._cursor.fetchone()
+        except BaseException:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        self._cursor = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _converted(self, row: int, column: int, value: Any, convert: Callable[[Any], Any]) -> Any:
+        try:
+            return convert(value)
+        except (TypeError, ValueError):
+            name = self._cursor.description[column][0]
+            kind = convert.__name__
+            raise TypeError(
+                f"SqlDataset: row {row}: column {name!r} must be {kind}, got {value!r}"
+            ) from None
+
+
+def _converter(kind: Any) -> Callable[[Any], Any]:
+    """Return the function from values of SQLite to those of a type; named like the type."""
+    dtype = _checked(kind)
+    if dtype is bytes:
+        convert: Callable[[Any], Any] = _to_bytes
+    elif dtype is str:
+        convert = _to_text
+    elif dtype.kind == "f":
+        convert = _to_float
+    elif dtype.kind == "b":
+        convert = _to_bool
+    else:
+        bounds = (np.iinfo(dtype).min, np.iinfo(dtype).max)
+
+        def convert(value: Any) -> int:
+            return _to_int(value, *bounds)
+
+    def named(value: Any) -> Any:
+        return convert(value)
+
+    named.__name__ = dtype.__name__ if isinstance(dtype, type) else dtype.name
+    return named
+
+
+def _to_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode()
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    return "" if value is None else str(value)
+
+
+def _to_float(value: Any) -> float:
+    if value is None:
+        return 0.0
+    if isinstance(value, (int, float)):
+        return float(value)
+    raise TypeError
+
+
+def _to_bool(value: Any) -> bool:
+    if value is None or isinstance(value, int):
+        return bool(value)
+    raise TypeError
+
+
+def _to_int(value: Any, low: int, high: int) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and low <= value <= high:
+        return value
+    raise TypeError

@@ -1,0 +1,181 @@
+"""SqlDataset: rows of SQLite databases; what TensorFlow 2.21 gives stands as it came."""
+
+import sqlite3
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import DatasetContract, Failure, steps
+
+ROWS = [(1, 1.5, "x", b"\0\xff"), (2, None, "ä", b"z"), (300, 2.5, None, None)]
+
+
+class Pair(NamedTuple):
+    number: object
+    text: object
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sql") / "rows of #1?.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE t (i INTEGER, f REAL, s TEXT, b BLOB)")
+    database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", ROWS)
+    database.commit()
+    database.close()
+    return path
+
+
+def read(path, columns, types, rest=""):
+    return ps.experimental.SqlDataset("sqlite", path, f"SELECT {columns} FROM t {rest}", types)
+
+
+class TestRows(DatasetContract):
+    @pytest.fixture(autouse=True)
+    def _path(self, path):
+        type(self).path = path
+
+    @classmethod
+    def build(cls):
+        return read(cls.path, "i, s, b", (np.int32, {"b": bytes, "a": str}))
+
+    expected = [
+        (np.int32(1), {"b": b"\0\xff", "a": "x"}),
+        (np.int32(2), {"b": b"z", "a": "ä"}),
+        (np.int32(300), {"b": b"", "a": ""}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "types", "wanted"),
+    [
+        (
+            "i, f, s",
+            (np.int32, np.float64, bytes),
+            [(1, 1.5, b"x"), (2, 0.0, "ä".encode()), (300, 2.5, b"")],
+        ),
+        ("b", (bytes,), [(b"\0\xff",), (b"z",), (b"",)]),
+        ("i", np.int32, [1, 2, 300]),
+        ("i, f", (bytes, bytes), [(b"1", b"1.5"), (b"2", b""), (b"300", b"2.5")]),
+        ("i", (bool,), [(True,), (True,), (True,)]),
+        ("i", (np.float64,), [(1.0,), (2.0,), (300.0,)]),
+        ("f", (np.float32,), [(1.5,), (0.0,), (2.5,)]),
+        (
+            "i, f",
+            {"a": np.int64, "b": np.float64},
+            [{"a": 1, "b": 1.5}, {"a": 2, "b": 0.0}, {"a": 300, "b": 2.5}],
+        ),
+        (
+            "i, f",
+            {"b": np.float64, "a": np.int64},
+            [{"b": 1.5, "a": 1}, {"b": 0.0, "a": 2}, {"b": 2.5, "a": 300}],
+        ),
+        ("i, s", Pair(np.int16, str), [Pair(1, "x"), Pair(2, "ä"), Pair(300, "")]),
+        ("i - 2", (bool,), [(True,), (False,), (True,)]),
+        ("2 * f", (np.int64,), [(3,), (0,), (5,)]),
+        ("NULL, NULL", (np.uint8, bool), [(0, False)] * 3),
+    ],
+)
+def test_rows_have_these_values(path, columns, types, wanted):
+    came = list(read(path, columns, types))
+    assert came == wanted
+    spec = read(path, columns, types).element_spec
+    assert type(spec) is type(wanted[0]) or not isinstance(types, (tuple, dict))
+    for row in came:
+        for value, kind in zip(flat(row), flat(spec), strict=True):
+            assert (value.dtype if isinstance(value, np.generic) else type(value)) == kind.dtype
+
+
+def flat(nested):
+    if isinstance(nested, dict):
+        return list(nested.values())
+    return list(nested) if isinstance(nested, tuple) else [nested]
+
+
+def test_an_empty_answer_has_no_rows(path):
+    assert list(read(path, "i", (np.int64,), "WHERE i > 1000")) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "types", "bad", "words"),
+    [
+        ("s", (np.int32,), 2, "row 0: column 's' must be int32, got 'x'"),
+        ("i", (np.int8,), 1, "row 2: column 'i' must be int8, got 300"),
+        ("i - 2 AS n", (np.uint8,), 2, "row 0: column 'n' must be uint8, got -1"),
+        ("f", (np.int64,), 2, "row 0: column 'f' must be int64, got 1.5"),
+        ("s", (np.float64,), 2, "row 0: column 's' must be float64, got 'x'"),
+        ("s", (bool,), 2, "row 0: column 's' must be bool, got 'x'"),
+        ("b", (str,), 1, "row 0: column 'b' must be str, got b'"),
+    ],
+)
+def test_a_value_that_its_type_does_not_hold_leaves_the_other_rows(
+    path, columns, types, bad, words
+):
+    # TensorFlow makes 0 of a text and cuts the bits of a number.
+    came = steps(iter(read(path, columns, types)))
+    errors = [s for s in came if isinstance(s, Failure)]
+    assert len(came) == 3
+    assert [s.kind for s in errors] == ["TypeError"] * bad
+    assert words in errors[0].text
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "words"),
+    [
+        ("SELECT q FROM t", sqlite3.OperationalError, "no such column: q"),
+        ("SELECT i, f FROM t", ValueError, "a query with 1 columns was expected, .* got 2"),
+        ("INSERT INTO t VALUES (1, 1, 1, 1)", sqlite3.OperationalError, "readonly"),
+        ("nonsense", sqlite3.OperationalError, "syntax error"),
+        ("", ValueError, "got 0"),
+    ],
+)
+def test_a_wrong_query_is_one_error(path, query, error, words):
+    it = iter(ps.experimental.SqlDataset("sqlite", path, query, (np.int64,)))
+    with pytest.raises(error, match=words):
+        next(it)
+    assert list(it) == []
+    assert len(list(read(path, "i", np.int64))) == 3
+
+
+def test_a_file_that_is_none_of_its_kind_is_an_error(tmp_path):
+    (came,) = steps(iter(read(tmp_path / "missing.db", "i", np.int64)))
+    assert came.kind == "FileNotFoundError"
+    assert "missing.db" in came.text
+    assert not (tmp_path / "missing.db").exists()
+    (tmp_path / "text.db").write_text("no database " * 100)
+    (came,) = steps(iter(read(tmp_path / "text.db", "i", np.int64)))
+    assert came.kind == "DatabaseError"
+
+
+def test_a_damaged_database_ends_with_an_error(tmp_path):
+    path = tmp_path / "damaged.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE t (i INTEGER, s TEXT)")
+    database.executemany("INSERT INTO t VALUES (?, ?)", [(i, "x" * 500) for i in range(500)])
+    database.commit()
+    database.close()
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 8192] = b"\xff" * 8192
+    path.write_bytes(content)
+    came = steps(iter(read(path, "i, s", (np.int64, str))))
+    errors = [s for s in came if isinstance(s, Failure)]
+    assert 0 < len(came) < 500
+    assert [s.kind for s in errors] == ["DatabaseError"]
+    assert isinstance(came[-1], Failure)
+
+
+def test_it_runs_on_other_threads(path):
+    ds = read(path, "i", np.int64).repeat(3).prefetch(2).map(lambda x: x, num_parallel_calls=2)
+    assert_same(list(ds), [1, 2, 300] * 3)
+
+
+def test_wrong_arguments_are_refused(path):
+    with pytest.raises(ValueError, match="driver_name must be 'sqlite', got 'mysql'"):
+        ps.experimental.SqlDataset("mysql", path, "", np.int64)
+    for kind in (complex, "nothing", [np.int64], object, None):
+        with pytest.raises(TypeError, match="SqlDataset: output_types must be"):
+            read(path, "i", (kind,))

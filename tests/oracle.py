@@ -147,13 +147,13 @@ def shard(items, num_shards, index):
 
 
 def repeat(again, count):
-    """Give epoch after epoch; for ever unless one is empty, with a negative count."""
+    """Give epoch after epoch; with a negative count for ever, unless one has no element."""
     for _ in range(count) if count >= 0 else itertools.count():
         empty = True
         for x in again():
-            empty = False
+            empty = empty and failed(x)
             yield x
-        if empty:
+        if empty and count < 0:
             return
 
 
@@ -189,6 +189,8 @@ def unbatch(items):
             yield x
             continue
         columns = leaves(x)
+        if not columns:  # nothing tells how many rows there are
+            continue
         arrays = all(isinstance(column, np.ndarray) for column in columns)
         if not arrays or len({len(column) for column in columns}) != 1:
             yield any_failure("ValueError")
@@ -205,9 +207,10 @@ def zip_inputs(inputs):
     inputs = [iter(items) for items in inputs]
     while True:
         steps = [next(items, _END) for items in inputs]
-        if any(x is _END for x in steps):
+        failures = [x for x in steps if failed(x)]
+        if not failures and any(x is _END for x in steps):
             return
-        yield next((x for x in steps if failed(x)), tuple(steps))
+        yield failures[0] if failures else tuple(steps)
 
 
 _END = object()

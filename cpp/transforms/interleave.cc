@@ -27,9 +27,8 @@ class InterleaveDataset final : public Dataset {
  public:
   InterleaveDataset(FunctionPtr function, InterleaveOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
-  int64_t cardinality() const override {
-    return input().cardinality() == kInfinite ? kInfinite : kUnknown;
-  }
+  // Unknown for an infinite input too: what the function opens may be empty.
+  int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override {
     MaybeSpec known = options_.declared ? options_.declared : function_->opened_spec();
     return known ? known : probed_spec();

@@ -63,7 +63,9 @@ class RepeatIterator final : public BlockIterator {
       if (!input_) Start();
       if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
       Block block = input_->NextBlock(max_rows);
-      any_ = any_ || block.rows > 0 || block.error;
+      // For ever, an epoch in which everything fails counts as empty: the same errors would come
+      // again and again.
+      any_ = any_ || block.rows > 0 || (block.error && count_ >= 0);
       Rekey(block);
       if (!block.end) return block;
       input_.reset();

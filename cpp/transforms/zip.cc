@@ -37,8 +37,8 @@ class Zipper {
       parts.push_back(element->structure);
       std::move(element->leaves.begin(), element->leaves.end(), std::back_inserter(all.leaves));
     }
+    if (failure) return *failure;  // also beside the end of another: it must not be lost
     if (ended) return End{};
-    if (failure) return *failure;
     size_t next = 0;
     if (parts != last_parts_) {
       last_structure_ = Substitute(shape_, parts, &next);
@@ -96,7 +96,10 @@ class ZipDataset final : public Dataset, public RandomAccess {
 class ZipIterator final : public Iterator {
  public:
   ZipIterator(const Structure* shape, std::vector<IteratorPtr> inputs)
-      : zipper_(shape), inputs_(std::move(inputs)), got_(inputs_.size()) {}
+      : zipper_(shape),
+        inputs_(std::move(inputs)),
+        got_(inputs_.size()),
+        ended_(inputs_.size(), false) {}
 
   void VisitState(StateVisitor& visitor) override {
     if (std::any_of(got_.begin(), got_.end(), [](auto& step) { return step.has_value(); })) {
@@ -114,8 +117,13 @@ class ZipIterator final : public Iterator {
   Step DoNext() override {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (got_[i]) continue;  // kept from before an interruption
+      if (ended_[i]) {
+        got_[i] = End{};
+        continue;
+      }
       Step step = inputs_[i]->Next();
       if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
+      ended_[i] = std::holds_alternative<End>(step);
       got_[i] = std::move(step);
     }
     return zipper_.Join(got_);
@@ -125,6 +133,12 @@ class ZipIterator final : public Iterator {
   Zipper zipper_;
   std::vector<IteratorPtr> inputs_;
   std::vector<std::optional<Step>> got_;
+<<<<<<< HEAD
+=======
+  std::vector<bool> ended_;
+  std::vector<const Structure*> last_parts_;
+  const Structure* last_structure_ = nullptr;
+>>>>>>> b5bebb5 (wip)
 };
 
 IteratorPtr ZipDataset::MakeIterator(const RunContext& context) const {

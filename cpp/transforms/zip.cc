@@ -133,12 +133,7 @@ class ZipIterator final : public Iterator {
   Zipper zipper_;
   std::vector<IteratorPtr> inputs_;
   std::vector<std::optional<Step>> got_;
-<<<<<<< HEAD
-=======
   std::vector<bool> ended_;
-  std::vector<const Structure*> last_parts_;
-  const Structure* last_structure_ = nullptr;
->>>>>>> b5bebb5 (wip)
 };
 
 IteratorPtr ZipDataset::MakeIterator(const RunContext& context) const {

@@ -276,13 +276,15 @@ class Dataset(
                     )
         return self._node.spec(TensorSpec)
 
-    def with_options(self, options: Options) -> Dataset:
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Return this dataset with options set.
 
         Parameters
         ----------
         options : Options
             What to set; what it leaves at None stays as it was.
+        name : str, optional
+            A label without further meaning.
 
         Returns
         -------

@@ -8,9 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import tensorflow as tf
-
 from programs import MODULES, cases
 from record import record
 

@@ -32,9 +32,7 @@ def signature(thing):
     if not callable(thing):
         return None
     parameters = inspect.signature(thing).parameters.values()
-    return [
-        [p.name, p.kind.name, default(p)] for p in parameters if p.name not in ("self", "cls")
-    ]
+    return [[p.name, p.kind.name, default(p)] for p in parameters if p.name not in ("self", "cls")]
 
 
 def names():

@@ -17,6 +17,10 @@ KINDS = {
 }
 
 
+# Of what TensorFlow has specs of their own for.
+SPECS = {"NoneTensorSpec": None, "DatasetSpec": "object []"}
+
+
 def record(case, tf, folder, as_leaf):
     """Build a case and write down everything that can be seen of it."""
     try:
@@ -96,8 +100,8 @@ def spec(x):
         return {type(x).__name__: [[key, spec(getattr(x, key))] for key in x._fields]}
     if isinstance(x, tuple):
         return [spec(part) for part in x]
-    if not hasattr(x, "dtype"):
-        return type(x).__name__
+    if type(x).__name__ in SPECS:
+        return SPECS[type(x).__name__]
     shape = None if x.shape is None or getattr(x.shape, "rank", 0) is None else list(x.shape)
     dtype = getattr(x.dtype, "name", None) or x.dtype.__name__
-    return f"{ {'bytes': 'string', 'str': 'string'}.get(dtype, dtype)} {shape}"
+    return f"{ {'bytes': 'string', 'str': 'string'}.get(dtype, dtype) } {shape}"

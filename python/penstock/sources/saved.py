@@ -26,6 +26,7 @@ class SavedSources:
         element_spec: Any = None,
         compression: str | None = None,
         reader_func: Callable[[Dataset], Dataset] | None = None,
+        wait: bool = False,
     ) -> Dataset:
         """Read a dataset that `Dataset.save` has written.
 
@@ -41,6 +42,8 @@ class SavedSources:
         reader_func : callable, optional
             Takes a Dataset of the Datasets of all files and returns a Dataset of elements, with
             `interleave` or `shuffle`, say. None reads one file after the other.
+        wait : bool
+            Accepted for programs written for tf.data; a folder appears when all of it is written.
 
         Returns
         -------

@@ -21,7 +21,7 @@ class Ordering:
         self,
         buffer_size: int,
         seed: int | None = None,
-        reshuffle_each_iteration: bool | None = None,
+        reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
         """Shuffle through a buffer: each output is a uniform choice among its elements.
@@ -34,7 +34,7 @@ class Ordering:
         seed : int, optional
             Makes the orders repeatable: a dataset made again gives the same sequence of epochs.
         reshuffle_each_iteration : bool, optional
-            Whether each epoch and each new iterator has an order of its own; None means True.
+            Whether each epoch and each new iterator has an order of its own; None means True too.
         name : str, optional
             A label without further meaning.
 

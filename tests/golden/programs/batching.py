@@ -41,7 +41,7 @@ def batch_larger_than_all_dropped(tf):
     return numbers(tf).batch(9, drop_remainder=True)
 
 
-@case()
+@case(differs="More is known beforehand")
 def batch_of_nothing(tf):
     return numbers(tf, 0).batch(2)
 
@@ -66,7 +66,7 @@ def batch_rows(tf):
     return rows(tf).batch(3)
 
 
-@case()
+@case(differs="More is known beforehand")
 def batch_batches(tf):
     return numbers(tf, 6).batch(2).batch(2)
 
@@ -108,7 +108,9 @@ def unbatch_known_batches(tf):
 
 @case()
 def unbatch_structures(tf):
-    return tf.data.Dataset.from_tensors({"x": np.arange(3), "y": np.zeros((3, 2), np.int8)}).unbatch()
+    return tf.data.Dataset.from_tensors(
+        {"x": np.arange(3), "y": np.zeros((3, 2), np.int8)}
+    ).unbatch()
 
 
 @case()
@@ -116,22 +118,22 @@ def unbatch_strings(tf):
     return tf.data.Dataset.from_tensors(np.array([b"a", b"b"])).unbatch()
 
 
-@case()
+@case(differs="More is known beforehand")
 def unbatch_nothing(tf):
     return tf.data.Dataset.from_tensors(np.zeros((0, 2), np.int8)).unbatch()
 
 
-@case(differs="when it comes")
+@case(differs="at its place")
 def unbatch_scalars(tf):
     return numbers(tf).unbatch()
 
 
-@case(differs="when it comes")
+@case(differs="at its place")
 def unbatch_unequal_leaves(tf):
     return tf.data.Dataset.from_tensors((np.arange(2), np.arange(3))).unbatch()
 
 
-@case()
+@case(differs="More is known beforehand")
 def rebatch_smaller(tf):
     return numbers(tf, 8).batch(4).rebatch(3)
 
@@ -151,7 +153,7 @@ def rebatch_sizes_in_turn(tf):
     return numbers(tf, 9).batch(4).rebatch([1, 3])
 
 
-@case()
+@case(differs="Mistakes that are not repeated")
 def rebatch_to_none(tf):
     return numbers(tf, 9).batch(4).rebatch(0)
 
@@ -179,7 +181,9 @@ def padded_without_the_remainder(tf):
 @case()
 def padded_pairs(tf):
     ds = tf.data.Dataset.zip((ragged(tf, 1, 3, 2), numbers(tf)))
-    return ds.padded_batch(2, padded_shapes=((None,), ()), padding_values=(np.float32(9), np.int64(0)))
+    return ds.padded_batch(
+        2, padded_shapes=((None,), ()), padding_values=(np.float32(9), np.int64(0))
+    )
 
 
 @case()
@@ -195,7 +199,7 @@ def padded_scalars(tf):
     return numbers(tf).padded_batch(2)
 
 
-@case()
+@case(differs="**Errors lose nothing.**")
 def padded_too_small(tf):
     return ragged(tf, 1, 3, 2, 2).padded_batch(2, padded_shapes=(2,))
 

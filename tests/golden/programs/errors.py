@@ -54,17 +54,17 @@ def error_in_a_filter(tf):
     return ds.filter(lambda x: tf.reshape(tf.numpy_function(check, [x], tf.bool), []))
 
 
-@case(spec=False)
+@case(spec=False, differs="**Errors lose nothing.**")
 def error_before_take(tf):
     return failing(tf, 1).take(3)
 
 
-@case(spec=False)
+@case(spec=False, differs="**Errors lose nothing.**")
 def error_before_skip(tf):
     return failing(tf, 1).skip(3)
 
 
-@case(spec=False)
+@case(spec=False, differs="**Errors lose nothing.**")
 def error_before_shard(tf):
     return failing(tf, 1, 2).shard(3, 2)
 
@@ -89,12 +89,12 @@ def error_before_batch(tf):
     return failing(tf, 2, n=8).batch(3)
 
 
-@case(spec=False)
+@case(spec=False, differs="**Errors lose nothing.**")
 def error_first_in_a_batch(tf):
     return failing(tf, 3, n=8).batch(3)
 
 
-@case(spec=False)
+@case(spec=False, differs="**Functions are not traced.**")
 def error_before_unbatch(tf):
     return failing(tf, 1, n=3).map(lambda x: tf.reshape(x, [1])).unbatch()
 
@@ -143,7 +143,7 @@ def error_within_interleave(tf):
     )
 
 
-@case(spec=False)
+@case(spec=False, differs="the same with and without")
 def error_within_a_parallel_interleave(tf):
     return tf.data.Dataset.range(2).interleave(
         lambda x: failing(tf, 1, n=5), cycle_length=2, block_length=2, num_parallel_calls=2
@@ -160,6 +160,6 @@ def error_in_every_element_repeated(tf):
     return failing(tf, 0, 1, n=2).repeat().take(5)
 
 
-@case(spec=False)
+@case(spec=False, differs="An error comes once")
 def error_asserted(tf):
     return failing(tf, 1, n=4).apply(tf.data.experimental.assert_cardinality(4))

@@ -15,7 +15,7 @@ def written(folder, **contents):
     return [str(folder / name) for name in contents]
 
 
-@case()
+@case(differs="A carriage return")
 def text_with_all_ends_of_lines(tf, folder):
     return tf.data.TextLineDataset(written(folder, a=b"one\ntwo\r\n\nfour\rfive\r\r\nlast"))
 
@@ -41,7 +41,7 @@ def text_of_a_dataset_of_names(tf, folder):
     return tf.data.TextLineDataset(tf.data.Dataset.from_tensor_slices(names))
 
 
-@case()
+@case(differs="An error comes once")
 def text_with_a_missing_file(tf, folder):
     names = written(folder, a=b"1\n2\n", b=b"3\n")
     return tf.data.TextLineDataset([names[0], str(folder / "missing"), names[1]])
@@ -75,7 +75,7 @@ def fixed_records(tf, folder):
     return tf.data.FixedLengthRecordDataset(written(folder, a=b"HHaabbF", b=b"HHccF"), 2, 2, 1)
 
 
-@case()
+@case(differs="whole records")
 def fixed_records_with_a_rest(tf, folder):
     return tf.data.FixedLengthRecordDataset(written(folder, a=b"aabbc", b=b"ddee"), 2)
 
@@ -125,20 +125,20 @@ def tf_records_damaged(tf, folder):
     return tf.data.TFRecordDataset([name])
 
 
-@case(differs="as `str`")
+@case(differs="**Values are NumPy's.**")
 def files_that_match(tf, folder):
     written(folder, b=b"", a=b"", c=b"")
     ds = tf.data.Dataset.list_files(str(folder / "[ab]"), shuffle=False)
     return ds.map(lambda name: tf.strings.substr(name, -1, 1))
 
 
-@case(ordered=False, differs="as `str`")
+@case(ordered=False, differs="**Values are NumPy's.**")
 def files_that_match_in_any_order(tf, folder):
     written(folder, b=b"", a=b"")
     ds = tf.data.Dataset.list_files(str(folder / "*"))
     return ds.map(lambda name: tf.strings.substr(name, -1, 1))
 
 
-@case()
+@case(differs="Kinds of errors")
 def files_of_which_there_are_none(tf, folder):
     return tf.data.Dataset.list_files(str(folder / "none*"))

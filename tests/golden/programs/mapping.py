@@ -83,12 +83,12 @@ def map_synchronous_and_parallel(tf):
     return numbers(tf).map(lambda x: x, num_parallel_calls=2, synchronous=True)
 
 
-@case()
+@case(differs="**Functions are not traced.**")
 def map_over_nothing(tf):
     return numbers(tf, 0).map(lambda x: x + 1)
 
 
-@case()
+@case(differs="Kinds of errors")
 def map_without_a_function(tf):
     return numbers(tf).map(3)
 
@@ -118,7 +118,7 @@ def filter_by_a_pair(tf):
     return numbers(tf).enumerate(2).filter(lambda i, x: i > 3)
 
 
-@case(differs="a predicate that gives no bool")
+@case(differs="**Functions are not traced.**")
 def filter_by_a_number(tf):
     return numbers(tf).filter(lambda x: x % 2)
 
@@ -139,7 +139,7 @@ def flat_map_of_slices(tf):
     return rows.flat_map(tf.data.Dataset.from_tensor_slices)
 
 
-@case()
+@case(differs="**Functions are not traced.**")
 def flat_map_of_nothing(tf):
     return numbers(tf, 3).flat_map(lambda x: tf.data.Dataset.range(0))
 
@@ -154,7 +154,7 @@ def flat_map_to_infinite_datasets(tf):
     return numbers(tf, 3).flat_map(lambda x: tf.data.Dataset.from_tensors(x).repeat())
 
 
-@case(differs="checked when it is called")
+@case(differs="**Functions are not traced.**")
 def flat_map_to_no_dataset(tf):
     return numbers(tf, 3).flat_map(lambda x: x)
 

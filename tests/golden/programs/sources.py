@@ -54,12 +54,12 @@ def range_with_step_zero(tf):
     return tf.data.Dataset.range(1, 4, 0)
 
 
-@case()
+@case(differs="Kinds of errors")
 def range_without_arguments(tf):
     return tf.data.Dataset.range()
 
 
-@case()
+@case(differs="Kinds of errors")
 def range_of_four_arguments(tf):
     return tf.data.Dataset.range(1, 2, 3, 4)
 
@@ -75,7 +75,7 @@ def from_tensors_nested(tf):
     return tf.data.Dataset.from_tensors(value)
 
 
-@case()
+@case(differs="**Values are NumPy's.**")
 def from_tensors_list_is_an_array(tf):
     return tf.data.Dataset.from_tensors([np.int16(1), np.int16(2)])
 
@@ -147,7 +147,7 @@ def slices_of_an_empty_structure(tf):
     return tf.data.Dataset.from_tensor_slices(())
 
 
-@case()
+@case(differs="**Values are NumPy's.**")
 def slices_of_lists(tf):
     return tf.data.Dataset.from_tensor_slices([[np.int8(1), np.int8(2)], [np.int8(3), np.int8(4)]])
 
@@ -231,7 +231,7 @@ def generator_that_raises(tf):
     return tf.data.Dataset.from_generator(broken, output_signature=tf.TensorSpec((), tf.int64))
 
 
-@case()
+@case(differs="Kinds of errors")
 def generator_of_the_wrong_shape(tf):
     values = [np.zeros(2, np.int64), np.zeros(3, np.int64), np.ones(2, np.int64)]
     return tf.data.Dataset.from_generator(
@@ -239,7 +239,7 @@ def generator_of_the_wrong_shape(tf):
     )
 
 
-@case()
+@case(differs="Kinds of errors")
 def generator_of_the_wrong_structure(tf):
     values = [np.int64(1), (np.int64(2), np.int64(3)), np.int64(4)]
     return tf.data.Dataset.from_generator(
@@ -247,7 +247,7 @@ def generator_of_the_wrong_structure(tf):
     )
 
 
-@case()
+@case(differs="Kinds of errors")
 def generator_of_the_wrong_type(tf):
     values = [np.int64(1), b"text", np.int64(4)]
     return tf.data.Dataset.from_generator(

@@ -132,12 +132,12 @@ class OptionSet:
             Alias(*name.split(".")).__set__(options, value)
         return options
 
-    def merge(self, other: Self) -> Self:
+    def merge(self, options: Self) -> Self:
         """Return these options overridden by those that another sets.
 
         Parameters
         ----------
-        other : the same class
+        options : the same class
             What it leaves at None stays as it is here.
 
         Returns
@@ -145,7 +145,7 @@ class OptionSet:
         the same class
             A new one.
         """
-        return self.of(self.set_values() | other.set_values())
+        return self.of(self.set_values() | options.set_values())
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -1,5 +1,6 @@
 """tf.data.experimental: its functions for ``ds.apply``, sources and older names."""
 
+from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from penstock.debugging import debug_mode, disable_debug_mode, enable_debug_mode
 from penstock.experimental.access import at, cardinality, get_structure
 from penstock.experimental.csv_batches import make_csv_dataset
@@ -34,6 +35,9 @@ from penstock.unused_options import (
 )
 
 __all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneAlgorithm",
     "AutotuneOptions",

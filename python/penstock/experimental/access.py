@@ -83,13 +83,13 @@ def cardinality(dataset: Dataset) -> int:
     return dataset.cardinality()
 
 
-def get_structure(dataset: Dataset) -> Any:
+def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
     """Return types and shapes of the elements: `Dataset.element_spec`.
 
     Parameters
     ----------
-    dataset : Dataset
-        Any dataset.
+    dataset_or_iterator : Dataset or Iterator
+        Any of them.
 
     Returns
     -------
@@ -99,13 +99,15 @@ def get_structure(dataset: Dataset) -> Any:
     Raises
     ------
     TypeError
-        If it is no dataset.
+        If it is neither.
 
     Examples
     --------
     >>> ps.experimental.get_structure(ps.Dataset.range(3).enumerate())
     (TensorSpec(shape=(), dtype=int64), TensorSpec(shape=(), dtype=int64))
     """
-    if not hasattr(dataset, "element_spec"):
-        raise TypeError(f"get_structure: a Dataset was expected, got {dataset!r}")
-    return dataset.element_spec
+    if not hasattr(dataset_or_iterator, "element_spec"):
+        raise TypeError(
+            f"get_structure: a Dataset or Iterator was expected, got {dataset_or_iterator!r}"
+        )
+    return dataset_or_iterator.element_spec

@@ -45,7 +45,7 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
         "enumerate_dataset": {"start": 0},
         "get_next_as_optional": {"iterator": ...},
         "get_single_element": {"dataset": ...},
-        "get_structure": {"dataset": ...},
+        "get_structure": {"dataset_or_iterator": ...},
         "group_by_window": {
             "key_func": ...,
             "reduce_func": ...,
@@ -128,10 +128,18 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
             "reader_func": none,
             "shard_func": none,
         },
+        "dense_to_ragged_batch": {
+            "batch_size": ...,
+            "drop_remainder": False,
+            "row_splits_dtype": np.int64,
+        },
+        "pad_to_cardinality": {"cardinality": ..., "mask_key": "valid"},
+        "take_while": {"predicate": ...},
         "unbatch": {},
+        "unique": {},
     }
-    functions = [name for name in ex.__all__ if not inspect.isclass(getattr(ex, name))]
-    assert sorted(wanted) == functions
+    functions = [name for name in ex.__all__ if inspect.isfunction(getattr(ex, name))]
+    assert sorted(wanted.keys() - {"CsvDataset"}) == sorted(set(functions) - {"CsvDataset"})
     for name, arguments in wanted.items():
         parameters = inspect.signature(getattr(ex, name)).parameters.values()
         ours = {p.name: ... if p.default is p.empty else p.default for p in parameters}

@@ -46,8 +46,7 @@ bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtype
   DType dtype = came.dtype();
   if (dtype == dtypes_[leaf]) return true;
   if (!dtype.is_reference() || !dtypes_[leaf].is_reference()) return false;
-  if (dtype.code == TypeCode::kObject && came.elements() == 0) return true;
-  if (dtypes_[leaf].code != TypeCode::kObject) return false;
+  if (came.elements() == 0) return true;
   for (const Piece& piece : pieces_) {
     if (piece.columns[leaf].elements() > 0) return false;
   }

@@ -39,8 +39,8 @@ class BatchRows {
   std::vector<Piece>& pieces() { return pieces_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
 
-  // Of a leaf of the batch. Objects until there is one, where all its rows are empty: an empty
-  // array does not show whether it would hold strings.
+  // Of a leaf of the batch. Where all its rows are empty it may still change: an empty array of
+  // strings does not show of which kind they would be.
   DType dtype(size_t leaf) const { return dtypes_[leaf]; }
 
   // What the batch is made of, before the first row joins and when a dtype becomes known; throws

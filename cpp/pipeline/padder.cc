@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pipeline/join_items.h"
 #include "runtime/blocking.h"
 
 namespace penstock {
@@ -137,7 +138,10 @@ Tensor Padder::Join(size_t leaf) {
   for (const Piece& piece : pieces()) {
     equal = equal && piece.columns[leaf].storage() == Storage::kObjects;
   }
-  return equal ? JoinObjects(leaf, shape) : JoinStrings(leaf, shape);
+  if (!equal) return JoinStrings(leaf, shape);
+  std::vector<const Tensor*> parts;  // nothing is padded: the references move
+  for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+  return JoinItems(dtype(leaf), shape, parts);
 }
 
 Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
@@ -214,22 +218,6 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
     code = leaves_[leaf].value ? leaves_[leaf].value->dtype().code : TypeCode::kText;
   }
   return Tensor::Packed(code, shape, numbers.take_buffer(), std::move(text));
-}
-
-// Nothing is padded: the references move.
-Tensor Padder::JoinObjects(size_t leaf, const Shape& shape) {
-  std::vector<BufferRef> owners;
-  for (const Piece& piece : pieces()) owners.push_back(piece.columns[leaf].buffer());
-  auto count = static_cast<size_t>(shape.elements());
-  BufferRef pointers = Buffer::Allocate(count * sizeof(void*), std::move(owners));
-  auto** to = reinterpret_cast<void**>(pointers->data());
-  for (const Piece& piece : pieces()) {
-    const Tensor& column = piece.columns[leaf];
-    auto items = static_cast<size_t>(column.elements());
-    if (items) std::memcpy(to, column.objects(), items * sizeof(void*));
-    to += items;
-  }
-  return Tensor::Objects(dtype(leaf).code, shape, std::move(pointers));
 }
 
 }  // namespace penstock

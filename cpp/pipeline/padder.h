@@ -19,7 +19,6 @@ class Padder final : public BatchRows {
  private:
   Tensor JoinDense(size_t leaf, const Shape& shape);
   Tensor JoinStrings(size_t leaf, const Shape& shape);
-  Tensor JoinObjects(size_t leaf, const Shape& shape);
 
   std::shared_ptr<const PaddingRules> rules_;
   const Structure* structure_ = nullptr;  // that leaves_ were matched to

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "pipeline/join_items.h"
 #include "runtime/blocking.h"
 
 namespace penstock {
@@ -105,49 +106,9 @@ Tensor Stacker::Join(size_t leaf) {
     }
     return out;
   }
-  auto count = static_cast<size_t>(shape.elements());
-  bool objects = true;
-  for (Piece& piece : pieces())
-    objects = objects && piece.columns[leaf].storage() == Storage::kObjects;
-  if (objects) {
-    if (pieces().size() == 1) return std::move(first);
-    std::vector<BufferRef> owners;
-    for (Piece& piece : pieces()) owners.push_back(piece.columns[leaf].buffer());
-    BufferRef pointers = Buffer::Allocate(count * sizeof(void*), std::move(owners));
-    auto** to = reinterpret_cast<void**>(pointers->data());
-    for (Piece& piece : pieces()) {
-      const Tensor& column = piece.columns[leaf];
-      auto items = static_cast<size_t>(column.elements());
-      if (items) std::memcpy(to, column.objects(), items * sizeof(void*));
-      to += items;
-    }
-    return Tensor::Objects(dtype.code, shape, std::move(pointers));
-  }
-  size_t bytes = 0;
-  for (Piece& piece : pieces()) {
-    const Tensor& column = piece.columns[leaf];
-    for (int64_t i = 0; i < column.elements(); ++i) bytes += column.string(i).size();
-  }
-  // Strings that lie in a block of their own stay there, unless few would keep a large one.
-  constexpr size_t kMostKept = 8;
-  if (pieces().size() == 1 && first.storage() == Storage::kPacked &&
-      bytes * kMostKept >= first.buffer()->size()) {
-    return std::move(first);
-  }
-  BufferRef spans = Buffer::Allocate(2 * count * sizeof(int64_t));
-  BufferRef text = Buffer::Allocate(bytes);
-  auto* span = reinterpret_cast<int64_t*>(spans->data());
-  int64_t at = 0;
-  for (Piece& piece : pieces()) {
-    const Tensor& column = piece.columns[leaf];
-    for (int64_t i = 0; i < column.elements(); ++i) {
-      std::string_view item = column.string(i);
-      if (!item.empty()) std::memcpy(text->data() + at, item.data(), item.size());
-      *span++ = at;
-      *span++ = at += static_cast<int64_t>(item.size());
-    }
-  }
-  return Tensor::Packed(dtype.code, shape, std::move(spans), std::move(text));
+  std::vector<const Tensor*> parts;
+  for (Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+  return JoinItems(dtype, shape, parts);
 }
 
 void Stacker::Clear() {

@@ -28,6 +28,7 @@ from penstock.transforms.keeping import Keeping
 from penstock.transforms.mapping import Mapping
 from penstock.transforms.ordering import Ordering
 from penstock.transforms.padding import Padding
+from penstock.transforms.selecting import Selecting
 from penstock.transforms.speed import Speed
 
 AUTOTUNE = -1
@@ -54,6 +55,7 @@ class Dataset(
     Batching,
     Grouping,
     Padding,
+    Selecting,
     Ordering,
     Combining,
     Keeping,

@@ -44,6 +44,7 @@ _ENCODERS = {
     "padding_value": lambda value: None if value is None else _core.Value(value, False),
     "padding_values": lambda value: None if value is None else _core.Value(value, False),
     "element_spec": lambda value: None if value is None else _core.Spec(value),
+    "row_splits_dtype": lambda value: _core.Spec(TensorSpec((), value)),
     "output_type": lambda value: _core.Spec(TensorSpec((), value)),
     "generator": _core.Opaque,
     "args": _core.Opaque,

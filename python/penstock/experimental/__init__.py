@@ -13,6 +13,8 @@ from penstock.experimental.examples import (
 from penstock.experimental.grouping import group_by_window
 from penstock.experimental.iterators import get_next_as_optional
 from penstock.experimental.keeping import TFRecordWriter, load, save, snapshot
+from penstock.experimental.padding import dense_to_ragged_batch, pad_to_cardinality
+from penstock.experimental.selecting import take_while, unique
 from penstock.experimental.sql import SqlDataset
 from penstock.experimental.transformations import (
     assert_cardinality,
@@ -55,6 +57,7 @@ __all__ = [
     "cardinality",
     "copy_to_device",
     "debug_mode",
+    "dense_to_ragged_batch",
     "disable_debug_mode",
     "enable_debug_mode",
     "enumerate_dataset",
@@ -66,11 +69,14 @@ __all__ = [
     "make_batched_features_dataset",
     "make_csv_dataset",
     "map_and_batch",
+    "pad_to_cardinality",
     "parallel_interleave",
     "parse_example_dataset",
     "prefetch_to_device",
     "save",
     "shuffle_and_repeat",
     "snapshot",
+    "take_while",
     "unbatch",
+    "unique",
 ]

@@ -66,15 +66,7 @@ def padding_values_of(values: Any) -> tuple[Any, Any]:
         return None, None
     if not _nests(values):
         return _scalars(values), None
-    return None, _nested_values(values)
-
-
-def _nested_values(values: Any) -> Any:
-    if values is None:
-        return None
-    if not _nests(values):
-        return _scalars(values)
-    return _mapped(values, lambda key, inner: _nested_values(inner))
+    return None, map_leaves(_scalars, values)
 
 
 def _scalars(value: Any) -> tuple[Any, ...]:
@@ -121,6 +113,13 @@ def _at(spec: Any, key: Any) -> Any:
         return getattr(spec, key) if dataclasses.is_dataclass(spec) else spec[key]
     except (KeyError, IndexError, TypeError, AttributeError):
         return None  # nested otherwise, which the engine tells
+
+
+def map_leaves(function: Any, value: Any) -> Any:
+    """Give the same nested value with ``function(leaf)`` for each leaf."""
+    if _nests(value):
+        return _mapped(value, lambda key, inner: map_leaves(function, inner))
+    return None if value is None else function(value)
 
 
 def _mapped(value: Any, function: Any) -> Any:

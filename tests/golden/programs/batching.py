@@ -219,11 +219,11 @@ def padded_by_none(tf):
     return ragged(tf, 1, 3).padded_batch(0)
 
 
-@case()
+@case(differs="a ragged leaf is the pair")
 def ragged_batches(tf):
     return ragged(tf, 1, 3, 2, 0).ragged_batch(3)
 
 
-@case()
+@case(differs="a ragged leaf is the pair")
 def ragged_batches_without_the_remainder(tf):
     return ragged(tf, 1, 3, 2, 0).ragged_batch(3, drop_remainder=True)

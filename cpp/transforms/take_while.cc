@@ -1,0 +1,75 @@
+// take_while: the elements before the first one for which a predicate does not hold.
+#include "pipeline/input.h"
+#include "pipeline/registry.h"
+
+namespace penstock {
+namespace {
+
+class TakeWhileDataset final : public Dataset {
+ public:
+  explicit TakeWhileDataset(FunctionPtr predicate) : predicate_(std::move(predicate)) {}
+  int64_t cardinality() const override { return kUnknown; }
+  MaybeSpec spec() const override { return input_spec(); }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  FunctionPtr predicate_;
+};
+
+class TakeWhileIterator final : public Iterator {
+ public:
+  TakeWhileIterator(IteratorPtr input, FunctionPtr predicate, StageRandom random)
+      : input_(std::move(input)), predicate_(std::move(predicate)), random_(random) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Int(index_);
+    visitor.Bool(ended_);
+    input_.VisitState(visitor, interrupted_ ? 1 : 0);
+  }
+
+ protected:
+  Step DoNext() override {
+    if (ended_) return End{};
+    if (!interrupted_) input_.Keep(input_.position());
+    Step step = interrupted_ ? *std::exchange(interrupted_, std::nullopt) : input_.Next();
+    auto* element = std::get_if<Element>(&step);
+    if (!element) {
+      if (auto* error = std::get_if<Error>(&step)) index_ += !error->transient();
+      return step;
+    }
+    CallInfo info{"take_while", random_, index_++};
+    try {
+      if (predicate_->Test(*element, info)) return step;
+    } catch (const Error& error) {
+      if (error.transient()) {
+        --index_;
+        interrupted_ = std::move(step);
+      }
+      throw;
+    }
+    ended_ = true;
+    return End{};
+  }
+
+ private:
+  Input input_;
+  std::optional<Step> interrupted_;  // its test is to be done again
+  FunctionPtr predicate_;
+  StageRandom random_;
+  int64_t index_ = 0;
+  bool ended_ = false;
+};
+
+IteratorPtr TakeWhileDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<TakeWhileIterator>(StartInput(context), predicate_, Randomness(context));
+}
+
+const RegisterDataset registration(
+    "take_while", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<TakeWhileDataset>(args.Callable("predicate"));
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,46 @@
+"""Functions for ``ds.apply`` that choose elements: take_while, unique."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.dataset import Dataset
+
+
+def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
+    """End before the first element that `predicate` is not True for: `Dataset.take_while`.
+
+    Parameters
+    ----------
+    predicate : callable
+        Called with each element; returns one bool.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Examples
+    --------
+    >>> small = ps.experimental.take_while(lambda x: x < 3)
+    >>> [int(x) for x in ps.Dataset.range(10).apply(small)]
+    [0, 1, 2]
+    """
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def unique() -> Callable[[Dataset], Dataset]:
+    """Leave out what has come before: `Dataset.unique`.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Examples
+    --------
+    >>> [int(x) for x in ps.Dataset.range(2).repeat(3).apply(ps.experimental.unique())]
+    [0, 1]
+    """
+    return lambda dataset: dataset.unique()

@@ -1,0 +1,90 @@
+"""Which elements stay, judged by the elements before: take_while, unique."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.transforms.arguments import check_callable
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class Selecting:
+    """Mixin: an end that the elements decide, and no element twice."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """End before the first element for which a function does not answer True.
+
+        Parameters
+        ----------
+        predicate : callable
+            Called with each element, as in `map`; returns one bool. May be native.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The elements before that one; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            At the call, if `predicate` is not callable. While iterating, if it returns anything but
+            one bool; the next element follows.
+
+        Notes
+        -----
+        An element that failed, or whose predicate raised, ends nothing: the next one is asked.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(100).take_while(lambda x: x * x < 10)]
+        [0, 1, 2, 3]
+        """
+        check_callable("take_while", "predicate", predicate)
+        return self._then("take_while", predicate=predicate)
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Leave out what has come before.
+
+        Parameters
+        ----------
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The first of all equal elements, in order; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If elements are neither integers, booleans nor strings: at the call when that is known,
+            otherwise at each of them.
+        ValueError
+            If elements have other than one leaf, likewise.
+
+        Notes
+        -----
+        Arrays are equal when all of their items are.
+
+        Memory: a copy of each different element for as long as the iterator lives, and some 60
+        bytes. A saved state holds none of them: restoring it reads the input again from its
+        beginning up to that position.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()]
+        [1, 37, 2]
+        """
+        return self._then("unique")

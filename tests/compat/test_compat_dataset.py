@@ -139,6 +139,42 @@ def test_a_dataset_is_pickled():
     assert values(pickle.loads(pickle.dumps(ds))) == [0, -1, -2]
 
 
+def test_options_have_their_names():
+    options = tf.data.Options()
+    options.deterministic = options.experimental_deterministic = False
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    options.experimental_optimization.map_parallelization = True
+    options.threading.private_threadpool_size = 2
+    options.autotune.enabled = True
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.WARN
+    ds = tf.data.Dataset.range(3).with_options(options)
+    assert ds.map(lambda x: x).options().deterministic is False
+    assert isinstance(options.threading, tf.data.ThreadingOptions)
+    assert isinstance(options.autotune, tf.data.experimental.AutotuneOptions)
+
+
+def test_looking_from_outside_gives_tensors():
+    ds = tf.data.Dataset.range(5).map(lambda x: (x, "a"))
+    element = tf.data.experimental.at(ds, tf.constant(3))
+    assert [type(leaf) for leaf in element] == [Tensor, Tensor]
+    assert element[0] == 3
+    assert tf.data.experimental.get_structure(ds)[1] == tf.TensorSpec([], tf.string)
+    optional = tf.data.experimental.get_next_as_optional(iter(ds))
+    assert optional.get_value()[1].numpy() == b"a"
+    made = tf.data.experimental.Optional.from_value(tf.constant(1))
+    assert made.has_value()
+    assert not tf.data.experimental.Optional.empty(made).has_value()
+
+
+def test_debug_mode_is_switched_on():
+    tf.data.experimental.enable_debug_mode()
+    try:
+        ds = tf.data.Dataset.range(3).map(lambda x: x + 1, num_parallel_calls=2).prefetch(2)
+        assert values(ds) == [1, 2, 3]
+    finally:
+        tf.data.experimental.disable_debug_mode()
+
+
 def test_iterators_have_the_methods_of_both():
     it = iter(tf.data.Dataset.range(4))
     assert it.get_next() == 0

@@ -143,9 +143,24 @@ def test_decorators_and_choices():
     assert not tf.is_tensor(1)
 
 
+def test_checks_pass_where_they_hold():
+    tf.debugging.assert_equal(tf.shape([[1, 2]]), [1, 2])
+    tf.debugging.assert_less([1.0, 2.0], 3)
+    tf.debugging.Assert(tf.constant([True]), ["data"])
+    assert tf.debugging.check_numerics([1.0], "bad").numpy() == [1]
+
+
+def test_devices_and_names_are_contexts_without_meaning():
+    with tf.device("/cpu:0"), tf.name_scope("input"):
+        assert tf.add(1, 1) == 2
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
+        (lambda: tf.debugging.assert_equal([1], 2, "said"), ValueError, "said; assert_equal"),
+        (lambda: tf.debugging.Assert(False, ["seen"]), ValueError, "seen"),
+        (lambda: tf.debugging.check_numerics([float("nan")], "bad"), ValueError, "bad"),
         (lambda: tf.ensure_shape([1, 2], [3]), tf.errors.InvalidArgumentError, "ensure_shape"),
         (lambda: tf.split([1, 2, 3], 2), tf.errors.InvalidArgumentError, "split"),
         (lambda: tf.reshape([1, 2], [3]), tf.errors.InvalidArgumentError, "reshape"),

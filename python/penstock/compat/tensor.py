@@ -128,23 +128,22 @@ for _name in [
     setattr(Tensor, f"__{_name}__", _binary(f"__{_name}__"))
 
 
-def _true_divide(self: Tensor, other: Any) -> Any:
-    other = operand(self.dtype, other)
-    return np.true_divide(_divisible(self), other)
+def _divides(name: str) -> Callable[[Tensor, Any], Any]:
+    divide = _binary(name)
+
+    def method(self: Tensor, other: Any) -> Any:
+        # TensorFlow divides narrow integers as float32, NumPy as float64.
+        if self.dtype.char not in _NARROW:
+            return divide(self, other)
+        converted = np.asarray(operand(self.dtype, other)).astype(np.float32)
+        return divide(self.astype(np.float32).view(Tensor), converted.view(Tensor))
+
+    method.__name__ = name
+    return method
 
 
-def _reflected_true_divide(self: Tensor, other: Any) -> Any:
-    other = operand(self.dtype, other)
-    return np.true_divide(other, _divisible(self))
-
-
-def _divisible(value: Tensor) -> Any:
-    # TensorFlow divides narrow integers as float32, NumPy as float64.
-    return value.astype(np.float32) if value.dtype.char in _NARROW else value
-
-
-Tensor.__truediv__ = _true_divide  # type: ignore[assignment, method-assign]
-Tensor.__rtruediv__ = _reflected_true_divide  # type: ignore[assignment, method-assign]
+Tensor.__truediv__ = _divides("__truediv__")  # type: ignore[assignment, method-assign]
+Tensor.__rtruediv__ = _divides("__rtruediv__")  # type: ignore[assignment, method-assign]
 
 
 def tensor(value: Any, dtype: Any = None) -> Any:

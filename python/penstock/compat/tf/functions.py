@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from penstock.compat.dtypes import for_penstock
@@ -170,6 +171,15 @@ def print_(*inputs: Any, output_stream: Any = None, end: str = "\n", sep: str = 
 
 def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+@contextlib.contextmanager
+def device(device_name: Any) -> Iterator[None]:
+    """Be a context, and nothing else: values are in the memory of this machine."""
+    yield
+
+
+name_scope = control_dependencies = device
 
 
 def no_op(name: str | None = None) -> None:

@@ -51,6 +51,10 @@ random_uniform = vars(_tf.random)["uniform"]
 random_normal = vars(_tf.random)["normal"]
 random_shuffle = vars(_tf.random)["shuffle"]
 InteractiveSession = Session
+variable_scope = name_scope = _tf.name_scope
+Assert = _tf.debugging.Assert
+for _name in ("assert_equal", "assert_greater", "assert_less", "check_numerics"):
+    globals()[_name] = vars(_tf.debugging)[_name]
 
 
 def string_split(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import experimental as _experimental
-from penstock import options as _options
 from penstock.compat.calling import argument, ported
 from penstock.compat.dataset import Dataset
 from penstock.compat.iterator import Optional
@@ -27,13 +26,11 @@ def _transformed(transformation: Callable[[Any], Any], dataset: Any) -> Any:
     return tensors(transformation(argument(dataset)))
 
 
-for _name, _thing in vars(_options).items():
-    if isinstance(_thing, type) and _thing.__module__ == _options.__name__:
-        globals()[_name] = _thing
 for _name in _experimental.__all__:
     _thing = getattr(_experimental, _name)
     _is_function = callable(_thing) and not isinstance(_thing, type)
-    globals()[_name] = ported(_thing, _result) if _is_function else _thing
+    # What is here already gives tensors.
+    globals().setdefault(_name, ported(_thing, _result) if _is_function else _thing)
 
 
 def cardinality(dataset: Any) -> Any:

@@ -1,5 +1,7 @@
 """Programs in the style of tf.data's text tutorials: lines, words, buckets and vocabularies."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,54 @@ def texts(tmp_path):
     for name, text in AUTHORS.items():
         (tmp_path / name).write_text(text)
     return tmp_path
+
+
+def labelled(texts):
+    def labeler(example, index):
+        return example, tf.cast(index, tf.int64)
+
+    datasets = []
+    for i, name in enumerate(AUTHORS):
+        lines = tf.data.TextLineDataset(str(texts / name))
+        datasets.append(lines.map(lambda ex, i=i: labeler(ex, i)))
+    all_labeled_data = datasets[0]
+    for dataset in datasets[1:]:
+        all_labeled_data = all_labeled_data.concatenate(dataset)
+    return all_labeled_data
+
+
+def vocabulary_of(dataset):
+    counts = collections.Counter()
+    for words in dataset.as_numpy_iterator():
+        counts.update(words)
+    return sorted(counts)
+
+
+def test_lines_of_several_authors_become_padded_numbers(texts):
+    all_labeled_data = labelled(texts).shuffle(50, seed=1, reshuffle_each_iteration=False)
+
+    def tokenize(text, unused_label):
+        return tf.strings.split(tf.strings.lower(text))
+
+    vocabulary = vocabulary_of(all_labeled_data.map(tokenize))
+    keys, values = vocabulary, range(2, len(vocabulary) + 2)
+    init = tf.lookup.KeyValueTensorInitializer(
+        keys, values, key_dtype=tf.string, value_dtype=tf.int64
+    )
+    table = tf.lookup.StaticVocabularyTable(init, num_oov_buckets=1)
+
+    def preprocess_text(text, label):
+        return table.lookup(tokenize(text, label)), label
+
+    encoded = all_labeled_data.map(preprocess_text)
+    train = encoded.skip(2).shuffle(10).padded_batch(2, padded_shapes=([None], []))
+    valid = encoded.take(2).padded_batch(2)
+    labels = []
+    for texts_, labels_ in (*train, *valid):
+        assert texts_.dtype == labels_.dtype == tf.int64
+        assert texts_.shape[0] == labels_.shape[0]
+        labels += labels_.numpy().tolist()
+    assert sorted(labels) == [0, 0, 1, 1, 1, 2]
 
 
 def test_words_one_by_one(texts):

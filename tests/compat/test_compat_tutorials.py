@@ -179,6 +179,23 @@ class TestRecords:
             [3, 0],
         ]
 
+    def test_batches_of_features_of_files(self, tmp_path):
+        path = str(tmp_path / "x.tfrecord")
+        records = [tf.io.make_example({"ids": list(range(n)), "y": [n]}) for n in range(4)]
+        writer = tf.data.experimental.TFRecordWriter(path)
+        writer.write(tf.data.Dataset.from_tensor_slices(records))
+        features = {"ids": tf.io.VarLenFeature(tf.int64), "y": tf.io.FixedLenFeature([], tf.int64)}
+        batches = tf.data.experimental.make_batched_features_dataset(
+            path, 2, features, tf.data.TFRecordDataset, label_key="y", num_epochs=1, shuffle=False
+        )
+        parsed = [(tf.sparse.to_dense(x["ids"]).numpy().tolist(), y.numpy()) for x, y in batches]
+        assert [ids for ids, _ in parsed] == [[[0], [0]], [[0, 1, 0], [0, 1, 2]]]
+        assert [y.tolist() for _, y in parsed] == [[0, 1], [2, 3]]
+        parse = tf.data.experimental.parse_example_dataset(features, num_parallel_calls=2)
+        (again,) = tf.data.TFRecordDataset(path).batch(4).apply(parse)
+        assert isinstance(again["ids"], tf.SparseTensor)
+        assert again["ids"].dense_shape.numpy().tolist() == [4, 3]
+
     def test_images_in_records(self, flowers, tmp_path):
         names = sorted(tf.io.gfile.glob(str(flowers / "*/0.jpg")))
         filename = str(tmp_path / "images.tfrecords")
@@ -236,6 +253,33 @@ class TestCsv:
         assert ages == {b"male": 22, b"female": 38}
         assert labels.dtype == tf.int32
 
+    def test_a_table_of_files(self, tmp_path):
+        for i in range(2):
+            rows = "".join(f"{n},{'ab'[n % 2]},{n / 2}\n" for n in range(3 * i, 3 * i + 3))
+            (tmp_path / f"part-{i}.csv").write_text(f"id,kind,half\n{rows}")
+        batches = tf.data.experimental.make_csv_dataset(
+            str(tmp_path / "part-*.csv"),
+            batch_size=4,
+            label_name="id",
+            select_columns=["id", "kind", "half"],
+            num_epochs=1,
+            shuffle=False,
+        )
+        (features, labels), (_, rest) = batches
+        assert labels.numpy().tolist() == [0, 1, 2, 3]
+        assert labels.dtype == tf.int32
+        assert features["kind"].numpy().tolist() == [b"a", b"b", b"a", b"b"]
+        assert features["half"].dtype == tf.float32
+        assert rest.shape == (2,)
+
+        record_defaults = [tf.int64, tf.constant("none"), 0.0]
+        path = str(tmp_path / "part-0.csv")
+        records = tf.data.experimental.CsvDataset(path, record_defaults, header=True)
+        number, kind, half = next(iter(records))
+        assert (number.dtype, kind.numpy(), half.dtype) == (tf.int64, b"a", tf.float32)
+        selected = tf.data.experimental.CsvDataset(path, [tf.string], header=True, select_cols=[1])
+        assert [kind.numpy() for (kind,) in selected] == [b"a", b"b", b"a"]
+
 
 class TestWindows:
     def test_batches_of_time_steps_and_labels(self):
@@ -285,3 +329,19 @@ class TestGenerators:
         )
         batches = [b.numpy().tolist() for b in ds.repeat().batch(10).take(3)]
         assert batches[2] == [20, 21, 22, 23, 24, 0, 1, 2, 3, 4]
+
+    def test_series_of_random_length_are_padded(self):
+        def gen_series():
+            rng = np.random.default_rng(1)
+            for i in range(10):
+                yield i, rng.normal(size=(rng.integers(0, 10),))
+
+        ds = tf.data.Dataset.from_generator(
+            gen_series, output_types=(tf.int32, tf.float32), output_shapes=((), (None,))
+        )
+        ids, sequences = next(iter(ds.shuffle(20).padded_batch(10, padded_shapes=([], [None]))))
+        assert sorted(ids.numpy()) == list(range(10))
+        lengths = {i: len(s) for i, s in gen_series()}
+        assert sequences.shape[1] == max(lengths.values())
+        for i, row in zip(ids.numpy(), sequences.numpy(), strict=True):
+            assert not row[lengths[i] :].any()

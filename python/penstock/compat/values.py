@@ -100,7 +100,10 @@ def _dict(value: Any, each: Callable[[Any], Any]) -> Any:
 
 
 def _view(array: np.ndarray[Any, Any]) -> Any:
-    return tensor(array) if array.dtype is _OBJECT else array.view(Tensor)
+    # Strings of the engine are all bytes or all str: one tells.
+    if array.dtype is not _OBJECT or (array.size and type(array.flat[0]) is bytes):
+        return array.view(Tensor)
+    return tensor(array)
 
 
 def _of_scalar(value: np.generic) -> Any:

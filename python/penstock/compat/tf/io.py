@@ -47,7 +47,7 @@ def parse_single_example(
     >>> tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([2], tf.int64)})
     {'x': <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 2])>}
     """
-    return _with_classes(_parse_single_example(serialized, features, example_names), features)
+    return with_classes(_parse_single_example(serialized, features, example_names), features)
 
 
 def parse_example(
@@ -74,7 +74,7 @@ def parse_example(
     """
     if np.ndim(serialized) == 0:
         return parse_single_example(serialized, features, example_names)
-    return _with_classes(_parse_example(serialized, features, example_names), features)
+    return with_classes(_parse_example(serialized, features, example_names), features)
 
 
 def parse_single_sequence_example(
@@ -89,13 +89,14 @@ def parse_single_sequence_example(
         serialized, context_features, sequence_features, example_name
     )
     asked = (context_features or {}, sequence_features or {})
-    return tuple(map(_with_classes, parsed, asked))
+    return tuple(map(with_classes, parsed, asked))
 
 
-def _with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
+def with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
+    """Return what was parsed, with a tensor class where the values are of any number."""
     made: dict[str, Any] = {}
     for key, value in parsed.items():
-        kind = type(features[key])
+        kind = type(features.get(key))
         parts = value if isinstance(value, tuple) else (value,)
         if kind is _io.VarLenFeature:
             made[key] = SparseTensor.of_rows(*parts)

@@ -10,9 +10,10 @@ from penstock import experimental as _experimental
 from penstock.compat.calling import argument, ported
 from penstock.compat.dataset import Dataset
 from penstock.compat.iterator import Optional
-from penstock.compat.tf.io import TFRecordWriter
+from penstock.compat.tf.io import parse_example, with_classes
 from penstock.compat.values import specs, tensors
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from penstock.ops.features import FixedLenFeature
 
 
 def _result(value: Any) -> Any:
@@ -31,6 +32,76 @@ for _name in _experimental.__all__:
     _is_function = callable(_thing) and not isinstance(_thing, type)
     # What is here already gives tensors.
     globals().setdefault(_name, ported(_thing, _result) if _is_function else _thing)
+
+
+class TFRecordWriter(_experimental.TFRecordWriter):
+    """Writes the records of a dataset to a file."""
+
+    def write(self, dataset: Any) -> None:
+        """Write all of them.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Of strings.
+        """
+        super().write(argument(dataset))
+
+
+def parse_example_dataset(
+    features: Any, num_parallel_calls: int = 1, deterministic: bool | None = None
+) -> Callable[[Any], Any]:
+    """Return a function for ``dataset.apply`` that parses batches of `tf.train.Example` messages.
+
+    Parameters
+    ----------
+    features : mapping of str to features
+        What is asked for, as in `tf.io.parse_example`.
+    num_parallel_calls, deterministic
+        As in `Dataset.map`.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+    """
+    parse = functools.partial(parse_example, features=features)
+    return lambda dataset: dataset.map(parse, num_parallel_calls, deterministic)
+
+
+def make_batched_features_dataset(
+    file_pattern: Any, batch_size: int, features: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Read files of `tf.train.Example` messages, in batches of parsed features.
+
+    Parameters
+    ----------
+    file_pattern : str or sequence of them
+        The files.
+    batch_size : int
+        Messages of a batch.
+    features : mapping of str to features
+        What is asked for, as in `tf.io.parse_example`.
+    *args, **kwargs
+        As in `penstock.experimental.make_batched_features_dataset`.
+
+    Returns
+    -------
+    Dataset
+        Of dicts, or of pairs of a dict and a label.
+    """
+    batches = _batched_features(file_pattern, batch_size, features, *args, **kwargs)
+    if all(isinstance(feature, FixedLenFeature) for feature in features.values()):
+        return batches
+    return batches.map(functools.partial(_with_classes, features))
+
+
+_batched_features = ported(_experimental.make_batched_features_dataset)
+
+
+def _with_classes(features: Any, parsed: Any, *label: Any) -> Any:
+    classed = with_classes(parsed, features)
+    return (classed, *label) if label else classed
 
 
 def cardinality(dataset: Any) -> Any:
@@ -90,5 +161,4 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "Optional",
-    "TFRecordWriter",
 ]

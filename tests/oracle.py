@@ -199,6 +199,68 @@ def unbatch(items):
             yield like(x, (column[i] for column in columns))
 
 
+def padded(items, size, drop_remainder=False):
+    """Stack elements of one structure whose arrays are as large as the largest of the batch."""
+    rows = ([[*leaves(x)], x] if not failed(x) else x for x in items)
+    waiting = []
+    for x in itertools.chain(rows, [None]):
+        if x is not None and failed(x):
+            yield x
+            continue
+        waiting += [x] if x is not None else []
+        if len(waiting) == size or (x is None and waiting and not drop_remainder):
+            columns = zip(*(parts for parts, _ in waiting), strict=True)
+            yield like(waiting[0][1], (_padded_leaf(column) for column in columns))
+            waiting = []
+
+
+def _padded_leaf(column):
+    if not isinstance(column[0], np.ndarray):
+        return _stack_leaf(column)
+    longest = np.max([part.shape for part in column], axis=0)
+    return np.stack(
+        [np.pad(p, [(0, n - m) for n, m in zip(longest, p.shape, strict=True)]) for p in column]
+    )
+
+
+# --- windows and groups ---
+
+
+def windows(items, size, shift, stride, drop_remainder):
+    """Give each window as one array; what fails is left out of all of them."""
+    span = (size - 1) * stride + 1
+    held, to_skip = [], 0
+    for x in items:
+        if failed(x):
+            yield x
+        elif to_skip:
+            to_skip -= 1
+        else:
+            held.append(x)
+            if len(held) == span:
+                yield np.stack(held[::stride])
+                held, to_skip = held[shift:], max(0, shift - len(held))
+    while held and not drop_remainder:
+        yield np.stack(held[::stride])
+        held = held[shift:]
+
+
+def grouped(items, key_of, size, batch_size):
+    """Give each window as batches; those that are not full come last, by their keys."""
+    waiting = {}
+    for x in items:
+        key = x if failed(x) else call(key_of, x)
+        if failed(key):
+            yield key
+            continue
+        rows = waiting.setdefault(int(key), [])
+        rows.append(x)
+        if len(rows) == size:
+            yield from stacked(waiting.pop(int(key)), batch_size)
+    for key in sorted(waiting):
+        yield from stacked(waiting[key], batch_size)
+
+
 # --- several datasets ---
 
 

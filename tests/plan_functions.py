@@ -101,6 +101,11 @@ FUNCTIONS = [
 ]
 
 
+def paddable(*args):
+    n = number(*args)
+    return {"v": np.arange(n % 4, dtype=np.float32), "t": f"t{n}", "m": np.full((1, n % 3), n)}
+
+
 def storable(*args):
     """Replace opaque objects, which no file holds, by numbers."""
     x = whole(args)

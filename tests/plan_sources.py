@@ -144,6 +144,13 @@ SOURCES = {
         lambda run, n, fails: ps.Dataset.from_generator(yielding(n, fails)),
         yielded,
     ),
+    "from_indexable": Source(
+        args(n=st.integers(0, 9)),
+        lambda run, n: ps.Dataset.from_indexable(
+            [(i, f"row {i}") for i in range(n)], num_parallel_calls=run.parallel()
+        ),
+        lambda n: [(np.int64(i), f"row {i}") for i in range(n)],
+    ),
     "TextLineDataset": Source(
         args(parts=st.lists(texts, max_size=3), missing=st.booleans()),
         lambda run, parts, missing: ps.TextLineDataset(text_names(parts, missing)),

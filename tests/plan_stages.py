@@ -1,8 +1,6 @@
 """The stages of random pipelines; see plans.py."""
 
 import itertools
-from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -10,29 +8,8 @@ import oracle
 import penstock as ps
 from contract import Failure
 from plan_functions import FUNCTIONS, NATIVE, PREDICATES, RANDOM, number, storable
-
-# What a stage does to the order of its input, and needs of it.
-KEEPS = 0  # gives the same elements, in some order, from an input in any order
-PLACES = 1  # what it gives depends on the places of elements
-SHUFFLES = 2  # changes the order at random
-RANDOM_VALUES = 3  # gives elements that nobody can foretell
-
-
-class Stage(NamedTuple):
-    """One stage of random pipelines."""
-
-    args: Any  # a strategy of dicts; of (inner, other) when plans are among them: see plans.py
-    build: Callable[..., ps.Dataset]  # (ds, run, **args)
-    oracle: Callable[..., Any]  # (again, expect, **args): again() restarts the input
-    order: int = KEEPS
-
-
-small = st.integers(1, 5)
-
-
-def args(**strategies):
-    return st.fixed_dictionaries(strategies)
-
+from plan_grouping import GROUPING
+from plan_stage import PLACES, RANDOM_VALUES, SHUFFLES, Stage, args, numbers, small
 
 # --- datasets that functions open ---
 
@@ -59,10 +36,6 @@ def opened(again, expect, plan):
             yield oracle.any_failure("AttributeError" if plan.stages else "TypeError")
         else:
             yield expect(plan, value)()
-
-
-def numbers(again):
-    return oracle.map(again(), number)
 
 
 def native_form(form, calls, ds):
@@ -206,4 +179,5 @@ STAGES = {
         ),
         PLACES,
     ),
+    **GROUPING,
 }

@@ -16,7 +16,8 @@ import penstock as ps
 from contract import Boom
 from plan_functions import number
 from plan_sources import SOURCES
-from plan_stages import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES, STAGES
+from plan_stage import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES
+from plan_stages import STAGES
 
 
 class TooLong(Exception):

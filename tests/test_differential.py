@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from compare import assert_same, assert_same_unordered
 from contract import MOST_STATE, Failure
-from plan_stages import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES
+from plan_stage import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES
 from plans import Run, TooLong, plans
 
 MOST = 60  # steps that are looked at

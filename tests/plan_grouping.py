@@ -1,0 +1,46 @@
+"""The stages of random pipelines that pad, or gather elements by more than their order."""
+
+from hypothesis import strategies as st
+
+import oracle
+from plan_functions import number, paddable
+from plan_stage import PLACES, Stage, args, numbers, small
+
+
+def third(*parts):
+    return number(*parts) % 3
+
+
+def batches(size):
+    return lambda *windows: windows[-1].batch(size)
+
+
+GROUPING = {
+    "padded_batch": Stage(
+        args(size=small, drop=st.booleans()),
+        lambda ds, run, size, drop: ds.map(paddable).padded_batch(size, drop_remainder=drop),
+        lambda again, expect, size, drop: oracle.padded(oracle.map(again(), paddable), size, drop),
+        PLACES,
+    ),
+    "window": Stage(
+        args(
+            size=small,
+            shift=st.sampled_from([None, 1, 2, 7]),
+            stride=st.integers(1, 3),
+            drop=st.booleans(),
+        ),
+        lambda ds, run, size, shift, stride, drop: (
+            ds.map(number).window(size, shift, stride, drop).flat_map(batches(size))
+        ),
+        lambda again, expect, size, shift, stride, drop: oracle.windows(
+            numbers(again), size, shift or size, stride, drop
+        ),
+        PLACES,
+    ),
+    "group_by_window": Stage(
+        args(size=small, batch=small),
+        lambda ds, run, size, batch: ds.group_by_window(third, batches(batch), size),
+        lambda again, expect, size, batch: oracle.grouped(again(), third, size, batch),
+        PLACES,
+    ),
+}

@@ -32,6 +32,7 @@ class Run(NamedTuple):
     deterministic: bool | None = None
     threads: int | None = None
     memory: int | None = None
+    debug: bool = False
     folder: str = ""
     place: int = 0  # of the stage that is being built
 

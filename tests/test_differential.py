@@ -33,6 +33,7 @@ runs = st.builds(
     deterministic=st.sampled_from([None, True]),
     threads=st.sampled_from([None, 1, 3]),
     memory=st.sampled_from([None, None, 1, 100_000]),
+    debug=st.sampled_from([False, False, False, True]),
 )
 pieces = st.lists(st.tuples(st.integers(0, 12), runs), min_size=1, max_size=3)
 
@@ -40,6 +41,14 @@ pieces = st.lists(st.tuples(st.integers(0, 12), runs), min_size=1, max_size=3)
 def dataset(plan, run):
     ps.random.set_seed(5)
     return plan.build(run).with_options(run.options())
+
+
+def start(plan, run):
+    ds = dataset(plan, run)
+    if not run.debug:
+        return iter(ds)
+    with ps.experimental.debug_mode():
+        return iter(ds)
 
 
 def take_steps(it, count):
@@ -56,7 +65,7 @@ def take_steps(it, count):
 
 
 def run_steps(plan, run, count=MOST):
-    with iter(dataset(plan, run)) as it:
+    with start(plan, run) as it:
         return take_steps(it, count)
 
 
@@ -109,7 +118,7 @@ def check_plan(plan, first, other, more):
     check_cardinality(plan, first, came, ended and order != RANDOM_VALUES)
     check_pieces(plan, first, more, came)
     if ended and order < RANDOM_VALUES and not plan.uses(PLACES):
-        check_unordered(run_steps(plan, other._replace(deterministic=False)), came)
+        check_unordered(run_steps(plan, other._replace(deterministic=False, debug=False)), came)
 
 
 def check_cardinality(plan, run, came, ended):
@@ -121,7 +130,7 @@ def check_cardinality(plan, run, came, ended):
 
 def check_pieces(plan, first, more, wanted):
     """Run in pieces, each by a new iterator that takes up the state of the one before it."""
-    it = iter(dataset(plan, first))
+    it = start(plan, first)
     came = []
     # A snapshot belongs to functions with all that they hold, such as how they are to be run.
     same = plan.uses("snapshot")
@@ -132,7 +141,7 @@ def check_pieces(plan, first, more, wanted):
         with it:
             rest = take_steps(it, MOST - len(came))
         check_steps(came + rest, wanted)
-        it = iter(dataset(plan, first if same else run))
+        it = start(plan, first if same else run)
         it.set_state(state)
     with it:
         came += take_steps(it, MOST - len(came))

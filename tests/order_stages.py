@@ -1,0 +1,177 @@
+"""One pipeline for every kind of dataset, for test_order.py: a new kind needs one line here.
+
+A source takes how it is run; a transformation takes a dataset of 10,000 pairs (number, noise) too.
+What comes must be of one shape, or say so by a `batch` of its own.
+"""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+import penstock as ps
+
+N = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """How a pipeline is run: nothing here may change what it gives."""
+
+    calls: int | None = None
+    ahead: int | None = None
+    threads: int | None = None
+    debug: bool = False
+    deterministic: bool | None = None
+    folder: Path = Path()
+
+    def __str__(self):
+        return f"calls={self.calls} prefetch={self.ahead} threads={self.threads} {self.debug=}"
+
+    def some(self, most):
+        """Return the number of calls, of at most so many."""
+        return self.calls if self.calls is None else min(self.calls, most)
+
+    def options(self):
+        options = ps.Options()
+        options.deterministic = self.deterministic
+        options.threading.private_threadpool_size = self.threads
+        return options
+
+
+@ps.native
+def noisy(x):
+    return x, ps.random.uniform(())
+
+
+@ps.native
+def more_noise(x, noise):
+    return x, noise + ps.random.uniform(())
+
+
+@ps.native
+def some_of_them(x, noise):
+    return noise < 0.5
+
+
+def plain(x, noise):
+    return x, noise, ps.random.uniform(())
+
+
+def copies(x, noise):
+    return ps.Dataset.from_tensors((x, noise)).repeat(int(x) % 4).map(more_noise)
+
+
+def hundreds(x):
+    return ps.Dataset.range(100 * x, 100 * x + 100).map(noisy, 2)
+
+
+def last_digit(x, noise):
+    return x % 10
+
+
+class Rows:
+    def __len__(self):
+        return N
+
+    def __getitem__(self, i):
+        return np.int64(i * i)
+
+
+def numbers(run):
+    return ps.Dataset.range(N).map(noisy, run.calls)
+
+
+def written(run, name, contents):
+    file = run.folder / name
+    if not file.exists():
+        file.write_bytes(contents)
+    return str(file)
+
+
+def records(run):
+    file = run.folder / "records"
+    if not file.exists():
+        with ps.io.TFRecordWriter(str(file)) as writer:
+            for i in range(N):
+                writer.write(b"%d" % i)
+    return str(file)
+
+
+def saved(run):
+    folder = run.folder / "saved"
+    if not folder.exists():
+        ps.set_seed(1)
+        ps.Dataset.range(N).map(noisy).save(str(folder))
+        ps.set_seed(7)
+    return ps.Dataset.load(str(folder))
+
+
+LINES = b"".join(b"line %d\n" % i for i in range(N))
+
+SOURCES = {
+    "csv_record": lambda run: ps.experimental.CsvDataset(
+        written(run, "csv", b"".join(b"%d,%d.5\n" % (i, i) for i in range(N))), [0, 0.5]
+    ),
+    "fixed_length_record": lambda run: ps.FixedLengthRecordDataset(
+        written(run, "fixed", bytes(range(200)) * 150), 3
+    ),
+    "from_generator": lambda run: ps.Dataset.from_generator(lambda: iter(range(N))).map(
+        noisy, run.calls
+    ),
+    "from_indexable": lambda run: ps.Dataset.from_indexable(Rows()),
+    "from_tensor_slices": lambda run: ps.Dataset.from_tensor_slices(np.arange(N)).map(
+        noisy, run.calls
+    ),
+    "from_tensors": lambda run: ps.Dataset.from_tensors(np.arange(N)).map(noisy, run.calls),
+    "load": saved,
+    "parallel_from_indexable": lambda run: ps.Dataset.from_indexable(
+        Rows(), num_parallel_calls=run.calls or 3
+    ),
+    "range": numbers,
+    "text_line": lambda run: ps.TextLineDataset(
+        [written(run, f"text{i}", LINES[i * 30_000 : (i + 1) * 30_000]) for i in range(4)],
+        num_parallel_reads=3,  # the order in which files are read hangs on it
+    ),
+    "tf_record": lambda run: ps.TFRecordDataset(records(run)),
+}
+
+STAGES = {
+    "assert_cardinality": lambda ds, run: ds.apply(ps.experimental.assert_cardinality(N)),
+    "at": lambda ds, run: ps.Dataset.from_tensor_slices(
+        [ps.experimental.at(ps.Dataset.range(N).shuffle(N, seed=1), i) for i in range(0, N, 50)]
+    ),
+    "batch": lambda ds, run: ds.batch(7, num_parallel_calls=run.calls).map(more_noise, run.calls),
+    "cache": lambda ds, run: ds.cache().map(more_noise, run.calls),
+    "cache_file": lambda ds, run: ds.cache(str(run.folder / "cache")).map(more_noise, run.calls),
+    "concatenate": lambda ds, run: ds.concatenate(numbers(run)).map(more_noise, run.calls),
+    "elements": lambda ds, run: ds.take(2000).window(9).flat_map(lambda a, b: ps.Dataset.zip(a, b)),
+    "enumerate": lambda ds, run: ds.enumerate(),
+    "filter": lambda ds, run: ds.filter(some_of_them),
+    "flat_map": lambda ds, run: ds.take(500).flat_map(copies),
+    "group_by_window": lambda ds, run: ds.take(2000).group_by_window(
+        last_digit, lambda key, rows: rows.batch(6).map(more_noise, run.calls), 6
+    ),
+    "interleave": lambda ds, run: ps.Dataset.range(100).interleave(
+        hundreds, 8, 3, num_parallel_calls=run.some(8)
+    ),
+    "map": lambda ds, run: ds.take(3000).map(plain),
+    "padded_batch": lambda ds, run: ds.map(lambda x, noise: np.full(x % 5, noise)).padded_batch(
+        50, 6
+    ),
+    "parallel_map": lambda ds, run: ds.map(plain, run.calls or 3),
+    "prefetch": lambda ds, run: ds.prefetch(run.ahead or 1),
+    "rebatch": lambda ds, run: ds.batch(11).rebatch([3, 50]).unbatch(),
+    "repeat": lambda ds, run: ds.shuffle(100).repeat(2),
+    "shard": lambda ds, run: ds.shard(3, 1).map(more_noise, run.calls),
+    "shuffle": lambda ds, run: ds.shuffle(500).map(more_noise, run.calls),
+    "skip": lambda ds, run: ds.skip(77).map(more_noise, run.calls),
+    "snapshot": lambda ds, run: ds.snapshot(str(run.folder / "snapshot")),
+    "take": lambda ds, run: ds.take(7777).map(more_noise, run.calls),
+    "unbatch": lambda ds, run: ds.batch(13).map(more_noise, run.calls).unbatch(),
+    "window": lambda ds, run: ds.take(3000).window(5, shift=3).map(lambda a, b: sum(a), run.calls),
+    "zip": lambda ds, run: ps.Dataset.zip(ds, numbers(run).shuffle(9)),
+}
+
+# Those whose elements do not depend on the order in which they come.
+ORDER_FREE = ["filter", "flat_map", "map", "parallel_map", "interleave", "prefetch", "cache"]

@@ -1,7 +1,7 @@
 """One pipeline for every kind of dataset, for test_order.py: a new kind needs one line here.
 
 A source takes how it is run; a transformation takes a dataset of 10,000 pairs (number, noise) too.
-What comes must be of one shape, or say so by a `batch` of its own.
+What comes must be of one shape, or be in `WHOLE`.
 """
 
 import dataclasses
@@ -68,6 +68,19 @@ def hundreds(x):
 
 def last_digit(x, noise):
     return x % 10
+
+
+def last_digits(x, noise):
+    return (x * 7919) % 3001
+
+
+def ragged(x, noise):
+    return np.full(x % 5, noise)
+
+
+@ps.native
+def early(x, noise):
+    return x < 9000
 
 
 class Rows:
@@ -156,11 +169,10 @@ STAGES = {
         hundreds, 8, 3, num_parallel_calls=run.some(8)
     ),
     "map": lambda ds, run: ds.take(3000).map(plain),
-    "padded_batch": lambda ds, run: ds.map(lambda x, noise: np.full(x % 5, noise)).padded_batch(
-        50, 6
-    ),
+    "padded_batch": lambda ds, run: ds.map(ragged, run.calls).padded_batch(50, 6),
     "parallel_map": lambda ds, run: ds.map(plain, run.calls or 3),
     "prefetch": lambda ds, run: ds.prefetch(run.ahead or 1),
+    "ragged_batch": lambda ds, run: ds.map(ragged, run.calls).ragged_batch(50),
     "rebatch": lambda ds, run: ds.batch(11).rebatch([3, 50]).unbatch(),
     "repeat": lambda ds, run: ds.shuffle(100).repeat(2),
     "shard": lambda ds, run: ds.shard(3, 1).map(more_noise, run.calls),
@@ -168,10 +180,15 @@ STAGES = {
     "skip": lambda ds, run: ds.skip(77).map(more_noise, run.calls),
     "snapshot": lambda ds, run: ds.snapshot(str(run.folder / "snapshot")),
     "take": lambda ds, run: ds.take(7777).map(more_noise, run.calls),
+    "take_while": lambda ds, run: ds.take_while(early).map(more_noise, run.calls),
     "unbatch": lambda ds, run: ds.batch(13).map(more_noise, run.calls).unbatch(),
+    "unique": lambda ds, run: ds.map(last_digits, run.calls).unique(),
     "window": lambda ds, run: ds.take(3000).window(5, shift=3).map(lambda a, b: sum(a), run.calls),
     "zip": lambda ds, run: ps.Dataset.zip(ds, numbers(run).shuffle(9)),
 }
+
+# Those whose elements are not of one shape: the others are hashed in batches, which is quicker.
+WHOLE = {"batch", "group_by_window", "ragged_batch"}
 
 # Those whose elements do not depend on the order in which they come.
 ORDER_FREE = ["filter", "flat_map", "map", "parallel_map", "interleave", "prefetch", "cache"]

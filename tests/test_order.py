@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from order_stages import ORDER_FREE, SOURCES, STAGES, Run, numbers
+from order_stages import ORDER_FREE, SOURCES, STAGES, WHOLE, Run, numbers
 from penstock import _core
 
 GOLDEN = Path(__file__).parent / "golden" / "order.json"
@@ -70,7 +70,7 @@ def hash_of(kind, run):
     """Hash a pass over a new dataset, and the beginning of a second one, which may be another."""
     digest = hashlib.sha256()
     ds = build(kind, run)
-    if kind not in {"batch", "group_by_window"}:
+    if kind not in WHOLE:
         ds = ds.batch(500)
     for most in (None, 3):
         with iter(ds) as it:

@@ -3,8 +3,8 @@
 Within one run, stretches of steps with ``get_state()`` behind each of them take turns with
 stretches without, so that other programs meet both alike. Saving stops nothing: the 50th and 99th
 percentile of the time of `next` itself must stay within 10 % (the 99th plus 20 us, below which the
-threads of an ordinary kernel cannot tell). Beside it stand the time of a `get_state`, the greatest state, and
-what it takes to the first element after a restore, against that of a fresh iterator.
+threads of an ordinary kernel cannot tell). Beside it stand the time of a `get_state`, the greatest
+state, and what it takes to the first element after a restore, against that of a fresh iterator.
 """
 
 from __future__ import annotations

@@ -197,6 +197,32 @@ def test_a_length_that_fails_is_the_error_of_its_rows():
     assert steps(iter(ds)) == [Failure("Boom", "closed")] * 2
 
 
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("kind", [Rows, ManyRows])
+def test_a_fetch_that_is_interrupted_is_done_again(kind, batch):
+    rows = kind(10)
+    fetch = kind.__getitem__
+    interrupts = [KeyboardInterrupt]
+
+    class Interrupted(kind):
+        def __getitem__(self, i):
+            if i == 5 and interrupts:
+                raise interrupts.pop()
+            return fetch(rows, i)
+
+        if kind is ManyRows:
+
+            def __getitems__(self, indices):
+                return [self[i] for i in indices]
+
+    it = iter(ps.Dataset.from_indexable(Interrupted(10)).batch(batch).unbatch())
+    came = []
+    with pytest.raises(KeyboardInterrupt):
+        came.extend(it)
+    came += list(it)
+    assert_same(came, list(ps.Dataset.from_indexable(rows)))
+
+
 # --- lifetime, keys, options ---
 
 

@@ -58,7 +58,9 @@ def at(dataset: Dataset, index: int) -> Any:
     size = dataset.cardinality()
     if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
         raise IndexError(f"at: index must be in [0, {size}), got {number}")
-    with Iterator(picked, {**dataset._options.for_engine(), "counted": False}) as it:
+    # Nothing is buffered: finding out how much could be would take longer than the rest.
+    how = {**dataset._options.for_engine(counted=False), "threads": 1, "memory_limit": 2**30}
+    with Iterator(picked, how) as it:
         return next(it)
 
 

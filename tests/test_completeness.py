@@ -106,6 +106,8 @@ def test_arguments_that_tf_data_has_keep_its_order():
     wanted = {
         "map": "map_func num_parallel_calls deterministic synchronous "
         "use_unbounded_threadpool name",
+        "bucket_by_sequence_length": "element_length_func bucket_boundaries bucket_batch_sizes "
+        "padded_shapes padding_values pad_to_bucket_boundary no_padding drop_remainder name",
         "group_by_window": "key_func reduce_func window_size window_size_func name",
         "window": "size shift stride drop_remainder name",
         "filter": "predicate name",

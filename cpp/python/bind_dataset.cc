@@ -15,6 +15,7 @@
 #include "python/types.h"
 #include "runtime/blocking.h"
 #include "sources/file_dataset.h"
+#include "transforms/batching.h"
 
 namespace py = pybind11;
 
@@ -293,6 +294,9 @@ void BindDataset(py::module_& module) {
       .def_property_readonly("cardinality", [](const Node& n) { return n.plan->cardinality(); })
       .def("spec",
            [](const Node& n, const py::object& leaf) { return SpecToPython(n.plan->spec(), leaf); })
+      // Whether its spec may have the shapes of one element for those of all.
+      .def_property_readonly(
+          "guesses_shapes", [](const Node& n) { return !n.plan->spec() || GuessesShapes(*n.plan); })
       .def("first_unknown",
            [](const Node& n) -> std::optional<Node> {
              DatasetPtr unknown = FirstUnknown(n.plan);

@@ -22,6 +22,7 @@ from penstock.sources.memory import MemorySources
 from penstock.sources.saved import SavedSources
 from penstock.structure import TensorSpec
 from penstock.transforms.batching import Batching
+from penstock.transforms.bucketing import Bucketing
 from penstock.transforms.combining import Combining
 from penstock.transforms.grouping import Grouping
 from penstock.transforms.keeping import Keeping
@@ -54,6 +55,7 @@ class Dataset(
     Mapping,
     Batching,
     Grouping,
+    Bucketing,
     Padding,
     Selecting,
     Ordering,

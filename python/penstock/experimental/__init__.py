@@ -10,7 +10,7 @@ from penstock.experimental.examples import (
     make_batched_features_dataset,
     parse_example_dataset,
 )
-from penstock.experimental.grouping import group_by_window
+from penstock.experimental.grouping import bucket_by_sequence_length, group_by_window
 from penstock.experimental.iterators import get_next_as_optional
 from penstock.experimental.keeping import TFRecordWriter, load, save, snapshot
 from penstock.experimental.padding import dense_to_ragged_batch, pad_to_cardinality
@@ -54,6 +54,7 @@ __all__ = [
     "ThreadingOptions",
     "assert_cardinality",
     "at",
+    "bucket_by_sequence_length",
     "cardinality",
     "copy_to_device",
     "debug_mode",

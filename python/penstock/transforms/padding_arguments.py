@@ -56,6 +56,14 @@ def _shape(shape: Any) -> TensorSpec:
     return TensorSpec(dims, object)
 
 
+def with_sizes(shapes: Any, size: int) -> Any:
+    """Give nested TensorSpecs with this size in the place of each None."""
+    if isinstance(shapes, TensorSpec):
+        dims = None if shapes.shape is None else [size if d is None else d for d in shapes.shape]
+        return TensorSpec(dims, shapes.dtype)
+    return shapes if shapes is None else _mapped(shapes, lambda key, inner: with_sizes(inner, size))
+
+
 def padding_values_of(values: Any) -> tuple[Any, Any]:
     """Give (the scalar for all leaves, the nested scalars), of which one is None.
 

@@ -1,0 +1,119 @@
+// Rows in and out of windows; their positions in and out of states.
+#include "transforms/grouped_rows.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+void Demand(bool good) {
+  if (good) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              "set_state: the state is damaged; use the bytes of get_state unchanged");
+}
+
+void PassOver(Input& input, int64_t until) {
+  int64_t steps = until - input.position();
+  if (steps <= 0) return;
+  if (auto error = input.Discard(steps)) throw *std::move(error);
+}
+
+}  // namespace
+
+bool GroupedRows::Add(int64_t key, int64_t size, int64_t position, Element element) {
+  Group& group = groups_[key];
+  if (group.rows.empty()) {
+    group.size = size;
+    firsts_.insert(position);
+  }
+  group.rows.push_back({position, std::move(element)});
+  return static_cast<int64_t>(group.rows.size()) >= group.size;
+}
+
+GroupedRows::Window& GroupedRows::Take(Groups::iterator group) {
+  taken_.emplace(Window{group->first, windows_++, std::move(group->second.rows)});
+  groups_.erase(group);
+  return *taken_;
+}
+
+void GroupedRows::Release() {
+  firsts_.erase(taken_->rows.front().position);
+  taken_.reset();
+}
+
+void GroupedRows::Clear() {
+  groups_.clear();
+  taken_.reset();
+  firsts_.clear();
+  waiting_.clear();
+  refill_until_ = 0;
+}
+
+void GroupedRows::VisitState(StateVisitor& visitor, int64_t low, int64_t back) {
+  bool taken = taken_.has_value();
+  visitor.Int(back);
+  visitor.Int(windows_);
+  visitor.Bool(taken);
+  std::vector<int64_t> keys, sizes, counts, positions;
+  auto add = [&](int64_t key, int64_t size, const std::vector<Row>& rows) {
+    keys.push_back(key);
+    sizes.push_back(size);
+    counts.push_back(static_cast<int64_t>(rows.size()));
+    for (const Row& row : rows) positions.push_back(row.position - low);
+  };
+  if (taken_) add(taken_->key, taken_->number, taken_->rows);
+  for (auto& [key, group] : groups_) add(key, group.size, group.rows);
+  for (auto* values : {&keys, &sizes, &counts, &positions}) visitor.Ints(*values);
+  if (visitor.saving()) return;
+  Demand(sizes.size() == keys.size() && counts.size() == keys.size());
+  Demand(back >= 0 && (!taken || !keys.empty()));
+  refill_until_ = back;
+  auto position = positions.begin();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Demand(counts[i] >= 1 && counts[i] <= positions.end() - position);
+    std::vector<Row> rows;
+    int64_t last = -1;
+    for (int64_t row = 0; row < counts[i]; ++row, ++position) {
+      Demand(*position > last && *position < back);
+      rows.push_back({last = *position, {}});
+    }
+    Demand(firsts_.insert(rows.front().position).second);
+    if (taken && i == 0) {
+      taken_.emplace(Window{keys[i], sizes[i], std::move(rows)});
+      continue;
+    }
+    Demand(sizes[i] > counts[i]);
+    Demand(groups_.try_emplace(keys[i], Group{sizes[i], std::move(rows)}).second);
+  }
+  Demand(position == positions.end());
+  // Pointers into windows that do not change until all are refilled.
+  if (taken_)
+    for (Row& row : taken_->rows) waiting_.push_back(&row);
+  for (auto& [key, group] : groups_)
+    for (Row& row : group.rows) waiting_.push_back(&row);
+  std::sort(waiting_.begin(), waiting_.end(),
+            [](const Row* a, const Row* b) { return a->position > b->position; });
+}
+
+void GroupedRows::Refill(const char* stage, Input& input, const CancelToken& cancel) {
+  while (!waiting_.empty()) {
+    if (cancel.cancelled()) throw Error(ErrorKind::kCancelled, "");
+    PassOver(input, waiting_.back()->position);
+    Step step = input.Next();
+    auto* error = std::get_if<Error>(&step);
+    if (error && error->transient()) throw *std::move(error);
+    auto* element = std::get_if<Element>(&step);
+    if (!element) {
+      Clear();
+      throw Error(ErrorKind::kRuntime,
+                  "{}: the input has other elements than when the state was saved",
+                  std::string_view(stage));
+    }
+    waiting_.back()->element = std::move(*element);
+    waiting_.pop_back();
+  }
+  PassOver(input, refill_until_);
+  refill_until_ = 0;
+}
+
+}  // namespace penstock

@@ -155,6 +155,11 @@ STAGES = {
         [ps.experimental.at(ps.Dataset.range(N).shuffle(N, seed=1), i) for i in range(0, N, 50)]
     ),
     "batch": lambda ds, run: ds.batch(7, num_parallel_calls=run.calls).map(more_noise, run.calls),
+    "bucket_by_sequence_length": lambda ds, run: (
+        ds.map(ragged, run.calls)
+        .filter(lambda row: row.size > 0)
+        .bucket_by_sequence_length(len, [2, 4], [7, 8, 9])
+    ),
     "cache": lambda ds, run: ds.cache().map(more_noise, run.calls),
     "cache_file": lambda ds, run: ds.cache(str(run.folder / "cache")).map(more_noise, run.calls),
     "concatenate": lambda ds, run: ds.concatenate(numbers(run)).map(more_noise, run.calls),
@@ -188,7 +193,7 @@ STAGES = {
 }
 
 # Those whose elements are not of one shape: the others are hashed in batches, which is quicker.
-WHOLE = {"batch", "group_by_window", "ragged_batch"}
+WHOLE = {"batch", "bucket_by_sequence_length", "group_by_window", "ragged_batch"}
 
 # Those whose elements do not depend on the order in which they come.
 ORDER_FREE = ["filter", "flat_map", "map", "parallel_map", "interleave", "prefetch", "cache"]

@@ -108,3 +108,106 @@ def test_closed_iterators():
 def test_iterators_do_not_pickle_and_say_what_does(protocol):
     with pytest.raises(TypeError, match="pickle the dataset and the bytes of "):
         pickle.dumps(iter(Dataset.range(3)), protocol)
+
+
+# --- every bit, other versions, other pipelines ---
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def sealed(body):
+    return bytes(body) + crc32c(body).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_every_bit_is_checked(name):
+    ds = STATEFUL[name]()
+    it = iter(ds)
+    next(it)
+    state = it.get_state()
+    other = iter(ds)
+    for bit in range(8 * len(state)):
+        bad = bytearray(state)
+        bad[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(ValueError, match=r"^set_state: "):
+            other.set_state(bytes(bad))
+
+
+@pytest.mark.parametrize(("version", "words"), [(2, "newer one, upgrade"), (0, "older one, begin")])
+def test_another_version_is_told(version, words):
+    state = bytearray(iter(Dataset.range(9)).get_state()[:-4])
+    assert state[:5] == b"PSTK\x01"
+    state[4] = version
+    with pytest.raises(ValueError, match=f"the state has version {version}, .*{words}"):
+        iter(Dataset.range(9)).set_state(sealed(state))
+
+
+def base():
+    return Dataset.range(9)
+
+
+OTHERS = [
+    (base().batch(2), base().shuffle(2), 2, "batch", "shuffle"),
+    (base().batch(2), base(), 2, "batch", "nothing more"),
+    (base(), base().batch(2), 2, "nothing more", "batch"),
+    (base(), Dataset.from_tensor_slices([1, 2]), 1, "range", "from_tensor_slices"),
+    (
+        base().map(abs).batch(2).prefetch(1),
+        base().map(abs, 3).repeat(2).prefetch(1),
+        3,
+        "batch",
+        "repeat",
+    ),
+    (Dataset.zip(base(), base().take(3)), Dataset.zip(base(), base().skip(3)), 3, "take", "skip"),
+    (Dataset.zip(base(), base()), Dataset.zip(base(), base(), base()), 3, "zip of 2", "range"),
+]
+
+
+@pytest.mark.parametrize(("saved", "own", "stage", "theirs", "ours"), OTHERS)
+def test_the_first_stage_that_differs_is_named_with_both_sides(saved, own, stage, theirs, ours):
+    with pytest.raises(ValueError) as error:
+        iter(own).set_state(iter(saved).get_state())
+    words = f"by another pipeline: stage {stage} of it is {theirs}, of this one {ours}; it is "
+    assert words in str(error.value)
+
+
+def test_a_long_pipeline_is_told_in_short():
+    ds = base()
+    for _ in range(300):
+        ds = ds.skip(0)
+    with pytest.raises(ValueError) as error:
+        iter(ds.take(1)).set_state(iter(ds.repeat(1)).get_state())
+    assert "stage 302 of it is repeat, of this one take" in str(error.value)
+    assert len(str(error.value)) < 600
+
+
+class Unpicklable:
+    def __reduce__(self):
+        raise AssertionError("pickled")
+
+
+def test_a_state_holds_no_element_and_no_pickle():
+    secrets = [f"secret {i}" for i in range(50)]
+    ds = (
+        Dataset.from_generator(lambda: ((s, Unpicklable()) for s in secrets))
+        .map(lambda s, o: (s + "!", o), num_parallel_calls=3)
+        .shuffle(20, seed=1)
+        .batch(3)
+        .prefetch(2)
+    )
+    it = iter(ds)
+    for _ in range(4):
+        next(it)
+        state = it.get_state()
+        assert b"secret" not in state
+        assert len(state) < 300
+    other = iter(ds)
+    other.set_state(state)
+    assert [row[0].tolist() for row in other] == [row[0].tolist() for row in it]

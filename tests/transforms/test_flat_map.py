@@ -1,5 +1,8 @@
 """flat_map: datasets one after the other."""
 
+import pickle
+
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -65,3 +68,67 @@ def test_datasets_nest():
         lambda a: ps.Dataset.range(2).flat_map(lambda b: ps.Dataset.from_tensors((a, b)))
     )
     assert_same(list(ds), [(a, b) for a in range(3) for b in range(2)])
+
+
+# --- output_signature ---
+
+SIGNATURE = ps.TensorSpec((None,), np.int64)
+
+
+def rows_of(x):
+    return ps.Dataset.from_tensor_slices(np.arange(6).reshape(2, 3)).map(lambda row: row[: x % 4])
+
+
+OPENING = {
+    "flat_map": lambda ds, function, **how: ds.flat_map(function, **how),
+    "interleave": lambda ds, function, **how: ds.interleave(function, 2, **how),
+    "parallel interleave": lambda ds, function, **how: ds.interleave(
+        function, 2, num_parallel_calls=2, **how
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OPENING)
+def test_a_declared_signature_is_known_without_a_call(kind):
+    called = []
+
+    def function(x):
+        called.append(x)
+        return rows_of(x)
+
+    plain = OPENING[kind](ps.Dataset.range(5), rows_of)
+    ds = OPENING[kind](ps.Dataset.range(5), function, output_signature=SIGNATURE)
+    assert ds.element_spec == ds.batch(1).unbatch().element_spec == SIGNATURE
+    assert not called
+    assert_same(list(ds), list(plain))
+
+
+@pytest.mark.parametrize("kind", OPENING)
+@pytest.mark.parametrize("known", [True, False])
+def test_other_elements_than_declared_are_refused_and_the_rest_comes(kind, known):
+    def function(x):
+        ds = ps.Dataset.range(2) if x == 1 else ps.Dataset.from_tensors(np.full(2, x)).repeat(2)
+        return ds if known else ds.map(lambda row: row)
+
+    ds = OPENING[kind](ps.Dataset.range(3), function, output_signature=SIGNATURE)
+    it, errors, came = iter(ds), [], []
+    while len(errors) < 10:
+        try:
+            came.append(next(it).tolist())
+        except StopIteration:
+            break
+        except TypeError as error:
+            errors.append(str(error))
+    assert sorted(came) == [[0, 0], [0, 0], [2, 2], [2, 2]]
+    assert len(errors) == (1 if known else 2)
+    assert all("output_signature says" in error and "got elements" in error for error in errors)
+
+
+def test_a_signature_survives_pickling_and_states():
+    ds = ps.Dataset.range(5).flat_map(rows_of, output_signature=SIGNATURE)
+    copy = pickle.loads(pickle.dumps(ds))
+    it = iter(ds)
+    came = [next(it) for _ in range(3)]
+    resumed = iter(copy)
+    resumed.set_state(it.get_state())
+    assert_same([*came, *resumed], list(ds))

@@ -10,7 +10,7 @@ import inspect
 
 MODULES = [
     *("sources", "files", "csv_files", "mapping", "ordering", "batching", "combining", "errors"),
-    "grouping",
+    *("grouping", "csv_batches", "databases", "random_access"),
 ]
 
 

@@ -121,5 +121,23 @@ def test_ragged_rows_of_words():
     (again,) = ds
     assert isinstance(again, tf.RaggedTensor)
     assert again.to_list() == words.to_list()
+    assert "RaggedTensor" in repr(ds.element_spec)
+    assert ds.element_spec.values.dtype == tf.string
     with pytest.raises(IndexError):
         words[3]
+
+
+def test_rows_of_different_length_in_batches():
+    ds = tf.data.Dataset.range(1, 4).map(lambda n: tf.fill([n], n))
+    first, second = ds.ragged_batch(2)
+    assert isinstance(first, tf.RaggedTensor)
+    assert first.to_list() == [[1], [2, 2]]
+    assert second.to_list() == [[3, 3, 3]]
+    named = ds.map(lambda row: {"row": row, "pair": (row, "s")}).ragged_batch(3)
+    (element,) = named
+    assert element["row"].to_list() == element["pair"][0].to_list() == [[1], [2, 2], [3, 3, 3]]
+    assert tf.concat([element["pair"][1]], 0).numpy().tolist() == [b"s"] * 3
+    older = ds.apply(tf.data.experimental.dense_to_ragged_batch(3, drop_remainder=True))
+    assert [rows.to_list() for rows in older] == [[[1], [2, 2], [3, 3, 3]]]
+    grown = ds.map(lambda row: tf.tile([row], [2, 1])).ragged_batch(2)
+    assert next(iter(grown)).to_list()[0] == [[1], [1]]

@@ -86,6 +86,27 @@ def test_one_iterator_for_training_and_validation():
         assert [sess.run(next_element) for _ in range(2)] == [0, 1]
 
 
+def test_an_iterator_is_chosen_by_its_handle():
+    training = tf.data.Dataset.range(3).repeat()
+    validation = tf.data.Dataset.range(50, 52)
+    handle = tf.placeholder(tf.string, shape=[])
+    iterator = tf.data.Iterator.from_string_handle(
+        handle, training.output_types, training.output_shapes
+    )
+    next_element = iterator.get_next()
+    training_iterator = training.make_one_shot_iterator()
+    validation_iterator = validation.make_initializable_iterator()
+    sess = tf.Session()
+    training_handle = sess.run(training_iterator.string_handle())
+    validation_handle = sess.run(validation_iterator.string_handle())
+    seen = []
+    for _ in range(2):
+        seen += [sess.run(next_element, {handle: training_handle}) for _ in range(2)]
+        sess.run(validation_iterator.initializer)
+        seen += [sess.run(next_element, {handle: validation_handle}) for _ in range(2)]
+    assert seen == [0, 1, 50, 51, 2, 0, 50, 51]
+
+
 def test_a_monitored_session_stops_at_the_end():
     next_element = tf.data.Dataset.range(3).make_one_shot_iterator().get_next()
     seen = []
@@ -117,6 +138,8 @@ def test_contrib_transformations():
             map_func=lambda x: (x, tf.to_float(x)), batch_size=4, num_parallel_batches=2
         )
     )
+    dataset = dataset.apply(tf.contrib.data.unbatch())
+    dataset = dataset.apply(tf.contrib.data.batch_and_drop_remainder(4))
     numbers, floats = dataset.prefetch(buffer_size=1).make_one_shot_iterator().get_next()
     sess = tf.Session()
     batches = [sess.run([numbers, floats]) for _ in range(4)]

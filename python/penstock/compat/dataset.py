@@ -9,6 +9,7 @@ from typing import Any
 from penstock.compat.calling import argument, ported
 from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
+from penstock.compat.ragged import RaggedTensor
 from penstock.compat.tensor import tensor
 from penstock.compat.values import numpy_values, plain, register, specs, tensors
 from penstock.dataset import Dataset as PenstockDataset
@@ -98,6 +99,22 @@ class Dataset(OldIterators):
             raise TypeError(f"apply: transformation_func must return a Dataset, got {made!r}")
         return made
 
+    def ragged_batch(self, *args: Any, **kwargs: Any) -> Dataset:
+        """Join consecutive elements of different sizes: `RaggedTensor` at their leaves.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As of penstock's `Dataset.ragged_batch`.
+
+        Returns
+        -------
+        Dataset
+            Of batches.
+        """
+        pairs = self._inner.ragged_batch(*argument(args), **argument(kwargs))
+        return Dataset._wrap(pairs.map(argument(functools.partial(_ragged, self.element_spec))))
+
     def cardinality(self) -> Any:
         """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY: int64."""
         return tensor(self._inner.cardinality(), "int64")
@@ -122,6 +139,12 @@ class Dataset(OldIterators):
 
     def __repr__(self) -> str:
         return repr(self._inner)
+
+
+def _ragged(structure: Any, *element: Any) -> Any:
+    # A tuple came as several arguments, so does the pair of a single ragged leaf.
+    whole = element if type(structure) is tuple or len(element) > 1 else element[0]
+    return RaggedTensor.from_pairs(structure, whole)
 
 
 def _yields(generator: Callable[..., Any], *args: Any) -> Any:

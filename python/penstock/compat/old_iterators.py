@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from penstock.compat.errors import FailedPreconditionError
 from penstock.compat.graph import Lazy, Likeness, Run
 from penstock.compat.shape import TensorSpec
+from penstock.compat.tensor import tensor
 from penstock.compat.values import nested_map
+
+_HANDLES: weakref.WeakValueDictionary[bytes, GraphIterator] = weakref.WeakValueDictionary()
 
 
 class GraphIterator:
@@ -28,6 +32,7 @@ class GraphIterator:
         self._starts = starts
         self._structure = structure
         self._inner: Any = None
+        self._handle: Any = None
 
     @staticmethod
     def from_structure(
@@ -52,6 +57,21 @@ class GraphIterator:
 
         return Lazy(start)
 
+    @staticmethod
+    def from_string_handle(
+        string_handle: Any, output_types: Any, output_shapes: Any = None, *args: Any
+    ) -> GraphIterator:
+        """Make an iterator that is the one whose `string_handle` a session is given."""
+        iterator = GraphIterator.from_structure(output_types)
+        iterator._handle = string_handle
+        return iterator
+
+    def string_handle(self, name: str | None = None) -> Lazy:
+        """Return what tells a session which iterator is meant."""
+        handle = f"iterator-{id(self)}"
+        _HANDLES[handle.encode()] = self
+        return Lazy(lambda run: tensor(handle))
+
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element, to be computed by a session.
 
@@ -65,6 +85,8 @@ class GraphIterator:
         return nested_map(lambda path: _part(element, path), _paths(structure))
 
     def _next(self, run: Run) -> Any:
+        if self._handle is not None:
+            return _HANDLES[run.value(self._handle).item()]._next(run)
         if self._inner is None:
             if not self._starts:
                 raise FailedPreconditionError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,11 @@ class RaggedTensor:
 
     def to_list(self) -> list[Any]:
         """Return the rows as lists."""
-        return [row.tolist() for row in self]
+        rows = self.values.to_list() if isinstance(self.values, RaggedTensor) else None
+        if rows is None:
+            return [row.tolist() for row in self]
+        splits = [int(place) for place in self.row_splits]
+        return [rows[a:b] for a, b in itertools.pairwise(splits)]
 
     def to_tensor(self, default_value: Any = None, shape: Any = None) -> Any:
         """Return the rows in one array, the shorter ones filled up.
@@ -100,6 +105,8 @@ class RaggedTensor:
         return (self[i] for i in range(self.nrows()))
 
     def __repr__(self) -> str:
+        if not isinstance(self.values, np.ndarray):  # of a spec
+            return f"RaggedTensor(values={self.values}, row_splits={self.row_splits})"
         return f"<tf.RaggedTensor {self.to_list()}>"
 
     @classmethod
@@ -111,6 +118,19 @@ class RaggedTensor:
     def from_row_lengths(cls, values: Any, row_lengths: Any) -> RaggedTensor:
         """Make one of all values, and how many are in each row."""
         return cls.from_row_splits(values, np.concatenate([[0], np.cumsum(row_lengths)]))
+
+    @classmethod
+    def from_pairs(cls, structure: Any, element: Any) -> Any:
+        """Return an element, with ragged tensors for the pairs at leaves of `structure`."""
+        if isinstance(structure, dict):
+            return {key: cls.from_pairs(part, element[key]) for key, part in structure.items()}
+        if isinstance(structure, tuple):
+            parts = map(cls.from_pairs, structure, element)
+            return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
+        if not isinstance(element, tuple):
+            return element
+        values, row_splits = element
+        return cls(cls.from_pairs(structure, values), row_splits)
 
 
 def constant(pylist: Any, dtype: Any = None) -> RaggedTensor:

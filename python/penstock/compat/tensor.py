@@ -171,6 +171,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         wanted = as_dtype(dtype).dtype
         if wanted.kind != "O":
             return np.asarray(value).astype(wanted).view(Tensor)
+        value = np.array(value, object) if isinstance(value, list) else value
     if isinstance(value, np.generic) and value.dtype.kind not in "US":
         return np.asarray(value).view(Tensor)
     if isinstance(value, (str, bytes)):

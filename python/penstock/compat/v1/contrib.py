@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
-from penstock.compat.tf.data import experimental as data
+import types
+from collections.abc import Callable
+from typing import Any
+
+from penstock.compat.tf.data import experimental
+
+
+def batch_and_drop_remainder(batch_size: int) -> Callable[[Any], Any]:
+    """Return a function for ``dataset.apply``: batches of one size."""
+    return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
+
+
+data = types.SimpleNamespace(
+    **{name: thing for name, thing in vars(experimental).items() if not name.startswith("_")},
+    batch_and_drop_remainder=batch_and_drop_remainder,
+)
 
 __all__ = ["data"]

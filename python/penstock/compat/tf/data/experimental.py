@@ -27,13 +27,6 @@ def _transformed(transformation: Callable[[Any], Any], dataset: Any) -> Any:
     return tensors(transformation(argument(dataset)))
 
 
-for _name in _experimental.__all__:
-    _thing = getattr(_experimental, _name)
-    _is_function = callable(_thing) and not isinstance(_thing, type)
-    # What is here already gives tensors.
-    globals().setdefault(_name, ported(_thing, _result) if _is_function else _thing)
-
-
 class TFRecordWriter(_experimental.TFRecordWriter):
     """Writes the records of a dataset to a file."""
 
@@ -152,6 +145,11 @@ _SOURCES = {
 for _name, _method in _TWINS.items():
     if hasattr(Dataset, _method):
         globals().setdefault(_name, _twin(_name, _method))
+for _name in _experimental.__all__:
+    _thing = getattr(_experimental, _name)
+    _is_function = callable(_thing) and not isinstance(_thing, type)
+    # What is here already gives tensors.
+    globals().setdefault(_name, ported(_thing, _result) if _is_function else _thing)
 for _name, _method in _SOURCES.items():
     if hasattr(Dataset, _method):
         globals().setdefault(_name, getattr(Dataset, _method))

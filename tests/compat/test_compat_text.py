@@ -141,3 +141,16 @@ def test_rows_of_different_length_in_batches():
     assert [rows.to_list() for rows in older] == [[[1], [2, 2], [3, 3, 3]]]
     grown = ds.map(lambda row: tf.tile([row], [2, 1])).ragged_batch(2)
     assert next(iter(grown)).to_list()[0] == [[1], [1]]
+
+
+def test_sentences_in_buckets_of_like_length():
+    sentences = ["a", "b c d", "e f", "g h i j", "k"]
+    ds = tf.data.Dataset.from_tensor_slices(sentences).map(tf.strings.split)
+    bucketed = ds.bucket_by_sequence_length(
+        element_length_func=lambda words: tf.shape(words)[0],
+        bucket_boundaries=[3],
+        bucket_batch_sizes=[3, 2],
+    )
+    batches = [b.numpy().tolist() for b in bucketed]
+    assert sorted(map(len, batches)) == [2, 3]
+    assert [[b"b", b"c", b"d", b""], [b"g", b"h", b"i", b"j"]] in batches

@@ -124,6 +124,23 @@ def filter(items, predicate):
             yield x
 
 
+def take_while(items, predicate):
+    for x in items:
+        keep = x if failed(x) else next(filter([x], predicate), None)
+        if keep is None:
+            return
+        yield keep
+
+
+def unique(items):
+    """Give each value once; what fails, as often as it does."""
+    seen = set()
+    for x in items:
+        if failed(x) or x not in seen:
+            yield x
+            seen.add(None if failed(x) else x)
+
+
 def enumerate(items, start=0):
     for i, x in zip(itertools.count(start), items, strict=False):
         yield x if failed(x) else (np.int64(i), x)
@@ -221,6 +238,25 @@ def _padded_leaf(column):
     return np.stack(
         [np.pad(p, [(0, n - m) for n, m in zip(longest, p.shape, strict=True)]) for p in column]
     )
+
+
+def ragged_batches(items, size, drop_remainder=False):
+    """Join vectors; where each begins and ends is told beside them."""
+    rows = []
+    for x in items:
+        if failed(x):
+            yield x
+            continue
+        rows.append(x)
+        if len(rows) == size:
+            yield _ragged(rows)
+            rows = []
+    if rows and not drop_remainder:
+        yield _ragged(rows)
+
+
+def _ragged(rows):
+    return np.concatenate(rows), np.cumsum([0, *(len(row) for row in rows)])
 
 
 # --- windows and groups ---

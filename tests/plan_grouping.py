@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 import oracle
-from plan_functions import number, paddable
+from plan_functions import PREDICATES, number, paddable, ragged
 from plan_stage import PLACES, Stage, args, numbers, small
 
 
@@ -21,6 +21,25 @@ GROUPING = {
         lambda ds, run, size, drop: ds.map(paddable).padded_batch(size, drop_remainder=drop),
         lambda again, expect, size, drop: oracle.padded(oracle.map(again(), paddable), size, drop),
         PLACES,
+    ),
+    "ragged_batch": Stage(
+        args(size=small, drop=st.booleans()),
+        lambda ds, run, size, drop: ds.map(ragged).ragged_batch(size, drop),
+        lambda again, expect, size, drop: oracle.ragged_batches(
+            oracle.map(again(), ragged), size, drop
+        ),
+        PLACES,
+    ),
+    "take_while": Stage(
+        args(predicate=st.sampled_from(PREDICATES)),
+        lambda ds, run, predicate: ds.take_while(predicate),
+        lambda again, expect, predicate: oracle.take_while(again(), predicate),
+        PLACES,
+    ),
+    "unique": Stage(
+        st.just({}),
+        lambda ds, run: ds.map(number).unique(),
+        lambda again, expect: oracle.unique(numbers(again)),
     ),
     "window": Stage(
         args(

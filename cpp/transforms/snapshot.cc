@@ -111,16 +111,29 @@ class SnapshotIterator final : public BlockIterator {
     }
     if (reading) visitor.Child(*reading_);
     if (filling) filling_->VisitState(visitor);
+    if (filling) visitor.Int(given_);
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     if (failed_) return Block::AtEnd();
     if (!reading_ && !filling_) Decide();
-    return reading_ ? reading_->NextBlock(max_rows) : filling_->Next(max_rows);
+    if (reading_) return reading_->NextBlock(max_rows);
+    Block block = filling_->Next(max_rows);
+    Number(block);
+    return block;
   }
 
  private:
+  // Gives rows the identities that they have when they are read later, so that randomness behind is
+  // the same in both passes.
+  void Number(Block& block) {
+    block.first.key = static_cast<uint64_t>(given_);
+    block.keys.clear();
+    for (Element& element : block.elements) element.origin.key = static_cast<uint64_t>(given_++);
+    if (block.elements.empty()) given_ += block.rows;
+  }
+
   void Decide() {
     try {
       if (!options_.always && IsSavedFolder(options_.folder))
@@ -160,6 +173,7 @@ class SnapshotIterator final : public BlockIterator {
   DatasetPtr opened_;
   IteratorPtr reading_;
   std::optional<FillingPass> filling_;
+  int64_t given_ = 0;    // rows of the pass that fills
   bool failed_ = false;  // neither can the snapshot be read nor another be made
 };
 

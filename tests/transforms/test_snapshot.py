@@ -238,3 +238,24 @@ def test_two_writers_at_once(tmp_path):
         assert child.returncode == 0
     assert len(list(tmp_path.iterdir())) == 1
     assert_same(list(ps.Dataset.range(3000).snapshot(tmp_path)), list(range(3000)))
+
+
+@pytest.mark.parametrize("calls", [None, 2])
+def test_randomness_behind_is_the_same_when_it_is_written_and_read(tmp_path, calls):
+    ds = ps.Dataset.range(30).skip(1).filter(lambda x: x % 3 > 0).snapshot(tmp_path)
+    ds = ds.map(lambda x: ps.random.uniform([], seed=3), calls)
+    assert_same(list(ds), list(ds))
+
+
+def test_randomness_behind_is_the_same_after_a_restore_while_it_is_written(tmp_path):
+    def build():
+        ds = ps.Dataset.range(20).skip(5).snapshot(tmp_path).prefetch(3)
+        return ds.map(lambda x: ps.random.uniform([], seed=3))
+
+    it = iter(build())
+    first = [next(it) for _ in range(7)]
+    state = it.get_state()
+    it.close()
+    resumed = iter(build())
+    resumed.set_state(state)
+    assert_same([*first, *resumed], list(build()))

@@ -77,9 +77,8 @@ std::vector<LeafPadding> PaddingRules::Match(const Structure* structure,
     std::vector<int> order = LeafOrder(shapes_->structure, structure);
     if (order.size() != dtypes.size()) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: padded_shapes must be nested as the elements are, {}, got {}; a shape is a "
-                  "list, such as [None, 3]",
-                  stage_, structure->ToString(), shapes_->structure->ToString());
+                  "{}: {} must be nested as the elements are, {}, got {}", stage_, shapes_argument_,
+                  structure->ToString(), shapes_->structure->ToString());
     }
     for (size_t i = 0; i < rules.size(); ++i) {
       rules[i].shape = shapes_->leaves[static_cast<size_t>(order[i])].shape;

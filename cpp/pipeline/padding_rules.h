@@ -23,8 +23,10 @@ class PaddingRules {
   // of scalars that mean the same in several dtypes, of which the leaf's own is taken. `value` is
   // for all leaves; `values` nests as the elements do, with None for a default. Both may be null.
   PaddingRules(std::string stage, std::shared_ptr<const ElementSpec> shapes,
-               std::shared_ptr<const Element> value, std::shared_ptr<const Element> values)
+               std::shared_ptr<const Element> value, std::shared_ptr<const Element> values,
+               std::string shapes_argument = "padded_shapes")
       : stage_(std::move(stage)),
+        shapes_argument_(std::move(shapes_argument)),
         shapes_(std::move(shapes)),
         value_(std::move(value)),
         values_(std::move(values)) {}
@@ -46,6 +48,7 @@ class PaddingRules {
   std::string Leaf(const Structure* structure, size_t leaf) const;
 
   std::string stage_;
+  std::string shapes_argument_;  // what its user calls it
   std::shared_ptr<const ElementSpec> shapes_;
   std::shared_ptr<const Element> value_;
   std::shared_ptr<const Element> values_;

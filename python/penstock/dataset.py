@@ -28,6 +28,7 @@ from penstock.transforms.grouping import Grouping
 from penstock.transforms.keeping import Keeping
 from penstock.transforms.mapping import Mapping
 from penstock.transforms.ordering import Ordering
+from penstock.transforms.packing import Packing
 from penstock.transforms.padding import Padding
 from penstock.transforms.selecting import Selecting
 from penstock.transforms.speed import Speed
@@ -57,6 +58,7 @@ class Dataset(
     Grouping,
     Bucketing,
     Padding,
+    Packing,
     Selecting,
     Ordering,
     Combining,

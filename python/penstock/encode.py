@@ -40,6 +40,7 @@ _ENCODERS = {
     "tensors": lambda value: _core.Value(value, True),
     "nesting": lambda value: _core.Value(value, False),
     "output_signature": lambda value: None if value is None else _core.Spec(value),
+    "lengths": lambda value: None if value is None else _core.Spec(value),
     "padded_shapes": lambda value: None if value is None else _core.Spec(value),
     "padding_value": lambda value: None if value is None else _core.Value(value, False),
     "padding_values": lambda value: None if value is None else _core.Value(value, False),

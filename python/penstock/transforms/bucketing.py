@@ -192,7 +192,7 @@ class Bucketing:
             reduce_func = _PaddedBatch(
                 sizes,
                 bool(drop_remainder),
-                padding_values_of(padding_values),
+                padding_values_of(_STAGE, padding_values),
                 shapes if padded_shapes is not None or pad_to_bucket_boundary else None,
                 boundaries if pad_to_bucket_boundary else None,
             )

@@ -89,7 +89,7 @@ class Padding:
                [ 2,  2, -1, -1],
                [ 3,  3,  3, -1]])
         """
-        one, each = padding_values_of(padding_values)
+        one, each = padding_values_of("padded_batch", padding_values)
         return self._then(
             "padded_batch",
             batch_size=batch_size,

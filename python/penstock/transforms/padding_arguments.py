@@ -1,4 +1,4 @@
-"""The nested arguments of padded_batch, in the form that the engine takes."""
+"""The nested arguments of padded_batch and pack, in the form that the engine takes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def with_sizes(shapes: Any, size: int) -> Any:
     return shapes if shapes is None else _mapped(shapes, lambda key, inner: with_sizes(inner, size))
 
 
-def padding_values_of(values: Any) -> tuple[Any, Any]:
+def padding_values_of(stage: str, values: Any) -> tuple[Any, Any]:
     """Give (the scalar for all leaves, the nested scalars), of which one is None.
 
     Instead of each scalar there is a tuple of scalars that mean the same in several dtypes, because
@@ -73,20 +73,20 @@ def padding_values_of(values: Any) -> tuple[Any, Any]:
     if values is None:
         return None, None
     if not _nests(values):
-        return _scalars(values), None
-    return None, map_leaves(_scalars, values)
+        return _scalars(stage, values), None
+    return None, map_leaves(lambda value: _scalars(stage, value), values)
 
 
-def _scalars(value: Any) -> tuple[Any, ...]:
+def _scalars(stage: str, value: Any) -> tuple[Any, ...]:
     if np.ndim(value) != 0:
-        raise ValueError(f"padded_batch: padding_values must be scalars, got {value!r}")
+        raise ValueError(f"{stage}: padding_values must be scalars, got {value!r}")
     if type(value) is bool:
         return (np.bool_(value),)
     if type(value) is int:
         fitting = (t for t in _INTS if np.iinfo(t).min <= value <= np.iinfo(t).max)
         made = tuple(t(value) for t in fitting)
         if not made:
-            raise ValueError(f"padded_batch: padding_values must fit 64 bits, got {value}")
+            raise ValueError(f"{stage}: padding_values must fit 64 bits, got {value}")
         return made
     if type(value) is float:
         with np.errstate(over="ignore"):

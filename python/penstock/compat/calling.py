@@ -28,13 +28,15 @@ from penstock.structure import TensorSpec as PenstockSpec
 # Arguments that are elements, or parts of them: TensorFlow's rules give their types.
 _VALUES = frozenset(
     (
-        *("tensors", "elements", "initial_state", "serialized", "records", "contents"),
+        *("tensors", "initial_state", "serialized", "records", "contents"),
         *("a", "t", "x", "y", "input", "input_tensor", "input_bytes", "tensor", "value"),
         *("params", "indices", "on_value", "off_value", "condition", "image", "images"),
     )
 )
 # Lists of values that are put together.
 _LISTS = frozenset({"values", "inputs"})
+# What penstock alone has: calls of it are about errors and rows, not about elements.
+_AS_THEY_ARE = frozenset({"on_error", "obj"})
 _TEXTS = frozenset({"sep", "separator", "rewrite"})
 # Lists of such values: defaults of columns.
 _DEFAULTS = frozenset({"record_defaults", "column_defaults"})
@@ -70,6 +72,10 @@ def _converter(name: str) -> Callable[[Any], Any]:
         return plain
     if name in _LISTS:
         return _values
+    if name == "elements":
+        return lambda value: list(map(plain, value))
+    if name in _AS_THEY_ARE:
+        return lambda value: value
     if name in _DEFAULTS:
         return _column_defaults
     leaf = _filler if name in _FILLERS else _file_name if name in _FILE_NAMES else _other

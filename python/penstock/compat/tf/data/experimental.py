@@ -147,9 +147,10 @@ for _name, _method in _TWINS.items():
         globals().setdefault(_name, _twin(_name, _method))
 for _name in _experimental.__all__:
     _thing = getattr(_experimental, _name)
-    _is_function = callable(_thing) and not isinstance(_thing, type)
-    # What is here already gives tensors.
-    globals().setdefault(_name, ported(_thing, _result) if _is_function else _thing)
+    # A class is itself, but for the one that holds functions of elements. What is here already
+    # gives tensors.
+    _is_itself = (isinstance(_thing, type) and _name != "Reducer") or not callable(_thing)
+    globals().setdefault(_name, _thing if _is_itself else ported(_thing, _result))
 for _name, _method in _SOURCES.items():
     if hasattr(Dataset, _method):
         globals().setdefault(_name, getattr(Dataset, _method))

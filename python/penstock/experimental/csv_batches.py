@@ -170,8 +170,9 @@ def make_csv_dataset(
         dataset = dataset.shuffle(len(files), shuffle_seed)
     deterministic = False if sloppy else None
     records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
+    # Records are decoded behind the shuffle, where many are at a time.
+    records = shuffled_epochs(records, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
     dataset = csv_fields(records, fields)
-    dataset = shuffled_epochs(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     named = _Named(names, label_name)
     spec = dataset.element_spec

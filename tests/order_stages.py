@@ -174,6 +174,7 @@ STAGES = {
         hundreds, 8, 3, num_parallel_calls=run.some(8)
     ),
     "map": lambda ds, run: ds.take(3000).map(plain),
+    "pack": lambda ds, run: ds.map(ragged, run.calls).pack(11, open_packs=7),
     "padded_batch": lambda ds, run: ds.map(ragged, run.calls).padded_batch(50, 6),
     "parallel_map": lambda ds, run: ds.map(plain, run.calls or 3),
     "prefetch": lambda ds, run: ds.prefetch(run.ahead or 1),

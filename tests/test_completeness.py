@@ -18,6 +18,7 @@ PUBLIC = {
     "at": ps.experimental.at,
     "cache_file": ps.Dataset.cache,
     "elements": ps.Dataset.window,
+    "group_by_reducer": ps.experimental.group_by_reducer,
     "csv_record": ps.experimental.CsvDataset,
     "fixed_length_record": ps.FixedLengthRecordDataset,
     "parallel_from_indexable": ps.Dataset.from_indexable,

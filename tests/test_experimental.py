@@ -56,6 +56,7 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
         "get_next_as_optional": {"iterator": ...},
         "get_single_element": {"dataset": ...},
         "get_structure": {"dataset_or_iterator": ...},
+        "group_by_reducer": {"key_func": ..., "reducer": ...},
         "group_by_window": {
             "key_func": ...,
             "reduce_func": ...,

@@ -1,4 +1,4 @@
-// Calling a function for an int.
+// Calling a function for one element.
 #include "transforms/group_key.h"
 
 #include <optional>
@@ -34,18 +34,23 @@ std::optional<int64_t> IntIn(const Tensor& value) {
 
 }  // namespace
 
-int64_t CallForInt(Function& function, const char* what, const Element& element,
-                   const CallInfo& info) {
+Element CallForOne(Function& function, Element element, const CallInfo& info) {
   std::vector<Block> made;
-  function.Map(Block::Of(element), info, made);
+  function.Map(Block::Of(std::move(element)), info, made);
   Step step = made.empty() ? Step(End{}) : std::move(made.front()).ToStep();
   if (auto* error = std::get_if<Error>(&step)) throw *std::move(error);
-  auto* result = std::get_if<Element>(&step);
+  if (auto* result = std::get_if<Element>(&step)) return std::move(*result);
+  throw Error(ErrorKind::kRuntime, "{}: a function gave no result", std::string_view(info.stage));
+}
+
+int64_t CallForInt(Function& function, const char* what, const Element& element,
+                   const CallInfo& info) {
+  Element result = CallForOne(function, element, info);
   std::optional<int64_t> number;
-  if (result && result->structure == Structure::Leaf()) number = IntIn(result->leaves[0]);
+  if (result.structure == Structure::Leaf()) number = IntIn(result.leaves[0]);
   if (number) return *number;
   Error error(ErrorKind::kType, "{}: {} must return one int, got {}", std::string_view(info.stage),
-              std::string_view(what), result ? ElementSpec::Of(*result).ToString() : "nothing");
+              std::string_view(what), ElementSpec::Of(result).ToString());
   error.Note(PlaceNote(info, info.index, element.origin, nullptr));
   throw error.At(element.origin);
 }

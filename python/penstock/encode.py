@@ -53,6 +53,9 @@ _ENCODERS = {
 
 # Functions of something else than the elements, or that return datasets: called as they are.
 _PLAIN = {
+    ("group_by_reducer", "finalize_func"),
+    ("group_by_reducer", "init_func"),
+    ("group_by_reducer", "reduce_func"),
     ("group_by_window", "reduce_func"),
     ("group_by_window", "window_size_func"),
 }

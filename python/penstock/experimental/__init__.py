@@ -10,7 +10,12 @@ from penstock.experimental.examples import (
     make_batched_features_dataset,
     parse_example_dataset,
 )
-from penstock.experimental.grouping import bucket_by_sequence_length, group_by_window
+from penstock.experimental.grouping import (
+    Reducer,
+    bucket_by_sequence_length,
+    group_by_reducer,
+    group_by_window,
+)
 from penstock.experimental.iterators import get_next_as_optional
 from penstock.experimental.keeping import TFRecordWriter, load, save, snapshot
 from penstock.experimental.padding import dense_to_ragged_batch, pad_to_cardinality
@@ -48,6 +53,7 @@ __all__ = [
     "ExternalStatePolicy",
     "OptimizationOptions",
     "Optional",
+    "Reducer",
     "ServiceOptions",
     "SqlDataset",
     "TFRecordWriter",
@@ -65,6 +71,7 @@ __all__ = [
     "get_next_as_optional",
     "get_single_element",
     "get_structure",
+    "group_by_reducer",
     "group_by_window",
     "load",
     "make_batched_features_dataset",

@@ -7,8 +7,59 @@ from typing import Any
 
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
+from penstock.transforms.arguments import check_callable
 
-__all__ = ["bucket_by_sequence_length", "group_by_window"]
+__all__ = ["Reducer", "bucket_by_sequence_length", "group_by_reducer", "group_by_window"]
+
+
+class Reducer:
+    """How `group_by_reducer` makes one value of many elements.
+
+    Parameters
+    ----------
+    init_func : callable
+        Takes a key (int64), returns the state that its elements begin with.
+    reduce_func : callable
+        Takes the state and an element, each as one argument; returns the new state, of the same
+        structure and dtypes. Shapes may change.
+    finalize_func : callable
+        Takes the last state, a tuple as that many arguments; returns the value.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not callable.
+    """
+
+    def __init__(
+        self,
+        init_func: Callable[[Any], Any],
+        reduce_func: Callable[[Any, Any], Any],
+        finalize_func: Callable[..., Any],
+    ) -> None:
+        check_callable("Reducer", "init_func", init_func)
+        check_callable("Reducer", "reduce_func", reduce_func)
+        check_callable("Reducer", "finalize_func", finalize_func)
+        self._functions: dict[str, Callable[..., Any]] = {
+            "init_func": init_func,
+            "reduce_func": reduce_func,
+            "finalize_func": finalize_func,
+        }
+
+    @property
+    def init_func(self) -> Callable[[Any], Any]:
+        """The function that makes the first state of a key."""
+        return self._functions["init_func"]
+
+    @property
+    def reduce_func(self) -> Callable[[Any, Any], Any]:
+        """The function from a state and an element to the next state."""
+        return self._functions["reduce_func"]
+
+    @property
+    def finalize_func(self) -> Callable[..., Any]:
+        """The function from the last state to the value."""
+        return self._functions["finalize_func"]
 
 
 def bucket_by_sequence_length(
@@ -61,6 +112,55 @@ def bucket_by_sequence_length(
         pad_to_bucket_boundary,
         no_padding,
         drop_remainder,
+    )
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
+    """Make one value for each key, of all elements that have it.
+
+    Parameters
+    ----------
+    key_func : callable
+        Takes the element as `Dataset.map` does; returns one int.
+    reducer : Reducer
+        The functions that make the value.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`: to one element for each key, in the order of the keys, when the input
+        has ended; how many is unknown beforehand.
+
+    Raises
+    ------
+    TypeError
+        If `key_func` is not callable or `reducer` no Reducer; while iterating, if `key_func`
+        returns anything but one int, or a state is of another structure or dtype than the one
+        before.
+
+    Notes
+    -----
+    Errors of a function are raised at the place of the element, which is left out; those of
+    `finalize_func` at the place of the value.
+
+    Memory: one state for each key. States of iterators do not hold them: after
+    `Iterator.set_state` the input is gone through again from its beginning.
+
+    Examples
+    --------
+    >>> mean = ps.experimental.Reducer(
+    ...     init_func=lambda key: (0.0, 0),
+    ...     reduce_func=lambda state, x: (state[0] + x, state[1] + 1),
+    ...     finalize_func=lambda total, count: total / count)
+    >>> by_parity = ps.experimental.group_by_reducer(lambda x: x % 2, mean)
+    >>> [float(x) for x in ps.Dataset.range(10).apply(by_parity)]
+    [4.0, 5.0]
+    """
+    check_callable("group_by_reducer", "key_func", key_func)
+    if not isinstance(reducer, Reducer):
+        raise TypeError(f"group_by_reducer: a Reducer was expected, got {reducer!r}")
+    return lambda dataset: dataset._then(
+        "group_by_reducer", key_func=key_func, **reducer._functions
     )
 
 

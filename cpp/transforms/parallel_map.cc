@@ -12,6 +12,7 @@
 #include "pipeline/tuning.h"
 #include "runtime/clock.h"
 #include "runtime/slot_ring.h"
+#include "transforms/call_turns.h"
 
 namespace penstock {
 namespace {
@@ -71,7 +72,7 @@ class ParallelMapIterator final : public BlockIterator {
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
         room_watch_(cancel_, room_),
         ready_watch_(cancel_, ready_),
-        turn_watch_(cancel_, turn_),
+        turns_(cancel_),
         tuning_(session_, data.kind(), "num_parallel_calls", std::max(2, session_.threads()), most_,
                 data.calls() != kAutotune) {
     // Placed rows belong to batches that are only whole when rows come in order.
@@ -188,22 +189,6 @@ class ParallelMapIterator final : public BlockIterator {
     return number < width || (number == width && slow_input_.load(std::memory_order_relaxed));
   }
 
-  // A turn among `width` calls; the caller gives it back with LeaveCall.
-  WaitStatus EnterCall() {
-    return WaitUntil(turn_, cancel_, [this] {
-      int calls = calls_.load(std::memory_order_relaxed);
-      while (calls < tuning_.width()) {
-        if (calls_.compare_exchange_weak(calls, calls + 1, std::memory_order_relaxed)) return true;
-      }
-      return false;
-    });
-  }
-
-  void LeaveCall() {
-    calls_.fetch_sub(1, std::memory_order_relaxed);  // a count: it publishes nothing
-    turn_.NotifyOne();
-  }
-
   void Work(int number) {
     Session::Serving serving(session_);
     Grain grain(lane_);
@@ -217,7 +202,7 @@ class ParallelMapIterator final : public BlockIterator {
       Packet packet;
       Block rows;
       if (!Pull(grain, packet, rows)) return;
-      if (EnterCall() != WaitStatus::kReady) return;
+      if (turns_.Enter([this] { return tuning_.width(); }) != WaitStatus::kReady) return;
       int64_t start = NowNs();
       std::optional<Error> error = std::exchange(rows.error, std::nullopt);
       packet.end = std::exchange(rows.end, false);
@@ -234,7 +219,7 @@ class ParallelMapIterator final : public BlockIterator {
               Block::Of(Error(ErrorKind::kMemory, "{}: out of memory", std::string_view(stage_))));
         }
       }
-      LeaveCall();
+      turns_.Leave();
       if (error) packet.results.push_back(Block::Of(*std::move(error)));
       grain.Learn(count, NowNs() - start);
       size_t bytes = 0;
@@ -335,7 +320,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (!tuning_.Decide()) return;
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     room_.NotifyAll();
-    turn_.NotifyAll();
+    turns_.Changed();
   }
 
   Session& session_;
@@ -364,12 +349,10 @@ class ParallelMapIterator final : public BlockIterator {
   SlotRing<Packet> ring_;
   EventCount room_;   // the workers wait for room, or to be wanted
   EventCount ready_;  // the consumer waits
-  EventCount turn_;   // workers wait for a call to end
   CancelToken::Watch room_watch_;
   CancelToken::Watch ready_watch_;
-  CancelToken::Watch turn_watch_;
+  CallTurns turns_;
   std::atomic<bool> input_ended_{false};
-  std::atomic<int> calls_{0};  // that run now; at most the width
   std::atomic<bool> slow_input_{false};
   std::atomic<int> running_{0};
   std::optional<RowPlacer> placer_;

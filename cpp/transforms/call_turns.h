@@ -1,0 +1,41 @@
+// How many calls run at the same time: turns among a number of them that may change.
+#pragma once
+
+#include <atomic>
+
+#include "runtime/wait.h"
+
+namespace penstock {
+
+class CallTurns {
+ public:
+  explicit CallTurns(CancelToken cancel) : cancel_(std::move(cancel)), watch_(cancel_, ended_) {}
+
+  // Waits until fewer than `width()` calls run; the caller gives its turn back with Leave.
+  template <typename Width>
+  WaitStatus Enter(Width width) {
+    return WaitUntil(ended_, cancel_, [&] {
+      int calls = calls_.load(std::memory_order_relaxed);
+      while (calls < width()) {
+        if (calls_.compare_exchange_weak(calls, calls + 1, std::memory_order_relaxed)) return true;
+      }
+      return false;
+    });
+  }
+
+  void Leave() {
+    calls_.fetch_sub(1, std::memory_order_relaxed);  // a count: it publishes nothing
+    ended_.NotifyOne();
+  }
+
+  // The width is another one.
+  void Changed() { ended_.NotifyAll(); }
+
+ private:
+  const CancelToken cancel_;
+  EventCount ended_;  // a call has
+  CancelToken::Watch watch_;
+  std::atomic<int> calls_{0};  // that run now; at most the width
+};
+
+}  // namespace penstock

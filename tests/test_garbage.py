@@ -79,6 +79,34 @@ def test_loader_object_with_a_dataset_of_its_own_methods_is_collected():
     assert gone() is None
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_object_with_a_dataset_of_its_own_native_methods_is_collected(debug):
+    class Model:
+        def __init__(self):
+            self.ds = Dataset.range(5).map(self.add, num_parallel_calls=2).filter(self.large)
+
+        @ps.native
+        def add(self, x):
+            return x + 1
+
+        @ps.native
+        def large(self, x):
+            return x > 2
+
+    model = Model()
+    if debug:
+        with ps.experimental.debug_mode():
+            assert len(list(model.ds)) == 3
+    gone = weakref.ref(model)
+    del model
+
+    def collected():
+        gc.collect()
+        return gone() is None
+
+    wait_until(collected, WITHIN)
+
+
 def test_iterator_that_its_function_refers_to_is_collected():
     class Marker:
         pass

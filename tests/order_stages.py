@@ -78,6 +78,13 @@ def ragged(x, noise):
     return np.full(x % 5, noise)
 
 
+SUM_OF_NOISE = ps.experimental.Reducer(
+    lambda key: np.float64(0),
+    lambda total, pair: total + pair[1] * ps.random.uniform(()),
+    lambda total: total,
+)
+
+
 @ps.native
 def early(x, noise):
     return x < 9000
@@ -167,6 +174,9 @@ STAGES = {
     "enumerate": lambda ds, run: ds.enumerate(),
     "filter": lambda ds, run: ds.filter(some_of_them),
     "flat_map": lambda ds, run: ds.take(500).flat_map(copies),
+    "group_by_reducer": lambda ds, run: ds.apply(
+        ps.experimental.group_by_reducer(last_digit, SUM_OF_NOISE)
+    ),
     "group_by_window": lambda ds, run: ds.take(2000).group_by_window(
         last_digit, lambda key, rows: rows.batch(6).map(more_noise, run.calls), 6
     ),

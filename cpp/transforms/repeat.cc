@@ -58,7 +58,7 @@ class RepeatIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    while (count_ < 0 || epoch_ < count_) {
+    while (epoch_ != kEnded && (count_ < 0 || epoch_ < count_)) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
       if (!input_) Start();
       if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
@@ -71,7 +71,7 @@ class RepeatIterator final : public BlockIterator {
       input_.reset();
       ++epoch_;
       if (!any_) {  // an empty epoch would come again and again
-        epoch_ = count_ = 0;
+        epoch_ = kEnded;
         next_.reset();
         break;
       }
@@ -124,6 +124,7 @@ class RepeatIterator final : public BlockIterator {
   RunContext context_;
   int64_t count_;
   const bool fused_;
+  static constexpr int64_t kEnded = -1;  // an epoch without anything came, of endless ones
   int64_t epoch_ = 0;
   bool any_ = false;  // the epoch has given something
   IteratorPtr input_;

@@ -4,7 +4,7 @@ import pytest
 
 import penstock as ps
 from compare import assert_same
-from contract import DatasetContract
+from contract import Boom, DatasetContract, Failure, steps
 
 
 class TestRepeat(DatasetContract):
@@ -74,3 +74,21 @@ def test_a_cardinality_beyond_64_bits_is_not_a_wrong_number():
 
 def test_repeats_nest():
     assert_same(list(ps.Dataset.range(2).repeat(2).repeat(2)), [0, 1] * 4)
+
+
+def refuse(x):
+    raise Boom(f"element {x}")
+
+
+def test_for_ever_ends_behind_an_epoch_in_which_everything_failed():
+    ds = ps.Dataset.range(2).map(refuse).repeat()
+    wanted = [Failure("Boom", "element 0"), Failure("Boom", "element 1")]
+    it = iter(ds)
+    assert steps(it) == wanted
+    resumed = iter(ds)
+    resumed.set_state(it.get_state())
+    assert steps(resumed) == []
+
+
+def test_a_number_of_times_goes_on_behind_an_epoch_in_which_everything_failed():
+    assert len(steps(iter(ps.Dataset.range(2).map(refuse).repeat(3)))) == 6

@@ -1,4 +1,5 @@
 // group_by_reducer: one value for each key, made of all elements that have it.
+#include <algorithm>
 #include <iterator>
 #include <map>
 
@@ -47,7 +48,9 @@ class ReducerIterator final : public Iterator {
     visitor.Int(steps);
     visitor.Int(given_);
     input_.VisitState(visitor, input_.position());
-    if (!visitor.saving()) told_ = steps;
+    if (visitor.saving()) return;
+    told_ = steps;
+    given_ = std::max<int64_t>(given_, 0);
   }
 
  protected:

@@ -117,6 +117,7 @@ bool CastItems(TypeCode from, const void* in, TypeCode to, void* out, size_t cou
   TypeCode from_part = PartOf(from), to_part = PartOf(to);
   CastLoop loop = FindCast(from_part, to_part);
   if (!loop) return false;
+  if (count == 0) return true;  // the pointers may be null, which memcpy must not be given
   bool from_complex = from_part != from, to_complex = to_part != to;
   auto* bytes = static_cast<const uint8_t*>(in);
   if (from_complex == to_complex) {

@@ -1,0 +1,169 @@
+// Messages of examples: tf.train.Example and tf.train.SequenceExample.
+#include <array>
+#include <cstring>
+#include <initializer_list>
+
+#include "fuzz.h"
+#include "pipeline/registry.h"
+
+namespace penstock::fuzz {
+namespace {
+
+// The numbers of ops/features.py.
+enum Form : int64_t { kFixed, kRagged, kPadded };
+enum Kind : int64_t { kBytes = 1, kFloat, kInt64 };
+
+struct Feature {
+  const char* key;
+  Form form;
+  Kind kind;
+  bool text;
+  bool may_miss;
+  int64_t items;  // of a row; 0: a scalar
+};
+
+const std::vector<Feature> kFeatures = {
+    {"image", kFixed, kBytes, false, false, 0}, {"label", kFixed, kInt64, false, true, 0},
+    {"box", kFixed, kFloat, false, true, 4},    {"words", kRagged, kBytes, true, true, 0},
+    {"ids", kRagged, kInt64, false, true, 0},   {"pairs", kPadded, kFloat, false, true, 2},
+};
+const std::vector<Feature> kLists = {
+    {"frames", kPadded, kBytes, false, true, 0},
+    {"speeds", kPadded, kFloat, false, true, 2},
+    {"tags", kRagged, kInt64, false, true, 0},
+};
+
+Tensor Numbers(const std::vector<int64_t>& values) {
+  Tensor made = Tensor::Make(DType::Of(TypeCode::kInt64), {static_cast<int64_t>(values.size())});
+  if (!values.empty()) std::memcpy(made.mutable_data(), values.data(), made.nbytes());
+  return made;
+}
+
+Tensor Floats(const std::vector<float>& values) {
+  Tensor made = Tensor::Make(DType::Of(TypeCode::kFloat32), {static_cast<int64_t>(values.size())});
+  std::memcpy(made.mutable_data(), values.data(), made.nbytes());
+  return made;
+}
+
+Tensor Strings(const std::vector<std::string_view>& values) {
+  return Tensor::Strings(TypeCode::kBytes, {static_cast<int64_t>(values.size())}, values);
+}
+
+std::shared_ptr<const Element> Tuple(std::vector<Tensor> leaves) {
+  auto element = std::make_shared<Element>();
+  element->structure =
+      Structure::Tuple(std::vector<const Structure*>(leaves.size(), Structure::Leaf()));
+  element->leaves = std::move(leaves);
+  return element;
+}
+
+Tensor Default(const Feature& feature) {
+  if (feature.kind == kBytes) return Tensor::String(TypeCode::kBytes, "none");
+  Tensor value = Tensor::Make(
+      feature.kind == kFloat ? DType::Of(TypeCode::kFloat32) : DType::Of(TypeCode::kInt64),
+      feature.form == kFixed && feature.items ? Shape{feature.items} : Shape{});
+  std::memset(value.mutable_data(), 1, value.nbytes());
+  return value;
+}
+
+std::shared_ptr<const Element> Requests(const std::vector<Feature>& features) {
+  std::vector<std::string_view> keys;
+  std::vector<int64_t> rows;
+  std::vector<Tensor> leaves(2);
+  for (const Feature& feature : features) {
+    std::array<int64_t, 15> row = {static_cast<int64_t>(keys.size()),
+                                   feature.form,
+                                   feature.kind,
+                                   feature.text,
+                                   feature.key[0] == 'w',
+                                   feature.may_miss,
+                                   feature.items ? 1 : 0,
+                                   feature.items};
+    rows.insert(rows.end(), row.begin(), row.end());
+    keys.emplace_back(feature.key);
+    leaves.push_back(Default(feature));
+  }
+  leaves[0] = Strings(keys);
+  leaves[1] = Numbers(rows);
+  return Tuple(std::move(leaves));
+}
+
+std::string Only(const std::vector<Tensor>& outputs) { return std::string(outputs[0].string()); }
+
+std::string MakeExample(const std::vector<std::string_view>& keys, std::vector<Tensor> values) {
+  Args args("io.make_example");
+  args.Set("keys", Tuple({Strings(keys)}));
+  return Only(MakeOp("io.make_example", args)->Call(values, {}));
+}
+
+std::vector<std::string> Examples(const std::string&) {
+  return {MakeExample({"image", "label", "box", "words", "ids", "pairs"},
+                      {Strings({"a picture"}), Numbers({7}), Floats({0.5f, 1, 2, -3}),
+                       Strings({"one", "", "three"}), Numbers({1, -1, int64_t{1} << 60}),
+                       Floats({1, 2, 3, 4})}),
+          MakeExample({"image", "unknown", "words"},
+                      {Strings({""}), Numbers({1, 2, 3}), Strings({"x"})})};
+}
+
+Args ParseArgs(bool single) {
+  Args args("io.parse_example");
+  args.Set("op", std::string("parse_example"));
+  args.Set("single", single);
+  args.Set("features", Requests(kFeatures));
+  return args;
+}
+
+// One by one and as a batch: the same is refused, and the same comes out.
+void RunExample(const std::string& input, Random&) {
+  static const auto single = MakeOp("io.parse_example", ParseArgs(true));
+  static const auto batch = MakeOp("io.parse_example", ParseArgs(false));
+  static const std::string good = Examples("")[0];
+  bool refused = false;
+  try {
+    batch->Call({Strings({good, input, good})}, {});
+  } catch (const Error& error) {
+    Require(error.message().find("1") != std::string::npos, "an error names the example");
+    refused = true;
+  }
+  std::vector<Tensor> found;
+  try {
+    found = single->Call({Tensor::String(TypeCode::kBytes, input)}, {});
+  } catch (const Error&) {
+    Require(refused, "a batch takes what one example alone does");
+    throw;
+  }
+  Require(!refused, "one example alone is taken where a batch with it is");
+  Require(found[2].elements() == 4, "a fixed feature has its values");
+  Require(found[3].shape().rank() == 1, "a ragged feature of one example is a vector");
+}
+
+std::vector<std::string> SequenceExamples(const std::string&) {
+  Args args("io.make_sequence_example");
+  std::vector<std::string_view> context = {"image", "label"}, lists = {"frames", "speeds", "tags"};
+  args.Set("context", Tuple({Strings(context)}));
+  args.Set("lists", Tuple({Strings(lists)}));
+  args.Set("steps", std::vector<int64_t>{2, 1, 2});
+  std::vector<Tensor> values = {
+      Strings({"a picture"}), Numbers({3}),       Strings({"f1"}), Strings({"f2"}),
+      Floats({1, 2}),         Numbers({1, 2, 3}), Numbers({})};
+  return {Only(MakeOp("io.make_sequence_example", args)->Call(values, {}))};
+}
+
+void RunSequenceExample(const std::string& input, Random& random) {
+  const bool single = random.OneIn(2);
+  Args args("io.parse_sequence_example");
+  args.Set("op", std::string("parse_sequence_example"));
+  args.Set("single", single);
+  args.Set("context", Requests(kFeatures));
+  args.Set("sequence", Requests(kLists));
+  auto op = MakeOp("io.parse_sequence_example", args);
+  std::vector<Tensor> found =
+      op->Call({single ? Tensor::String(TypeCode::kBytes, input) : Strings({input, input})}, {});
+  Require(found.size() == op->outputs(), "as many results as there should be");
+}
+
+const RegisterTarget example({"example", Examples, RunExample});
+const RegisterTarget sequence({"sequence_example", SequenceExamples, RunSequenceExample});
+
+}  // namespace
+}  // namespace penstock::fuzz

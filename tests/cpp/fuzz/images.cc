@@ -1,0 +1,135 @@
+// Decoders of images, whole and by windows.
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "fuzz.h"
+#include "pipeline/registry.h"
+
+namespace penstock::fuzz {
+namespace {
+
+constexpr int64_t kMostPixels = 1 << 20;
+
+std::vector<std::string> Images(const std::string& tests, std::vector<std::string> endings) {
+  std::vector<std::string> paths, images;
+  for (const auto& entry : std::filesystem::directory_iterator(tests + "/ops/images")) {
+    std::string ending = entry.path().extension().string();
+    if (std::ranges::find(endings, ending) != endings.end()) paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  for (const std::string& path : paths) images.push_back(ReadFile(path));
+  return images;
+}
+
+// A decoder's whole output, and a window of it.
+void Decode(const Op& op, const std::string& input, Random& random) {
+  std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
+  std::vector<Tensor> whole = op.Call(inputs, {});
+  const Shape& shape = whole[0].shape();
+  Require(shape.rank() == 3 && shape[0] * shape[1] <= kMostPixels, "an image within the limit");
+  ImageWindow window{};
+  window.y = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0])));
+  window.x = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1])));
+  window.height = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0] - window.y)));
+  window.width = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1] - window.x)));
+  DType dtype = whole[0].dtype();
+  Tensor part = Tensor::Make(dtype, {window.height, window.width, shape[2]});
+  op.image()->RunWindow(inputs, window, part);
+  // What libjpeg makes of a damaged JPEG hangs on where it begins.
+  if (!input.starts_with("\x89PNG")) return;
+  size_t row = static_cast<size_t>(window.width * shape[2]) * dtype.itemsize;
+  for (int64_t y = 0; y < window.height; ++y) {
+    const uint8_t* from =
+        whole[0].data() +
+        static_cast<size_t>(((window.y + y) * shape[1] + window.x) * shape[2]) * dtype.itemsize;
+    Require(!std::memcmp(part.data() + static_cast<size_t>(y) * row, from, row),
+            "a window has the pixels of the whole");
+  }
+}
+
+Args Jpeg(Random& random) {
+  constexpr int64_t kChannels[] = {0, 1, 3};
+  Args args("image.decode_jpeg");
+  args.Set("channels", kChannels[random.Below(3)]);
+  args.Set("ratio", int64_t{1} << random.Below(4));
+  args.Set("fancy_upscaling", random.OneIn(2));
+  args.Set("try_recover_truncated", random.OneIn(2));
+  args.Set("acceptable_fraction", 0.5 * static_cast<double>(random.Below(3)));
+  args.Set("dct_method", std::string(random.OneIn(2) ? "INTEGER_FAST" : ""));
+  args.Set("max_pixels", kMostPixels);
+  return args;
+}
+
+Args WithType(const char* op, const char* dtype, int64_t channels) {
+  Args args(op);
+  args.Set("channels", channels);
+  args.Set("dtype", std::string(dtype));
+  args.Set("max_pixels", kMostPixels);
+  return args;
+}
+
+void RunJpeg(const std::string& input, Random& random) {
+  Args shape("image.extract_jpeg_shape");
+  shape.Set("output_type", std::string("int32"));
+  MakeOp("image.is_jpeg", Args("image.is_jpeg"))
+      ->Call({Tensor::String(TypeCode::kBytes, input)}, {});
+  MakeOp("image.extract_jpeg_shape", shape)->Call({Tensor::String(TypeCode::kBytes, input)}, {});
+  Decode(*MakeOp("image.decode_jpeg", Jpeg(random)), input, random);
+}
+
+void RunPng(const std::string& input, Random& random) {
+  auto channels = static_cast<int64_t>(random.Below(5));
+  const char* dtype = random.OneIn(2) ? "uint8" : "uint16";
+  Decode(*MakeOp("image.decode_png", WithType("image.decode_png", dtype, channels)), input, random);
+}
+
+void RunImage(const std::string& input, Random& random) {
+  constexpr int64_t kChannels[] = {0, 1, 3};  // of JPEGs and of PNGs
+  constexpr const char* kTypes[] = {"uint8", "uint16", "float32", "float16", "int32"};
+  Args args = WithType("image.decode_image", kTypes[random.Below(5)], kChannels[random.Below(3)]);
+  Decode(*MakeOp("image.decode_image", args), input, random);
+}
+
+uint32_t Crc32(const char* data, size_t size) {
+  uint32_t crc = ~0u;
+  for (size_t i = 0; i < size; ++i) {
+    crc ^= static_cast<uint8_t>(data[i]);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0xEDB88320u : 0);
+  }
+  return ~crc;
+}
+
+// https://www.w3.org/TR/png-3/#5Chunk-layout: length, type, data, CRC-32 of type and data.
+void RepairPng(std::string& input) {
+  auto* bytes = reinterpret_cast<unsigned char*>(input.data());
+  for (size_t at = 8; at + 12 <= input.size();) {
+    size_t length = size_t{bytes[at]} << 24 | size_t{bytes[at + 1]} << 16 |
+                    size_t{bytes[at + 2]} << 8 | bytes[at + 3];
+    if (length > input.size() - at - 12) return;
+    uint32_t crc = Crc32(input.data() + at + 4, length + 4);
+    for (size_t i = 0; i < 4; ++i) {
+      bytes[at + 8 + length + i] = static_cast<unsigned char>(crc >> (24 - 8 * i));
+    }
+    at += length + 12;
+  }
+}
+
+#if defined(PENSTOCK_HAS_JPEG)
+const RegisterTarget jpeg({"decode_jpeg",
+                           [](const std::string& tests) { return Images(tests, {".jpg"}); },
+                           RunJpeg});
+#endif
+#if defined(PENSTOCK_HAS_PNG)
+const RegisterTarget png({"decode_png",
+                          [](const std::string& tests) { return Images(tests, {".png"}); }, RunPng,
+                          RepairPng});
+#endif
+#if defined(PENSTOCK_HAS_JPEG) && defined(PENSTOCK_HAS_PNG)
+const RegisterTarget image(
+    {"decode_image", [](const std::string& tests) { return Images(tests, {".jpg", ".png"}); },
+     RunImage, RepairPng});
+#endif
+
+}  // namespace
+}  // namespace penstock::fuzz

@@ -1,0 +1,202 @@
+// Runs fuzz targets for a fixed time, on good inputs first and on changed ones then.
+//
+//   penstock_fuzz [--seconds S] [--seed N] [--only NAME] TESTS     TESTS: the folder of the tests
+//   penstock_fuzz --only NAME --file INPUT TESTS                   one input, of a crash for
+//   example
+//
+// A crash, a leak, a broken promise or an input that takes too long ends it with the input in
+// fuzz-NAME.bin; what is kept in TESTS/cpp/fuzz/corpus/NAME is tried in every run.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "element/error.h"
+#include "fuzz.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+
+// What a file of some kilobytes makes the engine ask for must stay far below this.
+extern "C" const char* __asan_default_options() {
+  return "max_allocation_size_mb=2048:detect_stack_use_after_return=0";
+}
+#endif
+
+namespace penstock::fuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kSecondsPerInput = 60;  // far more than any takes on a loaded machine
+
+const char* current_target = "none";
+std::string current_input;
+
+// For the handlers of signals: nothing here allocates.
+void Say(const char* text) { (void)!write(2, text, std::strlen(text)); }
+
+void KeepInput() {
+  char name[64];
+  std::snprintf(name, sizeof name, "fuzz-%s.bin", current_target);
+  if (std::FILE* file = std::fopen(name, "wb")) {
+    std::fwrite(current_input.data(), 1, current_input.size(), file);
+    std::fclose(file);
+  }
+  Say("fuzz: the input is kept in ");
+  Say(name);
+  Say("\n");
+}
+
+void OnAlarm(int) {
+  Say("fuzz: an input takes too long: ");
+  Say(current_target);
+  Say("\n");
+  KeepInput();
+  _exit(3);
+}
+
+struct Counts {
+  int64_t taken = 0;
+  int64_t refused = 0;
+};
+
+void RunOne(const Target& target, std::string input, Random& random, Counts& counts) {
+  current_target = target.name;
+  current_input = std::move(input);
+  alarm(kSecondsPerInput);
+  try {
+    target.run(current_input, random);
+    ++counts.taken;
+  } catch (const Error& error) {
+    Require(!error.message().empty(), "an error must say something");
+    ++counts.refused;
+  }
+  alarm(0);
+}
+
+std::vector<std::string> Kept(const std::string& tests, const char* name) {
+  std::vector<std::string> inputs;
+  std::filesystem::path folder = std::filesystem::path(tests) / "cpp" / "fuzz" / "corpus" / name;
+  if (!std::filesystem::exists(folder)) return inputs;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    inputs.push_back(ReadFile(entry.path().string()));
+  }
+  std::ranges::sort(inputs);
+  return inputs;
+}
+
+void RunTarget(const Target& target, const std::string& tests, double seconds, uint64_t seed) {
+  Random random(seed);
+  Counts counts;
+  std::vector<std::string> inputs = target.seeds(tests);
+  Require(!inputs.empty(), "a target must have good inputs");
+  const auto start = Clock::now();
+  for (const std::string& input : inputs) RunOne(target, input, random, counts);
+  Require(counts.refused == 0, "a good input was refused");
+  for (const std::string& input : Kept(tests, target.name)) {
+    RunOne(target, input, random, counts);
+    inputs.push_back(input);
+  }
+  auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  while (elapsed() < seconds) {
+    std::string input = inputs[random.Below(inputs.size())];
+    Mutate(input, inputs[random.Below(inputs.size())], random);
+    if (target.repair && !random.OneIn(4)) target.repair(input);
+    RunOne(target, std::move(input), random, counts);
+  }
+  std::printf("%-18s %5.1f s %8lld taken %8lld refused\n", target.name, elapsed(),
+              static_cast<long long>(counts.taken), static_cast<long long>(counts.refused));
+  std::fflush(stdout);
+}
+
+int Main(int argc, char** argv) {
+  double seconds = 60;
+  uint64_t seed = 1;
+  std::string only, file, tests;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    bool more = i + 1 < argc;
+    if (argument == "--seconds" && more) {
+      seconds = std::stod(argv[++i]);
+    } else if (argument == "--seed" && more) {
+      seed = std::stoull(argv[++i]);
+    } else if (argument == "--only" && more) {
+      only = argv[++i];
+    } else if (argument == "--file" && more) {
+      file = argv[++i];
+    } else {
+      tests = argument;
+    }
+  }
+  std::signal(SIGALRM, OnAlarm);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_set_death_callback(KeepInput);
+#endif
+  std::vector<Target> targets = AllTargets();
+  std::erase_if(targets, [&](const Target& t) { return !only.empty() && only != t.name; });
+  std::ranges::sort(targets, {}, [](const Target& target) { return std::string(target.name); });
+  if (tests.empty() || targets.empty()) {
+    std::fprintf(stderr, "usage: penstock_fuzz [--seconds S] [--seed N] [--only NAME] TESTS\n");
+    return 2;
+  }
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  for (const Target& target : targets) {
+    if (!file.empty()) {
+      Random random(seed);
+      Counts counts;
+      RunOne(target, ReadFile(file), random, counts);
+    } else {
+      RunTarget(target, tests, seconds / static_cast<double>(targets.size()), seed);
+    }
+  }
+  std::filesystem::remove_all(TemporaryFolder());
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Target>& AllTargets() {
+  static std::vector<Target> targets;
+  return targets;
+}
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz: %s: %s\n", current_target, what);
+  KeepInput();
+  _exit(1);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  if (!file) throw Error(ErrorKind::kNotFound, "{}: cannot be read", path);
+  return content.str();
+}
+
+void WriteFile(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+const std::string& TemporaryFolder() {
+  static const std::string folder = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "penstock-fuzz-XXXXXX").string();
+    Require(mkdtemp(name.data()) != nullptr, "a temporary folder must be made");
+    return name;
+  }();
+  return folder;
+}
+
+}  // namespace penstock::fuzz
+
+int main(int argc, char** argv) { return penstock::fuzz::Main(argc, argv); }

@@ -1,0 +1,166 @@
+// Files of records: TFRecord, lines, CSV and records of fixed length, plain and compressed.
+#include <cstring>
+
+#include "fuzz.h"
+#include "pipeline/crc32c.h"
+#include "pipeline/registry.h"
+#include "pipeline/session.h"
+
+#if defined(PENSTOCK_HAS_ZLIB)
+#include <zlib.h>
+#endif
+
+namespace penstock::fuzz {
+namespace {
+
+constexpr int64_t kMostSteps = 1 << 20;
+
+struct Read {
+  std::vector<std::string> records;
+  std::vector<std::string> errors;
+};
+
+// All records, and the errors among them: a reader comes to an end whatever the file is.
+Read ReadAll(const DatasetPtr& dataset, int64_t rows) {
+  Session session(dataset, {});
+  Read read;
+  for (int64_t step = 0; step < kMostSteps; ++step) {
+    Block block = session.NextBlock(rows);
+    for (int64_t i = 0; i < block.rows; ++i) {
+      read.records.emplace_back(block.Row(i).leaves[0].string());
+    }
+    if (block.error) read.errors.push_back(block.error->message());
+    if (block.end) return read;
+  }
+  Require(false, "a reader comes to an end");
+  return read;
+}
+
+DatasetPtr Open(const std::string& kind, const std::string& path, const std::string& compression,
+                int64_t buffer, Random& random) {
+  Args args(kind);
+  args.Set("filename", path);
+  if (!compression.empty()) args.Set("compression_type", compression);
+  args.Set("buffer_size", buffer);
+  if (kind == "fixed_length_record") {
+    args.Set("record_bytes", static_cast<int64_t>(1 + random.Below(9)));
+    args.Set("header_bytes", static_cast<int64_t>(random.Below(4)));
+    args.Set("footer_bytes", static_cast<int64_t>(random.Below(4)));
+  }
+  if (kind == "csv_record") {
+    args.Set("field_delim", std::string(","));
+    args.Set("use_quote_delim", random.OneIn(2));
+    args.Set("header", random.OneIn(2));
+  }
+  return MakeDataset(kind, {}, args);
+}
+
+// The window it is read by, and the rows asked for at a time, change nothing.
+void RunFile(const std::string& kind, const std::string& input, const std::string& compression,
+             Random& random) {
+  static const std::string path = TemporaryFolder() + "/records";
+  WriteFile(path, input);
+  Random same(random.Bits());
+  Random again = same;
+  Read all = ReadAll(Open(kind, path, compression, 1 << 16, same), 64);
+  Read few =
+      ReadAll(Open(kind, path, compression, static_cast<int64_t>(random.Below(40)), again), 1);
+  Require(all.records == few.records, "the same records through a small window");
+  Require(all.errors == few.errors, "the same errors through a small window");
+  if (!all.errors.empty()) throw Error(ErrorKind::kData, "{}", all.errors[0]);
+}
+
+void PutFramed(std::string_view content, std::string& to) {
+  auto put = [&](uint64_t value, size_t size) {
+    for (size_t i = 0; i < size; ++i) to += static_cast<char>(value >> (8 * i));
+  };
+  size_t begin = to.size();
+  put(content.size(), 8);
+  put(MaskedCrc(Crc32c(to.data() + begin, 8)), 4);
+  to += content;
+  put(MaskedCrc(Crc32c(content.data(), content.size())), 4);
+}
+
+std::vector<std::string> TfRecords(const std::string&) {
+  std::string records;
+  for (const char* content :
+       {"", "a record", "another, which is a bit longer than the first one"}) {
+    PutFramed(content, records);
+  }
+  return {"", records};
+}
+
+void RepairTfRecords(std::string& input) {
+  for (size_t at = 0; at + 16 <= input.size();) {
+    uint64_t length = 0;
+    std::memcpy(&length, input.data() + at, 8);
+    uint32_t crc = MaskedCrc(Crc32c(input.data() + at, 8));
+    std::memcpy(input.data() + at + 8, &crc, 4);
+    if (length > input.size() - at - 16) return;
+    crc = MaskedCrc(Crc32c(input.data() + at + 12, length));
+    std::memcpy(input.data() + at + 12 + length, &crc, 4);
+    at += 16 + length;
+  }
+}
+
+std::vector<std::string> Lines(const std::string&) {
+  return {"one\ntwo\r\n\nlast", "", std::string(300, 'x') + "\n", "\r\n\r\n"};
+}
+
+std::vector<std::string> CsvFiles(const std::string&) {
+  return {"a,b\n1,\"two\nlines\"\n3,4", "x\r\n\"\"\"\"\r\n", "1,2\n"};
+}
+
+// A file whose size does not fit is refused, so for the sizes of records there is no good one.
+void RunFixedLength(const std::string& input, Random& random) {
+  try {
+    RunFile("fixed_length_record", input, "", random);
+  } catch (const Error&) {
+  }
+}
+
+// Of a kind, compressed or not.
+std::function<void(const std::string&, Random&)> Files(std::string kind, std::string compression) {
+  return
+      [=](const std::string& input, Random& random) { RunFile(kind, input, compression, random); };
+}
+
+#if defined(PENSTOCK_HAS_ZLIB)
+// window_bits: as deflateInit2 takes them; 16 more make a gzip file.
+std::string Deflated(const std::string& content, int window_bits) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
+  std::string out(content.size() + 200, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::vector<std::string> GzipFiles(const std::string&) {
+  std::string one = Deflated("one\ntwo\n", 31);
+  return {one, one + Deflated(std::string(5000, 'z'), 31)};
+}
+
+std::vector<std::string> ZlibFiles(const std::string&) { return {Deflated("one\ntwo\n", 15)}; }
+
+const RegisterTarget gzip({"gzip", GzipFiles, Files("text_line", "GZIP")});
+const RegisterTarget zlib({"zlib", ZlibFiles, Files("text_line", "ZLIB")});
+// Good gzip files of bad records.
+const RegisterTarget within({"tf_record_gzip", TfRecords,
+                             [](const std::string& input, Random& random) {
+                               RunFile("tf_record", Deflated(input, 31), "GZIP", random);
+                             },
+                             RepairTfRecords});
+#endif
+const RegisterTarget tf_record({"tf_record", TfRecords, Files("tf_record", ""), RepairTfRecords});
+const RegisterTarget text_line({"text_line", Lines, Files("text_line", "")});
+const RegisterTarget csv({"csv_record", CsvFiles, Files("csv_record", "")});
+const RegisterTarget fixed({"fixed_length", Lines, RunFixedLength});
+
+}  // namespace
+}  // namespace penstock::fuzz

@@ -281,8 +281,8 @@ def windows(items, size, shift, stride, drop_remainder):
         held = held[shift:]
 
 
-def grouped(items, key_of, size, batch_size):
-    """Give each window as batches; those that are not full come last, by their keys."""
+def grouped(items, key_of, size_of, reduce):
+    """Give what becomes of each window; those that are not full come last, by their keys."""
     waiting = {}
     for x in items:
         key = x if failed(x) else call(key_of, x)
@@ -291,10 +291,19 @@ def grouped(items, key_of, size, batch_size):
             continue
         rows = waiting.setdefault(int(key), [])
         rows.append(x)
-        if len(rows) == size:
-            yield from stacked(waiting.pop(int(key)), batch_size)
+        if len(rows) == size_of(int(key)):
+            yield from reduce(waiting.pop(int(key)), size_of(int(key)))
     for key in sorted(waiting):
-        yield from stacked(waiting[key], batch_size)
+        yield from reduce(waiting[key], size_of(key))
+
+
+def scan(items, state, function):
+    """Hand a state on; an element that fails leaves it as it is."""
+    for x in items:
+        found = x if failed(x) else call(lambda *pair: function(*pair), (state, x))
+        if not failed(found):
+            state, found = found
+        yield found
 
 
 # --- several datasets ---
@@ -312,6 +321,20 @@ def zip_inputs(inputs):
 
 
 _END = object()
+
+
+def choose(inputs, choices, stop):
+    """Take from the input whose number is chosen; an empty one ends it, or is passed over."""
+    inputs = [iter(items) for items in inputs]
+    open_ones = set(range(len(inputs)))
+    for i in choices:
+        x = next(inputs[i], _END)
+        if x is not _END:
+            yield x
+            continue
+        open_ones.discard(i)
+        if stop or not open_ones:
+            return
 
 
 def interleave(inputs, cycle, block):

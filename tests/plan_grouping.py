@@ -15,7 +15,28 @@ def batches(size):
     return lambda *windows: windows[-1].batch(size)
 
 
+def length(*parts):
+    return number(*parts) % 7
+
+
+def bucket(*parts):
+    return (length(*parts) >= 2) + (length(*parts) >= 5)
+
+
 GROUPING = {
+    "bucket_by_sequence_length": Stage(
+        args(size=small, drop=st.booleans()),
+        lambda ds, run, size, drop: ds.map(paddable).bucket_by_sequence_length(
+            length, [2, 5], [size, 2, 1], drop_remainder=drop
+        ),
+        lambda again, expect, size, drop: oracle.grouped(
+            oracle.map(again(), paddable),
+            bucket,
+            lambda key: [size, 2, 1][key],
+            lambda rows, n: oracle.padded(rows, n, drop),
+        ),
+        PLACES,
+    ),
     "padded_batch": Stage(
         args(size=small, drop=st.booleans()),
         lambda ds, run, size, drop: ds.map(paddable).padded_batch(size, drop_remainder=drop),
@@ -59,7 +80,9 @@ GROUPING = {
     "group_by_window": Stage(
         args(size=small, batch=small),
         lambda ds, run, size, batch: ds.group_by_window(third, batches(batch), size),
-        lambda again, expect, size, batch: oracle.grouped(again(), third, size, batch),
+        lambda again, expect, size, batch: oracle.grouped(
+            again(), third, lambda key: size, lambda rows, n: oracle.stacked(rows, batch)
+        ),
         PLACES,
     ),
 }

@@ -90,6 +90,21 @@ def early(x, noise):
     return x < 9000
 
 
+def fails_often(x, noise):
+    if x % 7 < 3:
+        raise ValueError(f"no {x}")
+    return x, noise
+
+
+def folded(state, pair):
+    return state[0] + pair[0], state[1] + pair[1] * ps.random.uniform(())
+
+
+def scanned(state, pair):
+    state = state / 2 + pair[1] * ps.random.uniform(())
+    return state, (pair[0], state)
+
+
 class Rows:
     def __len__(self):
         return N
@@ -130,6 +145,7 @@ def saved(run):
 LINES = b"".join(b"line %d\n" % i for i in range(N))
 
 SOURCES = {
+    "counter": lambda run: ps.Dataset.counter(5, -3).take(N).map(noisy, run.calls),
     "csv_record": lambda run: ps.experimental.CsvDataset(
         written(run, "csv", b"".join(b"%d,%d.5\n" % (i, i) for i in range(N))), [0, 0.5]
     ),
@@ -140,6 +156,7 @@ SOURCES = {
         noisy, run.calls
     ),
     "from_indexable": lambda run: ps.Dataset.from_indexable(Rows()),
+    "from_list": lambda run: ps.experimental.from_list(list(range(N))).map(noisy, run.calls),
     "from_tensor_slices": lambda run: ps.Dataset.from_tensor_slices(np.arange(N)).map(
         noisy, run.calls
     ),
@@ -148,6 +165,7 @@ SOURCES = {
     "parallel_from_indexable": lambda run: ps.Dataset.from_indexable(
         Rows(), num_parallel_calls=run.calls or 3
     ),
+    "random_numbers": lambda run: ps.Dataset.random().take(N),
     "range": numbers,
     "text_line": lambda run: ps.TextLineDataset(
         [written(run, f"text{i}", LINES[i * 30_000 : (i + 1) * 30_000]) for i in range(4)],
@@ -169,6 +187,9 @@ STAGES = {
     ),
     "cache": lambda ds, run: ds.cache().map(more_noise, run.calls),
     "cache_file": lambda ds, run: ds.cache(str(run.folder / "cache")).map(more_noise, run.calls),
+    "choose_from_datasets": lambda ds, run: ps.Dataset.choose_from_datasets(
+        [ds, numbers(run).shuffle(9)], ps.Dataset.random().take(N).map(lambda x: x % 2)
+    ),
     "concatenate": lambda ds, run: ds.concatenate(numbers(run)).map(more_noise, run.calls),
     "elements": lambda ds, run: ds.take(2000).window(9).flat_map(lambda a, b: ps.Dataset.zip(a, b)),
     "enumerate": lambda ds, run: ds.enumerate(),
@@ -180,6 +201,7 @@ STAGES = {
     "group_by_window": lambda ds, run: ds.take(2000).group_by_window(
         last_digit, lambda key, rows: rows.batch(6).map(more_noise, run.calls), 6
     ),
+    "ignore_errors": lambda ds, run: ds.map(fails_often, run.calls, on_error="skip"),
     "interleave": lambda ds, run: ps.Dataset.range(100).interleave(
         hundreds, 8, 3, num_parallel_calls=run.some(8)
     ),
@@ -190,7 +212,17 @@ STAGES = {
     "prefetch": lambda ds, run: ds.prefetch(run.ahead or 1),
     "ragged_batch": lambda ds, run: ds.map(ragged, run.calls).ragged_batch(50),
     "rebatch": lambda ds, run: ds.batch(11).rebatch([3, 50]).unbatch(),
+    "reduced": lambda ds, run: ds.take(3000)._then(
+        "reduced", initial_state=(np.int64(0), 0.5), reduce_func=folded
+    ),
+    "rejection_resample": lambda ds, run: ds.rejection_resample(
+        ps.native(lambda x, noise: x % 3), [0.6, 0.2, 0.2]
+    ).map(lambda label, pair: pair),
     "repeat": lambda ds, run: ds.shuffle(100).repeat(2),
+    "sample_from_datasets": lambda ds, run: ps.Dataset.sample_from_datasets(
+        [ds, numbers(run).shuffle(9)], [0.7, 0.3]
+    ),
+    "scan": lambda ds, run: ds.take(3000).scan(0.5, scanned),
     "shard": lambda ds, run: ds.shard(3, 1).map(more_noise, run.calls),
     "shuffle": lambda ds, run: ds.shuffle(500).map(more_noise, run.calls),
     "skip": lambda ds, run: ds.skip(77).map(more_noise, run.calls),

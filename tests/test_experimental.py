@@ -148,6 +148,28 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
         "take_while": {"predicate": ...},
         "unbatch": {},
         "unique": {},
+        "ignore_errors": {"log_warning": False},
+        "scan": {"initial_state": ..., "scan_func": ...},
+        "Counter": {"start": 0, "step": 1, "dtype": np.int64},
+        "RandomDataset": {"seed": none, "rerandomize_each_iteration": none, "name": none},
+        "from_list": {"elements": ..., "name": none},
+        "sample_from_datasets": {
+            "datasets": ...,
+            "weights": none,
+            "seed": none,
+            "stop_on_empty_dataset": False,
+        },
+        "choose_from_datasets": {
+            "datasets": ...,
+            "choice_dataset": ...,
+            "stop_on_empty_dataset": False,
+        },
+        "rejection_resample": {
+            "class_func": ...,
+            "target_dist": ...,
+            "initial_dist": none,
+            "seed": none,
+        },
     }
     functions = [name for name in ex.__all__ if inspect.isfunction(getattr(ex, name))]
     assert sorted(wanted.keys() - {"CsvDataset"}) == sorted(set(functions) - {"CsvDataset"})

@@ -21,7 +21,7 @@ CPP_LAYERS = [
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
-        *("errors", "structure", "foreign", "functions", "iterator", "optional"),
+        *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
         *("debugging", "option_set", "unused_options", "options"),
     },
     {"ops"},

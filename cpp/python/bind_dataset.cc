@@ -61,6 +61,10 @@ struct Value {
 struct Spec {
   std::shared_ptr<const ElementSpec> spec;
 };
+// Many values, which a source holds.
+struct Elements {
+  std::shared_ptr<const std::vector<std::shared_ptr<const Element>>> elements;
+};
 // An object that the engine passes through untouched.
 struct Opaque {
   Args::Foreign object;
@@ -162,6 +166,10 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
   if (py::isinstance<Value>(value)) return value.cast<const Value&>().element;
   if (py::isinstance<Spec>(value)) return value.cast<const Spec&>().spec;
   if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
+  if (py::isinstance<Elements>(value)) {
+    return std::const_pointer_cast<std::vector<std::shared_ptr<const Element>>>(
+        value.cast<const Elements&>().elements);
+  }
   if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
   if (py::isinstance<Indexable>(value)) {
     auto& [object, size] = value.cast<const Indexable&>();
@@ -201,6 +209,7 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
       roots.push_back(value.cast<const Indexable&>().object.ptr());
       continue;
     }
+    if (py::isinstance<Elements>(value)) continue;
     Args::Value arg = ToArg("", value, nullptr, false);
     if (py::isinstance<NativeFunction>(value)) {
       PyObject* plain = value.cast<const NativeFunction&>().plain;
@@ -284,6 +293,11 @@ void BindDataset(py::module_& module) {
       },
       py::arg("kind"), py::arg("args"));
   py::class_<Spec>(module, "Spec").def(py::init(&MakeSpec), py::arg("nested"));
+  py::class_<Elements>(module, "Elements").def(py::init([](const std::vector<Value>& values) {
+    auto elements = std::make_shared<std::vector<std::shared_ptr<const Element>>>();
+    for (const Value& value : values) elements->push_back(value.element);
+    return Elements{std::move(elements)};
+  }));
   py::class_<Opaque>(module, "Opaque").def(py::init([](const py::object& object) {
     return Opaque{ToForeign(PyRef::Borrow(object.ptr()))};
   }));

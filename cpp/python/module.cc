@@ -9,6 +9,7 @@
 #include "pipeline/random.h"
 #include "pipeline/saved_folder.h"
 #include "python/bind.h"
+#include "python/error_object.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/pytree.h"
@@ -87,6 +88,7 @@ PYBIND11_MODULE(_core, m) {
   if (_import_array() < 0) throw py::error_already_set();
   InitTypes();
   InitPytree();
+  InitErrorObject();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {

@@ -1,53 +1,19 @@
 // range: integers in steps, of any numeric type.
-#include <cstring>
 #include <limits>
 
 #include "pipeline/registry.h"
-#include "pipeline/session.h"
+#include "sources/arithmetic.h"
 
 namespace penstock {
 namespace {
 
-template <typename T>
-void Fill(void* out, int64_t start, int64_t step, int64_t rows) {
-  T* to = static_cast<T*>(out);
-  for (int64_t i = 0; i < rows; ++i) to[i] = static_cast<T>(start + i * step);
-}
-
-using FillFunction = void (*)(void*, int64_t, int64_t, int64_t);
-
-FillFunction FillOf(const LeafSpec& leaf) {
-  switch (leaf.dtype.code) {
-    case TypeCode::kInt8:
-      return Fill<int8_t>;
-    case TypeCode::kInt16:
-      return Fill<int16_t>;
-    case TypeCode::kInt32:
-      return Fill<int32_t>;
-    case TypeCode::kInt64:
-      return Fill<int64_t>;
-    case TypeCode::kUInt8:
-      return Fill<uint8_t>;
-    case TypeCode::kUInt16:
-      return Fill<uint16_t>;
-    case TypeCode::kUInt32:
-      return Fill<uint32_t>;
-    case TypeCode::kUInt64:
-      return Fill<uint64_t>;
-    case TypeCode::kFloat32:
-      return Fill<float>;
-    case TypeCode::kFloat64:
-      return Fill<double>;
-    default:
-      throw Error(ErrorKind::kType, "range: output_type must be an integer or float type, got {}",
-                  leaf.dtype.name());
-  }
-}
-
 class RangeDataset final : public Dataset, public Indexed {
  public:
   RangeDataset(int64_t start, int64_t stop, int64_t step, ElementSpec spec)
-      : start_(start), step_(step), spec_(std::move(spec)), fill_(FillOf(spec_.leaves[0])) {
+      : start_(start),
+        step_(step),
+        spec_(std::move(spec)),
+        fill_(FillOf<int64_t>(spec_.leaves[0], "range: output_type")) {
     if (step == 0) throw Error(ErrorKind::kInvalidArgument, "range: step must not be 0");
     // Unsigned: the distance between two int64 may not fit one.
     uint64_t distance = step > 0 ? static_cast<uint64_t>(stop) - static_cast<uint64_t>(start)
@@ -73,11 +39,11 @@ class RangeDataset final : public Dataset, public Indexed {
     block.rows = rows;
     if (rows == 1) {  // inside the tensor: no memory to be had
       uint8_t item[16];
-      fill_(item, start_ + first * step_, step_, 1);
+      fill_(item, start_, step_, first, 1);
       block.columns.push_back(Tensor::ScalarBytes(spec_.leaves[0].dtype, item).Reshaped({1}));
     } else {
       block.columns.push_back(Tensor::Make(spec_.leaves[0].dtype, {rows}));
-      fill_(block.columns[0].mutable_data(), start_ + first * step_, step_, rows);
+      fill_(block.columns[0].mutable_data(), start_, step_, first, rows);
     }
     block.first.key = static_cast<uint64_t>(first);
     block.first.index = first;
@@ -91,7 +57,7 @@ class RangeDataset final : public Dataset, public Indexed {
     uint8_t* to = block.columns[0].mutable_data();
     block.keys.assign(indices, indices + rows);
     for (int64_t i = 0; i < rows; ++i) {
-      fill_(to + i * spec_.leaves[0].dtype.itemsize, start_ + indices[i] * step_, step_, 1);
+      fill_(to + i * spec_.leaves[0].dtype.itemsize, start_, step_, indices[i], 1);
     }
     return block;
   }
@@ -103,7 +69,7 @@ class RangeDataset final : public Dataset, public Indexed {
   int64_t start_;
   int64_t step_;
   ElementSpec spec_;
-  FillFunction fill_;
+  FillFunction<int64_t> fill_;
   int64_t size_;
 };
 

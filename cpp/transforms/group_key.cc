@@ -1,35 +1,14 @@
 // Calling a function for one element.
 #include "transforms/group_key.h"
 
-#include <optional>
+#include "pipeline/whole_number.h"
 
 namespace penstock {
 namespace {
 
 std::optional<int64_t> IntIn(const Tensor& value) {
-  if (value.elements() != 1) return std::nullopt;
-  switch (value.dtype().code) {
-    case TypeCode::kBool:
-      return value.value<bool>();
-    case TypeCode::kInt8:
-      return value.value<int8_t>();
-    case TypeCode::kInt16:
-      return value.value<int16_t>();
-    case TypeCode::kInt32:
-      return value.value<int32_t>();
-    case TypeCode::kInt64:
-      return value.value<int64_t>();
-    case TypeCode::kUInt8:
-      return value.value<uint8_t>();
-    case TypeCode::kUInt16:
-      return value.value<uint16_t>();
-    case TypeCode::kUInt32:
-      return value.value<uint32_t>();
-    case TypeCode::kUInt64:
-      return static_cast<int64_t>(value.value<uint64_t>());
-    default:
-      return std::nullopt;
-  }
+  bool one_bool = value.dtype().code == TypeCode::kBool && value.elements() == 1;
+  return one_bool ? std::optional<int64_t>(value.value<bool>()) : WholeNumber(value);
 }
 
 }  // namespace

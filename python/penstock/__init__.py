@@ -7,7 +7,7 @@ batches out.
 from penstock import experimental, random
 from penstock._core import build_info
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from penstock.errors import DataError, OutOfRangeError, TraceError
+from penstock.errors import DataError, ErrorInfo, OutOfRangeError, TraceError
 from penstock.functions import numpy_function, py_function
 from penstock.iterator import Iterator
 from penstock.ops import image, io, strings
@@ -54,6 +54,7 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "DataError",
     "Dataset",
+    "ErrorInfo",
     "FixedLengthRecordDataset",
     "Iterator",
     "Options",

@@ -37,6 +37,9 @@ class Value:
 class Spec:
     def __init__(self, nested: Any) -> None: ...
 
+class Elements:
+    def __init__(self, values: Sequence[Value]) -> None: ...
+
 class Opaque:
     def __init__(self, arg0: Any, /) -> None: ...
 

@@ -13,8 +13,10 @@ from penstock import _core
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
+from penstock.on_error import first_good
 from penstock.options import Options
 from penstock.pickling import reduced
+from penstock.sources.endless import EndlessSources
 from penstock.sources.files import FileSources
 from penstock.sources.generator import GeneratorSources
 from penstock.sources.indexable import IndexableSources
@@ -24,9 +26,12 @@ from penstock.structure import TensorSpec
 from penstock.transforms.batching import Batching
 from penstock.transforms.bucketing import Bucketing
 from penstock.transforms.combining import Combining
+from penstock.transforms.failing import Failing
+from penstock.transforms.folding import Folding
 from penstock.transforms.grouping import Grouping
 from penstock.transforms.keeping import Keeping
 from penstock.transforms.mapping import Mapping
+from penstock.transforms.mixing import Mixing
 from penstock.transforms.ordering import Ordering
 from penstock.transforms.packing import Packing
 from penstock.transforms.padding import Padding
@@ -50,6 +55,7 @@ _OF_POSITIONS = ("repeat", "shard", "shuffle", "skip", "take")
 class Dataset(
     MemorySources,
     IndexableSources,
+    EndlessSources,
     GeneratorSources,
     FileSources,
     SavedSources,
@@ -64,6 +70,9 @@ class Dataset(
     Combining,
     Keeping,
     Speed,
+    Failing,
+    Folding,
+    Mixing,
 ):
     """A sequence of elements, described but not yet computed.
 
@@ -249,7 +258,8 @@ class Dataset(
         """Types and shapes of the elements, nested as they are.
 
         Behind a plain Python function they cannot be known without calling it: the first element
-        is computed once, unless `map` or `from_generator` was given an ``output_signature``.
+        that does not fail is computed once, unless `map` or `from_generator` was given an
+        ``output_signature``.
 
         Returns
         -------
@@ -272,14 +282,7 @@ class Dataset(
             probe._options = self._options
             # Not counted: a shuffle in front is as if it had not been looked through.
             with Iterator(probe, self._options.for_engine(counted=False)) as it:
-                for element in it:
-                    unknown.set_spec(_core.Value(element, False).spec())
-                    break
-                else:
-                    raise ValueError(
-                        f"element_spec: cannot be known, because {unknown.kind} gives no element; "
-                        "declare it with output_signature"
-                    )
+                unknown.set_spec(_core.Value(first_good(it, unknown.kind), False).spec())
         return self._node.spec(TensorSpec)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:

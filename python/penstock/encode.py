@@ -35,10 +35,19 @@ class Indexable:
         return type(self.rows).__name__
 
 
+def _value(value: Any) -> _core.Value | None:
+    return None if value is None else _core.Value(value, False)
+
+
 _ENCODERS = {
     # Arrays are shared, not copied: they must not change while the dataset is used.
     "tensors": lambda value: _core.Value(value, True),
-    "nesting": lambda value: _core.Value(value, False),
+    "elements": lambda value: _core.Elements([_core.Value(e, True) for e in value]),
+    "nesting": _value,
+    "initial_state": _value,
+    "weights": _value,
+    "target_dist": _value,
+    "initial_dist": _value,
     "output_signature": lambda value: None if value is None else _core.Spec(value),
     "lengths": lambda value: None if value is None else _core.Spec(value),
     "padded_shapes": lambda value: None if value is None else _core.Spec(value),
@@ -76,7 +85,11 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
                     "types that its operations make, cast them there"
                 )
             inputs[0].element_spec  # noqa: B018 - finds out what is not known yet
-            program = trace(kind, value, inputs[0]._node)
+            nodes = [inputs[0]._node]
+            if "initial_state" in args:  # functions of the state and the element
+                state = {"tensors": encode(kind, {"tensors": args["initial_state"]})["tensors"]}
+                nodes.insert(0, _core.make("from_tensors", [], state))
+            program = trace(kind, value, nodes)
             encoded[name] = _core.debugged(program, value.__wrapped__)
         elif callable(value) and _wants_rng(value):
             encoded[name] = value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 
 class DataError(Exception):
     """Corrupt input: a record, an image or a file that is not what it should be.
@@ -30,6 +32,29 @@ class DataError(Exception):
             text += f" (file {self.file}"
             text += ")" if self.offset is None else f", byte {self.offset})"
         return text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """Where an element failed: what `on_error` functions are given beside the error.
+
+    Attributes
+    ----------
+    stage : str
+        The stage that failed; where that is not known, the one that the error left.
+    element : int
+        Number of the element in that stage, as the note of the error has it; of a reader, number
+        of the record in its file.
+    file : str or None
+        The file that the element came from, when it came from one.
+    offset : int or None
+        Byte offset in the file, when it is known.
+    """
+
+    stage: str
+    element: int
+    file: str | None = None
+    offset: int | None = None
 
 
 class OutOfRangeError(StopIteration):

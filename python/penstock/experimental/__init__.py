@@ -10,6 +10,8 @@ from penstock.experimental.examples import (
     make_batched_features_dataset,
     parse_example_dataset,
 )
+from penstock.experimental.failing import ignore_errors
+from penstock.experimental.folding import scan
 from penstock.experimental.grouping import (
     Reducer,
     bucket_by_sequence_length,
@@ -18,8 +20,14 @@ from penstock.experimental.grouping import (
 )
 from penstock.experimental.iterators import get_next_as_optional
 from penstock.experimental.keeping import TFRecordWriter, load, save, snapshot
+from penstock.experimental.mixing import (
+    choose_from_datasets,
+    rejection_resample,
+    sample_from_datasets,
+)
 from penstock.experimental.padding import dense_to_ragged_batch, pad_to_cardinality
 from penstock.experimental.selecting import take_while, unique
+from penstock.experimental.sources import Counter, RandomDataset, from_list
 from penstock.experimental.sql import SqlDataset
 from penstock.experimental.transformations import (
     assert_cardinality,
@@ -48,11 +56,13 @@ __all__ = [
     "AutoShardPolicy",
     "AutotuneAlgorithm",
     "AutotuneOptions",
+    "Counter",
     "CsvDataset",
     "DistributeOptions",
     "ExternalStatePolicy",
     "OptimizationOptions",
     "Optional",
+    "RandomDataset",
     "Reducer",
     "ServiceOptions",
     "SqlDataset",
@@ -62,17 +72,20 @@ __all__ = [
     "at",
     "bucket_by_sequence_length",
     "cardinality",
+    "choose_from_datasets",
     "copy_to_device",
     "debug_mode",
     "dense_to_ragged_batch",
     "disable_debug_mode",
     "enable_debug_mode",
     "enumerate_dataset",
+    "from_list",
     "get_next_as_optional",
     "get_single_element",
     "get_structure",
     "group_by_reducer",
     "group_by_window",
+    "ignore_errors",
     "load",
     "make_batched_features_dataset",
     "make_csv_dataset",
@@ -81,7 +94,10 @@ __all__ = [
     "parallel_interleave",
     "parse_example_dataset",
     "prefetch_to_device",
+    "rejection_resample",
+    "sample_from_datasets",
     "save",
+    "scan",
     "shuffle_and_repeat",
     "snapshot",
     "take_while",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -105,10 +105,16 @@ class SymbolicReader:
         self.name = name
 
 
-def trace(stage: str, function: NativeFunction[..., Any], node: _core.Node) -> _core.NativeFunction:
-    """Return the program of a function on the elements of a dataset, whose spec is known."""
+def trace(
+    stage: str, function: NativeFunction[..., Any], nodes: Sequence[_core.Node]
+) -> _core.NativeFunction:
+    """Return the program of a function on the elements of a dataset, whose spec is known.
+
+    Of several datasets it is a function of one element of each.
+    """
     recorded = Trace()
-    element = node.spec(lambda shape, dtype: recorded.leaf())
+    elements = tuple(node.spec(lambda shape, dtype: recorded.leaf()) for node in nodes)
+    element = elements if len(elements) > 1 else elements[0]
     arguments = element if type(element) is tuple else (element,)
     with recorded:
         result = function.__wrapped__(*arguments)

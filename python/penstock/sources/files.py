@@ -11,6 +11,8 @@ import numpy as np
 
 from penstock import _core
 from penstock.encode import Reader, encode
+from penstock.errors import TraceError
+from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.ops.native import SymbolicReader
 from penstock.ops.symbol import Symbol
 
@@ -102,6 +104,9 @@ def TFRecordDataset(
     buffer_size: int | None = None,
     num_parallel_reads: int | None = None,
     name: str | None = None,
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = MAX_ERRORS,
 ) -> Dataset:
     """Read the records of TFRecord files.
 
@@ -118,6 +123,10 @@ def TFRecordDataset(
         each in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
         A label without further meaning.
+    on_error : "raise", "skip", "log" or callable
+        What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
+    max_errors : int, optional
+        How many in a row are left out at most, >= 1; None: any number.
 
     Returns
     -------
@@ -152,7 +161,9 @@ def TFRecordDataset(
     [b'cat', b'dog']
     """
     args = file_args("TFRecordDataset", compression_type, buffer_size)
-    return read_files("tf_record", filenames, args, num_parallel_reads)
+    return read_files(
+        "tf_record", filenames, args, num_parallel_reads, on_error=on_error, max_errors=max_errors
+    )
 
 
 def FixedLengthRecordDataset(
@@ -164,6 +175,9 @@ def FixedLengthRecordDataset(
     compression_type: str | None = None,
     num_parallel_reads: int | None = None,
     name: str | None = None,
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = MAX_ERRORS,
 ) -> Dataset:
     """Read records of a fixed length from binary files.
 
@@ -184,6 +198,10 @@ def FixedLengthRecordDataset(
         each in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
         A label without further meaning.
+    on_error : "raise", "skip", "log" or callable
+        What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
+    max_errors : int, optional
+        How many in a row are left out at most, >= 1; None: any number.
 
     Returns
     -------
@@ -218,7 +236,14 @@ def FixedLengthRecordDataset(
         "footer_bytes": 0 if footer_bytes is None else footer_bytes,
         **file_args("FixedLengthRecordDataset", compression_type, buffer_size),
     }
-    return read_files("fixed_length_record", filenames, args, num_parallel_reads)
+    return read_files(
+        "fixed_length_record",
+        filenames,
+        args,
+        num_parallel_reads,
+        on_error=on_error,
+        max_errors=max_errors,
+    )
 
 
 def TextLineDataset(
@@ -227,6 +252,9 @@ def TextLineDataset(
     buffer_size: int | None = None,
     num_parallel_reads: int | None = None,
     name: str | None = None,
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = MAX_ERRORS,
 ) -> Dataset:
     r"""Read the lines of text files.
 
@@ -243,6 +271,10 @@ def TextLineDataset(
         in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
         A label without further meaning.
+    on_error : "raise", "skip", "log" or callable
+        What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
+    max_errors : int, optional
+        How many in a row are left out at most, >= 1; None: any number.
 
     Returns
     -------
@@ -273,7 +305,9 @@ def TextLineDataset(
     [b'one', b'two']
     """
     args = file_args("TextLineDataset", compression_type, buffer_size)
-    return read_files("text_line", filenames, args, num_parallel_reads)
+    return read_files(
+        "text_line", filenames, args, num_parallel_reads, on_error=on_error, max_errors=max_errors
+    )
 
 
 def file_args(stage: str, compression_type: str | None, buffer_size: int | None) -> dict[str, Any]:
@@ -286,18 +320,44 @@ def file_args(stage: str, compression_type: str | None, buffer_size: int | None)
     }
 
 
+_NAMES = {
+    "fixed_length_record": "FixedLengthRecordDataset",
+    "text_line": "TextLineDataset",
+    "tf_record": "TFRecordDataset",
+}
+
+
 def read_files(
     kind: str,
     filenames: Any,
     args: dict[str, Any],
     num_parallel_reads: int | None,
     deterministic: bool | None = None,
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = MAX_ERRORS,
 ) -> Dataset:
     """Return the records of files, of several at a time if asked to."""
+    if isinstance(filenames, Symbol):
+        if on_error != "raise":
+            raise TraceError(
+                f"{_NAMES.get(kind, kind)}: a native function cannot say on_error; give it to the "
+                "flat_map or interleave that calls the function"
+            )
+        return SymbolicReader(_core.reader(kind, encode(kind, args)), filenames)  # type: ignore[return-value]
+    records = _records(kind, filenames, args, num_parallel_reads, deterministic)
+    return without_errors(records, _NAMES.get(kind, kind), on_error, max_errors)
+
+
+def _records(
+    kind: str,
+    filenames: Any,
+    args: dict[str, Any],
+    num_parallel_reads: int | None,
+    deterministic: bool | None,
+) -> Dataset:
     from penstock.dataset import Dataset
 
-    if isinstance(filenames, Symbol):
-        return SymbolicReader(_core.reader(kind, encode(kind, args)), filenames)  # type: ignore[return-value]
     if isinstance(filenames, (str, os.PathLike)):
         return Dataset._make(kind, (), {"filename": os.fspath(filenames), **args})
     if isinstance(filenames, Dataset):

@@ -7,6 +7,7 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from penstock.iterator import Iterator
+from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.structure import TensorSpec
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class GeneratorSources:
         args: Sequence[Any] | None = None,
         output_signature: Any = None,
         name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
     ) -> Dataset:
         """Make a dataset of the values that `generator` yields.
 
@@ -42,6 +46,11 @@ class GeneratorSources:
             array. Without it the first value fixes structure and dtypes; shapes may differ.
         name : str, optional
             A label without further meaning.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of a value that does not match, and of an exception of the generator (the
+            data ends behind it in any case): see :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
 
         Returns
         -------
@@ -92,7 +101,7 @@ class GeneratorSources:
         if output_types is not None:
             output_signature = _signature(output_types, output_shapes)
         values = tuple(_as_numpy(a) for a in args or ())
-        return Dataset._make(
+        values_of = Dataset._make(
             "from_generator",
             (),
             {
@@ -102,6 +111,7 @@ class GeneratorSources:
                 "opaque": False,
             },
         )
+        return without_errors(values_of, "from_generator", on_error, max_errors)
 
 
 class _Prefetched:

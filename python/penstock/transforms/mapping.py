@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.transforms.arguments import check_callable
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Mapping:
         name: str | None = None,
         *,
         output_signature: Any = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
     ) -> Dataset:
         """Apply `map_func` to each element.
 
@@ -55,6 +58,11 @@ class Mapping:
         output_signature : nested TensorSpec, optional
             What results are converted to and checked against; `element_spec` is then known without
             a call.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
 
         Returns
         -------
@@ -90,20 +98,29 @@ class Mapping:
         """
         check_callable("map", "map_func", map_func)
         if num_parallel_calls is None:
-            return self._then("map", map_func=map_func, output_signature=output_signature)
+            mapped = self._then("map", map_func=map_func, output_signature=output_signature)
+            return without_errors(mapped, "map", on_error, max_errors)
         if synchronous:
             raise ValueError(
                 "map: synchronous=True excludes num_parallel_calls; leave one of them out"
             )
-        return self._then(
+        mapped = self._then(
             "parallel_map",
             map_func=map_func,
             num_parallel_calls=num_parallel_calls,
             deterministic=deterministic,
             output_signature=output_signature,
         )
+        return without_errors(mapped, "map", on_error, max_errors)
 
-    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Dataset:
         """Keep the elements for which `predicate` returns True.
 
         Parameters
@@ -112,6 +129,11 @@ class Mapping:
             Takes the element as `map` does; returns one bool.
         name : str, optional
             A label without further meaning.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
 
         Returns
         -------
@@ -130,7 +152,8 @@ class Mapping:
         [0, 3]
         """
         check_callable("filter", "predicate", predicate)
-        return self._then("filter", predicate=predicate)
+        kept = self._then("filter", predicate=predicate)
+        return without_errors(kept, "filter", on_error, max_errors)
 
     def flat_map(
         self,
@@ -138,6 +161,8 @@ class Mapping:
         name: str | None = None,
         *,
         output_signature: Any = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
     ) -> Dataset:
         """Turn each element into a dataset, and give their elements one dataset after the other.
 
@@ -150,6 +175,11 @@ class Mapping:
         output_signature : nested TensorSpec, optional
             What the elements of the datasets are checked against; `element_spec` is then known
             without a call.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
 
         Returns
         -------
@@ -174,7 +204,8 @@ class Mapping:
         [0, 0, 1, 0, 1, 2]
         """
         check_callable("flat_map", "map_func", map_func)
-        return self._then("flat_map", map_func=map_func, **_declared(output_signature))
+        flat = self._then("flat_map", map_func=map_func, **_declared(output_signature))
+        return without_errors(flat, "flat_map", on_error, max_errors)
 
     def interleave(
         self,
@@ -188,6 +219,8 @@ class Mapping:
         buffer_output_elements: int | None = None,
         prefetch_input_elements: int | None = None,
         output_signature: Any = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
     ) -> Dataset:
         """Turn each element into a dataset, and take from several of them in turn.
 
@@ -214,6 +247,11 @@ class Mapping:
             the others has ended, >= 0; None means ``cycle_length / 2``.
         output_signature : nested TensorSpec, optional
             As in `flat_map`.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
 
         Returns
         -------
@@ -256,7 +294,7 @@ class Mapping:
             raise ValueError(
                 f"interleave: {', '.join(ahead)} is about reading ahead; give num_parallel_calls"
             )
-        return self._then(
+        interleaved = self._then(
             "interleave",
             map_func=map_func,
             cycle_length=cycle,
@@ -266,6 +304,7 @@ class Mapping:
             **ahead,
             **_declared(output_signature),
         )
+        return without_errors(interleaved, "interleave", on_error, max_errors)
 
 
 def _declared(output_signature: Any) -> dict[str, Any]:

@@ -1,0 +1,9 @@
+// Errors as exceptions for functions of the user that are given errors.
+#pragma once
+
+namespace penstock {
+
+// Called once at import: sets the hooks of pipeline/error_object.h.
+void InitErrorObject();
+
+}  // namespace penstock

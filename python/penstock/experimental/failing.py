@@ -1,0 +1,33 @@
+"""ignore_errors, as a function for ``ds.apply``."""
+
+from __future__ import annotations
+
+from penstock.experimental.transformations import Transformation
+
+__all__ = ["ignore_errors"]
+
+
+def ignore_errors(log_warning: bool = False) -> Transformation:
+    """Leave out the elements that fail: `Dataset.ignore_errors`.
+
+    Parameters
+    ----------
+    log_warning : bool
+        Tell of each one as a warning of the `logging` logger ``"penstock"``.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Notes
+    -----
+    At most 100 in a row are left out; the method takes another number.
+
+    Examples
+    --------
+    >>> ds = ps.Dataset.range(4).map(lambda x: 6 // int(x))
+    >>> [int(x) for x in ds.apply(ps.experimental.ignore_errors())]
+    [6, 3, 2]
+    """
+    return lambda dataset: dataset.ignore_errors(log_warning)

@@ -1,0 +1,34 @@
+"""scan, as a function for ``ds.apply``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.experimental.transformations import Transformation
+
+__all__ = ["scan"]
+
+
+def scan(initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -> Transformation:
+    """Apply a function to each element and to a state that it hands on: `Dataset.scan`.
+
+    Parameters
+    ----------
+    initial_state : nested arrays
+        The state that the first call is given.
+    scan_func : callable
+        Takes the state and the element; returns the new state and the element of the result.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Examples
+    --------
+    >>> sums = ps.experimental.scan(np.int64(0), lambda s, x: (s + x, s + x))
+    >>> [int(x) for x in ps.Dataset.range(1, 5).apply(sums)]
+    [1, 3, 6, 10]
+    """
+    return lambda dataset: dataset.scan(initial_state, scan_func)

@@ -1,0 +1,107 @@
+"""The experimental forms of sample_from_datasets, choose_from_datasets, rejection_resample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.dataset import Dataset
+from penstock.experimental.transformations import Transformation
+
+__all__ = ["choose_from_datasets", "rejection_resample", "sample_from_datasets"]
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Any = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset:
+    """Take each element from a dataset that is drawn: `Dataset.sample_from_datasets`.
+
+    Parameters
+    ----------
+    datasets : sequence of Dataset
+        At least one; all of the same structure and dtypes.
+    weights : array of shape ``(n,)`` or Dataset of them, optional
+        How often each dataset is drawn; None means all the same.
+    seed : int, optional
+        Makes the draws repeatable.
+    stop_on_empty_dataset : bool
+        True ends when a dataset is drawn that has ended; False goes on with the others.
+
+    Returns
+    -------
+    Dataset
+        The elements of all of them, each dataset's in its order.
+
+    Examples
+    --------
+    >>> a, b = ps.Dataset.range(2), ps.Dataset.range(10, 12)
+    >>> sorted(int(x) for x in ps.experimental.sample_from_datasets([a, b]))
+    [0, 1, 10, 11]
+    """
+    return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
+) -> Dataset:
+    """Take each element from the dataset whose number comes: `Dataset.choose_from_datasets`.
+
+    Parameters
+    ----------
+    datasets : sequence of Dataset
+        At least one; all of the same structure and dtypes.
+    choice_dataset : Dataset of int
+        Gives the numbers, in ``[0, len(datasets))``.
+    stop_on_empty_dataset : bool
+        True ends when a dataset is chosen that has ended; False, the default of this form, passes
+        over such choices.
+
+    Returns
+    -------
+    Dataset
+        As many elements as there are choices, unless it ends earlier.
+
+    Examples
+    --------
+    >>> a, b = ps.Dataset.range(1), ps.Dataset.range(10, 13)
+    >>> choices = ps.Dataset.from_tensor_slices([0, 0, 1, 1])
+    >>> [int(x) for x in ps.experimental.choose_from_datasets([a, b], choices)]
+    [0, 10, 11]
+    """
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+
+def rejection_resample(
+    class_func: Callable[..., Any],
+    target_dist: Any,
+    initial_dist: Any = None,
+    seed: int | None = None,
+) -> Transformation:
+    """Leave out elements, so that classes come as often as asked: `Dataset.rejection_resample`.
+
+    Parameters
+    ----------
+    class_func : callable
+        Takes the element; returns its class.
+    target_dist : array of shape ``(classes,)``
+        The share of each class in the result.
+    initial_dist : array of shape ``(classes,)``, optional
+        The share of each class in the dataset; None estimates it.
+    seed : int, optional
+        Makes the draws repeatable.
+
+    Returns
+    -------
+    callable
+        For `Dataset.apply`.
+
+    Examples
+    --------
+    >>> rare = ps.experimental.rejection_resample(lambda x: int(x) % 4 // 3, [0.0, 1.0], seed=1)
+    >>> set(int(x) % 4 for _, x in ps.Dataset.range(100).apply(rare))
+    {3}
+    """
+    return lambda dataset: dataset.rejection_resample(class_func, target_dist, initial_dist, seed)

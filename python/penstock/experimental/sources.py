@@ -1,0 +1,108 @@
+"""Sources: from_list, and the older names of counter and random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.dataset import Dataset
+
+__all__ = ["Counter", "RandomDataset", "from_list"]
+
+
+def from_list(elements: list[Any], name: str | None = None) -> Dataset:
+    """Make a dataset of the elements of a list; their shapes may differ.
+
+    Parameters
+    ----------
+    elements : list of nested arrays
+        At least one; all of the same structure and dtypes. Arrays are shared with the dataset: do
+        not change them afterwards.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Dataset
+        Of these elements; `element_spec` has None for an axis that differs.
+
+    Raises
+    ------
+    ValueError
+        If `elements` is not a list, or empty.
+    TypeError
+        If the structure or a dtype differs.
+
+    Notes
+    -----
+    `from_tensor_slices` is faster where shapes are equal; `from_generator` does not hold all
+    elements at a time.
+
+    Examples
+    --------
+    >>> ds = ps.experimental.from_list([([1], "a"), ([2, 3], "b")])
+    >>> [(x.tolist(), s) for x, s in ds]
+    [([1], 'a'), ([2, 3], 'b')]
+    """
+    if not isinstance(elements, list):
+        raise ValueError(f"from_list: elements must be a list, got {type(elements).__name__}")
+    if not elements:
+        raise ValueError(
+            "from_list: at least one element was expected, got none; use Dataset.range(0) for an "
+            "empty dataset"
+        )
+    return Dataset._make("from_list", (), {"elements": elements})
+
+
+def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset:
+    """Count from `start` by `step`, without end: `Dataset.counter`.
+
+    Parameters
+    ----------
+    start, step : int or float
+        The first number, and what is added to get the next one.
+    dtype : dtype-like
+        Integer or float dtype of the elements.
+
+    Returns
+    -------
+    Dataset
+        Of scalars.
+
+    Examples
+    --------
+    >>> [int(x) for x in ps.experimental.Counter(5).take(2)]
+    [5, 6]
+    """
+    return Dataset.counter(start, step, dtype)
+
+
+def RandomDataset(
+    seed: int | None = None,
+    rerandomize_each_iteration: bool | None = None,
+    name: str | None = None,
+) -> Dataset:
+    """Draw whole numbers, without end: `Dataset.random`.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Makes the numbers repeatable.
+    rerandomize_each_iteration : bool, optional
+        True draws others in each epoch and for each iterator; None means False.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Dataset
+        Of int64 scalars, uniform in [0, 2**32).
+
+    Examples
+    --------
+    >>> numbers = ps.experimental.RandomDataset(seed=7).take(2)
+    >>> list(numbers) == list(ps.Dataset.random(seed=7).take(2))
+    True
+    """
+    return Dataset.random(seed, rerandomize_each_iteration, name)

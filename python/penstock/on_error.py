@@ -1,0 +1,101 @@
+"""What `on_error` arguments mean: a stage behind the one that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from penstock.errors import ErrorInfo
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+OnError: TypeAlias = str | Callable[[Exception, ErrorInfo], bool | None]
+
+MAX_ERRORS = 100
+
+
+class ErrorHandler:
+    """What the engine calls with an error that is to be left out."""
+
+    def __init__(self, function: Callable[[Exception, ErrorInfo], bool | None]) -> None:
+        self.function = function
+
+    def __call__(
+        self, error: Exception, stage: str, element: Any, file: str, offset: Any
+    ) -> tuple[()]:
+        """Call the function; what is raised is raised in the place of the element."""
+        info = ErrorInfo(
+            stage=stage,
+            element=int(element),
+            file=file or None,
+            offset=None if offset < 0 else int(offset),
+        )
+        answer = self.function(error, info)
+        if answer is None or answer is True:
+            return ()
+        if answer is False:
+            raise error
+        raise TypeError(
+            f"{stage}: on_error must return None or True (leave the element out) or False (raise "
+            f"the error), got {answer!r}"
+        ) from error
+
+    def __repr__(self) -> str:
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+
+def without_errors(
+    dataset: Dataset, stage: str, on_error: OnError, max_errors: int | None
+) -> Dataset:
+    """Return `dataset` with what a stage's `on_error` asks for behind it."""
+    args = leaving_out(stage, on_error, max_errors)
+    return dataset if on_error == "raise" else dataset._then("ignore_errors", **args)
+
+
+def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[str, Any]:
+    """Return the arguments of the engine's ignore_errors."""
+    if not (callable(on_error) or on_error in ("raise", "skip", "log")):
+        raise ValueError(
+            f'{stage}: on_error must be "raise", "skip", "log" or a function of (error, info), '
+            f"got {on_error!r}"
+        )
+    if max_errors is not None and max_errors < 1:
+        raise ValueError(f"{stage}: max_errors must be >= 1, or None for any, got {max_errors}")
+    args: dict[str, Any] = {"max_errors": max_errors}
+    if stage != "ignore_errors":
+        args["stage"] = stage
+    if callable(on_error):
+        args.update(handler=ErrorHandler(on_error), decides=True)
+    elif on_error == "log":
+        args.update(handler=ErrorHandler(log_error))
+    return args
+
+
+def log_error(error: Exception, info: ErrorInfo) -> None:
+    """Tell of an element that is left out, as a warning of the logger "penstock"."""
+    import logging
+
+    place = f"{info.stage}: element {info.element}"
+    if info.file is not None:
+        place += f" (file {info.file}"
+        place += ")" if info.offset is None else f", byte {info.offset})"
+    logging.getLogger("penstock").warning("%s left out: %s: %s", place, type(error).__name__, error)
+
+
+def first_good(it: Iterator[Any], kind: str) -> Any:
+    """Return the first element that does not fail; the first error when many do."""
+    errors: list[Exception] = []
+    while len(errors) < MAX_ERRORS:
+        try:
+            return next(it)
+        except StopIteration:
+            break
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    raise ValueError(
+        f"element_spec: cannot be known, because {kind} gives no element; declare it with "
+        "output_signature"
+    )

@@ -1,0 +1,97 @@
+"""Sources without end: counter, random."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class EndlessSources:
+    """Mixin: datasets of numbers without end."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def counter(
+        start: float = 0, step: float = 1, dtype: Any = np.int64, name: str | None = None
+    ) -> Dataset:
+        """Count from `start` by `step`, without end.
+
+        Parameters
+        ----------
+        start, step : int or float
+            The first number, and what is added to get the next one; whole unless `dtype` is a float
+            type. May be negative or 0.
+        dtype : dtype-like
+            Integer or float dtype of the elements.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of scalars; its `cardinality` is ``INFINITE_CARDINALITY``.
+
+        Raises
+        ------
+        TypeError
+            If `dtype` is neither integer nor float, or `start` or `step` is not of that kind.
+
+        Notes
+        -----
+        Integers wrap around at the end of their type. Element `i` of a float type is
+        ``start + i * step``, computed in float64: errors do not add up.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.counter(10, -3).take(3)]
+        [10, 7, 4]
+        """
+        return _make("counter", start=start, step=step, output_type=dtype)
+
+    @staticmethod
+    def random(
+        seed: int | None = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Draw whole numbers, without end.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Makes the numbers repeatable; None draws others in each run, unless `set_seed` was
+            called.
+        rerandomize_each_iteration : bool, optional
+            True draws others in each epoch (of `repeat`) and for each iterator, in a sequence that
+            follows from `seed`; None means False.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of int64 scalars, uniform in [0, 2**32).
+
+        Examples
+        --------
+        >>> numbers = ps.Dataset.random(seed=7).take(3)
+        >>> list(numbers) == list(numbers)
+        True
+        >>> other = ps.Dataset.random(seed=7, rerandomize_each_iteration=True).take(3)
+        >>> list(other) == list(other)
+        False
+        """
+        return _make(
+            "random_numbers", seed=seed, rerandomize_each_iteration=bool(rerandomize_each_iteration)
+        )
+
+
+def _make(kind: str, **args: Any) -> Dataset:
+    from penstock.dataset import Dataset
+
+    return Dataset._make(kind, (), args)

@@ -1,0 +1,232 @@
+"""Transformations that draw: sample_from_datasets, choose_from_datasets, rejection_resample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+
+class Mixing:
+    """Mixin: mixes of datasets, and of classes."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Take each element from a dataset that is drawn at random.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            At least one; all of the same structure and dtypes.
+        weights : array of shape ``(n,)`` or Dataset of them, optional
+            How often each dataset is drawn: any numbers >= 0, their sum counts as 1. A dataset of
+            float arrays gives those of each draw. None means all the same.
+        seed : int, optional
+            Makes the draws repeatable; None draws anew in each run, unless `set_seed` was called.
+        stop_on_empty_dataset : bool
+            True ends when a dataset is drawn that has ended; False goes on with the others.
+        rerandomize_each_iteration : bool, optional
+            True draws anew in each epoch (of `repeat`) and for each iterator, in a sequence that
+            follows from `seed`; None means False.
+
+        Returns
+        -------
+        Dataset
+            The elements of all of them, each dataset's in its order.
+
+        Raises
+        ------
+        ValueError
+            If there is no dataset, or `weights` are not as many as datasets, finite and >= 0.
+        TypeError
+            If `datasets` are not Datasets, or structure or dtypes differ, as far as they are known
+            without calling a function.
+
+        Notes
+        -----
+        Without `stop_on_empty_dataset` the shares of the datasets are no longer those of the
+        weights when one has ended. Repeat the datasets to avoid that. A dataset of weight 0 is left
+        out; with a Dataset of weights its end is noticed only when it is drawn.
+
+        Examples
+        --------
+        >>> a, b = ps.Dataset.range(3), ps.Dataset.range(10, 13)
+        >>> mixed = ps.Dataset.sample_from_datasets([a, b], weights=[0.9, 0.1], seed=3)
+        >>> sorted(int(x) for x in mixed)
+        [0, 1, 2, 10, 11, 12]
+        """
+        from penstock.dataset import Dataset
+
+        inputs = _checked("sample_from_datasets", datasets)
+        args = {
+            "seed": seed,
+            "stop_on_empty_dataset": stop_on_empty_dataset,
+            "rerandomize_each_iteration": bool(rerandomize_each_iteration),
+        }
+        if isinstance(weights, Dataset):
+            return Dataset._make("sample_from_datasets", (*inputs, weights), args)
+        shares = np.ones(len(inputs)) if weights is None else np.asarray(weights, np.float64)
+        if shares.shape == (len(inputs),):  # others are an error
+            drawn = np.flatnonzero(shares)
+            if len(drawn) == 0:
+                return inputs[0].take(0)
+            inputs, shares = tuple(inputs[i] for i in drawn), shares[drawn]
+            if len(inputs) == 1 and 0 < shares[0] < np.inf:
+                return inputs[0]
+        return Dataset._make("sample_from_datasets", inputs, {"weights": shares, **args})
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Sequence[Dataset],
+        choice_dataset: Dataset,
+        stop_on_empty_dataset: bool = True,
+    ) -> Dataset:
+        """Take each element from the dataset whose number another dataset gives.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            At least one; all of the same structure and dtypes.
+        choice_dataset : Dataset of int
+            Gives the numbers, in ``[0, len(datasets))``.
+        stop_on_empty_dataset : bool
+            True ends when a dataset is chosen that has ended; False passes over such choices.
+
+        Returns
+        -------
+        Dataset
+            As many elements as there are choices, unless it ends earlier.
+
+        Raises
+        ------
+        ValueError
+            If there is no dataset; while iterating, in the place of an element, if a number is not
+            that of a dataset.
+        TypeError
+            If one of them is not a Dataset, structure or dtypes of `datasets` differ, or
+            `choice_dataset` does not give integers, as far as that is known without calling a
+            function.
+
+        Notes
+        -----
+        It ends with `choice_dataset`, and when all datasets have ended. With
+        ``stop_on_empty_dataset=False``, choices without end of a dataset that has ended never come
+        to an end.
+
+        Examples
+        --------
+        >>> letters = [ps.Dataset.from_tensors(c).repeat() for c in "ab"]
+        >>> choices = ps.Dataset.from_tensor_slices([0, 1, 1])
+        >>> list(ps.Dataset.choose_from_datasets(letters, choices))
+        ['a', 'b', 'b']
+        """
+        from penstock.dataset import Dataset
+
+        inputs = _checked("choose_from_datasets", datasets)
+        if not isinstance(choice_dataset, Dataset):
+            raise TypeError(
+                f"choose_from_datasets: choice_dataset must be a Dataset, got {choice_dataset!r}"
+            )
+        args = {"stop_on_empty_dataset": stop_on_empty_dataset}
+        return Dataset._make("choose_from_datasets", (*inputs, choice_dataset), args)
+
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Leave out elements at random, so that classes come as often as asked for.
+
+        Parameters
+        ----------
+        class_func : callable
+            Takes the element as `map` does; returns its class, an integer in
+            ``[0, len(target_dist))``.
+        target_dist : array of shape ``(classes,)``
+            The share of each class in the result: float numbers >= 0, their sum counts as 1.
+        initial_dist : array of shape ``(classes,)``, optional
+            The share of each class in this dataset; None estimates it from the elements that have
+            come.
+        seed : int, optional
+            Makes the draws repeatable; None draws anew in each run, unless `set_seed` was called.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of pairs ``(class, element)``; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `class_func` is not callable.
+        ValueError
+            If the shares are not as described, or a wanted class has the initial share 0; while
+            iterating, in the place of an element, if `class_func` returns anything else.
+
+        Notes
+        -----
+        As in tf.data, the dataset is gone through twice at a time: one pass gives elements as they
+        come, the other is filtered, and each result is drawn from one of the two. So an element may
+        come twice, and it ends when one of them has ended. Few elements are left out when the
+        distributions are alike.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(1000)  # one in ten is of class 1
+        >>> even = ds.rejection_resample(lambda x: int(x % 10 == 0), [0.5, 0.5], [0.9, 0.1], seed=7)
+        >>> share = np.mean([c for c, x in even])
+        >>> bool(0.4 < share < 0.6)
+        True
+        """
+        if not callable(class_func):
+            raise TypeError(f"rejection_resample: class_func must be callable, got {class_func!r}")
+        from penstock.dataset import Dataset
+
+        twice: Any = (self, self)
+        return Dataset._make(
+            "rejection_resample",
+            twice,
+            {
+                "class_func": class_func,
+                "target_dist": np.asarray(target_dist, np.float64),
+                "initial_dist": None
+                if initial_dist is None
+                else np.asarray(initial_dist, np.float64),
+                "seed": seed,
+            },
+        )
+
+
+def _checked(stage: str, datasets: Any) -> tuple[Dataset, ...]:
+    from penstock.dataset import Dataset
+
+    if isinstance(datasets, Dataset):
+        raise TypeError(f"{stage}: datasets must be a sequence of Datasets, got {datasets!r}")
+    inputs = tuple(datasets)
+    if not inputs:
+        raise ValueError(f"{stage}: at least one dataset was expected, got none")
+    for each in inputs:
+        if not isinstance(each, Dataset):
+            raise TypeError(f"{stage}: a Dataset was expected, got {each!r}")
+    return inputs

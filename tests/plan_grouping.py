@@ -1,10 +1,15 @@
 """The stages of random pipelines that pad, or gather elements by more than their order."""
 
+import itertools
+
+import numpy as np
 from hypothesis import strategies as st
 
 import oracle
+import penstock as ps
+from contract import Boom
 from plan_functions import PREDICATES, number, paddable, ragged
-from plan_stage import PLACES, Stage, args, numbers, small
+from plan_stage import PLACES, SHUFFLES, Stage, args, numbers, small
 
 
 def third(*parts):
@@ -23,6 +28,16 @@ def bucket(*parts):
     return (length(*parts) >= 2) + (length(*parts) >= 5)
 
 
+def running(state, x):
+    if number(x) % 5 == 2:
+        raise Boom(f"scan of {number(x)}")
+    return np.int64(state + number(x)), (state, number(x))
+
+
+def mixed(ds, run, plan):
+    return [ds.map(number), plan.build(run).map(number)]
+
+
 GROUPING = {
     "bucket_by_sequence_length": Stage(
         args(size=small, drop=st.booleans()),
@@ -36,6 +51,39 @@ GROUPING = {
             lambda rows, n: oracle.padded(rows, n, drop),
         ),
         PLACES,
+    ),
+    "scan": Stage(
+        st.just({}),
+        lambda ds, run: ds.scan(np.int64(3), running),
+        lambda again, expect: oracle.scan(again(), np.int64(3), running),
+        PLACES,
+    ),
+    "ignore_errors": Stage(
+        st.just({}),
+        lambda ds, run: ds.ignore_errors(max_errors=None),
+        lambda again, expect: (x for x in again() if not oracle.failed(x)),
+    ),
+    "choose_from_datasets": Stage(
+        lambda inner, other: args(plan=other, stop=st.booleans()),
+        lambda ds, run, plan, stop: ps.Dataset.choose_from_datasets(
+            [*mixed(ds, run, plan), ps.Dataset.range(5)],
+            ps.Dataset.range(7).repeat(9).map(third),
+            stop,
+        ),
+        lambda again, expect, plan, stop: oracle.choose(
+            [numbers(again), numbers(expect(plan)), map(np.int64, range(5))],
+            [third(np.int64(x)) for x in range(7)] * 9,
+            stop,
+        ),
+        PLACES,
+    ),
+    "sample_from_datasets": Stage(
+        lambda inner, other: args(plan=other),
+        lambda ds, run, plan: ps.Dataset.sample_from_datasets(
+            mixed(ds, run, plan), [0.7, 0.3], seed=3
+        ),
+        lambda again, expect, plan: itertools.chain(numbers(again), numbers(expect(plan))),
+        SHUFFLES,
     ),
     "padded_batch": Stage(
         args(size=small, drop=st.booleans()),

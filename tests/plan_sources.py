@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import itertools
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -143,6 +144,16 @@ SOURCES = {
         args(n=st.integers(0, 9), fails=st.sampled_from([None, None, 0, 3])),
         lambda run, n, fails: ps.Dataset.from_generator(yielding(n, fails)),
         yielded,
+    ),
+    "counter": Source(
+        args(start=small, step=st.sampled_from([1, -2])),
+        lambda run, start, step: ps.Dataset.counter(start, step),
+        lambda start, step: map(np.int64, itertools.count(start, step)),
+    ),
+    "from_list": Source(
+        args(n=st.integers(1, 5)),
+        lambda run, n: ps.experimental.from_list([(np.zeros(i % 3), i) for i in range(n)]),
+        lambda n: [(np.zeros(i % 3), np.int64(i)) for i in range(n)],
     ),
     "from_indexable": Source(
         args(n=st.integers(0, 9)),

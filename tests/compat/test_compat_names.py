@@ -56,7 +56,7 @@ def found(place, name):
 
 @pytest.mark.parametrize(("place", "name"), NAMES)
 def test_a_name_is_there_or_the_guide_tells_why_not(place, name):
-    assert found(place, name) or f"{place}.{name}" in LEFT_OUT
+    assert found(place, name) != (f"{place}.{name}" in LEFT_OUT)
 
 
 def test_the_guide_leaves_out_only_names_of_tensorflow():

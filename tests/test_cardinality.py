@@ -120,6 +120,9 @@ BETTER = {
     ("rebatch", "infinite"): INF,
     ("skip(-1)", "infinite"): 0,
     ("skip(-1)", "unknown"): 0,
+    # These end.
+    ("sample_from_datasets, stop", "infinite"): N,
+    ("choose_from_datasets", "infinite"): N,
 }
 
 

@@ -50,7 +50,9 @@ class RejectionResampleDataset final : public Dataset {
         target_(std::move(target)),
         initial_(std::move(initial)),
         key_(key) {}
-  int64_t cardinality() const override { return kUnknown; }
+  int64_t cardinality() const override {
+    return input().cardinality() == kInfinite ? kInfinite : kUnknown;
+  }
   MaybeSpec spec() const override { return probed_spec(); }
   bool counts_runs() const override { return true; }
   const FunctionPtr& function() const { return function_; }

@@ -106,6 +106,7 @@ class ZipIterator final : public Iterator {
       throw Error(ErrorKind::kRuntime,
                   "get_state: zip was interrupted between its inputs; call next() once more first");
     }
+    visitor.Bool(done_);
     for (auto& input : inputs_) visitor.Child(*input);
   }
   std::optional<Error> Discard(int64_t& steps) override {
@@ -115,6 +116,7 @@ class ZipIterator final : public Iterator {
 
  protected:
   Step DoNext() override {
+    if (done_) return End{};
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (got_[i]) continue;  // kept from before an interruption
       if (ended_[i]) {
@@ -126,7 +128,9 @@ class ZipIterator final : public Iterator {
       ended_[i] = std::holds_alternative<End>(step);
       got_[i] = std::move(step);
     }
-    return zipper_.Join(got_);
+    Step step = zipper_.Join(got_);
+    done_ = std::holds_alternative<End>(step);
+    return step;
   }
 
  private:
@@ -134,6 +138,7 @@ class ZipIterator final : public Iterator {
   std::vector<IteratorPtr> inputs_;
   std::vector<std::optional<Step>> got_;
   std::vector<bool> ended_;
+  bool done_ = false;
 };
 
 IteratorPtr ZipDataset::MakeIterator(const RunContext& context) const {

@@ -114,3 +114,17 @@ def test_the_spec_is_nested_as_the_datasets_are():
         "x": spec,
         "y": (spec,),
     }
+
+
+def test_a_state_saved_at_the_end_stays_there_whatever_the_longer_input_has():
+    def refuse(x):
+        if x == 1:
+            raise Boom("element 1")
+        return x
+
+    ds = ps.Dataset.zip((ps.Dataset.range(3).map(refuse), ps.Dataset.range(0)))
+    it = iter(ds)
+    assert list(it) == []
+    resumed = iter(ds)
+    resumed.set_state(it.get_state())
+    assert list(resumed) == []

@@ -1,6 +1,7 @@
 """Native programs that decode and crop decode the window alone, with the same bytes."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,3 +163,67 @@ def test_damage_behind_the_box_is_not_met(photos, crop):
 
     assert delivered(function) == []
     assert delivered(ps.native(function))
+
+
+IMAGES = Path(__file__).parent / "ops/images"
+
+
+def damaged_files(**keywords):
+    """JPEGs with a few wrong bytes, some cut short, that are decoded all the same."""
+    rng = np.random.default_rng(7)
+    files = []
+    for path in sorted(IMAGES.glob("*.jpg")):
+        contents = np.frombuffer(path.read_bytes(), np.uint8)
+        for _ in range(40):
+            wrong = contents[: rng.integers(len(contents) // 2, 2 * len(contents))].copy()
+            places = rng.integers(len(wrong) // 4, len(wrong), rng.integers(1, 4))
+            wrong[places] = rng.integers(0, 256, len(places))
+            try:
+                ps.image.decode_jpeg(wrong.tobytes(), channels=3, **keywords)
+            except ps.DataError:
+                continue
+            files.append(wrong.tobytes())
+    return files
+
+
+@pytest.mark.parametrize(
+    "keywords", [{}, {"try_recover_truncated": True}, {"acceptable_fraction": 0.3}], ids=str
+)
+def test_windows_of_damaged_files(keywords):
+    files = damaged_files(**keywords)
+    assert len(files) > 40
+
+    def function(contents):
+        image = ps.image.decode_jpeg(contents, channels=3, **keywords)
+        return ps.image.random_crop(image, (5, 7, 3))
+
+    source = ps.Dataset.from_tensor_slices(files).repeat(4)
+    wanted = run(source.map(function))
+    np.testing.assert_array_equal(run(source.map(ps.native(function))), wanted)
+
+
+def scans_of(contents):
+    """Return where the scans of a progressive JPEG begin, and where the last ends."""
+    at, i = [], 2
+    while contents[i : i + 2] != b"\xff\xd9":
+        if contents[i] == 0xFF and contents[i + 1] not in (0, 0xFF, *range(0xD0, 0xD8)):
+            if contents[i + 1] == 0xDA:
+                at.append(i)
+            i += 2 + int.from_bytes(contents[i + 2 : i + 4], "big")
+        else:
+            i += 1
+    return [*at, i]
+
+
+def test_windows_of_progressive_files_without_their_last_scans(photos):
+    # Missing coefficients are made up from the blocks around, beyond the window too.
+    file = io.BytesIO()
+    Image.open(io.BytesIO(photos[0])).save(file, "JPEG", progressive=True)
+    contents = file.getvalue()
+    files = [contents[:end] + b"\xff\xd9" for end in scans_of(contents)[1:]]
+    assert len(files) > 5
+
+    def function(contents):
+        return ps.image.random_crop(ps.image.decode_jpeg(contents), (32, 32, 3))
+
+    assert_native(function, files * 3)

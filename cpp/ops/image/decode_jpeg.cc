@@ -3,6 +3,7 @@
 #include "ops/image/jpeg_decoder.h"
 #include "ops/image/jpeg_header.h"
 #include "ops/image/missing_codec.h"
+#include "ops/image/window.h"
 #include "ops/new_op.h"
 #include "ops/operand.h"
 
@@ -63,12 +64,19 @@ class DecodeJpegOp final : public ImageOp {
   void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
                  Tensor& out) const override {
     std::string_view contents = inputs[0].string();
-    ImageWindow whole = WindowOf(ReadJpegHeader("decode_jpeg", contents), inputs);
+    JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
+    ImageWindow crop = WindowOf(header, inputs);
+    ImageWindow wanted{crop.y + window.y, crop.x + window.x, window.height, window.width};
     JpegOptions options = options_;
     options.channels = static_cast<int>(out.shape()[2]);
-    DecodeJpeg(contents, options,
-               {whole.y + window.y, whole.x + window.x, window.height, window.width},
-               out.mutable_data());
+    ImageWindow whole = WholeOf(header);
+    if (wanted.height == whole.height && wanted.width == whole.width) {
+      DecodeJpeg(contents, options, whole, out.mutable_data());
+    } else if (!DecodeSoundJpeg(contents, options, wanted, out.mutable_data())) {
+      Tensor image = Tensor::Make(out.dtype(), {whole.height, whole.width, out.shape()[2]});
+      DecodeJpeg(contents, options, whole, image.mutable_data());
+      CopyWindow(image, wanted, out, 0, 0);
+    }
   }
 
  private:
@@ -101,10 +109,15 @@ class DecodeJpegOp final : public ImageOp {
     return header.components == 1 ? 1 : 3;
   }
 
+  ImageWindow WholeOf(const JpegHeader& header) const {
+    return {0, 0, (header.height + options_.ratio - 1) / options_.ratio,
+            (header.width + options_.ratio - 1) / options_.ratio};
+  }
+
   ImageWindow WindowOf(const JpegHeader& header, const std::vector<Tensor>& inputs) const {
-    int64_t height = (header.height + options_.ratio - 1) / options_.ratio;
-    int64_t width = (header.width + options_.ratio - 1) / options_.ratio;
-    if (inputs.size() < 2) return {0, 0, height, width};
+    ImageWindow whole = WholeOf(header);
+    if (inputs.size() < 2) return whole;
+    int64_t height = whole.height, width = whole.width;
     std::vector<int64_t> crop = kCropWindow.Integers(inputs[1], 4);
     ImageWindow window{crop[0], crop[1], crop[2], crop[3]};
     bool inside = window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 &&

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
+#include <functional>
 
 #include "element/error.h"
 #include "ops/image/libjpeg.h"
@@ -35,6 +36,9 @@ class Decompressor {
     }
     Throw();
   }
+
+  // False after an error, a warning, or data made up.
+  bool DecodeSound() { return Attempt() && errors_.num_warnings == 0 && !truncated_; }
 
  private:
   // libjpeg calls these with its own struct; `client_data` leads back here.
@@ -137,9 +141,11 @@ class Decompressor {
     return first;
   }
 
-  // libjpeg-turbo before 3.0 reads memory it did not set for other sampling factors.
   bool CanCropColumns() const {
     for (int i = 0; i < info_.num_components; ++i) {
+      // Blocks without all their coefficients are smoothed by what is beside them.
+      if (info_.coef_bits && std::ranges::any_of(info_.coef_bits[i], std::identity())) return false;
+      // libjpeg-turbo before 3.0 reads memory it did not set for other sampling factors.
       if (info_.comp_info[i].h_samp_factor > 2 || info_.comp_info[i].v_samp_factor > 2) {
         return false;
       }
@@ -227,6 +233,11 @@ class Decompressor {
 void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
                 uint8_t* out) {
   Decompressor(contents, options, window, out).Decode();
+}
+
+bool DecodeSoundJpeg(std::string_view contents, const JpegOptions& options,
+                     const ImageWindow& window, uint8_t* out) {
+  return Decompressor(contents, options, window, out).DecodeSound();
 }
 
 }  // namespace penstock

@@ -18,10 +18,14 @@ struct JpegOptions {
 };
 
 // `window` is one of the decoded (and reduced) image. Fills window.height * window.width * channels
-// bytes with the same values as decoding everything. Throws a DataError "decode_jpeg: ..."; nothing
-// is ever printed. `contents` is known to start with a frame header of a size that `window` lies
-// within.
+// bytes. Throws a DataError "decode_jpeg: ..."; nothing is ever printed. `contents` is known to
+// start with a frame header of a size that `window` lies within.
 void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
                 uint8_t* out);
+
+// The same without an exception: true when the file was sound as far as it was read, and then the
+// values are those of decoding everything. What is made of damage hangs on where decoding begins.
+bool DecodeSoundJpeg(std::string_view contents, const JpegOptions& options,
+                     const ImageWindow& window, uint8_t* out);
 
 }  // namespace penstock

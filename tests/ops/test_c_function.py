@@ -94,3 +94,33 @@ def test_what_is_no_function(pointer):
 def test_addresses_do_not_pickle():
     with pytest.raises(TypeError, match="only good in this process"):
         pickle.dumps(ps.cfunction(scaled, "int8 -> int8"))
+
+
+def test_functions_that_numba_compiled():
+    numba = pytest.importorskip("numba")
+
+    @numba.cfunc("int32(CPointer(voidptr), CPointer(int64))")
+    def softmax(operands, sizes):
+        x = numba.carray(operands[0], (sizes[0], sizes[1]), numba.float32)
+        out = numba.carray(operands[1], (sizes[0], sizes[1]), numba.float32)
+        for i in range(sizes[0]):
+            e = np.exp(x[i] - x[i].max())
+            if not np.isfinite(e).all():
+                return 3
+            out[i] = e / e.sum()
+        return 0
+
+    def wanted(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    op = ps.cfunction(softmax, "float32[n, m] -> float32[n, m]")
+    elements = [np.random.default_rng(n).normal(size=(n, 5)).astype(np.float32) for n in (1, 4, 7)]
+    for x in elements:
+        np.testing.assert_allclose(op(x), wanted(x), rtol=1e-6)
+    assert_native(lambda x: op(x) * 2, elements)
+    for pointer in (softmax.address, softmax.ctypes):
+        other = ps.cfunction(pointer, "float32[n, m] -> float32[n, m]")
+        np.testing.assert_array_equal(other(elements[1]), op(elements[1]))
+    with pytest.raises(RuntimeError, match="returned 3"):
+        op(np.array([[1, np.inf]], np.float32))

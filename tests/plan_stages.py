@@ -110,7 +110,7 @@ STAGES = {
     ),
     "prefetch": Stage(
         st.just({}),
-        lambda ds, run: ds.prefetch(run.buffer()),
+        lambda ds, run: ds.prefetch(run.buffer()) if run.buffer() else ds,
         lambda again, expect: again(),
     ),
     "cache": Stage(st.just({}), lambda ds, run: ds.cache(), lambda again, expect: again()),
@@ -126,7 +126,7 @@ STAGES = {
     ),
     "batch": Stage(
         args(size=small, drop=st.booleans()),
-        lambda ds, run, size, drop: ds.batch(size, drop, run.parallel() or 1),
+        lambda ds, run, size, drop: ds.batch(size, drop, run.parallel()),
         lambda again, expect, size, drop: oracle.stacked(again(), size, drop),
         PLACES,
     ),

@@ -146,10 +146,10 @@ def test_every_bit_is_checked(name):
             other.set_state(bytes(bad))
 
 
-@pytest.mark.parametrize(("version", "words"), [(2, "newer one, upgrade"), (0, "older one, begin")])
+@pytest.mark.parametrize(("version", "words"), [(3, "newer one, upgrade"), (1, "older one, begin")])
 def test_another_version_is_told(version, words):
     state = bytearray(iter(Dataset.range(9)).get_state()[:-4])
-    assert state[:5] == b"PSTK\x01"
+    assert state[:5] == b"PSTK\x02"
     state[4] = version
     with pytest.raises(ValueError, match=f"the state has version {version}, .*{words}"):
         iter(Dataset.range(9)).set_state(sealed(state))

@@ -1,5 +1,6 @@
 """States of iterators: what they refuse, and combinations that the contract does not see."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -199,6 +200,47 @@ def test_errors_that_were_told_are_not_told_again(behind):
         resumed = iter(make())
         resumed.set_state(it.get_state())
         assert [str(s) for s in steps(resumed)] == wanted[at:]
+
+
+COUNTED = ps.Dataset.range(40).map(lambda x: x * 3)
+PREFETCHED = {
+    "batch": (lambda: COUNTED.batch(3), lambda: COUNTED.batch(3, num_parallel_calls=2)),
+    "inside": (
+        lambda: COUNTED.shuffle(5, seed=3).take(30).batch(2),
+        lambda: COUNTED.prefetch(2).shuffle(5, seed=3).prefetch(7).take(30).batch(2).prefetch(1),
+    ),
+    "inputs": (
+        lambda: ps.Dataset.zip((COUNTED, COUNTED.skip(2))).concatenate(
+            ps.Dataset.zip((COUNTED, COUNTED)).take(3)
+        ),
+        lambda: ps.Dataset.zip((COUNTED.prefetch(3), COUNTED.skip(2))).concatenate(
+            ps.Dataset.zip((COUNTED, COUNTED.prefetch(2).prefetch(1))).take(3).prefetch(0)
+        ),
+    ),
+    "opened": (
+        lambda: ps.Dataset.range(4).interleave(lambda n: COUNTED.skip(n).take(6), 2, 3),
+        lambda: (
+            ps.Dataset.range(4)
+            .prefetch(1)
+            .interleave(lambda n: COUNTED.prefetch(4).skip(n).take(6).prefetch(2), 2, 3, 2)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PREFETCHED)
+def test_a_prefetch_may_be_put_in_or_left_out_between_saving_and_restoring(name):
+    wanted = list(PREFETCHED[name][0]())
+    for saving, restoring in itertools.permutations(PREFETCHED[name]):
+        it = iter(saving())
+        for at in range(len(wanted)):
+            resumed = iter(restoring())
+            resumed.set_state(it.get_state())
+            again = iter(saving())  # and back, before and behind the first step
+            again.set_state(resumed.get_state())
+            assert_same(list(again), wanted[at:])
+            assert_same(list(resumed), wanted[at:])
+            next(it)
 
 
 def work(x):

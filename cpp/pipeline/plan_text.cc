@@ -45,7 +45,7 @@ std::string PlanText(const Dataset& root) {
     }
     if (open.size() > before) continue;
     open.pop_back();
-    if (!done.insert(node).second) continue;
+    if (!done.insert(node).second || node->kind() == "prefetch") continue;
     text += node->name();
     if (inputs > 1) text += " of " + std::to_string(inputs);
     text += "\n";

@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kMagic = "PSTK";
-constexpr uint64_t kStateVersion = 1;
+constexpr uint64_t kStateVersion = 2;
 constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
 
 // A quarter of what the system says is available (MemAvailable of proc(5)), 1 GiB when it does not.

@@ -118,16 +118,69 @@ void StateVisitor::Blob(StateBlob& blob) {
   }
 }
 
+namespace {
+
+// The stage that may be put in or left out between saving and restoring: it changes nothing but the
+// timing, and batch(num_parallel_calls=n) is one with a prefetch behind it. Its state is a
+// StateTrail's: how many steps to pass over, and the state of its input.
+constexpr std::string_view kPrefetch = "prefetch";
+
+void RestoreWithoutPrefetch(StateVisitor& prefetch, Iterator& input) {
+  int64_t skip;
+  StateBlob blob;
+  prefetch.Int(skip);
+  prefetch.Blob(blob);
+  prefetch.ExpectEnd();
+  if (skip < 0) Damaged();
+  RestoreState(input, blob);
+  if (auto error = input.Discard(skip)) throw *std::move(error);
+}
+
+void RestoreBehindPrefetch(const std::string& input, Iterator& prefetch) {
+  std::string child;
+  std::string text = input;
+  StateVisitor(&child).Text(text);  // as Child would have written it
+  std::string state;
+  StateVisitor saving(&state);
+  int64_t skip = 0;
+  StateBlob blob = std::make_shared<const std::string>(std::move(child));
+  saving.Int(skip);
+  saving.Blob(blob);
+  StateVisitor restoring{std::string_view(state)};
+  prefetch.VisitState(restoring);
+  restoring.ExpectEnd();
+}
+
+}  // namespace
+
 void StateVisitor::Child(Iterator& iterator) {
-  std::string kind = iterator.kind();
-  Text(kind);
-  if (!saving() && kind != iterator.kind()) {
+  if (saving()) {
+    std::string own;
+    StateVisitor inner(&own);
+    std::string kind = iterator.kind();
+    inner.Text(kind);
+    iterator.VisitState(inner);
+    Text(own);
+    return;
+  }
+  std::string saved;
+  Text(saved);
+  StateVisitor inner{std::string_view(saved)};
+  std::string kind;
+  inner.Text(kind);
+  if (kind == iterator.kind()) {
+    iterator.VisitState(inner);
+    inner.ExpectEnd();
+  } else if (kind == kPrefetch) {
+    RestoreWithoutPrefetch(inner, iterator);
+  } else if (iterator.kind() == kPrefetch) {
+    RestoreBehindPrefetch(saved, iterator);
+  } else {
     throw Error(
         ErrorKind::kInvalidArgument,
         "set_state: the state was saved by another pipeline: it has {} where this one has {}", kind,
         iterator.kind());
   }
-  iterator.VisitState(*this);
 }
 
 void StateVisitor::ExpectEnd() const {

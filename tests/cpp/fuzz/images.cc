@@ -36,8 +36,6 @@ void Decode(const Op& op, const std::string& input, Random& random) {
   DType dtype = whole[0].dtype();
   Tensor part = Tensor::Make(dtype, {window.height, window.width, shape[2]});
   op.image()->RunWindow(inputs, window, part);
-  // What libjpeg makes of a damaged JPEG hangs on where it begins.
-  if (!input.starts_with("\x89PNG")) return;
   size_t row = static_cast<size_t>(window.width * shape[2]) * dtype.itemsize;
   for (int64_t y = 0; y < window.height; ++y) {
     const uint8_t* from =

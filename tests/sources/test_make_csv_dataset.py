@@ -1,5 +1,7 @@
 """make_csv_dataset: batches of named columns; what TensorFlow 2.21 gives stands as it came."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -158,6 +160,66 @@ def test_a_record_that_fails_leaves_the_others(write):
     found = steps(iter(make(path, 2, num_epochs=1, shuffle=False, num_rows_for_inference=1)))
     assert found[0].kind == "DataError"
     assert_same(found[1:], [{"a": i32(1, 4), "b": i32(2, 5)}])
+
+
+BROKEN = (b"a,b\n1,2\nx,3\n\n4,5\n6\n7,8\n", b"a,b\n10,20\ny,z\n30,40\n")
+
+
+class TestBatchesWithoutWhatFails(DatasetContract):
+    """Records that fail are left out: no batch has room for them, no turn is theirs."""
+
+    pickles = False
+
+    @pytest.fixture(autouse=True)
+    def _files(self, write):
+        type(self).paths = [write(text, f"{i}.csv") for i, text in enumerate(BROKEN)]
+
+    @classmethod
+    def build(cls, num_parallel_reads=2, **arguments):
+        given = {"num_epochs": 2, "shuffle": False, "num_rows_for_inference": 1} | arguments
+        return make(
+            cls.paths, 3, ignore_errors=True, num_parallel_reads=num_parallel_reads, **given
+        )
+
+    expected = [
+        {"a": i32(1, 10, 4), "b": i32(2, 20, 5)},
+        {"a": i32(30, 7, 1), "b": i32(40, 8, 2)},
+        {"a": i32(10, 4, 30), "b": i32(20, 5, 40)},
+        {"a": i32(7), "b": i32(8)},
+    ]
+
+    def test_one_file_after_the_other(self):
+        for reads, wanted in ((None, [1, 4, 7, 10, 30]), (ps.AUTOTUNE, [1, 10, 4, 30, 7])):
+            ds = self.build(reads, num_epochs=1).unbatch()
+            assert [int(row["a"]) for row in ds] == wanted
+            assert ds.element_spec == {n: ps.TensorSpec((), np.int32) for n in "ab"}
+
+    def test_shuffled(self):
+        ds = self.build(num_epochs=3, shuffle=True, shuffle_seed=1, sloppy=True).unbatch()
+        rows = [int(row["a"]) for row in ds]
+        assert [sorted(rows[i : i + 5]) for i in (0, 5, 10)] == [[1, 4, 7, 10, 30]] * 3
+
+    def test_files_that_are_gone_or_end_within_quotes(self, write):
+        names = [*self.paths, write(b"a,b\n5,6\n", "gone.csv"), write(b"a,b\n8,9\n", "torn.csv")]
+        arguments = {"num_epochs": 1, "shuffle": False, "num_rows_for_inference": 1}
+        ds = make(names, 9, ignore_errors=True, **arguments)
+        Path(names[2]).unlink()
+        write(b'a,b\n8,9\n1,"2\n', "torn.csv")
+        assert [batch["a"].tolist() for batch in ds] == [[1, 4, 7, 10, 30, 8]]
+        kinds = {
+            s.kind for s in steps(iter(make(names[3:], 1, **arguments))) if isinstance(s, Failure)
+        }
+        assert kinds == {"DataError"}
+
+
+def test_a_file_in_which_too_much_fails_is_an_error(write):
+    path = write(b"a\n1\n" + b"x\n" * 100 + b"2\n" + b"x\n" * 101)
+    arguments = {"num_epochs": 1, "shuffle": False, "num_rows_for_inference": 1}
+    found = steps(iter(make(path, 2, ignore_errors=True, **arguments)))
+    assert [s.kind if isinstance(s, Failure) else s["a"].tolist() for s in found] == [
+        [1, 2],
+        "DataError",
+    ]
 
 
 def test_a_file_of_a_header_alone_has_no_batches(write):

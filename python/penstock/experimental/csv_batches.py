@@ -13,7 +13,7 @@ from penstock.experimental.csv_columns import CsvColumns
 from penstock.experimental.csv_records import CsvFields, csv_fields
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.ops.native import native
-from penstock.sources.files import Names, file_args, read_files
+from penstock.sources.files import AUTOTUNE_READS, Names, file_args, read_files
 
 __all__ = ["make_csv_dataset"]
 
@@ -28,6 +28,31 @@ class _Named:
     def __call__(self, *columns: Any) -> Any:
         features = dict(zip(self.names, columns, strict=True))
         return features if self.label is None else (features, features.pop(self.label))
+
+
+class _WholeRecords:
+    """Opens a file as the fields of its records, without those that fail.
+
+    They are left out file by file: neither a turn among files nor a place in a shuffle is theirs.
+    """
+
+    def __init__(self, args: dict[str, Any], fields: CsvFields) -> None:
+        self.args = args
+        self.fields = fields
+
+    def __call__(self, name: str) -> Dataset:
+        records = read_files("csv_record", name, self.args, None)
+        return csv_fields(records, self.fields).ignore_errors()
+
+    def of(self, files: Dataset, reads: int | None, deterministic: bool | None) -> Dataset:
+        """Return the records of files, of several at a time if asked to."""
+        if reads is None:
+            dataset = files.flat_map(self)
+        else:
+            reads = AUTOTUNE_READS if reads == -1 else reads
+            dataset = files.interleave(self, reads, 1, reads, deterministic)
+        dataset._node.set_spec(self.fields.spec())
+        return dataset
 
 
 def make_csv_dataset(
@@ -96,7 +121,9 @@ def make_csv_dataset(
         None or "" for plain files, "GZIP" or "ZLIB" for compressed ones. With "ZLIB" names and
         defaults must be given.
     ignore_errors : bool
-        Not supported yet: must be False.
+        Whether records that cannot be decoded, and files that cannot be read on, are left out: as
+        `Dataset.ignore_errors` does it, for up to 100 in a row in one file. Names and types are
+        found out without it.
     encoding : str
         Of the files, for finding out names and types.
 
@@ -115,7 +142,7 @@ def make_csv_dataset(
         If names are not unique, not there, or not alike in all files; a record that is looked at
         has another number of fields; or another argument is wrong.
     DataError, OSError
-        While iterating, as with `CsvDataset`.
+        While iterating, as with `CsvDataset`; with `ignore_errors` only behind 100 in a row.
 
     Examples
     --------
@@ -129,11 +156,6 @@ def make_csv_dataset(
     >>> kind
     array([b'a', b'b'], dtype=object)
     """
-    if ignore_errors:
-        raise ValueError(
-            "make_csv_dataset: ignore_errors must be False, records cannot be left out yet; catch "
-            "DataError around next(), which goes on with the next batch"
-        )
     files = sorted(Dataset.list_files(file_pattern, shuffle=False))
     args = {
         "header": header,
@@ -169,10 +191,14 @@ def make_csv_dataset(
     if shuffle:
         dataset = dataset.shuffle(len(files), shuffle_seed)
     deterministic = False if sloppy else None
-    records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
-    # Records are decoded behind the shuffle, where many are at a time.
-    records = shuffled_epochs(records, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
-    dataset = csv_fields(records, fields)
+    epochs = (num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
+    if ignore_errors:
+        whole = _WholeRecords(args, fields)
+        dataset = shuffled_epochs(whole.of(dataset, num_parallel_reads, deterministic), *epochs)
+    else:
+        records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
+        # Records are decoded behind the shuffle, where many are at a time.
+        dataset = csv_fields(shuffled_epochs(records, *epochs), fields)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     named = _Named(names, label_name)
     spec = dataset.element_spec

@@ -29,16 +29,16 @@ class CsvFields:
         columns = decode_csv_records(records, **self.arguments)
         return tuple(columns[i] for i in self.keep)
 
-    def types(self) -> list[Any]:
-        """Return the types of these columns."""
+    def spec(self) -> _core.Spec:
+        """Return what each tuple of columns is."""
         types = csv_types(self.arguments["record_defaults"])
-        return [types[i] for i in self.keep]
+        return _core.Spec(tuple(TensorSpec((), types[i]) for i in self.keep))
 
 
 def csv_fields(records: Dataset, fields: CsvFields) -> Dataset:
     """Return the fields of records, of which the types are known beforehand."""
     dataset = records.map(native(fields))
-    dataset._node.set_spec(_core.Spec(tuple(TensorSpec((), kind) for kind in fields.types())))
+    dataset._node.set_spec(fields.spec())
     return dataset
 
 

@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CPP = ROOT / "cpp"
 PYTHON = ROOT / "python" / "penstock"
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+ANONYMOUS = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
+CLASS = re.compile(r"^(?:class|struct|union) (?:alignas\(\w+\) )?([\w:]+)[^;]*?\{", re.MULTILINE)
 
 CPP_LAYERS = [
     {"runtime"},
@@ -58,6 +60,17 @@ def test_a_cpp_file_includes_only_lower_layers_and_its_own_folder(file):
         assert (CPP / name).exists(), name
         if folder != own:
             assert level(CPP_LAYERS, folder) < level(CPP_LAYERS, own), f"{own} includes {name}"
+
+
+def test_no_two_classes_of_the_engine_have_one_name():
+    """The linker would take one for the other, without a word."""
+    found = {}
+    for file in cpp_files():
+        text = ANONYMOUS.sub("", file.read_text())
+        for name in set(CLASS.findall(text)):  # twice in one file: with and without a library
+            found.setdefault(name, []).append(str(file.relative_to(CPP)))
+    assert len(found) > 50
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
 
 
 def test_every_folder_is_in_a_layer():

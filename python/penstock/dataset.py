@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +35,7 @@ from penstock.transforms.ordering import Ordering
 from penstock.transforms.packing import Packing
 from penstock.transforms.padding import Padding
 from penstock.transforms.selecting import Selecting
+from penstock.transforms.single import Single
 from penstock.transforms.speed import Speed
 
 AUTOTUNE = -1
@@ -66,6 +66,7 @@ class Dataset(
     Padding,
     Packing,
     Selecting,
+    Single,
     Ordering,
     Combining,
     Keeping,
@@ -139,59 +140,6 @@ class Dataset(
         np.int64(0)
         """
         return iter(self)
-
-    def first(self) -> Any:
-        """Return the first element, and stop the run again.
-
-        Returns
-        -------
-        nested arrays
-            The element.
-
-        Raises
-        ------
-        ValueError
-            If the dataset is empty.
-
-        Examples
-        --------
-        >>> int(ps.Dataset.range(3, 10).first())
-        3
-        """
-        with iter(self) as it:
-            for element in it:
-                return element
-        raise ValueError("first: the dataset is empty")
-
-    def get_single_element(self, name: str | None = None) -> Any:
-        """Return the element of a dataset that has exactly one.
-
-        Parameters
-        ----------
-        name : str, optional
-            A label without further meaning.
-
-        Returns
-        -------
-        nested arrays
-            The element.
-
-        Raises
-        ------
-        ValueError
-            If the dataset is empty, or has more than one element; it is asked for a second one.
-
-        Examples
-        --------
-        >>> ps.Dataset.range(5).batch(5).get_single_element()
-        array([0, 1, 2, 3, 4])
-        """
-        with iter(self) as it:
-            elements = list(itertools.islice(it, 2))
-        if len(elements) == 1:
-            return elements[0]
-        came = "it has more; use first() to take one of several" if elements else "it is empty"
-        raise ValueError(f"get_single_element: a dataset of one element was expected, {came}")
 
     def cardinality(self) -> int:
         """Return the number of elements, as far as it is known without running anything.

@@ -76,6 +76,10 @@ class Rounds:
         """Return the ratio of two cases, taken within each round."""
         return Spread.of(r[case] / r[to] for r in self.rounds)
 
+    def difference(self, case: str, less: str) -> Spread:
+        """Return the seconds that a case takes beyond another, within each round."""
+        return Spread.of(r[case] - r[less] for r in self.rounds)
+
 
 def interleaved(cases: Mapping[str, Case], repeats: int = REPEATS) -> Rounds:
     """Run all cases once to warm up, then `repeats` times in turn."""

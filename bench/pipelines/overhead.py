@@ -4,6 +4,8 @@
 - ``range(n).map(lambda x: x + 1).batch(256)``, against the plain loop that does the same with
   Python ints, a list and ``np.array`` (for comparison also its tightest form, ``np.fromiter``);
 - the same as a native function, against NumPy that adds to whole batches of ``np.arange``;
+- ``range(n).map(f).batch(256)`` where the plain function ``f`` also takes the keyword ``rng``, less
+  the same without it: unused, and where one number is drawn, else from one generator for all;
 - ``range(n).batch(256)``, against making the same batches with ``np.arange``;
 - one ``next`` that hands out a ready batch of two fields: batches that wait in the buffer of
   ``prefetch``, and batches that were cached. For the former a buffer is filled with all there is,
@@ -13,7 +15,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -32,6 +34,7 @@ from bench.pipelines.measure import (
 
 ELEMENTS = 500_000
 BATCH = 256
+DRAWING = 100_000  # elements of the pipelines with `rng`
 READY = 2048  # batches that wait in one buffer
 
 
@@ -56,6 +59,18 @@ def tight_map(count: int) -> Iterator[np.ndarray]:
 def arange_batches(count: int) -> Iterator[np.ndarray]:
     for start in range(0, count, BATCH):
         yield np.arange(start, min(start + BATCH, count))
+
+
+def with_rng(x: int, *, rng: np.random.Generator) -> int:
+    return x + 1
+
+
+def drawn(x: int, *, rng: np.random.Generator) -> float:
+    return x + rng.random()
+
+
+def drawn_from(rng: np.random.Generator) -> Callable[[int], float]:
+    return lambda x: x + rng.random()
 
 
 def fields(kind: type) -> Any:
@@ -98,6 +113,11 @@ def run() -> list[Figure]:
     counting = ps.Dataset.range(ELEMENTS)
     mapped = counting.map(lambda x: x + 1).batch(BATCH)
     native = counting.map(ps.native(lambda x: x + 1)).batch(BATCH)
+    drawing = ps.Dataset.range(DRAWING)
+    no_rng = drawing.map(lambda x: x + 1).batch(BATCH)
+    given_rng = drawing.map(with_rng).batch(BATCH)
+    own_rng = drawing.map(drawn_from(np.random.default_rng(0))).batch(BATCH)
+    used_rng = drawing.map(drawn).batch(BATCH)
     batched = counting.batch(BATCH)
     rounds = interleaved(
         {
@@ -108,6 +128,10 @@ def run() -> list[Figure]:
             "tight map": timed(lambda: drain(tight_map(ELEMENTS)), ELEMENTS),
             "native": timed(lambda: drain(native), ELEMENTS),
             "added": timed(lambda: drain(b + 1 for b in arange_batches(ELEMENTS)), ELEMENTS),
+            "no rng": timed(lambda: drain(no_rng), DRAWING),
+            "given rng": timed(lambda: drain(given_rng), DRAWING),
+            "own rng": timed(lambda: drain(own_rng), DRAWING),
+            "used rng": timed(lambda: drain(used_rng), DRAWING),
             "batch": timed(lambda: drain(batched), ELEMENTS),
             "arange": timed(lambda: drain(arange_batches(ELEMENTS)), ELEMENTS),
             "waiting tuple": waiting(tuple),
@@ -148,6 +172,19 @@ def run() -> list[Figure]:
             "x",
             at_most=0.86,  # 5 ns where NumPy takes 5.8
             note=beside("native", "added"),
+        ),
+        *(
+            Figure(
+                f"range.map(f).batch(256) where f is given rng{what}",
+                rounds.difference(case, less).scaled(1e9),
+                "ns",
+                at_most=1000,
+                note=beside(case, less),
+            )
+            for case, less, what in (
+                ("given rng", "no rng", ", less f without"),
+                ("used rng", "own rng", " and draws, less f with its own"),
+            )
         ),
         Figure(
             "range.batch(256), per element",

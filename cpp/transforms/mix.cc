@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "pipeline/iterator.h"
 #include "pipeline/registry.h"
 #include "pipeline/sequence_key.h"
+#include "pipeline/session.h"
 #include "pipeline/stop_check.h"
 #include "pipeline/weights.h"
 #include "pipeline/whole_number.h"
+#include "transforms/gathered_rows.h"
 
 namespace penstock {
 namespace {
@@ -82,11 +83,14 @@ class MixIterator final : public BlockIterator {
         name_(data.name()),
         key_(data.Key(context)),
         uniform_(data.uniform()),
+        ahead_(uniform_ && data.quiet() && !context.session->unordered() &&
+               !context.session->options().debug),
         cancel_(context.cancel) {
-    for (size_t i = 0; i < data.sources(); ++i) inputs_.push_back(data.StartInput(context, i));
+    for (size_t i = 0; i < data.sources(); ++i) inputs_.emplace_back(data.StartInput(context, i));
     ended_.assign(inputs_.size(), 0);
+    wanted_.assign(inputs_.size(), 0);
     left_ = inputs_.size();
-    if (options_.turns != Turns::kWeights) turns_ = data.StartInput(context, inputs_.size());
+    if (options_.turns != Turns::kWeights) turns_.emplace(data.StartInput(context, inputs_.size()));
     SetLottery();
   }
 
@@ -102,8 +106,8 @@ class MixIterator final : public BlockIterator {
                   "set_state: the state was saved with {} datasets in {}, this pipeline has {}",
                   ended_.size(), name_, inputs_.size());
     }
-    for (auto& input : inputs_) visitor.Child(*input);
-    if (turns_) visitor.Child(*turns_);
+    for (PulledRows& input : inputs_) input.VisitState(visitor);
+    if (turns_) turns_->VisitState(visitor);
     if (visitor.saving()) return;
     left_ = static_cast<size_t>(std::count(ended_.begin(), ended_.end(), 0));
     SetLottery();
@@ -111,45 +115,44 @@ class MixIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    Block block;
-    while (block.rows < max_rows) {
-      Step step;
+    constexpr int64_t kMostRows = 1024;
+    const int64_t most = uniform_ ? std::min(max_rows, kMostRows) : 1;
+    ForgetPlan();
+    std::optional<Step> none;
+    while (!none && gathered_.rows() < most) {
       try {
-        step = Pull();
+        none = Turn(most - gathered_.rows());
       } catch (const Error& error) {  // not thrown on: there may be rows before it
-        step = error;
+        none = error;
       }
-      if (auto* element = std::get_if<Element>(&step)) {
-        if (block.rows++ == 0) {
-          block.structure = element->structure;
-          block.first = element->origin;
-        }
-        block.elements.push_back(std::move(*element));
-        if (!uniform_) break;
-        continue;
-      }
-      if (auto* error = std::get_if<Error>(&step)) block.error = std::move(*error);
-      block.end = std::holds_alternative<End>(step);
-      break;
+      if (none) break;
+      const auto at = static_cast<size_t>(chosen_);
+      if (!gathered_.Fits(inputs_[at], ahead_ ? most : 1)) break;  // the next block has it
+      gathered_.Add(inputs_[at]);
+      wanted_[at] = std::max<int64_t>(wanted_[at] - 1, 0);
+      chosen_ = -1;
     }
+    Block block = gathered_.Take();
+    if (!none) return block;
+    if (auto* error = std::get_if<Error>(&*none)) block.error = std::move(*error);
+    block.end = std::holds_alternative<End>(*none);
     return block;
   }
 
  private:
-  Step Pull() {
-    for (bool again = false; !over_; again = true) {
-      if (again) LookForStop();  // turns may go to nobody for ever
+  // Finds out whose turn it is, until the one chosen has a row; else answers why none has. There
+  // may be `most` turns from here on.
+  std::optional<Step> Turn(int64_t most) {
+    while (!over_) {
       if (chosen_ < 0) {
-        Step choice = Choose();
-        if (!std::holds_alternative<Element>(choice)) return choice;
-        continue;
+        if (auto none = Choose(most)) return none;
       }
-      auto at = static_cast<size_t>(chosen_);
+      const auto at = static_cast<size_t>(chosen_);
       if (!ended_[at]) {
-        Step step = inputs_[at]->Next();
-        if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
-        if (!std::holds_alternative<End>(step)) {
-          chosen_ = -1;
+        if (inputs_[at].Fill(std::max<int64_t>(wanted_[at], 1))) return std::nullopt;
+        Step step = inputs_[at].Ending();
+        if (auto* error = std::get_if<Error>(&step)) {
+          if (!error->transient()) chosen_ = -1;
           return step;
         }
         ended_[at] = 1;
@@ -158,6 +161,7 @@ class MixIterator final : public BlockIterator {
       }
       chosen_ = -1;
       over_ = options_.stop_on_empty || left_ == 0;
+      LookForStop();  // turns may go to nobody for ever
     }
     return End{};
   }
@@ -167,46 +171,96 @@ class MixIterator final : public BlockIterator {
     if (++looks_ % 64 == 0) stop_.Look();
   }
 
-  // Sets chosen_ and answers with an element, or answers why not.
-  Step Choose() {
+  // Sets chosen_, or answers why not.
+  std::optional<Step> Choose(int64_t most) {
     if (options_.turns == Turns::kWeights) {
-      chosen_ = static_cast<int64_t>(lottery_.Draw(Unit()));
-      return Element();
+      if (plan_.empty()) Plan(most);
+      chosen_ = plan_.back();
+      plan_.pop_back();
+      ++drawn_;
+      return std::nullopt;
     }
-    Step turn = turns_->Next();
-    if (std::holds_alternative<End>(turn)) over_ = true;
-    auto* element = std::get_if<Element>(&turn);
-    if (!element) return turn;
+    if (!turns_->Fill(ahead_ ? most : 1)) {
+      Step step = turns_->Ending();
+      over_ = over_ || std::holds_alternative<End>(step);
+      return step;
+    }
     if (options_.turns == Turns::kGivenChoices) {
-      std::optional<int64_t> number = WholeNumber(*element);
-      if (!number) throw NoNumber(name_, ElementSpec::Of(*element));
-      if (*number < 0 || *number >= static_cast<int64_t>(inputs_.size())) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "{}: choice_dataset must give numbers in [0, {}), got {}", name_,
-                    inputs_.size(), *number);
+      chosen_ = GivenChoice(most);
+    } else {
+      chosen_ = ByGivenWeights(turns_->Take());
+    }
+    return std::nullopt;
+  }
+
+  // Draws the next turns, of which the last comes first.
+  void Plan(int64_t turns) {
+    ForgetPlan();
+    if (!ahead_) turns = 1;
+    for (int64_t i = turns - 1; i >= 0; --i) {
+      plan_.push_back(
+          static_cast<int64_t>(lottery_.Draw(key_.DrawUnit(static_cast<uint64_t>(drawn_ + i)))));
+      ++wanted_[static_cast<size_t>(plan_.back())];
+    }
+  }
+
+  void ForgetPlan() {
+    plan_.clear();
+    counted_ = 0;
+    std::fill(wanted_.begin(), wanted_.end(), 0);
+  }
+
+  // Of a row of the numbers; nullopt when it is none, or of no input.
+  std::optional<int64_t> Number(int64_t row) const {
+    const Block& block = turns_->block();
+    if (!block.stacked()) return WholeNumber(block.elements[static_cast<size_t>(row)]);
+    if (block.structure != Structure::Leaf()) return std::nullopt;
+    return WholeNumber(block.columns[0].Row(row));
+  }
+
+  bool IsInput(int64_t number) const {
+    return number >= 0 && number < static_cast<int64_t>(inputs_.size());
+  }
+
+  int64_t GivenChoice(int64_t most) {
+    if (counted_ == 0) {
+      ForgetPlan();
+      counted_ = std::min(most, turns_->left());
+      for (int64_t i = 0; i < counted_; ++i) {
+        std::optional<int64_t> number = Number(turns_->at() + i);
+        if (number && IsInput(*number)) ++wanted_[static_cast<size_t>(*number)];
       }
-      chosen_ = *number;
-      return turn;
     }
-    if (element->leaves.size() != 1) {
+    --counted_;
+    std::optional<int64_t> number = Number(turns_->at());
+    if (!number) throw NoNumber(name_, ElementSpec::Of(turns_->Take()));
+    turns_->Pass();
+    if (!IsInput(*number)) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{}: choice_dataset must give numbers in [0, {}), got {}", name_, inputs_.size(),
+                  *number);
+    }
+    return *number;
+  }
+
+  int64_t ByGivenWeights(const Element& weights) {
+    if (weights.leaves.size() != 1) {
       throw Error(ErrorKind::kType, "{}: elements of weights must be one array, got {}", name_,
-                  element->structure->ToString());
+                  weights.structure->ToString());
     }
-    double unit = Unit();
-    if (!lottery_.SetWeights(WeightsOf(name_ + ": weights", element->leaves[0],
+    double unit = key_.DrawUnit(static_cast<uint64_t>(drawn_++));
+    if (!lottery_.SetWeights(WeightsOf(name_ + ": weights", weights.leaves[0],
                                        static_cast<int64_t>(inputs_.size())))) {
       throw Error(ErrorKind::kInvalidArgument, "{}: one of the weights must be > 0, got only zeros",
                   name_);
     }
-    chosen_ = static_cast<int64_t>(lottery_.Draw(unit));
-    return turn;
+    return static_cast<int64_t>(lottery_.Draw(unit));
   }
-
-  double Unit() { return key_.DrawUnit(static_cast<uint64_t>(drawn_++)); }
 
   // Only those that have not ended take part.
   void SetLottery() {
     if (options_.turns != Turns::kWeights) return;
+    ForgetPlan();
     std::vector<double> weights = options_.weights;
     for (size_t i = 0; i < weights.size(); ++i)
       if (ended_[i]) weights[i] = 0;
@@ -217,14 +271,19 @@ class MixIterator final : public BlockIterator {
   const std::string name_;
   RandomKey key_;
   const bool uniform_;
+  const bool ahead_;  // whether what later turns take may be pulled with what the next one takes
   const CancelToken cancel_;
   StopCheck stop_{nullptr};
   int64_t looks_ = 0;
-  std::vector<IteratorPtr> inputs_;
-  IteratorPtr turns_;
+  std::vector<PulledRows> inputs_;
+  std::optional<PulledRows> turns_;
+  GatheredRows gathered_;
   Lottery lottery_;
-  std::vector<int64_t> ended_;  // 1 for those that have
-  size_t left_ = 0;             // that have not
+  std::vector<int64_t> plan_;    // whose turns come, the next one last
+  int64_t counted_ = 0;          // given choices that are counted in wanted_
+  std::vector<int64_t> wanted_;  // rows of each input that planned turns take
+  std::vector<int64_t> ended_;   // 1 for those that have
+  size_t left_ = 0;              // that have not
   int64_t drawn_ = 0;
   int64_t chosen_ = -1;  // whose turn it is, when it has not been asked yet
   bool over_ = false;

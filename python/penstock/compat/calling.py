@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.capture import captured
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
@@ -42,6 +43,13 @@ _TEXTS = frozenset({"sep", "separator", "rewrite"})
 _DEFAULTS = frozenset({"record_defaults", "column_defaults"})
 # Values that take the type of the leaf they are put into.
 _FILLERS = frozenset({"padding_values", "default_value", "constant_values"})
+# Functions that TensorFlow traces when the dataset is described.
+_TRACED = frozenset(
+    (
+        *("map_func", "predicate", "key_func", "reduce_func", "scan_func", "class_func"),
+        *("element_length_func", "window_size_func"),
+    )
+)
 _FILE_NAMES = frozenset({"file_pattern", "filename", "filenames", "pattern", "path"})
 
 
@@ -78,6 +86,8 @@ def _converter(name: str) -> Callable[[Any], Any]:
         return lambda value: value
     if name in _DEFAULTS:
         return _column_defaults
+    if name in _TRACED:
+        return lambda value: _other(captured(value))
     leaf = _filler if name in _FILLERS else _file_name if name in _FILE_NAMES else _other
     return functools.partial(_nested, leaf)
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from penstock.compat import slices
 from penstock.compat.calling import argument, ported
 from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
@@ -81,6 +82,24 @@ class Dataset(OldIterators):
         )
         return Dataset._wrap(made)
 
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Make a dataset of the rows of arrays and ragged tensors.
+
+        Parameters
+        ----------
+        tensors : nested arrays and RaggedTensor
+            All with the same number of rows.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of as many elements as there are rows.
+        """
+        return _slices(tensors, name)  # type: ignore[no-any-return]
+
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
         """Return ``transformation_func(self)``.
 
@@ -153,6 +172,7 @@ def _yields(generator: Callable[..., Any], *args: Any) -> Any:
 
 
 register(PenstockDataset, Dataset)
+_slices = ported(slices.from_tensor_slices)
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -144,6 +144,9 @@ def _divides(name: str) -> Callable[[Tensor, Any], Any]:
 
 Tensor.__truediv__ = _divides("__truediv__")  # type: ignore[assignment, method-assign]
 Tensor.__rtruediv__ = _divides("__rtruediv__")  # type: ignore[assignment, method-assign]
+# Tensors do not change: `x -= 1` makes another one, and leaves what else x was a name of.
+for _name in (*_OPERATORS, "truediv"):
+    setattr(Tensor, f"__i{_name}__", getattr(Tensor, f"__{_name}__"))
 
 
 def tensor(value: Any, dtype: Any = None) -> Any:

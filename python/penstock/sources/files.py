@@ -358,12 +358,18 @@ def _records(
 ) -> Dataset:
     from penstock.dataset import Dataset
 
-    if isinstance(filenames, (str, os.PathLike)):
-        return Dataset._make(kind, (), {"filename": os.fspath(filenames), **args})
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        return Dataset._make(kind, (), {"filename": os.fsdecode(filenames), **args})
     if isinstance(filenames, Dataset):
         files = filenames
     else:
-        names = np.array([os.fspath(f) for f in filenames], dtype=object)
+        try:
+            names = np.array([os.fsdecode(f) for f in filenames], dtype=object)
+        except TypeError:
+            raise TypeError(
+                f"{_NAMES.get(kind, kind)}: filenames must be a path, a list of paths or a Dataset "
+                f"of them, got {filenames!r}"
+            ) from None
         files = Dataset.from_tensor_slices(names)
     reader = Reader(kind, args)
     if num_parallel_reads is None:

@@ -109,7 +109,7 @@ port_all(globals(), _array, [name for name in _array.__all__ if name.startswith(
 # What is also tf's own: tf.add is tf.math.add.
 NAMES = [
     *(name for name in (*_ONE, *_TWO, *_TWO_UFUNCS) if name not in ("conj", "reciprocal")),
-    *("add_n", "cumsum", "reduce_prod", "sigmoid"),
+    *("add_n", "cumsum", "matmul", "reduce_prod", "sigmoid"),
 ]
 
 
@@ -136,6 +136,16 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     x, y = map(tensor, alike([x, y]))
     quotient = np.zeros(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x, y))
     return tensor(np.divide(x, y, out=quotient, where=np.asarray(y) != 0))
+
+
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
+) -> Any:
+    """Return the product of two matrices, or of two stacks of them."""
+    x, y = map(tensor, alike([a, b]))
+    if transpose_a:
+        x = np.swapaxes(x, -1, -2)
+    return x @ (np.swapaxes(y, -1, -2) if transpose_b else y)
 
 
 def add_n(inputs: Any, name: str | None = None) -> Any:

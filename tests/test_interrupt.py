@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from scripts import run_script
 
 Dataset = ps.Dataset
 N = 6
@@ -241,3 +242,63 @@ def test_interrupts_at_random_moments_lose_nothing():
         # The interrupt may hit the test between next() and append(): then one is gone there.
         assert values == sorted(set(values))
         assert len(set(want) - set(values)) <= 1
+
+
+ENDLESS = """
+never = ps.native(lambda x: x < 0)
+numbers = Dataset.range(3).repeat()
+nothing = Dataset.from_tensors(np.zeros(0)).repeat()
+PIPELINES = {
+    "filter": numbers.filter(never),
+    "unique": numbers.unique().skip(3),
+    "skip": numbers.skip(2**62),
+    "shard": Dataset.range(2**62).shard(2**61, 2**60),
+    "window": numbers.window(1, shift=2**62).skip(1),
+    "unbatch": nothing.unbatch(),
+    "pack": nothing.pack(4),
+    "shuffle": numbers.filter(never).shuffle(5),
+}
+"""
+
+
+def test_native_stages_that_pull_for_ever_without_a_result_can_be_interrupted():
+    # In a process of its own: one that does not answer is ended by the time limit.
+    done = run_script(
+        ENDLESS
+        + """
+class Alarm(Exception):
+    pass
+def handler(*_):
+    raise Alarm
+signal.signal(signal.SIGALRM, handler)
+for name, dataset in PIPELINES.items():
+    it = iter(dataset)
+    for _ in range(2):  # and again behind an interruption
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        try:
+            next(it)
+        except Alarm:
+            print(name)
+"""
+    )
+    names = ["filter", "unique", "skip", "shard", "window", "unbatch", "pack", "shuffle"]
+    assert done.stdout.split() == [name for name in names for _ in range(2)], done.stderr
+
+
+def test_native_stages_that_pull_for_ever_let_other_threads_close_them():
+    done = run_script(
+        ENDLESS
+        + """
+for name in ("filter", "unique", "skip", "shard", "unbatch"):
+    it = iter(PIPELINES[name])
+    closer = threading.Timer(0.02, it.close)
+    closer.start()
+    try:
+        next(it)
+    except Exception as error:
+        print(name, type(error).__name__)
+    closer.join()
+"""
+    )
+    names = ["filter", "unique", "skip", "shard", "unbatch"]
+    assert done.stdout.splitlines() == [f"{name} StopIteration" for name in names], done.stderr

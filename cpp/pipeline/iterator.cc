@@ -3,8 +3,10 @@
 
 #include <new>
 
+#include "runtime/blocking.h"
 #include "runtime/clock.h"
 #include "runtime/trace.h"
+#include "runtime/wait.h"
 
 namespace penstock {
 namespace {
@@ -22,6 +24,27 @@ Error CurrentError() {
   } catch (const std::exception& error) {
     return Error(ErrorKind::kRuntime, "{}", std::string_view(error.what()));
   }
+}
+
+template <typename Answer>
+Answer AnswerOf(Error error) {
+  if constexpr (std::is_same_v<Answer, Block>)
+    return Block::Of(std::move(error));
+  else
+    return error;
+}
+
+// Whether a signal's handler has raised. The thread that asks may be held for long by native stages
+// that pull and pull and give nothing: it looks now and then, and lets others have the foreign
+// lock.
+bool Interrupted(MonoTime now) {
+  thread_local MonoTime due = 0;
+  BlockingHook* hook = GetBlockingHook();
+  if (!hook || now < due) return false;
+  bool interrupted = hook->Interrupted();
+  hook->BeforeWait();
+  due = NowNs() + internal::kSignalSliceNs;
+  return interrupted;
 }
 
 }  // namespace
@@ -51,10 +74,7 @@ Answer Iterator::Framed(Call call) {
     try {
       return call();
     } catch (...) {
-      if constexpr (std::is_same_v<Answer, Block>)
-        return Block::Of(CurrentError());
-      else
-        return CurrentError();
+      return AnswerOf<Answer>(CurrentError());
     }
   };
   bool traced = Trace::enabled();
@@ -65,6 +85,7 @@ Answer Iterator::Framed(Call call) {
     return answer;
   }
   int64_t start = NowNs();
+  if (Interrupted(start)) return AnswerOf<Answer>(Error(ErrorKind::kInterrupted, ""));
   int64_t index = steps_;
   Answer answer = guarded();
   int64_t end = NowNs();

@@ -32,8 +32,8 @@ class ShardDataset final : public Dataset, public RandomAccess {
 
 class ShardIterator final : public Iterator {
  public:
-  ShardIterator(IteratorPtr input, int64_t shards, int64_t index)
-      : input_(std::move(input)), shards_(shards), index_(index) {}
+  ShardIterator(IteratorPtr input, int64_t shards, int64_t index, CancelToken cancel)
+      : input_(std::move(input)), shards_(shards), index_(index), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(position_);
@@ -43,6 +43,8 @@ class ShardIterator final : public Iterator {
  protected:
   Step DoNext() override {
     for (;;) {
+      // Among many shards the next element may be far away.
+      if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
       Step step = input_->Next();
       auto* error = std::get_if<Error>(&step);
       if (std::holds_alternative<End>(step) || (error && error->transient())) return step;
@@ -56,11 +58,12 @@ class ShardIterator final : public Iterator {
   IteratorPtr input_;
   int64_t shards_;
   int64_t index_;
+  CancelToken cancel_;
   int64_t position_ = 0;
 };
 
 IteratorPtr ShardDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<ShardIterator>(StartInput(context), shards_, index_);
+  return std::make_unique<ShardIterator>(StartInput(context), shards_, index_, context.cancel);
 }
 
 const RegisterDataset registration(

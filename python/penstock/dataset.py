@@ -308,6 +308,11 @@ class Dataset(
         >>> [int(x) for x in ps.Dataset.range(5).apply(evens)]
         [0, 2, 4]
         """
+        if not callable(transformation_func):
+            raise TypeError(
+                "apply: transformation_func must be a function of a Dataset, "
+                f"got {transformation_func!r}"
+            )
         dataset = transformation_func(self)
         if not isinstance(dataset, Dataset):
             raise TypeError(f"apply: transformation_func must return a Dataset, got {dataset!r}")

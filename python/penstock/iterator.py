@@ -145,6 +145,10 @@ class Iterator(_core.Iterator):
         >>> [int(x) for x in other] == [int(x) for x in it]
         True
         """
+        if not isinstance(state, bytes):
+            raise TypeError(
+                f"set_state: bytes of get_state were expected, got a {type(state).__name__}"
+            )
         super().set_state(state)
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -42,8 +43,10 @@ def set_seed(seed: int | None) -> None:
     """
     if seed is None:
         _core.clear_seed()
+    elif not hasattr(seed, "__index__"):
+        raise TypeError(f"set_seed: seed must be an int or None, got {seed!r}")
     else:
-        _core.set_seed(seed & _64_BITS)
+        _core.set_seed(operator.index(seed) & _64_BITS)
 
 
 @contextmanager

@@ -45,6 +45,10 @@ class TensorSpec:
         dtype: Any = np.float32,
         name: str | None = None,
     ) -> None:
+        if isinstance(shape, str) or not (shape is None or np.iterable(shape)):
+            raise TypeError(
+                f"TensorSpec: shape must be a sequence of int or None, or None, got {shape!r}"
+            )
         self.shape: tuple[int | None, ...] | None = (
             None if shape is None else tuple(None if d is None or d < 0 else int(d) for d in shape)
         )

@@ -81,9 +81,14 @@ class FileSources:
         """
         from penstock.dataset import Dataset
 
-        patterns: list[Names] = (
-            [file_pattern] if isinstance(file_pattern, (str, os.PathLike)) else list(file_pattern)
-        )
+        if isinstance(file_pattern, (str, os.PathLike)):
+            file_pattern = [file_pattern]
+        elif not np.iterable(file_pattern):
+            raise TypeError(
+                "list_files: file_pattern must be a pattern or a list of patterns, "
+                f"got {file_pattern!r}"
+            )
+        patterns: list[Names] = list(file_pattern)
         if not patterns:
             raise ValueError("list_files: at least one pattern was expected, got none")
         names: list[str] = []

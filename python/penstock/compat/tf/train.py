@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from penstock.compat.tf.messages import features_of
 from penstock.compat.values import numpy_values
 from penstock.ops.examples import make_example
 from penstock.ops.io import read_file, write_file
@@ -53,6 +54,11 @@ class Feature:
         self.float_list = float_list
         self.int64_list = int64_list
 
+    def WhichOneof(self, oneof_group: str = "kind") -> str | None:
+        """Return the name of the list that is there: the first of the three, or None."""
+        names = ("bytes_list", "float_list", "int64_list")
+        return next((name for name in names if getattr(self, name) is not None), None)
+
     def _values(self) -> Any:
         if self.bytes_list is not None:
             return [bytes(value) for value in self.bytes_list.value]
@@ -75,7 +81,7 @@ class Features:
 
 
 class Example:
-    """A message that records are made of; `tf.io.parse_single_example` reads it.
+    """A message that records are made of; `tf.io.parse_single_example` reads many of them.
 
     Parameters
     ----------
@@ -97,6 +103,33 @@ class Example:
     def SerializeToString(self) -> bytes:
         """Return the bytes of the message."""
         return make_example({key: f._values() for key, f in self.features.feature.items()})
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Take over the features of a message, and return how many bytes it has.
+
+        Raises
+        ------
+        DataError
+            If the bytes are no such message.
+        """
+        lists: dict[int, Callable[[Any], Feature]] = {
+            0: lambda values: Feature(),
+            1: lambda values: Feature(bytes_list=BytesList(values)),
+            2: lambda values: Feature(float_list=FloatList(values)),
+            3: lambda values: Feature(int64_list=Int64List(values)),
+        }
+        feature = {}
+        for name, (kind, values) in features_of(bytes(serialized)).items():
+            feature[name] = lists[kind](values)
+        self.features = Features(feature)
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls, serialized: bytes) -> Example:
+        """Return the example that a message holds; see `ParseFromString`."""
+        example = cls()
+        example.ParseFromString(serialized)
+        return example
 
 
 class Checkpoint:

@@ -170,7 +170,7 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
     if (more.state) trail_.Add(more.position, std::move(more.state));
     finished_ = next.end;
     bool fits = next.rows == 0 || (!next.stacked() && next.structure == block.structure &&
-                                   block.rows + next.rows <= max_rows);
+                                   block.rows + next.rows + next.error.has_value() <= max_rows);
     if (!fits) {
       pending_charge_ = std::move(more.charge);
       pending_.Add(std::move(next));
@@ -205,7 +205,8 @@ Block Producer::Take(int64_t max_rows) {
     int64_t count = packet.block.rows;
     if (packet.state) trail_.Add(packet.position, std::move(packet.state));
     finished_ = packet.block.end;
-    bool whole = count <= max_rows;  // nearly always: nothing stays behind
+    // Nearly always: nothing stays behind. An error beside the last row has no place in one step.
+    bool whole = count < max_rows || (count == max_rows && !packet.block.error);
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
     // release: pairs with the acquire in Room.
     int64_t left = buffered_.fetch_sub(count, std::memory_order_acq_rel) - count;

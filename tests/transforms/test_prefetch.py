@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -67,3 +68,32 @@ def test_a_long_chain_of_prefetches():
     for _ in range(20):
         ds = ds.prefetch(1)
     assert len(steps(iter(ds))) == 50
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        lambda ds: ds.filter(lambda x: True),
+        lambda ds: ds.unique(),
+        lambda ds: ds.shard(1, 0),
+        lambda ds: ds.flat_map(ps.Dataset.from_tensors),
+        lambda ds: ds.scan(np.int64(0), lambda state, x: (state, x)),
+        lambda ds: ps.Dataset.zip((ds, ds)).map(lambda x, _: x),
+        lambda ds: ds.group_by_window(lambda x: 0, lambda key, window: window, window_size=1),
+    ],
+    ids=["filter", "unique", "shard", "flat_map", "scan", "zip", "group_by_window"],
+)
+def test_an_error_beside_an_element_is_not_lost_in_stages_that_take_single_steps(behind):
+    # Native, so that blocks of many rows are filled; each ends at an error, behind one element.
+    texts = [f"odd {i}" if i > 200 and i % 2 else str(i) for i in range(1000)]
+    number = ps.native(lambda text: ps.strings.to_number(text, np.int64))
+    it = iter(behind(ps.Dataset.from_tensor_slices(texts).map(number).prefetch(64)))
+    steps = []
+    while True:
+        try:
+            steps.append(int(next(it)))
+        except StopIteration:
+            break
+        except ValueError as error:
+            steps.append(int(str(error).split("'odd ")[1].split("'")[0]))
+    assert steps == list(range(1000))

@@ -191,28 +191,28 @@ STAGES = {
         [ds, numbers(run).shuffle(9)], ps.Dataset.random().take(N).map(lambda x: x % 2)
     ),
     "concatenate": lambda ds, run: ds.concatenate(numbers(run)).map(more_noise, run.calls),
-    "elements": lambda ds, run: ds.take(2000).window(9).flat_map(lambda a, b: ps.Dataset.zip(a, b)),
+    "elements": lambda ds, run: ds.window(9).flat_map(lambda a, b: ps.Dataset.zip(a, b)),
     "enumerate": lambda ds, run: ds.enumerate(),
     "filter": lambda ds, run: ds.filter(some_of_them),
-    "flat_map": lambda ds, run: ds.take(500).flat_map(copies),
+    "flat_map": lambda ds, run: ds.take(6700).flat_map(copies),
     "group_by_reducer": lambda ds, run: ds.apply(
         ps.experimental.group_by_reducer(last_digit, SUM_OF_NOISE)
     ),
-    "group_by_window": lambda ds, run: ds.take(2000).group_by_window(
+    "group_by_window": lambda ds, run: ds.group_by_window(
         last_digit, lambda key, rows: rows.batch(6).map(more_noise, run.calls), 6
     ),
     "ignore_errors": lambda ds, run: ds.map(fails_often, run.calls, on_error="skip"),
     "interleave": lambda ds, run: ps.Dataset.range(100).interleave(
         hundreds, 8, 3, num_parallel_calls=run.some(8)
     ),
-    "map": lambda ds, run: ds.take(3000).map(plain),
+    "map": lambda ds, run: ds.map(plain),
     "pack": lambda ds, run: ds.map(ragged, run.calls).pack(11, open_packs=7),
     "padded_batch": lambda ds, run: ds.map(ragged, run.calls).padded_batch(50, 6),
     "parallel_map": lambda ds, run: ds.map(plain, run.calls or 3),
     "prefetch": lambda ds, run: ds.prefetch(run.ahead or 1),
     "ragged_batch": lambda ds, run: ds.map(ragged, run.calls).ragged_batch(50),
     "rebatch": lambda ds, run: ds.batch(11).rebatch([3, 50]).unbatch(),
-    "reduced": lambda ds, run: ds.take(3000)._then(
+    "reduced": lambda ds, run: ds._then(
         "reduced", initial_state=(np.int64(0), 0.5), reduce_func=folded
     ),
     "rejection_resample": lambda ds, run: ds.rejection_resample(
@@ -222,7 +222,7 @@ STAGES = {
     "sample_from_datasets": lambda ds, run: ps.Dataset.sample_from_datasets(
         [ds, numbers(run).shuffle(9)], [0.7, 0.3]
     ),
-    "scan": lambda ds, run: ds.take(3000).scan(0.5, scanned),
+    "scan": lambda ds, run: ds.scan(0.5, scanned),
     "shard": lambda ds, run: ds.shard(3, 1).map(more_noise, run.calls),
     "shuffle": lambda ds, run: ds.shuffle(500).map(more_noise, run.calls),
     "skip": lambda ds, run: ds.skip(77).map(more_noise, run.calls),
@@ -231,7 +231,7 @@ STAGES = {
     "take_while": lambda ds, run: ds.take_while(early).map(more_noise, run.calls),
     "unbatch": lambda ds, run: ds.batch(13).map(more_noise, run.calls).unbatch(),
     "unique": lambda ds, run: ds.map(last_digits, run.calls).unique(),
-    "window": lambda ds, run: ds.take(3000).window(5, shift=3).map(lambda a, b: sum(a), run.calls),
+    "window": lambda ds, run: ds.window(5, shift=3).map(lambda a, b: sum(a), run.calls),
     "zip": lambda ds, run: ps.Dataset.zip(ds, numbers(run).shuffle(9)),
 }
 

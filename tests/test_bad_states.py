@@ -6,6 +6,7 @@ import random
 import pytest
 
 from penstock import Dataset
+from records import crc32c
 from scripts import run_script
 
 STATEFUL = {
@@ -117,15 +118,6 @@ def test_iterators_do_not_pickle_and_say_what_does(protocol):
 
 
 # --- every bit, other versions, other pipelines ---
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def sealed(body):

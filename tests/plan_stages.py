@@ -59,7 +59,9 @@ def zip_steps(again, expect, nesting, plan):
 
 def prefetched(ds, size):
     prefetch = ds.prefetch  # what is no dataset has none, whatever the size
-    return prefetch(size) if size else ds
+    # Right behind from_indexable it is no matter of timing alone: take goes to the positions there.
+    needed = size != 0 or ds._kind.endswith("from_indexable")
+    return prefetch(size) if needed else ds
 
 
 STAGES = {

@@ -107,7 +107,7 @@ def taken(pipeline: Pipeline) -> Taken:
             start = clock()
             next(it)
             nexts[saving].append(clock() - start)
-    plain, saved = (tuple(np.percentile(each, [50, 99])) for each in nexts)
+    plain, saved = (tuple(np.percentile(each, [50, 99]).tolist()) for each in nexts)
     return Taken(plain, saved, float(np.median(saves)), size, state)
 
 

@@ -30,10 +30,10 @@ PYTHON_LAYERS = [
     {"random"},
     {"encode", "pickling"},
     {"fingerprint"},
-    {"sources", "transforms"},
+    {"sources", "transforms", "adapters"},
     {"dataset"},
     {"experimental"},
-    {"insight", "adapters", "compat"},
+    {"insight", "data_loader", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
 ]
 

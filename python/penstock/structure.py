@@ -1,8 +1,9 @@
-"""Specifications of elements."""
+"""Specifications of elements, and going through nested values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,28 @@ class TensorSpec:
     def __repr__(self) -> str:
         dtype = self.dtype.__name__ if isinstance(self.dtype, type) else self.dtype
         return f"TensorSpec(shape={self.shape}, dtype={dtype})"
+
+
+def is_nested(value: Any) -> bool:
+    """Return whether a value is a container of an element: a tuple, a dict or a dataclass."""
+    return isinstance(value, (tuple, dict)) or (
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    )
+
+
+def map_parts(function: Callable[[Any, Any], Any], value: Any) -> Any:
+    """Give the same container with ``function(key, part)`` for each of its parts."""
+    if isinstance(value, dict):
+        return {key: function(key, part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        parts = [function(i, part) for i, part in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    names = [field.name for field in dataclasses.fields(value)]
+    return dataclasses.replace(value, **{n: function(n, getattr(value, n)) for n in names})
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """Give the same nested value with ``function(leaf)`` for each leaf; None stays."""
+    if is_nested(value):
+        return map_parts(lambda key, part: map_leaves(function, part), value)
+    return None if value is None else function(value)

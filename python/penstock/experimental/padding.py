@@ -10,8 +10,7 @@ import numpy as np
 
 from penstock.dataset import Dataset
 from penstock.ops.native import native
-from penstock.structure import TensorSpec
-from penstock.transforms.padding_arguments import map_leaves
+from penstock.structure import TensorSpec, map_leaves
 
 
 def dense_to_ragged_batch(

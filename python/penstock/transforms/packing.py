@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from penstock.structure import TensorSpec
-from penstock.transforms.padding_arguments import map_leaves, padding_values_of
+from penstock.structure import TensorSpec, map_leaves
+from penstock.transforms.padding_arguments import padding_values_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset

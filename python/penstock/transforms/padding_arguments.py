@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.structure import TensorSpec
+from penstock.structure import TensorSpec, is_nested, map_leaves, map_parts
 
 if TYPE_CHECKING:
     from penstock import _core
@@ -31,8 +31,8 @@ def padded_shapes_of(shapes: Any, node: _core.Node) -> Any:
 def _shapes(shapes: Any, spec: Any) -> Any:
     if isinstance(spec, TensorSpec):
         return _shape(shapes)
-    if _nests(shapes) and not (spec is None and _is_sizes(shapes)):
-        return _mapped(shapes, lambda key, inner: _shapes(inner, _at(spec, key)))
+    if is_nested(shapes) and not (spec is None and _is_sizes(shapes)):
+        return map_parts(lambda key, part: _shapes(part, _at(spec, key)), shapes)
     return _shape(shapes)
 
 
@@ -61,7 +61,7 @@ def with_sizes(shapes: Any, size: int) -> Any:
     if isinstance(shapes, TensorSpec):
         dims = None if shapes.shape is None else [size if d is None else d for d in shapes.shape]
         return TensorSpec(dims, shapes.dtype)
-    return shapes if shapes is None else _mapped(shapes, lambda key, inner: with_sizes(inner, size))
+    return shapes if shapes is None else map_parts(lambda key, part: with_sizes(part, size), shapes)
 
 
 def padding_values_of(stage: str, values: Any) -> tuple[Any, Any]:
@@ -72,7 +72,7 @@ def padding_values_of(stage: str, values: Any) -> tuple[Any, Any]:
     """
     if values is None:
         return None, None
-    if not _nests(values):
+    if not is_nested(values):
         return _scalars(stage, values), None
     return None, map_leaves(lambda value: _scalars(stage, value), values)
 
@@ -104,12 +104,6 @@ def _scalars(stage: str, value: Any) -> tuple[Any, ...]:
     return (np.asarray(value)[()],)
 
 
-def _nests(value: Any) -> bool:
-    return isinstance(value, (tuple, dict)) or (
-        dataclasses.is_dataclass(value) and not isinstance(value, type)
-    )
-
-
 def _is_sizes(value: Any) -> bool:
     return type(value) is tuple and all(
         size is None or isinstance(size, (int, np.integer)) for size in value
@@ -121,21 +115,3 @@ def _at(spec: Any, key: Any) -> Any:
         return getattr(spec, key) if dataclasses.is_dataclass(spec) else spec[key]
     except (KeyError, IndexError, TypeError, AttributeError):
         return None  # nested otherwise, which the engine tells
-
-
-def map_leaves(function: Any, value: Any) -> Any:
-    """Give the same nested value with ``function(leaf)`` for each leaf."""
-    if _nests(value):
-        return _mapped(value, lambda key, inner: map_leaves(function, inner))
-    return None if value is None else function(value)
-
-
-def _mapped(value: Any, function: Any) -> Any:
-    """Give the same container with ``function(key, inner)`` in it."""
-    if isinstance(value, dict):
-        return {key: function(key, inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        parts = [function(i, inner) for i, inner in enumerate(value)]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    names = [field.name for field in dataclasses.fields(value)]
-    return dataclasses.replace(value, **{n: function(n, getattr(value, n)) for n in names})

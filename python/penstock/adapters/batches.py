@@ -1,0 +1,112 @@
+"""A dataset in the form that a trainer takes: what all forms share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from penstock.iterator import Iterator
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+_KEY = "penstock"
+
+
+class Batches:
+    """The elements of a dataset, each in the form that `form` gives; can be looped over again.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What comes out of it is given to `form` in the thread that iterates.
+    form : callable
+        From an element to what the trainer takes.
+    source : Dataset
+        The dataset of the user, for messages.
+    """
+
+    def __init__(
+        self, dataset: Dataset, form: Callable[[Any], Any], source: Dataset | None = None
+    ) -> None:
+        self._dataset = dataset
+        self._form = form
+        self._source = dataset if source is None else source
+
+    def __iter__(self) -> BatchIterator:
+        return BatchIterator(iter(self._dataset), self._form)
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._source!r}>"
+
+
+class BatchIterator:
+    """One pass over `Batches`; it is an `Iterator` whose elements have another form."""
+
+    def __init__(self, iterator: Iterator, form: Callable[[Any], Any]) -> None:
+        self._iterator = iterator
+        self._form = form
+
+    def __iter__(self) -> BatchIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._form(next(self._iterator))
+
+    def get_state(self) -> bytes:
+        """Return the position behind the last batch delivered, as `Iterator.get_state` does."""
+        return self._iterator.get_state()
+
+    def set_state(self, state: bytes) -> None:
+        """Continue behind the batch after which `get_state` was called."""
+        self._iterator.set_state(state)
+
+    def state_dict(self) -> dict[str, bytes]:
+        """Return the position as a dict, the form in which PyTorch's checkpoints keep states."""
+        return {_KEY: self.get_state()}
+
+    def load_state_dict(self, state: dict[str, bytes]) -> None:
+        """Continue where `state_dict` was called.
+
+        Raises
+        ------
+        ValueError
+            If the dict does not come from `state_dict`, or from one of another pipeline.
+        """
+        if not isinstance(state, dict) or _KEY not in state:
+            raise ValueError(
+                f"load_state_dict: a dict of state_dict() was expected, got {state!r:.200}"
+            )
+        self.set_state(state[_KEY])
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the counters of every stage, as `Iterator.stats` does."""
+        return self._iterator.stats()
+
+    def close(self) -> None:
+        """Stop all threads of this run and wait for them; no more batches come."""
+        self._iterator.close()
+
+    def __enter__(self) -> BatchIterator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Held:
+    """An object that goes through a pipeline as it is, whatever it could be converted to."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value

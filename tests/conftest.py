@@ -9,11 +9,41 @@ import penstock as ps
 
 pytest_plugins = ["installing"]
 
+# How pytest.importorskip begins its reason.
+NOT_INSTALLED = "could not import"
+
 # What a build without a codec says when a test asks for it.
 LACKS_CODEC = re.compile(
     r"needs zlib, and penstock was built without it|built without lib(jpeg|png)"
 )
 HAS_ALL_CODECS = all(ps.build_info()[name]["native"] for name in ("jpeg", "png", "zlib"))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--frameworks",
+        action="store_true",
+        help="the frameworks for training must be here: a test that cannot import one fails",
+    )
+
+
+def fail_without_framework(report, config):
+    """Return the report of a skipped test or file as failed, if a framework had to be there."""
+    if report.skipped and config.getoption("--frameworks"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if NOT_INSTALLED in reason:
+            report.outcome, report.longrepr = "failed", reason
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return fail_without_framework((yield), collector.config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    return fail_without_framework((yield), item.config)
 
 
 @pytest.hookimpl(wrapper=True)

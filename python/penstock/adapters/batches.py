@@ -110,3 +110,14 @@ class Held:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+def ahead(dataset: Dataset, work: Callable[[Any], Any], buffer_size: int) -> Dataset:
+    """Return the dataset of ``Held(work(element))``, made ahead of use in the engine's thread.
+
+    With a `buffer_size` of 0 nothing is ahead: the thread that asks does the work.
+    """
+    # map spreads a tuple into arguments, for which (x,) and x are the same; a tuple of one
+    # around the element leaves it whole.
+    whole = dataset.zip((dataset,))
+    return whole.map(lambda element: Held(work(element))).prefetch(buffer_size)

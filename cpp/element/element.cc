@@ -43,6 +43,9 @@ Block Block::Part(int64_t begin, int64_t count) const {
   if (stacked()) {
     for (auto& column : columns) part.columns.push_back(column.Rows(begin, count));
     if (!keys.empty()) part.keys.assign(keys.begin() + begin, keys.begin() + begin + count);
+    if (!offsets.empty()) {
+      part.offsets.assign(offsets.begin() + begin, offsets.begin() + begin + count);
+    }
   } else {
     part.elements.assign(elements.begin() + begin, elements.begin() + begin + count);
   }

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "pipeline/alike_rows.h"
 #include "pipeline/program_rewrite.h"
 #include "pipeline/row_writer.h"
 #include "runtime/blocking.h"
@@ -28,8 +29,8 @@ class Program final : public Function {
   explicit Program(ProgramPlan plan);
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
-    if (rows.stacked() && rows.rows > 0 && by_rows_.load(std::memory_order_relaxed)) {
-      if (MapStacked(rows, out)) return;
+    if (rows.rows > 0 && by_rows_.load(std::memory_order_relaxed)) {
+      if (rows.stacked() ? MapStacked(rows, out) : MapAlike(rows, out)) return;
     }
     if (!light_) LeaveForeignLock();
     RowWriter writer(plan_.result, results_.size(), rows.rows, info);
@@ -174,6 +175,7 @@ class Program final : public Function {
   }
 
   bool MapStacked(Block& rows, std::vector<Block>& out);
+  bool MapAlike(const Block& rows, std::vector<Block>& out);
 
   ProgramPlan plan_;
   std::vector<Instruction> instructions_;
@@ -302,6 +304,39 @@ bool Program::MapStacked(Block& rows, std::vector<Block>& out) {
   made.columns = std::move(columns);
   made.placed = false;
   out.push_back(std::move(made));
+  return true;
+}
+
+// Rows that came one by one (shuffled, most often), stacked first. False as above.
+bool Program::MapAlike(const Block& rows, std::vector<Block>& out) {
+  if (rows.rows == 1) return false;
+  Block stacked;
+  stacked.columns = ColumnsOf(rows.elements);
+  if (stacked.columns.empty()) return false;
+  stacked.structure = rows.structure;
+  stacked.rows = rows.rows;
+  std::vector<Block> made;
+  if (!MapStacked(stacked, made)) return false;
+  Block& results = made.front();
+  // They stay one by one where each comes from a place of its own, which a column could not say.
+  if (std::any_of(rows.elements.begin(), rows.elements.end(),
+                  [](const Element& row) { return row.origin.file != nullptr; })) {
+    Block block;
+    block.structure = results.structure;
+    block.rows = rows.rows;
+    block.first = rows.origin(0);
+    for (int64_t i = 0; i < rows.rows; ++i) {
+      Element row = results.Row(i);
+      row.origin = rows.origin(i);
+      block.elements.push_back(std::move(row));
+    }
+    out.push_back(std::move(block));
+    return true;
+  }
+  results.first = rows.origin(0);
+  results.first.index = -1;  // the rows behind it are not the next ones of its source
+  for (int64_t i = 0; i < rows.rows; ++i) results.keys.push_back(rows.key(i));
+  out.push_back(std::move(results));
   return true;
 }
 

@@ -1,0 +1,47 @@
+// Comparing rows, and copying them side by side.
+#include "pipeline/alike_rows.h"
+
+#include "pipeline/join_items.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kSmallLeaf = 4 << 10;  // bytes; to copy more may cost what is saved
+
+bool IsSmall(const Tensor& leaf) {
+  if (leaf.shape().rank() == kMaxRank) return false;
+  if (!leaf.dtype().is_reference()) return leaf.nbytes() <= kSmallLeaf;
+  if (leaf.dtype().code == TypeCode::kObject) return false;
+  size_t bytes = 0;
+  for (int64_t i = 0; i < leaf.elements() && bytes <= kSmallLeaf; ++i) {
+    bytes += sizeof(void*) + leaf.string(i).size();
+  }
+  return bytes <= kSmallLeaf;
+}
+
+}  // namespace
+
+std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows) {
+  const Element& like = rows.front();
+  for (const Element& row : rows) {
+    if (row.structure != like.structure) return {};
+  }
+  std::vector<Tensor> columns;
+  std::vector<const Tensor*> parts;
+  for (size_t i = 0; i < like.leaves.size(); ++i) {
+    const Tensor& first = like.leaves[i];
+    parts.clear();
+    for (const Element& row : rows) {
+      const Tensor& leaf = row.leaves[i];
+      if (leaf.dtype() != first.dtype() || !(leaf.shape() == first.shape()) || !IsSmall(leaf)) {
+        return {};
+      }
+      parts.push_back(&leaf);
+    }
+    Shape shape = first.shape().Prepend(static_cast<int64_t>(rows.size()));
+    columns.push_back(JoinItems(first.dtype(), shape, parts));
+  }
+  return columns;
+}
+
+}  // namespace penstock

@@ -1,0 +1,197 @@
+"""``ps.prefetch`` around a generator, and a generator taken apart into indices and a parallel map.
+
+A loop of 1 ms to 8 ms for each item's loading and for each step; each either holds the GIL (pure
+Python), computes without it (SHA-256) or waits (a sleep):
+
+- what ``ps.prefetch`` adds: the time of the loop with it over that without, where nothing can be
+  hidden, because there is no step, or because loading and step both hold the GIL;
+- how much of the smaller of loading and step it hides, against loading and step measured alone
+  beside it: all but the first item's can be. Two that hold the GIL have another limit: nothing;
+- ``from_generator(indices).map(load, num_parallel_calls=n)`` against the plain loop over the
+  generator that loads, and against ``ThreadPoolExecutor(n).map``, which is its limit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+import penstock as ps
+from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
+from bench.pipelines.parallel_map import counting
+
+PASS = 0.3  # seconds of the slower part in one pass of a loop
+
+Work = Callable[[], object]
+
+
+def holding(ms: float) -> Work:
+    """Return work of pure Python."""
+    count = counting(1e3 * ms)
+    return lambda: count(1)
+
+
+def computing(ms: float) -> Work:
+    """Return work of one call that releases the GIL."""
+    block = bytes(1 << 20)
+    whole = min(timed(lambda: hashlib.sha256(block), at_least=0.02)() for _ in range(10))
+    block = block * (1 + int(1e-3 * ms / whole))
+    part = memoryview(block)[: int((1 << 20) * 1e-3 * ms / whole)]
+    return lambda: hashlib.sha256(part)
+
+
+def waiting(ms: float) -> Work:
+    """Return work that needs no processor."""
+    return lambda: time.sleep(1e-3 * ms)
+
+
+class Loop(NamedTuple):
+    """A training loop: its names in the table, what loads an item, and the step that uses it."""
+
+    name: str
+    load: Work
+    step: Work
+    items: int
+
+    def batches(self) -> Iterator[dict[str, np.ndarray]]:
+        for _ in range(self.items):
+            self.load()
+            yield {"x": ITEM}
+
+    def run(self, loader: Callable[[], Iterator[object]] | object) -> None:
+        for _ in loader() if callable(loader) else loader:
+            self.step()
+
+    def cases(self) -> dict[str, Case]:
+        prefetched = ps.prefetch(self.batches)
+        parts = {
+            "load": lambda: drain(self.batches()),
+            "step": lambda: [self.step() for _ in range(self.items)],
+            "plain": lambda: self.run(self.batches),
+            "prefetch": lambda: self.run(prefetched),
+        }
+        return {name: timed(part, self.items) for name, part in parts.items()}
+
+
+ITEM = np.zeros((32, 8))
+
+
+def loop(load: Callable[[float], Work], ms: float, step: Callable[[float], Work], long: float):
+    """Make a loop of so many ms of loading and of step for each item; 0 is none."""
+    parts = [f"{ms:g} ms {load.__name__}"]
+    parts.append(f"{long:g} ms {step.__name__}" if long else "no step")
+    work = step(long) if long else lambda: None
+    return Loop(", ".join(parts), load(ms), work, round(PASS * 1e3 / max(ms, long)))
+
+
+def adds() -> list[Figure]:
+    """Loops in which nothing can be hidden."""
+    figures = []
+    for each in (
+        loop(holding, 1, holding, 0),
+        loop(computing, 1, holding, 0),
+        loop(holding, 1, holding, 1),
+        loop(holding, 5, holding, 5),
+    ):
+        rounds = interleaved({k: v for k, v in each.cases().items() if k in ("plain", "prefetch")})
+        ms = {case: rounds.seconds(case).median * 1e3 for case in rounds.rounds[0]}
+        figures.append(
+            Figure(
+                f"ps.prefetch, {each.name}: time / plain loop",
+                rounds.ratio("prefetch", "plain"),
+                "x",
+                at_most=1.05,
+                note=f"{ms['prefetch']:.3f} against {ms['plain']:.3f} ms per item",
+            )
+        )
+    return figures
+
+
+def hides() -> list[Figure]:
+    """Loops in which all of the smaller part can be hidden, but for the first item's."""
+    figures = []
+    for each, bound in (
+        (loop(waiting, 2, waiting, 2), 95),
+        (loop(waiting, 2, waiting, 8), 95),
+        (loop(waiting, 8, waiting, 2), 95),
+        (loop(computing, 2, waiting, 4), 95),
+        (loop(waiting, 4, computing, 2), 95),
+        (loop(computing, 3, computing, 3), 95),
+        (loop(holding, 2, computing, 4), None),
+        (loop(holding, 4, computing, 2), None),
+        (loop(holding, 2, waiting, 4), None),
+        (loop(computing, 2, holding, 4), None),
+        (loop(holding, 3, holding, 3), None),
+    ):
+        rounds = interleaved(each.cases())
+        ms = {case: rounds.seconds(case).median * 1e3 for case in rounds.rounds[0]}
+        hideable = (each.items - 1) / each.items
+        shares = (
+            100 * (r["load"] + r["step"] - r["prefetch"]) / (hideable * min(r["load"], r["step"]))
+            for r in rounds.rounds
+        )
+        figures.append(
+            Figure(
+                f"ps.prefetch, {each.name}: hidden of the smaller",
+                Spread.of(shares),
+                "%",
+                at_least=bound,
+                note=f"{ms['load']:.2f} and {ms['step']:.2f} alone; {ms['prefetch']:.2f} ms per "
+                f"item, plain loop {ms['plain']:.2f}",
+            )
+        )
+    return figures
+
+
+def taken_apart(load: Work, name: str, calls: int, at_least: float | None) -> Figure:
+    """Compare a generator that loads with one of indices in front of a parallel map."""
+
+    def generator(items: int) -> Iterator[np.ndarray]:
+        for _ in range(items):
+            load()
+            yield ITEM
+
+    def load_item(index: int) -> np.ndarray:
+        load()
+        return ITEM
+
+    items = 16 * calls
+    indices = ps.Dataset.from_generator(lambda: range(items))
+    mapped = indices.map(load_item, num_parallel_calls=calls).prefetch(2)
+    with ThreadPoolExecutor(calls) as pool:
+        rounds = interleaved(
+            {
+                "plain": timed(lambda: drain(generator(items)), items),
+                "pool": timed(lambda: drain(pool.map(load_item, range(items))), items),
+                "map": timed(lambda: drain(mapped), items),
+            }
+        )
+    limit = rounds.ratio("plain", "pool").median
+    ms = {case: rounds.seconds(case).median * 1e3 for case in rounds.rounds[0]}
+    return Figure(
+        f"indices -> map({name}, {calls}): speed / generator that loads",
+        rounds.ratio("plain", "map"),
+        "x",
+        at_least=at_least,
+        note=f"{ms['map']:.2f} against {ms['plain']:.2f} ms per item; a pool of {calls} threads: "
+        f"{limit:.2f} x",
+    )
+
+
+def run() -> list[Figure]:
+    return [
+        *adds(),
+        *hides(),
+        taken_apart(waiting(5), "waits 5 ms", 8, 7.2),
+        taken_apart(computing(4), "computes 4 ms", 2, 1.8),
+        taken_apart(holding(4), "holds the GIL for 4 ms", 2, 0.95),
+    ]
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.adapters.jax import JaxForms
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
@@ -74,6 +75,7 @@ class Dataset(
     Failing,
     Folding,
     Mixing,
+    JaxForms,
 ):
     """A sequence of elements, described but not yet computed.
 

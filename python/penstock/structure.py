@@ -76,15 +76,24 @@ def is_nested(value: Any) -> bool:
     )
 
 
+def parts_of(value: Any) -> list[tuple[Any, Any]]:
+    """Give the parts of a container, each with its key, place or name of the field."""
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, tuple):
+        return list(enumerate(value))
+    return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+
+
 def map_parts(function: Callable[[Any, Any], Any], value: Any) -> Any:
     """Give the same container with ``function(key, part)`` for each of its parts."""
+    made = [(key, function(key, part)) for key, part in parts_of(value)]
     if isinstance(value, dict):
-        return {key: function(key, part) for key, part in value.items()}
+        return dict(made)
     if isinstance(value, tuple):
-        parts = [function(i, part) for i, part in enumerate(value)]
+        parts = [part for _, part in made]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    names = [field.name for field in dataclasses.fields(value)]
-    return dataclasses.replace(value, **{n: function(n, getattr(value, n)) for n in names})
+    return dataclasses.replace(value, **dict(made))
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:

@@ -1,0 +1,145 @@
+"""Batches of one size: a last one that is shorter is left out, or filled up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.structure import is_nested, map_leaves, parts_of
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+LEFT_OUT = object()
+VALID = "valid"  # the mask in a dict, as in experimental.pad_to_cardinality
+
+# Stages behind which there are as many batches, with as many rows.
+_KEEPS_SIZES = ("cache", "cache_file", "enumerate", "map", "parallel_map", "prefetch", "snapshot")
+
+
+def rows_of(batch: Any) -> int | None:
+    """Return the number of rows: the size of the first axis, if all leaves that have one agree."""
+    sizes: set[int] = set()
+    map_leaves(lambda leaf: sizes.update(getattr(leaf, "shape", ())[:1]), batch)
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def short_batches(dataset: Dataset, full_is_known: bool = False) -> int | None:
+    """Return how many batches have fewer rows than the first one; None if that is not known.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Only its plan is looked at: nothing runs.
+    full_is_known : bool
+        The first one, too, may have fewer rows than a full batch.
+    """
+    passes = 1
+    while dataset._kind in _KEEPS_SIZES or dataset._kind == "repeat":
+        if dataset._kind == "repeat":
+            passes *= dataset._args["count"]
+        dataset = dataset._inputs[0]
+    if dataset._kind not in ("batch", "padded_batch"):
+        return None
+    rows, size = dataset._inputs[0].cardinality(), dataset._args["batch_size"]
+    if dataset._args["drop_remainder"]:
+        return 0
+    if rows < 0 or passes < 0:
+        return None
+    return passes if rows % size and (rows > size or full_is_known) else 0
+
+
+class OneSize:
+    """The function of a `scan` that gives batches as many rows as the first one has.
+
+    Parameters
+    ----------
+    stage : str
+        For messages.
+    drop : bool
+        Batches with fewer rows are left out: `LEFT_OUT` comes instead.
+    mask : str or None
+        They are filled up with zeros rather, and this is the key of a mask that all batches get.
+    full_of : callable, optional
+        From a batch to the rows that a full one has, if that is not the size of the first.
+    """
+
+    # Of the scan: rows of a full batch, 0 as long as it is unknown; whether the last was left out.
+    initial_state = (np.int64(0), np.bool_(False))
+
+    def __init__(
+        self, stage: str, drop: bool, mask: str | None, full_of: Callable[[Any], int] | None = None
+    ) -> None:
+        self._stage = stage
+        self._drop = drop and mask is None
+        self._mask = mask
+        self._full_of = full_of
+
+    def __call__(self, state: tuple[Any, Any], batch: Any) -> tuple[tuple[Any, Any], Any]:
+        """Return the new state and the batch, or `LEFT_OUT`."""
+        rows, full = rows_of(batch), int(state[0])
+        if rows is None:
+            if self._mask is not None:
+                raise ValueError(
+                    f"{self._stage}: pad: leaves with one size of the first axis were expected, "
+                    f"got {_shapes(batch)}; batch first"
+                )
+            return state, batch
+        if full == 0:
+            full = self._full_of(batch) if self._full_of else rows
+        short = self._drop and rows < full
+        if self._is_odd(rows, full) or (short and state[1]):
+            raise ValueError(
+                f"{self._stage}: batches of {full} rows were expected, and a shorter one at the "
+                f"end, got one of {rows} rows{' after a shorter one' * short}; "
+                "drop_remainder=False takes batches of all sizes"
+            )
+        state = (np.int64(full), np.bool_(short))
+        if short:
+            return state, LEFT_OUT
+        return state, batch if self._mask is None else self._padded(batch, rows, full)
+
+    def _is_odd(self, rows: int, full: int) -> bool:
+        one_size = self._drop or self._mask is not None or self._full_of is not None
+        return one_size and rows > full
+
+    def _padded(self, batch: Any, rows: int, full: int) -> Any:
+        if rows < full:
+            batch = map_leaves(lambda leaf: _filled(leaf, full), batch)
+        return self._masked(batch, np.arange(full) < rows)
+
+    def _masked(self, batch: Any, mask: Any) -> Any:
+        if isinstance(batch, dict):
+            return {**batch, self._mask: mask}
+        if not is_nested(batch):
+            return batch, mask
+        if type(batch) is tuple:
+            return (*batch, mask)
+        raise TypeError(
+            f"{self._stage}: pad: dicts, tuples or single arrays were expected as batches, got a "
+            f"{type(batch).__name__}, which has no place for the mask; map them to dicts first"
+        )
+
+
+def _filled(leaf: Any, full: int) -> Any:
+    if not getattr(leaf, "shape", ()):
+        return leaf
+    if leaf.dtype == object:
+        rest = np.full((full - len(leaf), *leaf.shape[1:]), _nothing(leaf), object)
+    else:
+        rest = np.zeros((full - len(leaf), *leaf.shape[1:]), leaf.dtype)
+    return np.concatenate([leaf, rest])
+
+
+def _nothing(leaf: Any) -> Any:
+    """Return what stands for zero among objects: an empty string, or None."""
+    first = leaf.flat[0] if leaf.size else None
+    return type(first)() if isinstance(first, (str, bytes)) else None
+
+
+def _shapes(batch: Any) -> str:
+    if not is_nested(batch):
+        return str(getattr(batch, "shape", type(batch).__name__))
+    return ", ".join(f"{key}: {_shapes(part)}" for key, part in parts_of(batch))

@@ -1,0 +1,224 @@
+"""From the leaves of a batch to jax.Arrays on their devices."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.structure import is_nested, map_leaves, parts_of
+
+_ALIGNMENT = 64  # bytes: JAX shares memory of the CPU that begins at a multiple of this
+
+# A leaf with the way to it and what the user gave as its sharding.
+_Leaf = tuple[tuple[Any, ...], Any, Any]
+
+
+def check_sharding(sharding: Any) -> None:
+    """Raise TypeError unless all leaves are None, devices or shardings."""
+    import jax
+
+    if isinstance(sharding, jax.sharding.PartitionSpec):
+        raise TypeError(
+            f"to_jax: a sharding was expected, got {sharding!r}; give "
+            "jax.sharding.NamedSharding(mesh, spec)"
+        )
+    if is_nested(sharding):
+        for _, part in parts_of(sharding):
+            check_sharding(part)
+    elif not (sharding is None or isinstance(sharding, (jax.Device, jax.sharding.Sharding))):
+        raise TypeError(
+            "to_jax: sharding must be None, a jax.Device, a jax.sharding.Sharding, or a dict, "
+            f"tuple or dataclass of them, got {sharding!r}"
+        )
+
+
+class Placement:
+    """Makes jax.Arrays of batches, in another thread as the thread that made it would.
+
+    Parameters
+    ----------
+    sharding : nested
+        What `check_sharding` takes.
+    """
+
+    def __init__(self, sharding: Any) -> None:
+        import jax
+
+        self._jax = jax
+        self._sharding = sharding
+        # Both may be set for a thread alone, by `with`.
+        self._device = jax.config.jax_default_device
+        self._x64 = jax.config.jax_enable_x64
+        self._on_cpu = "cpu" in self._platforms()
+
+    @property
+    def platform(self) -> str:
+        """The platform of the devices: "cpu" only if all are."""
+        return min(self._platforms() - {"cpu"}, default="cpu")
+
+    def _platforms(self) -> set[str]:
+        found: set[str] = set()
+
+        def add(place: Any) -> None:
+            found.update(device.platform for device in self._devices(place))
+
+        if self._sharding is None or is_nested(self._sharding):
+            add(None)
+        map_leaves(add, self._sharding)
+        return found
+
+    def _devices(self, place: Any) -> set[Any]:
+        if place is None:
+            place = self._device
+        if place is None or isinstance(place, str):
+            return {self._jax.local_devices(backend=place)[0]}
+        if isinstance(place, self._jax.sharding.Sharding):
+            return set(place.device_set)
+        return {place}
+
+    def __call__(self, batch: Any) -> Any:
+        """Return the batch with jax.Arrays in the place of its numbers."""
+        leaves = [leaf for leaf in _leaves(batch, self._sharding, ()) if self._is_array(leaf)]
+        with self._settings():
+            arrays = iter(self._put(leaves))
+        return map_leaves(lambda leaf: next(arrays) if _is_number(leaf) else leaf, batch)
+
+    def rows_here(self, rows: int, batch: Any) -> int:
+        """Return how many of the rows of a global batch belong to this process."""
+        for path, value, sharding in _leaves(batch, self._sharding, ()):
+            if not getattr(value, "shape", ()):
+                continue
+            if not self._is_global(sharding):
+                return rows
+            whole = (rows, *value.shape[1:])
+            try:
+                indices = sharding.addressable_devices_indices_map(whole)
+            except ValueError as error:
+                raise self._indivisible(path, whole, sharding, error) from error
+            mine = {index[0].indices(rows)[:2] for index in indices.values()}
+            return sum(stop - start for start, stop in mine)
+        return rows
+
+    @contextlib.contextmanager
+    def _settings(self) -> Iterator[None]:
+        jax = self._jax
+        with contextlib.ExitStack() as stack:
+            if jax.config.jax_default_device != self._device:
+                stack.enter_context(jax.default_device(self._device))
+            if jax.config.jax_enable_x64 != self._x64:
+                stack.enter_context(jax.enable_x64(self._x64))
+            yield
+
+    def _is_global(self, sharding: Any) -> bool:
+        is_sharding = isinstance(sharding, self._jax.sharding.Sharding)
+        return is_sharding and not sharding.is_fully_addressable
+
+    def _is_array(self, leaf: _Leaf) -> bool:
+        path, value, _ = leaf
+        if not _is_number(value):
+            return False
+        if not _holds(value.dtype):
+            raise TypeError(
+                f"to_jax: {_name(path)}: a dtype of JAX was expected, got {value.dtype}; "
+                "convert it in map, or leave the leaf out"
+            )
+        return True
+
+    def _put(self, leaves: list[_Leaf]) -> list[Any]:
+        values = [_unshared(value) if self._on_cpu else value for _, value, _ in leaves]
+        shardings = [sharding for _, _, sharding in leaves]
+        one = all(sharding is shardings[0] for sharding in shardings)
+        try:
+            if values and one and not self._is_global(shardings[0]):
+                put: list[Any] = self._jax.device_put(values, shardings[0])
+                return put
+            return list(map(self._put_one, values, shardings))
+        except ValueError as error:
+            for path, value, sharding in leaves:
+                self._check(path, np.shape(value), sharding, error)
+            raise
+
+    def _put_one(self, value: Any, sharding: Any) -> Any:
+        if self._is_global(sharding):
+            return self._jax.make_array_from_process_local_data(sharding, value)
+        return self._jax.device_put(value, sharding)
+
+    def _check(self, path: Any, shape: tuple[int, ...], sharding: Any, cause: Exception) -> None:
+        """Raise an error that names the leaf, if it is the one that cannot be spread."""
+        if not isinstance(sharding, self._jax.sharding.Sharding) or self._is_global(sharding):
+            return
+        try:
+            sharding.shard_shape(shape)
+        except ValueError:
+            raise self._indivisible(path, shape, sharding, cause) from cause
+
+    def _indivisible(
+        self, path: Any, shape: tuple[int, ...], sharding: Any, cause: Exception
+    ) -> ValueError:
+        where = f"to_jax: {_name(path)}: shape {shape}"
+        spec = getattr(sharding, "spec", ())
+        if len(spec) > len(shape):
+            return ValueError(
+                f"{where} has fewer axes than its sharding {spec}; give a nesting of shardings, "
+                "with one of its own for this leaf"
+            )
+        return ValueError(
+            f"{where}: a size of the first axis that can be divided among "
+            f"{len(sharding.device_set)} devices as {sharding} says was expected, got {shape[0]}; "
+            "use batch(drop_remainder=True), to_jax(pad=True), or another batch size"
+        )
+
+
+def _leaves(value: Any, sharding: Any, path: tuple[Any, ...]) -> Iterator[_Leaf]:
+    """Yield the leaves in the order of `map_leaves`, each with its part of the shardings."""
+    if value is None:
+        return
+    if not is_nested(value):
+        if is_nested(sharding):
+            raise TypeError(
+                f"to_jax: sharding: one for {_name(path)} was expected, which is a leaf, got "
+                f"{sharding!r}"
+            )
+        yield path, value, sharding
+        return
+    places = dict(parts_of(sharding)) if is_nested(sharding) else None
+    parts = parts_of(value)
+    if places is not None and places.keys() != {key for key, _ in parts}:
+        raise TypeError(
+            f"to_jax: sharding: parts {[key for key, _ in parts]} were expected in {_name(path)}, "
+            f"got {list(places)}"
+        )
+    for key, part in parts:
+        yield from _leaves(part, sharding if places is None else places[key], (*path, key))
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    return "batch" + "".join(f"[{key!r}]" for key in path)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "OSUT"
+
+
+@functools.cache
+def _holds(dtype: np.dtype[Any]) -> bool:
+    """Return whether JAX has the dtype, or one with fewer bits for it."""
+    return dtype.kind in "biufc" and dtype.char not in "gG"  # long doubles
+
+
+def _unshared(value: Any) -> Any:
+    """Return the leaf, or a copy if its memory may be written to by somebody else.
+
+    The engine hands out as writeable what nobody else refers to.
+    """
+    if not isinstance(value, np.ndarray) or value.flags.writeable or value.nbytes == 0:
+        return value
+    memory = np.empty(value.nbytes + _ALIGNMENT, np.uint8)
+    start = -memory.__array_interface__["data"][0] % _ALIGNMENT
+    copy = memory[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
+    np.copyto(copy, value)
+    return copy

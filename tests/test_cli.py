@@ -65,16 +65,20 @@ def test_doctor_shows_the_processor_quota(monkeypatch, capsys, quota, shown):
     assert line.split()[2] == shown
 
 
-def test_memory_is_bounded_by_the_tightest_cgroup(tmp_path):
-    for folder, limit in (("", "max"), ("job", "5000"), ("job/step", "9000")):
-        group = tmp_path / "cgroup" / folder
-        group.mkdir(exist_ok=True)
-        (group / "memory.max").write_text(f"{limit}\n")
-        (group / "memory.current").write_text("3000\n")
-        (group / "memory.stat").write_text("anon 1000\ninactive_file 500\n")
-    membership = tmp_path / "membership"
-    membership.write_text("0::/job/step\n")
-    assert doctor._cgroup_headroom(tmp_path / "cgroup", membership) == 2500
+@pytest.mark.parametrize(
+    ("available", "group", "shown"),
+    [
+        (3 << 30, 0, "3.0 GiB"),
+        (3 << 30, 5 << 30, "3.0 GiB"),
+        (2 << 30, 2 << 30, "2.0 GiB (limited by the cgroup)"),
+        (0, 0, "unknown"),
+    ],
+)
+def test_doctor_shows_the_memory(monkeypatch, capsys, available, group, shown):
+    info = {"available": available, "cgroup": group}
+    monkeypatch.setattr(doctor._core, "memory_info", lambda: info)
+    (line,) = (line for line in report(capsys)[1].splitlines() if line.startswith("available"))
+    assert shown in line
 
 
 def test_help_lists_the_commands(capsys):

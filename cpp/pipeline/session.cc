@@ -2,13 +2,13 @@
 #include "pipeline/session.h"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 
 #include "pipeline/crc32c.h"
 #include "pipeline/plan_text.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
+#include "runtime/memory.h"
 
 namespace penstock {
 namespace {
@@ -17,16 +17,10 @@ constexpr std::string_view kMagic = "PSTK";
 constexpr uint64_t kStateVersion = 2;
 constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
 
-// A quarter of what the system says is available (MemAvailable of proc(5)), 1 GiB when it does not.
+// A quarter of what this process may still take, 1 GiB when nobody says.
 int64_t DefaultMemoryLimit() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  int64_t kib;
-  std::string unit;
-  while (file >> name >> kib >> unit) {
-    if (name == "MemAvailable:") return std::max<int64_t>(kib * 1024 / 4, int64_t{64} << 20);
-  }
-  return int64_t{1} << 30;
+  const int64_t available = AvailableMemory();
+  return available == 0 ? int64_t{1} << 30 : std::max(available / 4, int64_t{64} << 20);
 }
 
 }  // namespace

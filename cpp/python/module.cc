@@ -15,6 +15,7 @@
 #include "python/pytree.h"
 #include "python/types.h"
 #include "runtime/cpu.h"
+#include "runtime/memory.h"
 #include "runtime/thread_pool.h"
 #include "runtime/trace.h"
 
@@ -55,6 +56,10 @@ py::dict CpuInfo() {
   return py::dict("affinity"_a = affinity, "quota"_a = CgroupQuota(), "effective"_a = CpuCount());
 }
 
+py::dict MemoryInfo() {
+  return py::dict("available"_a = AvailableMemory(), "cgroup"_a = CgroupHeadroom());
+}
+
 PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_NOARGS, "The body of a lane thread."};
 
 // What belongs to the process and to no one run.
@@ -76,6 +81,7 @@ void BindProcess(py::module_& module) {
   module.def("build_info", &BuildInfo,
              "Return how this package was built: version, compiler, C++ standard and codecs.");
   module.def("cpu_info", &CpuInfo);
+  module.def("memory_info", &MemoryInfo);
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <thread>
 
+#include "runtime/cgroup.h"
 #include "runtime/clock.h"
 #include "runtime/platform.h"
 
@@ -47,16 +47,9 @@ int AffinityCount() {
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
-std::string FirstLine(const std::string& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 // "max 100000" or "150000 100000" -> CPUs; infinity for no limit or an unreadable file.
 double QuotaV2(const std::string& folder) {
-  std::istringstream line(FirstLine(folder + "/cpu.max"));
+  std::istringstream line(FirstLineOf(folder + "/cpu.max"));
   double quota = 0;
   double period = 0;
   if (line >> quota >> period && quota > 0 && period > 0) return quota / period;
@@ -64,29 +57,10 @@ double QuotaV2(const std::string& folder) {
 }
 
 double QuotaV1(const std::string& folder) {
-  const double quota = std::atof(FirstLine(folder + "/cpu.cfs_quota_us").c_str());
-  const double period = std::atof(FirstLine(folder + "/cpu.cfs_period_us").c_str());
+  const double quota = std::atof(FirstLineOf(folder + "/cpu.cfs_quota_us").c_str());
+  const double period = std::atof(FirstLineOf(folder + "/cpu.cfs_period_us").c_str());
   if (quota > 0 && period > 0) return quota / period;  // -1: no limit
   return std::numeric_limits<double>::infinity();
-}
-
-// The smallest quota from mount + path up to mount. Inside a container the path of the host may not
-// exist under the mount; then the missing folders say nothing and the mount itself decides.
-double Walk(const std::string& mount, std::string path, double (*quota)(const std::string&)) {
-  double least = quota(mount);
-  while (path.size() > 1) {
-    least = std::min(least, quota(mount + path));
-    path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
-  }
-  return least;
-}
-
-bool HasController(const std::string& list, const std::string& name) {
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');) {
-    if (item == name) return true;
-  }
-  return false;
 }
 
 int CountNow() {
@@ -103,27 +77,13 @@ int CountNow() {
 }  // namespace
 
 double CgroupQuotaFrom(const std::string& membership_file, const std::string& mount) {
-  double least = std::numeric_limits<double>::infinity();
-  std::ifstream in(membership_file);
-  for (std::string line; std::getline(in, line);) {  // "id:controllers:path"
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers.empty()) {
-      least = std::min(least, Walk(mount, path, QuotaV2));
-    } else if (HasController(controllers, "cpu")) {
-      least = std::min(least, Walk(mount + "/" + controllers, path, QuotaV1));
-      least = std::min(least, Walk(mount + "/cpu", path, QuotaV1));
-    }
-  }
+  const double least = LeastInCgroup(membership_file, mount, "cpu", QuotaV2, QuotaV1);
   return std::isfinite(least) ? least : 0;
 }
 
 double CgroupQuota() {
 #if defined(PENSTOCK_LINUX)
-  return CgroupQuotaFrom("/proc/self/cgroup", "/sys/fs/cgroup");
+  return CgroupQuotaFrom(kOwnCgroup, kCgroupMount);
 #else
   return 0;
 #endif

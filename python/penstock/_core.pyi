@@ -28,6 +28,10 @@ class CpuInfo(TypedDict):
     quota: float
     effective: int
 
+class MemoryInfo(TypedDict):
+    available: int
+    cgroup: int
+
 # The plan.
 
 class Value:
@@ -135,3 +139,4 @@ def masked_crc32c(arg0: Buffer, /) -> int: ...
 
 def build_info() -> BuildInfo: ...
 def cpu_info() -> CpuInfo: ...
+def memory_info() -> MemoryInfo: ...

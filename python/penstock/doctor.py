@@ -141,46 +141,12 @@ def _processors() -> Iterator[Finding]:
 
 
 def _memory() -> str:
-    available = _meminfo_available()
-    if available is None:
+    memory = _core.memory_info()
+    available, group = memory["available"], memory["cgroup"]
+    if not available:
         return f"unknown on {sys.platform}"
-    headroom = _cgroup_headroom()
-    if headroom is not None and headroom < available:
-        return f"{headroom / 2**30:.1f} GiB (limited by the cgroup)"
-    return f"{available / 2**30:.1f} GiB"
-
-
-def _meminfo_available(path: Path = Path("/proc/meminfo")) -> int | None:
-    if path.exists():
-        for line in path.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return None
-
-
-def _cgroup_headroom(
-    root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
-) -> int | None:
-    """Bytes left below the tightest limit of this process's cgroup (v2) and of its parents."""
-    try:
-        lines = membership.read_text().splitlines()
-    except OSError:
-        return None
-    own = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")
-    folder = root / own
-    groups = [group for group in (folder, *folder.parents) if group.is_relative_to(root)]
-    return min((left for left in map(_headroom, groups) if left is not None), default=None)
-
-
-def _headroom(group: Path) -> int | None:
-    try:
-        limit = int((group / "memory.max").read_text())
-        used = int((group / "memory.current").read_text())
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):  # no such group, or its limit is "max"
-        return None
-    # Pages of files that nobody reads now count as used, but are given back on demand.
-    return max(limit - used + int(stat.get("inactive_file", 0)), 0)
+    limited = " (limited by the cgroup)" if 0 < group <= available else ""
+    return f"{available / 2**30:.1f} GiB{limited}"
 
 
 def _optional_packages() -> Iterator[Finding]:

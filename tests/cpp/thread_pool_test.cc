@@ -19,6 +19,7 @@
 #include "fork_child.h"
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
+#include "runtime/memory.h"
 #include "runtime/pump.h"
 #include "runtime/wait.h"
 
@@ -186,6 +187,45 @@ TEST(CgroupQuota_takes_the_smallest_on_the_way_up) {
   CHECK_EQ(quota(), 0.5);
   write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "-1");
   CHECK_EQ(quota(), 0.0);
+  fs::remove_all(root);
+}
+
+TEST(AvailableMemory_is_within_the_groups_limit) {
+  const int64_t available = AvailableMemory();
+#if defined(__linux__)
+  CHECK(available > 0);
+#endif
+  const int64_t group = CgroupHeadroom();
+  if (group > 0) CHECK(available < 2 * group);  // a second may lie between
+}
+
+TEST(CgroupHeadroom_takes_the_smallest_on_the_way_up) {
+  namespace fs = std::filesystem;
+  std::string root = fs::temp_directory_path() / "penstock_cgroup_XXXXXX";
+  CHECK(mkdtemp(root.data()) != nullptr);
+  const auto write = [&](const std::string& file, const std::string& text) {
+    fs::create_directories(fs::path(root + file).parent_path());
+    std::ofstream(root + file) << text << "\n";
+  };
+  const auto headroom = [&] { return CgroupHeadroomFrom(root + "/membership", root + "/mount"); };
+  CHECK_EQ(headroom(), 0);
+  write("/membership", "0::/a/b");
+  write("/mount/a/b/memory.max", "max");
+  write("/mount/a/b/memory.current", "900");
+  CHECK_EQ(headroom(), 0);
+  write("/mount/a/memory.max", "5000");
+  write("/mount/a/memory.current", "4000");
+  CHECK_EQ(headroom(), 1000);
+  write("/mount/a/memory.stat", "anon 100\ninactive_file 1500\nactive_file 7");
+  CHECK_EQ(headroom(), 2500);
+  write("/mount/a/memory.current", "9000");
+  CHECK_EQ(headroom(), 1);  // beyond the limit: nothing is left, which is not "no limit"
+  write("/membership", "7:memory:/y");
+  write("/mount/memory/y/memory.limit_in_bytes", "3000");
+  write("/mount/memory/y/memory.usage_in_bytes", "2900");
+  write("/mount/memory/memory.limit_in_bytes", "9223372036854771712");
+  write("/mount/memory/memory.usage_in_bytes", "100000");
+  CHECK_EQ(headroom(), 100);
   fs::remove_all(root);
 }
 

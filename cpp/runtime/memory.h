@@ -1,0 +1,18 @@
+// How much memory this process may still take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace penstock {
+
+// Bytes: the least of what the system has available and of what is left below the limits of the
+// control group; 0 when neither says. Read again when older than a second.
+int64_t AvailableMemory();
+
+// Bytes left below the limits of the control group; 0 when there are none. The second one is for
+// tests: it reads a copy of /proc/self/cgroup and a directory in place of /sys/fs/cgroup.
+int64_t CgroupHeadroom();
+int64_t CgroupHeadroomFrom(const std::string& membership_file, const std::string& mount);
+
+}  // namespace penstock

@@ -6,7 +6,6 @@ import math
 import platform
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np

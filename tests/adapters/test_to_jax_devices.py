@@ -24,6 +24,7 @@ eight = pytest.mark.skipif(not HERE, reason="run by test_with_eight_devices")
 
 
 @pytest.mark.skipif(HERE, reason="runs the others")
+@pytest.mark.timeout(120)
 def test_with_eight_devices():
     flags = f"{os.environ.get('XLA_FLAGS', '')} {FLAG}"
     run = subprocess.run(
@@ -31,7 +32,7 @@ def test_with_eight_devices():
         env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
-        timeout=55,
+        timeout=110,
         check=False,
     )
     assert run.returncode == 0, run.stdout

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 pytest.importorskip("jax")
+pytestmark = pytest.mark.timeout(120)
 
 PROGRAM = """
 import json, sys
@@ -20,7 +21,7 @@ import penstock as ps
 address, index = sys.argv[1], int(sys.argv[2])
 ds = ps.Dataset.range(24).map(lambda i: {"n": i, "s": str(i)}).shard(2, index)
 batches = ds.batch(4).to_jax()  # nothing asks for devices before the processes are joined
-jax.distributed.initialize(address, num_processes=2, process_id=index, initialization_timeout=20)
+jax.distributed.initialize(address, num_processes=2, process_id=index, initialization_timeout=60)
 mesh = Mesh(np.array(jax.devices()), ("data",))
 split, whole = NamedSharding(mesh, P("data")), NamedSharding(mesh, P())
 mean = jax.jit(lambda x: x.mean(), out_shardings=whole)
@@ -88,7 +89,7 @@ def said():
         for index in range(2)
     ]
     try:
-        ends = [process.communicate(timeout=50) for process in processes]
+        ends = [process.communicate(timeout=100) for process in processes]
     finally:
         for process in processes:
             process.kill()

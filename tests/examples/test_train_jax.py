@@ -13,13 +13,14 @@ pytest.importorskip("jax")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_jax.py"
 
 
+@pytest.mark.timeout(120)
 def test_loss_falls_with_both_loaders():
     run = subprocess.run(
         [sys.executable, EXAMPLE, "--rows", "512", "--epochs", "4"],
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
-        timeout=55,
+        timeout=110,
         check=False,
     )
     assert run.returncode == 0, run.stderr

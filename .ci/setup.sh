@@ -1,6 +1,8 @@
 # Sourced by demo, test and run: a virtual environment with penstock and what a command needs.
 #
-#   penstock_setup EXTRA...   returns once "$venv_python" can import penstock and the extras.
+#   penstock_setup EXTRA...     returns once "$venv_python" can import penstock and the extras.
+#   penstock_setup_trainers     the same for "$trainers_python", in an environment of its own that has
+#                               the frameworks for training and the penstock that the first one compiled.
 #
 # PYTHON           interpreter to start from, 3.11 or newer (python3)
 # PENSTOCK_VENV    where the virtual environment lives (.venv in the checkout)
@@ -18,7 +20,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 venv=${PENSTOCK_VENV:-$root/.venv}
 [[ $venv == /* ]] || venv=$PWD/$venv
 venv_python=$venv/bin/python
-state=$venv/.penstock  # stamps, the CMake build folder, and wheels for the packaging test
+state=$venv/.penstock  # stamps, the CMake build folder, penstock's wheel, and wheels for the packaging test
+trainers_python=$venv-trainers/bin/python
 
 # Nothing from the caller's environment may reach into the virtual environment.
 unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
@@ -156,7 +159,7 @@ make_venv() {
   printf '%s' "$base_version $venv" >"$state/made"
 }
 
-pip() { "$venv_python" -m pip --quiet "$@" </dev/null; }
+pip() { "$venv_python" -m pip --quiet --quiet "$@" </dev/null; }  # twice: errors only
 
 # Prints the requirements of extras, one a line; "base" stands for those of building and running.
 requirements() {
@@ -225,11 +228,34 @@ install_penstock() {
     mapfile -t tools <<<"$tools"
     pip install "${tools[@]}"
   fi
+  rm -rf -- "$state/wheel"
   # Without isolation CMake sees the same paths as before and compiles only what changed.
   CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(compile_jobs)} \
-    pip install --no-deps --no-build-isolation --force-reinstall \
+    pip wheel --no-deps --no-build-isolation --wheel-dir "$state/wheel" \
     --config-settings=build-dir="$state/build/{wheel_tag}" "$root"
+  pip install --no-deps --force-reinstall "$state"/wheel/*.whl
   printf '%s' "$key" >"$state/source"
+}
+
+# Torch comes first and by itself: its version is exact, because a range would bring gigabytes of CUDA.
+install_trainers() {
+  local extras source lines wheel=$1
+  extras=$(extra_key)
+  if ! is_stamped extra-trainers "$extras"; then
+    say "installing the frameworks for training"
+    rm -f -- "$state/extra-trainers"
+    lines=$(requirements trainers)
+    mapfile -t lines <<<"$lines"
+    pip install --no-compile "$(printf '%s\n' "${lines[@]}" | grep '^torch==')"
+    pip install --no-compile "${lines[@]}"
+    printf '%s' "$extras" >"$state/extra-trainers"
+  fi
+  source=$(source_key)
+  if ! is_stamped source "$source" || ! venv_works penstock; then
+    rm -f -- "$state/source"
+    pip install --no-deps --force-reinstall "$wheel"
+    printf '%s' "$source" >"$state/source"
+  fi
 }
 
 lock() {  # two calls that share an environment take turns
@@ -254,4 +280,18 @@ penstock_setup() {
     say "ready after $((SECONDS - start)) s"
   fi
   note_missing
+}
+
+penstock_setup_trainers() {
+  penstock_setup
+  local wheel
+  wheel=$(echo "$state"/wheel/*.whl)
+  (
+    venv=$venv-trainers
+    venv_python=$trainers_python
+    state=$venv/.penstock
+    lock
+    make_venv
+    install_trainers "$wheel"
+  ) 9<"$(dirname -- "$venv")"
 }

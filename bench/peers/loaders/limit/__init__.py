@@ -1,1 +1,0 @@
-"""What the machine can do: loops without any pipeline."""

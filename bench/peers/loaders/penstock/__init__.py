@@ -1,1 +1,0 @@
-"""penstock, as its guides advise."""

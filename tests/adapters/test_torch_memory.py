@@ -1,0 +1,76 @@
+"""Memory and threads stay where they are, over many iterators and many epochs."""
+
+import gc
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+torch = pytest.importorskip("torch")
+
+from fake_cuda import FakeTorch  # noqa: E402  # it imports torch
+from penstock.adapters.torch import torch_batches  # noqa: E402
+
+ROWS = np.ones((64, 10_000), np.float32)  # a batch of 4: 160 KB
+# A batch that stayed behind for each iterator would be 160 MB, one for each step 26 MB.
+ALLOWED = 16 * 2**20
+
+
+def resident():
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def dataset():
+    return ps.Dataset.from_tensor_slices(ROWS).map(lambda x: x + 1).batch(4)
+
+
+def on_fake_device():
+    return torch_batches(FakeTorch(), dataset(), "cuda", "auto", 2)
+
+
+FORMS = {
+    "to_torch": lambda: dataset().to_torch(),
+    "to_torch on a device": on_fake_device,
+    "to_torch_iterable": lambda: dataset().to_torch_iterable(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_thousand_iterators_leave_nothing(form):
+    batches = FORMS[form]()
+
+    def one():
+        view = next(iter(batches))[1, 5:]
+        assert len(view) == 9995
+
+    for _ in range(100):
+        one()
+    before, threads = resident(), threading.active_count()
+    for _ in range(1000):
+        one()
+    assert resident() - before < ALLOWED
+    assert threading.active_count() <= threads + 20  # idle ones are kept for the next run
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ten_epochs_leave_nothing(form):
+    batches = FORMS[form]()
+
+    def epoch():
+        total = 0.0
+        for batch in batches:
+            total += float(batch[0, 0])
+        return total
+
+    epoch()
+    before, threads = resident(), threading.active_count()
+    for _ in range(10):
+        epoch()
+    assert resident() - before < ALLOWED
+    assert threading.active_count() <= threads + 5

@@ -1,9 +1,9 @@
 """One process of a measurement: runs in a loader's environment, writes what it measured as JSON.
 
-    python -m bench.peers.child RESULT LOADER WORKLOAD CASE...
+    python -m bench.peers.child RESULT MODULE WORKLOAD CASE...
 
-Imports nothing but NumPy and that loader. The first pass is checked, not timed; what is timed is
-passes over the same pipeline.
+MODULE is below `bench.peers.loaders`, or "prepare". Imports nothing but NumPy and that loader. The
+first pass is checked, not timed; what is timed is passes over the same pipeline.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import importlib
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -24,26 +23,23 @@ from bench.native.build import built
 from bench.peers import workloads
 from bench.peers.workload import Epoch, Task, Undone, Workload
 
+PREPARE = "prepare"  # instead of a module: write the data
 SAMPLE = 0.3  # seconds between looks at the memory of worker processes
 GROWTH = 64  # the most by which a pass grows at once
 
 Build = Callable[[Task], "Epoch | float"]
 
 
-class NotOffered(Exception):
-    """A loader has no way to do a case; the message says what is missing."""
-
-
 def main() -> None:
-    result, peer, name, *cases = sys.argv[1:]
+    result, module, name, *cases = sys.argv[1:]
     file = Path(result)
     data = Path(os.environ["PENSTOCK_PEERS_DATA"])
     tiny = bool(os.environ.get("PENSTOCK_PEERS_TINY"))
     measured = {}
-    if peer == "prepare":
+    if module == PREPARE:
         prepare(name, cases, data, file.parent, tiny)
     else:
-        loader = importlib.import_module(f"bench.peers.loaders.{peer}")
+        loader = importlib.import_module(f"bench.peers.loaders.{module}")
         measured = measure(loader, name, cases, data, file.parent, tiny)
     partial = file.with_suffix(".part")
     partial.write_text(json.dumps(measured))
@@ -60,7 +56,7 @@ def prepare(name: str, cases: Iterable[str], data: Path, scratch: Path, tiny: bo
         task.folder.mkdir(parents=True, exist_ok=True)
         workload.prepare(task)
     if workload.native and not tiny:
-        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        with contextlib.suppress(OSError, RuntimeError):
             built(workload.native)  # without a compiler only the limit is missing
 
 
@@ -90,10 +86,11 @@ def one_case(
 ) -> dict[str, float | str]:
     """Check one pass, then time passes until that took long enough."""
     if workload.fresh:
-        return {"seconds": passes(workload, lambda: one_pass(workload, build, task)) / task.weight}
+        seconds = passes(workload, lambda: one_pass(workload, build, task))
+        return {"seconds": seconds / task.weight, "megabytes": peak()}
     epoch = build(task)
     if isinstance(epoch, float):
-        return {"seconds": epoch}
+        return {"seconds": epoch} | ({"megabytes": peak()} if workload.weighed else {})
     workers = Workers()
     workload.check((convert(element) for element in workers.watched(epoch())), task)
     if workload.grows:
@@ -153,6 +150,8 @@ def as_numpy(element: Any) -> Any:
 
     if isinstance(element, dict):
         return {key: as_numpy(value) for key, value in element.items()}
+    if isinstance(element, tuple):
+        return tuple(map(as_numpy, element))
     if isinstance(element, bytes | list):  # records: NumPy's strings would lose zeros at the end
         return element
     return np.asarray(element)

@@ -47,6 +47,16 @@ def decoded(contents: bytes) -> Any:
     return cv2.flip(part, 1) if DRAW.random() < 0.5 else part
 
 
+def decoded_normalised(contents: bytes) -> Any:
+    """Return a random part of a JPEG, normalised."""
+    return normalised(decoded(contents))
+
+
+def decoder(task: Task) -> Any:
+    """Return the function for a case's dtype, from the contents of a JPEG."""
+    return decoded if task.dtype == "uint8" else decoded_normalised
+
+
 def normalised(image: Any) -> Any:
     """Return pixels less the mean, over the deviation."""
     rows = np.multiply(image.reshape(SIDE, -1), SCALE, dtype=np.float32)

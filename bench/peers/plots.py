@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from bench.spread import number
 
 OURS, OTHERS, LINE = "#d9542b", "#8a9ba8", "#222222"
 WIDE = 30  # the greatest over the least value from which the axis is logarithmic
-MOST = 3  # cases that get bars of their own, side by side
+ACROSS = 3  # cases side by side
 
 
 def draw(found: Measured, folder: Path) -> Path:
@@ -25,20 +26,31 @@ def draw(found: Measured, folder: Path) -> Path:
 
     workload = workloads.load(found.name)
     cases = list(found.cases)
-    if len(cases) > MOST:
+    if len(cases) > len(found.peers()):
         figure = _grouped(pyplot, found, workload)
     else:
-        height = 0.9 + 0.32 * max(len(_peers(found, case)) for case in cases)
-        size = (4.6 * len(cases), height + 0.4)
-        figure, axes = pyplot.subplots(1, len(cases), figsize=size, squeeze=False)
-        for case, axis in zip(cases, axes[0], strict=True):
-            _bars(axis, found, workload, case)
+        figure = _grid(pyplot, found, workload)
         figure.suptitle(f"{workload.title}, {workload.unit}{_better(workload)}", fontsize=11)
     figure.tight_layout()
     file = folder / f"{found.name}.png"
     figure.savefig(file, dpi=110, metadata={"Software": None})
     pyplot.close(figure)
     return file
+
+
+def _grid(pyplot: Any, found: Measured, workload: Workload) -> Any:
+    """Draw each case by itself, in rows that are as full as each other."""
+    cases = list(found.cases)
+    down = -(-len(cases) // ACROSS)
+    across = -(-len(cases) // down)
+    height = 0.9 + 0.32 * max(len(_peers(found, case)) for case in cases)
+    size = (4.6 * max(across, 1.4), height * down + 0.4)
+    figure, axes = pyplot.subplots(down, across, figsize=size, squeeze=False)
+    for axis in axes.flat[len(cases) :]:
+        axis.set_axis_off()
+    for case, axis in zip(cases, axes.flat, strict=False):
+        _bars(axis, found, workload, case)
+    return figure
 
 
 def _bars(axis: Any, found: Measured, workload: Workload, case: str) -> None:
@@ -76,7 +88,7 @@ def _grouped(pyplot: Any, found: Measured, workload: Workload) -> Any:
     peers = [peer for peer in found.peers() if peer != "limit"]
     figure, axis = pyplot.subplots(figsize=(9, 1.0 + 0.42 * len(cases)))
     height = 0.8 / len(peers)
-    greys = iter(("#8a9ba8", "#b8c4cc", "#5f707c", "#d5dde2"))
+    greys = cycle(("#8a9ba8", "#b8c4cc", "#5f707c", "#d5dde2"))
     for place, peer in enumerate(peers):
         ratios = {row: _times(found, case, peer) for row, case in enumerate(cases)}
         drawn = {row: ratio for row, ratio in ratios.items() if ratio}

@@ -73,6 +73,7 @@ def markdown(results: Sequence[Measured]) -> str:
         f"## Results of {dates[0] if len(dates) == 1 else f'{dates[0]} to {dates[-1]}'}",
         _machines(results),
         "### penstock and the best of the others",
+        "MB: penstock's peak memory, and the least of the other loaders without plain Python.",
         summary(results),
         *(part for measured in results for part in _section(measured)),
         "### Versions",
@@ -82,8 +83,8 @@ def markdown(results: Sequence[Measured]) -> str:
 
 
 def summary(results: Sequence[Measured]) -> str:
-    """Return one line per case: penstock, the best other loader, their ratio, and the limit."""
-    rows = [["workload", "unit", "penstock", "best other", "speed against it", "of limit"]]
+    """Return one line per case: penstock, the best other loader, their ratio, limit and memory."""
+    rows = [["workload", "unit", "penstock", "best other", "speed against it", "of limit", "MB"]]
     for found in results:
         workload = workloads.load(found.name)
         for case in found.cases:
@@ -105,6 +106,7 @@ def summary(results: Sequence[Measured]) -> str:
                     f"{_shown(workload, others[best])} ({PEERS[best].title})" if best else "-",
                     ratio,
                     _share(found, case, "penstock"),
+                    _beside(found, case, others),
                 ]
             )
     return lay_out(rows, markdown=True)
@@ -114,12 +116,11 @@ def _section(found: Measured) -> Iterator[str]:
     workload = workloads.load(found.name)
     yield f"### {workload.title}"
     yield workload.summary
-    yield f"Limit: {workload.limit}."
+    if workload.limit:
+        yield f"Limit: {workload.limit}."
     direction = "more is better" if workload.rate else "less is better"
-    yield (
-        f"Median (least to greatest) in {workload.unit}, {direction}; % is the share of the "
-        "limit's speed."
-    )
+    share = "; % is the share of the limit's speed" if workload.limit else ""
+    yield f"Median (least to greatest) in {workload.unit}, {direction}{share}."
     yield lay_out(_by_peer(found, workload), markdown=True)
     yield f"![{workload.title}]({PLOTS}/{found.name}.png)"
     if said := _failures(found):
@@ -132,20 +133,21 @@ def _section(found: Measured) -> Iterator[str]:
 
 
 def _by_peer(found: Measured, workload: Workload) -> list[list[str]]:
-    """Return a row per loader; where there are many cases, a row per case."""
+    """Return a row per loader; where there are many cases and few loaders, a row per case."""
     peers = found.peers()
     cells = [[_full(found, workload, case, peer) for case in found.cases] for peer in peers]
-    if len(found.cases) > 3:
+    memory = [_memory(found, workload, peer) for peer in peers]
+    if len(found.cases) > len(peers):
         head = ["case", *(PEERS[peer].title for peer in peers)]
         columns = zip(*cells, strict=True)
-        return [head, *([case, *row] for case, row in zip(found.cases, columns, strict=True))]
-    if workload.together:
-        rows = ([_name(peer), *row] for peer, row in zip(peers, cells, strict=True))
+        rows = [[case, *row] for case, row in zip(found.cases, columns, strict=True)]
+        return [head, *rows, ["peak memory, MB", *memory]]
+    rows = [[_name(peer), *row] for peer, row in zip(peers, cells, strict=True)]
+    if not any(mb.strip("-/ ") for mb in memory):
         return [["loader", *found.cases], *rows]
-    memory = [" / ".join(_mb(found.cases[case][peer]) for case in found.cases) for peer in peers]
     return [
         ["loader", *found.cases, "peak memory, MB"],
-        *([_name(p), *row, mb] for p, row, mb in zip(peers, cells, memory, strict=True)),
+        *([*row, mb] for row, mb in zip(rows, memory, strict=True)),
     ]
 
 
@@ -235,3 +237,26 @@ def _share(found: Measured, case: str, peer: str) -> str:
 
 def _mb(cell: Cell) -> str:
     return f"{Spread.of(cell.megabytes).median:.0f}" if cell.megabytes else "-"
+
+
+def _memory(found: Measured, workload: Workload, peer: str) -> str:
+    """Write the peak memory of each case, or of the process that all cases shared."""
+    cells = [found.cases[case][peer] for case in found.cases if peer in found.cases[case]]
+    if not workload.together:
+        return " / ".join(map(_mb, cells))
+    peaks = [Spread.of(cell.megabytes).median for cell in cells if cell.megabytes]
+    return f"{max(peaks):.0f}" if peaks else "-"
+
+
+def _beside(found: Measured, case: str, others: dict[str, Cell]) -> str:
+    """Write penstock's peak memory, and the least of the other loaders."""
+    ours = found.cell(case, "penstock")
+    peaks = {
+        peer: Spread.of(cell.megabytes).median
+        for peer, cell in others.items()
+        if cell.megabytes and peer != "plain"
+    }
+    if not ours or not ours.megabytes or not peaks:
+        return _mb(ours) if ours else "-"
+    least = min(peaks, key=lambda peer: peaks[peer])
+    return f"{_mb(ours)}; {peaks[least]:.0f} ({PEERS[least].title})"

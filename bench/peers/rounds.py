@@ -61,7 +61,7 @@ def measure(
     peers : iterable of str
         Those that do not offer the workload are left out; those that are not installed are noted.
     repeats : int
-        Rounds.
+        Rounds; of a workload that gives the same each time there is one.
     place : Place
         Interpreters, data, variables.
     say : callable
@@ -90,7 +90,7 @@ def measure(
     if reason := prepared.get("", {}).get("failed"):
         raise RuntimeError(f"the data of {name} could not be made: {reason}")
     processes = [cases] if workload.together else [[case] for case in cases]
-    for number in range(repeats):
+    for number in range(1 if workload.once else repeats):
         for some in processes:
             for peer in chosen:
                 _one(found, peer, some, place)
@@ -105,7 +105,7 @@ def _one(found: Measured, peer: str, cases: Sequence[str], place: Place) -> None
     if all(c.missing or any(TIMED_OUT in f for f in c.failures) for c in cells):
         return
     noise = machine.Noise()
-    measured = child(peer, peer, found.name, cases, place)
+    measured = child(offers.module(peer, found.name), peer, found.name, cases, place)
     for case, cell in zip(cases, cells, strict=True):
         cell.add(measured.get(case) or measured[""], noise.cpus())
 

@@ -26,8 +26,8 @@ class Task(SimpleNamespace):
     workers : int
         Processors: as many threads or processes as a loader may be given.
     n : int
-        Elements of one pass; a case that `grows` is passed over with more and more of them until a
-        pass is long enough.
+        Elements of one pass; a workload that `grows` is passed over with more and more of them
+        until a pass is long enough.
     weight : float
         Units of an element: its bytes, say; 1 where elements are counted.
     """
@@ -46,7 +46,7 @@ class Workload:
     title: ClassVar[str]
     summary: ClassVar[str]  # one paragraph for the report
     unit: ClassVar[str]
-    limit: ClassVar[str]  # what the limit is
+    limit: ClassVar[str]  # what the limit is; empty where there is none
     native: ClassVar[str] = ""  # the program of bench/native that the limit needs
     rate: ClassVar[bool] = True  # shown as units per second; else as seconds per unit
     scale: ClassVar[float] = 1.0  # of the unit shown: 1e6 for millions per second, 1e9 for ns
@@ -56,7 +56,9 @@ class Workload:
     skip: ClassVar[int] = 0  # elements at the start of a pass that are not timed
     grows: ClassVar[int] = 0  # the most elements of one pass; 0 where the data has a size
     fresh: ClassVar[bool] = False  # each pass over a pipeline of its own, made untimed, unchecked
-    together: ClassVar[bool] = False  # cases of one loader in one process: memory does not matter
+    together: ClassVar[bool] = False  # cases of one loader in one process, whose memory is reported
+    once: ClassVar[bool] = False  # one round: it is the same each time
+    weighed: ClassVar[bool] = True  # the peak memory says something
 
     def task(self, case: str, folder: Path, scratch: Path, tiny: bool = False) -> Task:
         """Return what a loader is told about a case."""

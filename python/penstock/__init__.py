@@ -6,6 +6,7 @@ batches out.
 
 from penstock import experimental, random
 from penstock._core import build_info
+from penstock.data_loader import DataLoader, default_collate
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from penstock.errors import DataError, ErrorInfo, OutOfRangeError, TraceError
 from penstock.functions import numpy_function, py_function
@@ -53,6 +54,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "DataError",
+    "DataLoader",
     "Dataset",
     "ErrorInfo",
     "FixedLengthRecordDataset",
@@ -69,6 +71,7 @@ __all__ = [
     "cfunction",
     "clip_by_value",
     "concat",
+    "default_collate",
     "expand_dims",
     "experimental",
     "fill",

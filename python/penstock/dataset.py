@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.adapters.jax import JaxForms
+from penstock.adapters.torch import TorchForms
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
@@ -76,6 +77,7 @@ class Dataset(
     Folding,
     Mixing,
     JaxForms,
+    TorchForms,
 ):
     """A sequence of elements, described but not yet computed.
 

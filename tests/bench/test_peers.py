@@ -1,5 +1,6 @@
 """The benchmark beside other loaders: its workloads run, small, and its page is written."""
 
+import copy
 import dataclasses
 import importlib.util
 import json
@@ -7,18 +8,25 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace as Namespace
 
 import numpy as np
 import pytest
 from bench.peers import child, environments, offers, report, results, rounds, workloads
 from bench.peers.workload import Undone
-from bench.peers.workloads import tfrecord
+from bench.peers.workloads import checkpoint, csv, elements, padded, tfrecord
+from bench.peers.workloads import install as installing
 
 import penstock as ps
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = {"jpeg": ("PIL", "matplotlib")}  # by the makers of the data
-PLAIN = {"jpeg": ("cv2", "simplejpeg"), "tfrecord": ("google_crc32c",)}  # by plain Python
+NEEDED = dict.fromkeys(("jpeg", "jpeg_records"), ("PIL", "matplotlib"))  # by the makers of data
+PLAIN = {  # by plain Python
+    "jpeg": ("cv2", "simplejpeg"),
+    "jpeg_records": ("cv2", "simplejpeg", "google_crc32c"),
+    "tfrecord": ("google_crc32c",),
+    "stream": ("google_crc32c",),
+}
 
 
 def lacking(packages):
@@ -45,12 +53,20 @@ def tasks(tmp_path, monkeypatch):
     return make
 
 
+def is_tested(name, case, peer):
+    if name not in offers.configurations(peer) or case.startswith("final"):
+        return False
+    # The other limits need a compiler, a CRC or seconds.
+    loops = offers.module(peer, name) in ("limit.memory", "limit.functions")
+    return peer != "limit" or (loops and name not in ("gil", "imports"))
+
+
 CELLS = [
     (name, case, peer)
     for name in workloads.NAMES
     for case in workloads.load(name).cases
-    for peer in ("penstock", "plain")
-    if name in offers.configurations(peer) and not case.startswith("final")
+    for peer in ("penstock", "plain", "limit")
+    if is_tested(name, case, peer)
 ]
 try:
     ps.Dataset.range(1).cache("name")
@@ -64,8 +80,14 @@ def test_a_workload_does_what_it_says(tasks, name, case, peer):
     if lacks:
         pytest.skip(f"needs {', '.join(lacks)}")
     workload, task = tasks(name, case)
-    loader = importlib.import_module(f"bench.peers.loaders.{peer}")
-    epoch = getattr(loader, name)(task)
+    loader = importlib.import_module(f"bench.peers.loaders.{offers.module(peer, name)}")
+    try:
+        epoch = getattr(loader, name)(task)
+    except NotImplementedError as missing:
+        pytest.skip(str(missing))
+    if isinstance(epoch, float):  # checked by what has measured it
+        assert epoch > 0
+        return
     workload.check((child.as_numpy(element) for element in epoch()), task)
     if workload.fresh:
         epoch = getattr(loader, name)(task)
@@ -123,7 +145,20 @@ def test_a_peer_that_hangs_is_a_result_and_is_not_tried_again(place, tmp_path):
         ("gil", "holds the GIL", lambda n: np.zeros(n)),
         ("jpeg", "uint8", lambda n: np.zeros((n // 8, 8, 224, 224, 3), np.uint8)),
         ("parse", "batched", lambda n: [{"x": np.zeros((n, 8)), "label": np.zeros(n, int)}]),
+        ("jpeg_records", "float32", lambda n: np.zeros((n // 8, 8, 224, 224, 3), np.float32)),
         ("tfrecord", "300 B", lambda n: [[bytes(300)] * 16] * (n // 16)),
+        ("elements", "strings", lambda n: [dict.fromkeys(elements.FIELDS, ["a"] * 256)] * 2),
+        ("elements", "nested", lambda n: [elements.columns(elements.made("nested")[:200])]),
+        ("text", "words", lambda n: np.zeros((n // 256, 256, 24), np.int64)),
+        ("csv", "columns", lambda n: [dict.fromkeys(csv.NAMES, np.arange(n))]),
+        ("slices", "scalars", lambda n: np.arange(n).reshape(-1, 1024)),
+        ("slices", "embeddings", lambda n: np.ones((n // 256, 256, 256), np.float32)),
+        ("stream", "1 KB records", lambda n: [[record(i) for i in range(n)]]),
+        ("stream", "1 KB records", lambda n: unshuffled(n)),
+        ("padded", "padded", lambda n: [padded.padded(padded.rows(Namespace(n=n)))]),
+        ("padded", "bucketed", lambda n: in_order(n)),
+        ("interleave", "uneven", lambda n: [0] * n),
+        ("start", "next epoch", lambda n: np.zeros((4, 64, 28, 28), np.float32)),
     ],
 )
 def test_doing_less_is_noticed(tmp_path, name, case, wrong):
@@ -131,6 +166,58 @@ def test_doing_less_is_noticed(tmp_path, name, case, wrong):
     task = workload.task(case, tmp_path, tmp_path, tiny=True)
     with pytest.raises(Undone):
         workload.check(iter(wrong(task.n)), task)
+
+
+def record(number):
+    return number.to_bytes(8, "little") + bytes(1015) + bytes([number % 251])
+
+
+def unshuffled(n):
+    return [[record(i) for i in range(start, start + 256)] for start in range(0, n, 256)]
+
+
+def in_order(n):
+    rows = padded.rows(Namespace(n=n))
+    return [padded.padded(rows[start : start + 32]) for start in range(0, n, 32)]
+
+
+def test_a_restored_iterator_is_checked(tmp_path):
+    workload = workloads.load("checkpoint")
+    task = workload.task("save", tmp_path, tmp_path, tiny=True)
+    start = lambda: iter(range(1000))  # noqa: E731
+    assert checkpoint.measured(task, start, copy.copy, copy.copy) > 0
+    with pytest.raises(Undone, match="behind a restore"):
+        checkpoint.measured(task, start, copy.copy, lambda state: start())
+
+
+def test_critical_paths_of_readers_are_those_of_their_sleeps(tmp_path):
+    workload = workloads.load("interleave")
+    known = {
+        case: workload.known(workload.task(case, tmp_path, tmp_path)) for case in workload.cases
+    }
+    each = 0.020 + 10 * 0.004
+    assert known["alike"] == pytest.approx(3 * each)  # 48 readers, 16 at a time
+    assert known["uneven"] == pytest.approx((12 * 4 + 36) * each / 16)
+
+
+def test_an_installation_is_counted_with_what_it_requires(tmp_path, monkeypatch):
+    def install(name, size, *requires):
+        folder = tmp_path / f"{name.replace(chr(45), chr(95))}-1.dist-info"
+        folder.mkdir()
+        lines = [f"Requires-Dist: {line}\n" for line in requires]
+        head = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
+        (folder / "METADATA").write_text(head + "".join(lines))
+        (folder / "RECORD").write_text(f"{name}.py,,{size}\n")
+
+    install(
+        "top", 1_000_000, "numpy>=1.2", "below_it ; python_version > '3'", "never; extra == 'x'"
+    )
+    install("below-it", 2_000_000, "top", "absent")
+    install("never", 4_000_000)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installing.measured("top") == pytest.approx(3)
+    with pytest.raises(NotImplementedError, match="absent is not installed"):
+        installing.measured("absent")
 
 
 def test_crc_of_the_records_is_that_of_the_format(tmp_path):
@@ -144,7 +231,7 @@ def test_crc_of_the_records_is_that_of_the_format(tmp_path):
 
 
 def test_every_loader_says_its_configuration():
-    files = {file.stem for file in offers.LOADERS.glob("*.py")} - {"__init__"}
+    files = {file.stem for file in offers.LOADERS.glob("[!_]*")}
     assert files == set(environments.PEERS)
     for peer in environments.PEERS:
         assert set(offers.configurations(peer)) & set(workloads.NAMES)
@@ -176,6 +263,8 @@ RESULTS = [
     made_up("shuffle", limit=1e-8, penstock=2e-8, tfdata=1e-6, grain="killed by SIGSEGV; oops"),
     made_up("overhead", limit=1e-8, plain=2e-8, penstock=4e-8),
     made_up("latency", limit=0.2, penstock=0.25, tfdata=0.3),
+    made_up("slices", limit=1e-8, penstock=2e-8, tfdata=1e-6, torch=1e-7, plain=3e-8),
+    made_up("install", penstock=3.0, tfdata=1400.0),
 ]
 
 
@@ -206,6 +295,8 @@ def test_the_page_has_wins_losses_and_failures(tmp_path):
     assert lines["**penstock**"]
     assert "Grain, integers: failed: killed by SIGSEGV; oops." in text
     assert "- tf.data: as tfdata does." in text
+    assert cells[7] == "100; 100 (tf.data)"  # memory: penstock's, and the least of the others
+    assert "Limit: ." not in text
     for file in files[1:]:
         assert f"({report.PLOTS}/{file.name})" in text
 

@@ -10,6 +10,8 @@ from nvidia.dali import fn, pipeline_def, types
 
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import generator as images
+from bench.peers.workloads import imports as importing
+from bench.peers.workloads import install as installing
 from bench.peers.workloads import jpeg as photos
 
 
@@ -72,3 +74,13 @@ def passes(pipeline: Any, task: Task) -> Epoch:
 def as_numpy(batch: Any) -> Any:
     """Return a batch as an array."""
     return np.array(batch.as_array())
+
+
+def imports(task: Task) -> float:
+    """import nvidia.dali.fn."""
+    return importing.measured(task, "nvidia.dali.fn")
+
+
+def install(task: Task) -> float:
+    """nvidia-dali-cuda120."""
+    return installing.measured("nvidia-dali-cuda120")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import mlx.data as dx
@@ -11,8 +12,14 @@ import numpy as np
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
+from bench.peers.workloads import imports as importing
+from bench.peers.workloads import install as installing
 from bench.peers.workloads import jpeg as photos
+from bench.peers.workloads import padded as lengths
 from bench.peers.workloads import shuffle as shuffling
+from bench.peers.workloads import slices as arrays
+from bench.peers.workloads import start as starting
+from bench.peers.workloads import text as lines
 
 
 def jpeg(task: Task) -> Epoch:
@@ -92,3 +99,66 @@ def again(stream: Any, key: str | None) -> Epoch:
 
 def values(samples: Any, key: str) -> Iterator[Any]:
     return (sample[key] for sample in samples)
+
+
+def slices(task: Task) -> Epoch:
+    """buffer_from_vector, Buffer.shuffle, batch."""
+    values = arrays.arrays(task)
+    names = ["x", "y"][: len(values)]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+    samples = dx.buffer_from_vector(rows)
+
+    def epoch() -> Iterator[Any]:
+        for batch in samples.shuffle().to_stream().batch(task.batch):
+            yield tuple(batch[name] for name in names)
+
+    return epoch
+
+
+def text(task: Task) -> Epoch:
+    """stream_line_reader, key_transform in Python (dict), batch, prefetch(2, processors)."""
+    table = lines.table()
+
+    def tokens(line: Any) -> Any:
+        return np.array([table[word] for word in bytes(line).decode().split()])
+
+    def epoch() -> Iterator[Any]:
+        stream = dx.stream_line_reader(str(lines.path(task)), "x").key_transform("x", tokens)
+        return values(stream.batch(task.batch).prefetch(2, 1), "x")
+
+    return epoch
+
+
+def padded(task: Task) -> Epoch:
+    """buffer_from_vector, batch; no buckets (dynamic_batch orders all rows by length)."""
+    if task.case == "bucketed":
+        raise NotImplementedError("no buckets by length")
+    samples = dx.buffer_from_vector([{"x": row} for row in lengths.rows(task)])
+    return lambda: values(samples.batch(task.batch).to_stream(), "x")
+
+
+def start(task: Task) -> Epoch:
+    """buffer_from_vector, shuffle, key_transform in Python, batch, prefetch(2, processors)."""
+    images = starting.images(task)
+
+    def build() -> Any:
+        return dx.buffer_from_vector([{"x": image} for image in images])
+
+    def passed(samples: Any) -> Iterator[Any]:
+        stream = samples.shuffle().to_stream().key_transform("x", starting.scaled)
+        return values(stream.batch(task.batch).prefetch(2, 1), "x")
+
+    if task.case == "first batch":
+        return lambda: islice(passed(build()), 1)
+    samples = build()
+    return lambda: passed(samples)
+
+
+def imports(task: Task) -> float:
+    """import mlx.data."""
+    return importing.measured(task, "mlx.data")
+
+
+def install(task: Task) -> float:
+    """mlx-data."""
+    return installing.measured("mlx-data")

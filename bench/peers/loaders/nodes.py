@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from torch import Generator
 from torch.utils.data import RandomSampler, default_collate
 from torchdata.nodes import (
     BaseNode,
@@ -19,10 +21,15 @@ from torchdata.nodes import (
 )
 
 from bench.peers.workload import Epoch, Task
+from bench.peers.workloads import checkpoint as saving
+from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
+from bench.peers.workloads import imports as importing
+from bench.peers.workloads import install as installing
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import overhead as counting
+from bench.peers.workloads import padded as lengths
 from bench.peers.workloads import shuffle as shuffling
 
 
@@ -82,3 +89,49 @@ def gil(task: Task) -> Epoch:
     source: BaseNode[Any] = IterableWrapper(range(task.n))
     method: Any = "process" if task.case == "holds the GIL" else "thread"
     return loader(ParallelMapper(source, functions.function(task), task.workers, method=method))
+
+
+def elements(task: Task) -> Epoch:
+    """IterableWrapper, Batcher, default collate."""
+    source: BaseNode[Any] = IterableWrapper(many.listed(task))
+    return loader(batched(source, task.batch, default_collate))
+
+
+def padded(task: Task) -> Epoch:
+    """IterableWrapper, Batcher, a function that pads; no buckets."""
+    if task.case == "bucketed":
+        raise NotImplementedError("no buckets by length")
+    source: BaseNode[Any] = IterableWrapper(lengths.rows(task))
+    return loader(batched(source, task.batch, lengths.padded))
+
+
+def checkpoint(task: Task) -> float:
+    """SamplerWrapper(RandomSampler), Mapper, Batcher, Prefetcher(2), Loader.state_dict, pickled."""
+    made: Any = None
+
+    def build() -> Any:
+        sampler = RandomSampler(range(task.n), generator=Generator().manual_seed(saving.SEED))
+        source: BaseNode[Any] = Mapper(SamplerWrapper(sampler), lambda x: x + 1)
+        return Loader(Prefetcher(batched(source, task.batch, np.array), 2))
+
+    def start() -> Any:
+        nonlocal made
+        made = build()
+        return iter(made)
+
+    def restored(state: bytes) -> Any:
+        again = build()
+        again.load_state_dict(pickle.loads(state))
+        return iter(again)
+
+    return saving.measured(task, start, lambda iterator: pickle.dumps(made.state_dict()), restored)
+
+
+def imports(task: Task) -> float:
+    """import torchdata.nodes."""
+    return importing.measured(task, "torchdata.nodes")
+
+
+def install(task: Task) -> float:
+    """torchdata and torch."""
+    return installing.measured("torchdata")

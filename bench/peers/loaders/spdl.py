@@ -12,8 +12,12 @@ from spdl.pipeline import Pipeline, PipelineBuilder, cache_iterator
 
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import cache as caching
+from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
+from bench.peers.workloads import imports as importing
+from bench.peers.workloads import install as installing
+from bench.peers.workloads import interleave as readers
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import overhead as counting
 
@@ -95,3 +99,37 @@ def cache(task: Task) -> Epoch:
 def run(pipeline: Pipeline[Any]) -> Iterator[Any]:
     with pipeline.auto_stop():
         yield from pipeline
+
+
+def elements(task: Task) -> Epoch:
+    """add_source(generator), aggregate(256), pipe(collate), sink(2)."""
+
+    def epoch() -> Iterator[Any]:
+        builder: Any = PipelineBuilder().add_source(many.generate(task))
+        builder = builder.aggregate(task.batch).pipe(many.columns).add_sink(2)
+        return run(builder.build(num_threads=1))
+
+    return epoch
+
+
+def interleave(task: Task) -> Epoch:
+    """pipe(a list of a reader's items, concurrency=16), disaggregate; any order."""
+
+    def epoch() -> Iterator[Any]:
+        builder: Any = PipelineBuilder().add_source(range(task.readers))
+        builder = builder.pipe(
+            lambda number: list(readers.items(task, number)), concurrency=task.cycle
+        )
+        return run(builder.disaggregate().add_sink(16).build(num_threads=task.cycle))
+
+    return epoch
+
+
+def imports(task: Task) -> float:
+    """import spdl.pipeline."""
+    return importing.measured(task, "spdl.pipeline")
+
+
+def install(task: Task) -> float:
+    """spdl; its media functions need the system's FFmpeg besides."""
+    return installing.measured("spdl")

@@ -11,7 +11,10 @@ from torch import from_numpy
 from torch.utils.data import default_collate
 
 from bench.peers.workload import Epoch, Task
+from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
+from bench.peers.workloads import imports as importing
+from bench.peers.workloads import install as installing
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import overhead as counting
 from bench.peers.workloads import shuffle as shuffling
@@ -88,3 +91,24 @@ def stacked(batch: list[Any]) -> Any:
 def piped(source: Callable[[], Any], *stages: Any) -> Epoch:
     dataset = wds.DataPipeline(Pipeline(source), *stages)
     return lambda: dataset
+
+
+def jpeg_records(task: Task) -> Epoch:
+    """Tar shards as in the workload from files: WebDataset's own form of records."""
+    return jpeg(task)
+
+
+def elements(task: Task) -> Epoch:
+    """DataPipeline(generator, wds.batched with default collate), in the process itself."""
+    batched = wds.batched(task.batch, collation_fn=default_collate)
+    return piped(lambda: many.generate(task), batched)
+
+
+def imports(task: Task) -> float:
+    """import webdataset."""
+    return importing.measured(task, "webdataset")
+
+
+def install(task: Task) -> float:
+    """webdataset; with torch, whose DataLoader it is used with."""
+    return installing.measured("webdataset", "torch")

@@ -6,7 +6,29 @@ from importlib import import_module
 
 from bench.peers.workload import Workload
 
-NAMES = ("jpeg", "overhead", "tfrecord", "parse", "shuffle", "generator", "gil", "cache", "latency")
+NAMES = (
+    "jpeg",
+    "jpeg_records",
+    "overhead",
+    "elements",
+    "tfrecord",
+    "parse",
+    "text",
+    "csv",
+    "slices",
+    "shuffle",
+    "stream",
+    "padded",
+    "generator",
+    "gil",
+    "cache",
+    "latency",
+    "interleave",
+    "checkpoint",
+    "start",
+    "imports",
+    "install",
+)
 
 
 def load(name: str) -> Workload:

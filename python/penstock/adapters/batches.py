@@ -77,11 +77,7 @@ class BatchIterator:
         ValueError
             If the dict does not come from `state_dict`, or from one of another pipeline.
         """
-        if not isinstance(state, dict) or _KEY not in state:
-            raise ValueError(
-                f"load_state_dict: a dict of state_dict() was expected, got {state!r:.200}"
-            )
-        self.set_state(state[_KEY])
+        self.set_state(position_of(state))
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the counters of every stage, as `Iterator.stats` does."""
@@ -101,6 +97,15 @@ class BatchIterator:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def position_of(state: Any) -> Any:
+    """Return what a dict of ``state_dict()`` holds; a ValueError if it is none."""
+    if not isinstance(state, dict) or _KEY not in state:
+        raise ValueError(
+            f"load_state_dict: a dict of state_dict() was expected, got {state!r:.200}"
+        )
+    return state[_KEY]
 
 
 class Held:

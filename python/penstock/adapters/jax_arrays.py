@@ -95,10 +95,8 @@ class Placement:
             if not self._is_global(sharding):
                 return rows
             whole = (rows, *value.shape[1:])
-            try:
-                indices = sharding.addressable_devices_indices_map(whole)
-            except ValueError as error:
-                raise self._indivisible(path, whole, sharding, error) from error
+            _check_shape(path, whole, sharding)
+            indices = sharding.addressable_devices_indices_map(whole)
             mine = {index[0].indices(rows)[:2] for index in indices.values()}
             return sum(stop - start for start, stop in mine)
         return rows
@@ -137,9 +135,11 @@ class Placement:
                 put: list[Any] = self._jax.device_put(values, shardings[0])
                 return put
             return list(map(self._put_one, values, shardings))
-        except ValueError as error:
+        except ValueError:
             for path, value, sharding in leaves:
-                self._check(path, np.shape(value), sharding, error)
+                is_sharding = isinstance(sharding, self._jax.sharding.Sharding)
+                if is_sharding and not self._is_global(sharding):
+                    _check_shape(path, np.shape(value), sharding)
             raise
 
     def _put_one(self, value: Any, sharding: Any) -> Any:
@@ -147,30 +147,37 @@ class Placement:
             return self._jax.make_array_from_process_local_data(sharding, value)
         return self._jax.device_put(value, sharding)
 
-    def _check(self, path: Any, shape: tuple[int, ...], sharding: Any, cause: Exception) -> None:
-        """Raise an error that names the leaf, if it is the one that cannot be spread."""
-        if not isinstance(sharding, self._jax.sharding.Sharding) or self._is_global(sharding):
-            return
-        try:
-            sharding.shard_shape(shape)
-        except ValueError:
-            raise self._indivisible(path, shape, sharding, cause) from cause
 
-    def _indivisible(
-        self, path: Any, shape: tuple[int, ...], sharding: Any, cause: Exception
-    ) -> ValueError:
-        where = f"to_jax: {_name(path)}: shape {shape}"
-        spec = getattr(sharding, "spec", ())
-        if len(spec) > len(shape):
-            return ValueError(
-                f"{where} has fewer axes than its sharding {spec}; give a nesting of shardings, "
-                "with one of its own for this leaf"
-            )
-        return ValueError(
-            f"{where}: a size of the first axis that can be divided among "
-            f"{len(sharding.device_set)} devices as {sharding} says was expected, got {shape[0]}; "
-            "use batch(drop_remainder=True), to_jax(pad=True), or another batch size"
+def _check_shape(path: tuple[Any, ...], shape: tuple[int, ...], sharding: Any) -> None:
+    """Raise an error that names the leaf, if it cannot be spread in this way."""
+    leaf = f"to_jax: {_name(path)}: shape {shape}"
+    spec = getattr(sharding, "spec", ())
+    if len(spec) > len(shape):
+        raise ValueError(
+            f"{leaf} has fewer axes than its sharding, {spec}; give a nesting of shardings, with "
+            "one of its own for this leaf"
         )
+    if _divides(sharding, shape):
+        return
+    devices = f"{len(sharding.device_set)} devices as {spec or sharding} says"
+    if _divides(sharding, (0, *shape[1:])):
+        raise ValueError(
+            f"{leaf}: a size of the first axis that can be divided among {devices} was expected, "
+            f"got {shape[0]}; use batch(drop_remainder=True), to_jax(pad=True), or another size "
+            "of batches"
+        )
+    raise ValueError(
+        f"{leaf} cannot be divided among {devices}; give a nesting of shardings, with one of its "
+        "own for this leaf"
+    )
+
+
+def _divides(sharding: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        sharding.shard_shape(shape)
+    except ValueError:
+        return False
+    return True
 
 
 def _leaves(value: Any, sharding: Any, path: tuple[Any, ...]) -> Iterator[_Leaf]:

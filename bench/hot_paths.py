@@ -1,0 +1,84 @@
+"""Small fixed runs of the pipelines that are used most; `bench.instructions` counts in them.
+
+    python -m bench.hot_paths FILE
+
+Writes the parts into FILE, in the order in which they are run: a name and how many elements pass.
+Between two parts stands a call of `getppid`, which nothing else here makes: that is where the
+counter is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import penstock as ps
+
+SIZES = (2048, 10_240)  # of two passes, multiples of each batch: their difference has no start-up
+MARK = os.getppid
+
+
+def native_map(folder: Path, n: int) -> ps.Dataset:
+    return ps.Dataset.range(n).map(ps.native(lambda x: x + 1)).batch(256)
+
+
+def python_map(folder: Path, n: int) -> ps.Dataset:
+    return ps.Dataset.range(n).map(lambda x: x + 1).batch(256)
+
+
+def slices(folder: Path, n: int) -> ps.Dataset:
+    rows = np.ones((n, 32), np.float32), np.arange(n)
+    return ps.Dataset.from_tensor_slices(rows).shuffle(n, seed=1).batch(256)
+
+
+def records(folder: Path, n: int) -> ps.Dataset:
+    file = folder / f"{n}.tfrecord"
+    with ps.io.TFRecordWriter(file) as writer:
+        for i in range(n):
+            writer.write(bytes([i % 256]) * 300)
+    return ps.TFRecordDataset(str(file)).batch(1024)
+
+
+def generator(folder: Path, n: int) -> ps.Dataset:
+    row = np.ones(8, np.float32)
+
+    def generate() -> Iterator[Any]:
+        for i in range(n):
+            yield row, i
+
+    return ps.Dataset.from_generator(generate).batch(256)
+
+
+PATHS: dict[str, Callable[[Path, int], ps.Dataset]] = {
+    "range.map(native).batch(256)": native_map,
+    "range.map(Python function).batch(256)": python_map,
+    "slices of 128 B and a label, shuffle, batch(256)": slices,
+    "TFRecords of 300 B, batch(1024)": records,
+    "from_generator, rows of 32 B and a label, batch(256)": generator,
+}
+
+
+def main() -> None:
+    parts = []
+    with tempfile.TemporaryDirectory() as name:
+        for path, make in PATHS.items():
+            for n in SIZES:
+                dataset = make(Path(name), n)
+                deque(dataset, maxlen=0)  # what a first pass sets up
+                MARK()
+                deque(dataset, maxlen=0)
+                MARK()
+                parts += [{}, {"path": path, "elements": n}]
+    Path(sys.argv[1]).write_text(json.dumps(parts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""Instructions per element of the pipelines that are used most, counted by valgrind's callgrind.
+
+python -m bench.instructions                 count, and compare with what is recorded
+python -m bench.instructions --record        keep the counts in bench/results/instructions.json
+python -m bench.instructions --at-most 1.1   fail if a path takes more than 1.1 times the record
+
+Seconds differ from machine to machine and with what else runs; counts hardly do. Each path is
+passed over twice, with few and with many elements: what the difference costs belongs to the
+elements, the rest to a pass. Counted is all that the process does, on all threads, Python included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench import machine
+from bench.spread import lay_out, number
+
+RECORD = Path(__file__).parent / "results" / "instructions.json"
+MISSING = "valgrind is not installed; install it (Debian, Ubuntu: apt-get install valgrind)"
+
+
+class CountError(Exception):
+    """Nothing could be counted; the message says why."""
+
+
+def main() -> int:
+    arguments = _parse()
+    try:
+        found = count()
+    except CountError as error:
+        print(f"bench.instructions: {error}", file=sys.stderr)
+        return 1
+    recorded = json.loads(arguments.json.read_text()) if arguments.json.is_file() else None
+    print(lay_out(rows(found, recorded)))
+    if arguments.record:
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+    if arguments.at_most and (worse := grown(found, recorded, arguments.at_most)):
+        print(f"more than {arguments.at_most} times the record: {'; '.join(worse)}")
+        return 1
+    return 0
+
+
+def count() -> dict[str, Any]:
+    """Run `bench.hot_paths` under callgrind; returns the counts of each path."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise CountError(MISSING)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = [sys.executable, "-m", "bench.hot_paths", str(folder / "parts.json")]
+        command = [valgrind, "--tool=callgrind", "--dump-before=getppid", *OPTIONS]
+        command.append(f"--callgrind-out-file={folder}/counted")
+        run = subprocess.run(
+            [*command, *program],
+            cwd=RECORD.parents[2],
+            env=os.environ | {"PYTHONHASHSEED": "0"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if run.returncode:
+            raise CountError(f"the run under valgrind failed:\n{run.stdout[-2000:]}")
+        parts = json.loads((folder / "parts.json").read_text())
+        counts = [total(folder / f"counted.{i}") for i in range(1, len(parts) + 1)]
+    return {
+        "machine": machine.describe(),
+        "penstock": _version(),
+        "valgrind": subprocess.run(
+            [valgrind, "--version"], stdout=subprocess.PIPE, text=True, check=True
+        ).stdout.strip(),
+        "paths": counted(parts, counts),
+    }
+
+
+OPTIONS = ("--separate-threads=no", "--dump-instr=no", "--dump-line=no", "--fair-sched=yes")
+
+
+def total(file: Path) -> int:
+    """Return the instructions of one part of the run, from callgrind's file."""
+    for line in file.read_text(errors="replace").splitlines():
+        if line.startswith(("totals:", "summary:")):
+            return int(line.split()[1])
+    raise CountError(f"{file.name}: no line of totals in what callgrind wrote")
+
+
+def counted(parts: list[dict[str, Any]], counts: list[int]) -> dict[str, dict[str, float]]:
+    """Return instructions per element and per pass, from passes of two lengths."""
+    passes: dict[str, list[tuple[int, int]]] = {}
+    for part, instructions in zip(parts, counts, strict=True):
+        if part:
+            passes.setdefault(part["path"], []).append((part["elements"], instructions))
+    found = {}
+    for path, ((few, less), (many, more)) in passes.items():
+        each = (more - less) / (many - few)
+        found[path] = {"per_element": round(each, 1), "per_pass": round(less - few * each)}
+    return found
+
+
+def rows(found: dict[str, Any], recorded: dict[str, Any] | None) -> list[list[str]]:
+    """Return the table, beside what was recorded."""
+    table = [["path", "instructions per element", "per pass", "recorded", "of the record"]]
+    before = recorded["paths"] if recorded else {}
+    for path, counts in found["paths"].items():
+        old = before.get(path, {}).get("per_element")
+        each = counts["per_element"]
+        beside = [number(old), f"{each / old:.2f} x"] if old else ["-", "-"]
+        table.append([path, number(each), f"{counts['per_pass']:,.0f}", *beside])
+    return table
+
+
+def grown(found: dict[str, Any], recorded: dict[str, Any] | None, at_most: float) -> list[str]:
+    """Return the paths that take more than so many times what was recorded."""
+    before = recorded["paths"] if recorded else {}
+    return [
+        path
+        for path, counts in found["paths"].items()
+        if path in before and counts["per_element"] > at_most * before[path]["per_element"]
+    ]
+
+
+def _version() -> str:
+    import penstock as ps
+
+    return ps.__version__
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true", help="keep the counts")
+    parser.add_argument("--at-most", type=float, metavar="X", help="fail beyond X times the record")
+    parser.add_argument("--json", type=Path, default=RECORD, metavar="FILE", help="the record")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The machine's limit, data in memory: shuffled, cached, batched."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bench.aligned import aligned
+from bench.peers.workload import Epoch, Task
+from bench.peers.workloads import cache as caching
+from bench.peers.workloads import padded as lengths
+from bench.peers.workloads import shuffle as shuffling
+from bench.peers.workloads import slices as arrays
+from bench.peers.workloads import start as starting
+
+
+def shuffle(task: Task) -> Epoch:
+    """values[order[i : i + batch]], with the permutation drawn before."""
+    values = shuffling.rows(task) if task.width else np.arange(task.n)
+    order = np.random.default_rng(1).permutation(task.n)
+
+    def epoch() -> Iterator[Any]:
+        for start in range(0, task.n, task.batch):
+            yield values[order[start : start + task.batch]]
+
+    return epoch
+
+
+def cache(task: Task) -> Epoch:
+    """Copies of 256 rows into one buffer; or read(2) into it."""
+    values = caching.rows(task)
+    buffer = aligned(task.batch, task.width)
+
+    def copied() -> Iterator[Any]:
+        for start in range(0, task.n, task.batch):
+            rows = values[start : start + task.batch]
+            np.copyto(buffer[: len(rows)], rows)
+            yield buffer[: len(rows)]
+
+    def read() -> Iterator[Any]:
+        with file.open("rb", buffering=0) as source:
+            while got := source.readinto(buffer.data):
+                yield buffer[: got // task.width]
+
+    if task.case == "memory":
+        return copied
+    file = task.scratch / "rows"
+    values.tofile(file)
+    return read
+
+
+def slices(task: Task) -> Epoch:
+    """array[order[i : i + batch]] of each array, with the permutation drawn before."""
+    values = arrays.arrays(task)
+    order = np.random.default_rng(1).permutation(task.n)
+
+    def epoch() -> Iterator[Any]:
+        for start in range(0, task.n, task.batch):
+            yield tuple(array[order[start : start + task.batch]] for array in values)
+
+    return epoch
+
+
+def padded(task: Task) -> Epoch:
+    """np.zeros per batch, each row copied into it; `bucketed`: batches known beforehand."""
+    rows = lengths.rows(task)
+    parts = [rows[i : i + task.batch] for i in range(0, task.n, task.batch)]
+    if task.case == "bucketed":
+        parts = list(lengths.bucketed(rows, task.batch))
+    return lambda: map(lengths.padded, parts)
+
+
+def start(task: Task) -> Epoch:
+    """Permutation, images[order[i : i + 64]] / 255 as float32."""
+    images, draw = starting.images(task), np.random.default_rng(1)
+
+    def epoch() -> Iterator[Any]:
+        order = draw.permutation(task.rows)
+        for begin in range(0, task.n, task.batch):
+            yield starting.scaled(images[order[begin : begin + task.batch]])
+
+    return epoch
+
+
+def checkpoint(task: Task) -> float:
+    """pickle.dumps or pickle.loads of an array of 10,000 integers, many times."""
+    values = np.arange(task.buffer)
+    stored = pickle.dumps(values)
+    times = 100 * task.times
+    begin = time.perf_counter()
+    for _ in range(times):
+        pickle.dumps(values) if task.case == "save" else pickle.loads(stored)
+    return (time.perf_counter() - begin) / times

@@ -1,0 +1,1 @@
+"""penstock, as its guides advise."""

@@ -1,0 +1,78 @@
+"""What it costs to save where a pipeline is, and to go on from there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bench.peers.workload import Task, Workload, expect
+
+SEED = 7
+
+
+class Checkpoint(Workload):
+    title = "Checkpoints"
+    summary = (
+        "A million integers, shuffled (with a buffer of 10,000 where the loader has one), each "
+        "plus one, in batches of 100. `save`: the state behind each of 50 batches, in memory or "
+        "in a file, as the loader does it. `restore`: from an iterator made anew to its first "
+        "batch behind 50, which is checked to be the right one."
+    )
+    unit = "ms"
+    limit = "pickle of the 10,000 integers that the buffer holds: dumps to save, loads to restore"
+    rate = False
+    scale = 1e3
+    cases = {
+        case: {"n": 1_000_000, "buffer": 10_000, "batch": 100, "steps": 50, "times": 10}
+        for case in ("save", "restore")
+    }
+    tiny = {"n": 5000, "buffer": 1000, "steps": 5, "times": 2}
+    together = True
+
+    def check(self, elements: Iterator[Any], task: Task) -> None:
+        """Nothing beforehand: `measured` checks each restored iterator."""
+
+
+def measured(
+    task: Task,
+    start: Callable[[], Any],
+    save: Callable[[Any], Any],
+    restore: Callable[[Any], Any],
+) -> float:
+    """Return the seconds of a save, or of a restore up to the first batch.
+
+    Parameters
+    ----------
+    task : Task
+        The case.
+    start : callable
+        Returns a new iterator.
+    save : callable
+        Takes an iterator, returns its state.
+    restore : callable
+        Takes a state, returns an iterator that goes on from there.
+    """
+    clock = time.perf_counter
+    spent = 0.0
+    iterator = start()
+    for _ in range(task.steps):
+        next(iterator)
+        begin = clock()
+        state = save(iterator)
+        spent += clock() - begin
+    wanted = [np.asarray(next(iterator)).tolist() for _ in range(2)]
+    restoring = 0.0
+    for _ in range(task.times):
+        begin = clock()
+        iterator = restore(state)
+        found = [next(iterator)]
+        restoring += clock() - begin
+        found.append(next(iterator))
+        expect("batches behind a restore", [np.asarray(b).tolist() for b in found], wanted)
+    return spent / task.steps if task.case == "save" else restoring / task.times
+
+
+WORKLOAD = Checkpoint()

@@ -1,0 +1,121 @@
+"""A dataset as a torch.utils.data.IterableDataset, which shards itself by DataLoader's workers."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from penstock import random
+from penstock.adapters.batches import BatchIterator, position_of
+from penstock.adapters.torch_tensors import Tensors
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+_BEGINNING = {"penstock": None}
+
+
+class _Pass(BatchIterator):
+    """One pass, which knows whether it has come to its end."""
+
+    ended = False
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except StopIteration:
+            self.ended = True
+            raise
+
+
+class _TorchIterable:
+    """Everything of the class but its base, torch's IterableDataset, which is found when asked for.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What is iterated.
+    prefetch : int
+        Elements to have ready.
+    """
+
+    def __init__(self, dataset: Dataset, prefetch: int) -> None:
+        self._dataset = dataset
+        self._prefetch = prefetch
+        self._pass: _Pass | None = None  # the one that was begun last
+        self._begun_here = 0  # how many were, in this process
+        self._next: dict[str, Any] | None = None  # where the next one begins
+
+    def __iter__(self) -> BatchIterator:
+        import torch
+
+        dataset = self._of_this_worker(torch.utils.data.get_worker_info())
+        if self._dataset._kind != "prefetch":
+            dataset = dataset.prefetch(self._prefetch)
+        begun = _Pass(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
+        if self._next is not None:
+            begun.load_state_dict(self._next)
+            self._next = None
+        self._pass = begun
+        return begun
+
+    def _of_this_worker(self, worker: Any) -> Dataset:
+        """Return the share of a worker; all of the dataset where there are none."""
+        if worker is None:
+            return self._dataset
+        if worker.id == 0 and not self._begun_here:
+            warnings.warn(
+                f"to_torch_iterable: DataLoader was given {worker.num_workers} workers, each of "
+                "which runs the whole pipeline; it has threads of its own: num_workers=0 is faster",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        # One seed for all workers, another one for each pass: they must agree on the order.
+        random.set_seed(worker.seed - worker.id + self._begun_here)
+        self._begun_here += 1
+        return self._dataset.shard(worker.num_workers, worker.id)
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position behind the last element of the pass that was begun last."""
+        if self._next is not None:
+            return self._next
+        if self._pass is None or self._pass.ended:
+            return _BEGINNING
+        return self._pass.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Let the next pass begin where `state_dict` was called.
+
+        Raises
+        ------
+        ValueError
+            If the dict does not come from `state_dict`; when the pass begins, if it comes from that
+            of another pipeline.
+        """
+        self._next = None if position_of(state) is None else state
+        self._pass = None
+
+    def __repr__(self) -> str:
+        return f"<IterableDataset of {self._dataset!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return torch_iterable, (self._dataset, self._prefetch, self._next)
+
+
+@functools.cache
+def _class() -> type:
+    from torch.utils.data import IterableDataset
+
+    return type("TorchIterable", (_TorchIterable, IterableDataset), {})
+
+
+def torch_iterable(dataset: Dataset, prefetch: int, state: dict[str, Any] | None = None) -> Any:
+    """Make the IterableDataset of a dataset; unpickling calls it, too."""
+    iterable = _class()(dataset, prefetch)
+    if state is not None:
+        iterable.load_state_dict(state)
+    return iterable

@@ -1,0 +1,94 @@
+"""What a DataLoader may be given, and the samplers that follow from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.data_loader import samplers, torch_rules
+from penstock.data_loader.samplers import BatchSampler
+
+
+def check(
+    num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: Any
+) -> None:
+    """Raise ValueError for what workers cannot do."""
+    if not isinstance(num_workers, int) or num_workers < 0:
+        raise ValueError(f"DataLoader: num_workers must be an int >= 0, got {num_workers!r}")
+    if timeout < 0:
+        raise ValueError(f"DataLoader: timeout must be >= 0 seconds, got {timeout}")
+    if context is not None:
+        raise ValueError(
+            f"DataLoader: multiprocessing_context={context!r} asks for worker processes, and "
+            "num_workers are threads; leave it out"
+        )
+    if prefetch_factor is not None and prefetch_factor < 1:
+        raise ValueError(f"DataLoader: prefetch_factor must be >= 1, got {prefetch_factor}")
+    for name, asked in {
+        "prefetch_factor": prefetch_factor is not None,
+        "persistent_workers": persistent,
+        "timeout": timeout > 0,
+    }.items():
+        if asked and num_workers == 0:
+            raise ValueError(f"DataLoader: {name} needs num_workers > 0, got num_workers=0")
+
+
+def is_iterable(dataset: Any, has_sampler: bool) -> bool:
+    """Return whether a dataset can only be iterated; raise TypeError if it is no dataset."""
+    if torch_rules.is_a("IterableDataset", dataset):
+        return True
+    if hasattr(dataset, "__getitem__") and (hasattr(dataset, "__len__") or has_sampler):
+        return False
+    if hasattr(dataset, "__iter__"):
+        return True
+    raise TypeError(
+        "DataLoader: a dataset with __getitem__ and __len__, or with __iter__, was expected, got "
+        f"{dataset!r:.200}"
+    )
+
+
+def check_order(
+    iterable: bool, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: Any
+) -> None:
+    """Raise ValueError for arguments that exclude each other, TypeError for what is no sampler."""
+    given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+    for name, value in given.items():
+        if iterable and value is not None:
+            raise ValueError(
+                "DataLoader: an iterable dataset decides the order of its samples, got "
+                f"{name}={value!r:.200}; leave it out, and order them in the dataset"
+            )
+    if sampler is not None and shuffle:
+        raise ValueError("DataLoader: sampler and shuffle exclude each other; give one of them")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "DataLoader: batch_sampler excludes batch_size, shuffle, sampler and drop_last; "
+                "leave them out"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError("DataLoader: batch_size=None makes no batches, drop_last must be False")
+    for name, value in {"sampler": sampler, "batch_sampler": batch_sampler}.items():
+        if not (value is None or hasattr(value, "__iter__") or hasattr(value, "__getitem__")):
+            raise TypeError(f"DataLoader: {name} must be iterable, got {value!r:.200}")
+    if batch_size is not None:
+        BatchSampler((), batch_size, drop_last)  # which checks them
+
+
+def choose_samplers(
+    dataset: Any, batch_size: Any, shuffle: Any, drop_last: Any, generator: Any, given: Any = None
+) -> tuple[Any, Any]:
+    """Return the sampler of a map-style dataset, and what batches it (None for no batches)."""
+    # Scripts expect samplers of PyTorch's classes behind datasets of PyTorch.
+    of_torch = generator is None and torch_rules.is_a("Dataset", dataset)
+    kinds = torch_rules.data() if of_torch or torch_rules.is_generator(generator) else None
+    if given is not None:
+        sampler = given
+    elif not shuffle:
+        sampler = (kinds or samplers).SequentialSampler(dataset)
+    elif kinds is not None:
+        sampler = kinds.RandomSampler(dataset, generator=generator)
+    else:
+        sampler = samplers.RandomSampler(dataset, generator)
+    if batch_size is None:
+        return sampler, None
+    return sampler, (kinds or samplers).BatchSampler(sampler, batch_size, drop_last)

@@ -1,0 +1,178 @@
+"""default_collate: samples to a batch, by PyTorch's rules, in NumPy."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.data_loader import torch_rules
+from penstock.structure import map_parts
+
+_Path = tuple[Any, ...]  # the keys from a sample down to a part of it
+
+
+def default_collate(batch: Iterable[Any]) -> Any:
+    """Stack samples to one batch: what `DataLoader` does if it is given no ``collate_fn``.
+
+    Parameters
+    ----------
+    batch : sequence
+        Samples of one kind. Each is an array, a number, a string, or a mapping, named tuple,
+        dataclass, tuple or list of such.
+
+    Returns
+    -------
+    nested arrays
+        Arrays of shape ``(...)`` become one of shape ``(n, ...)``; floats one of float64, ints of
+        int64, bools of bool, NumPy's numbers one of their dtype. Strings and bytes stay a sequence
+        of strings. Containers keep their types, but a tuple becomes a list, as PyTorch has it. If
+        the first sample holds a tensor of PyTorch, what PyTorch's ``default_collate`` returns.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample, if arrays differ in shape or sequences in length, or an int is too
+        large; names the sample.
+    TypeError
+        For None and for objects of other types.
+    KeyError
+        If a mapping lacks a key of the first one.
+
+    Examples
+    --------
+    >>> ps.default_collate([{"x": 1.5, "name": "a"}, {"x": 2.5, "name": "b"}])
+    {'x': array([1.5, 2.5]), 'name': ['a', 'b']}
+    """
+    if isinstance(batch, np.ndarray) and batch.ndim and batch.dtype.kind in "biufcmM":
+        return np.array(batch)
+    samples = batch if isinstance(batch, Sequence) else list(batch)
+    if not samples:
+        raise ValueError("default_collate: at least one sample was expected, got none")
+    if torch_rules.holds_tensors(samples[0]):
+        return torch_rules.data().default_collate(batch)
+    return _collate(samples, ())
+
+
+def default_convert(sample: Any) -> Any:
+    """Return a sample that is not batched: as PyTorch would if it holds tensors, else as it is."""
+    if torch_rules.holds_tensors(sample):
+        return torch_rules.data().default_convert(sample)
+    return sample
+
+
+def _collate(batch: Sequence[Any], path: _Path) -> Any:
+    first = batch[0]
+    if isinstance(first, np.ndarray):
+        return _stacked(batch, path)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, (int, float, np.bool_, np.number, np.datetime64)):
+        return _numbers(batch, path)
+    if isinstance(first, Mapping):
+        return _mapping(batch, path)
+    if dataclasses.is_dataclass(first) and not isinstance(first, type):
+        return map_parts(
+            lambda key, _: _collate([getattr(sample, key) for sample in batch], (*path, key)), first
+        )
+    if isinstance(first, Sequence):
+        return _sequence(batch, path)
+    raise TypeError(
+        "default_collate: arrays, numbers, strings, mappings and sequences were expected, got a "
+        f"{type(first).__name__}{_at(path)}; leave it out of the samples, or give a collate_fn"
+    )
+
+
+def _stacked(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
+    arrays = [np.asarray(sample) for sample in batch]
+    shape = arrays[0].shape
+    for i, array in enumerate(arrays):
+        if array.shape != shape:
+            raise ValueError(
+                f"default_collate: arrays of one shape were expected{_at(path)}, {shape} as in "
+                f"sample 0, got {array.shape} in sample {i}; make them equal in the dataset (pad, "
+                "crop or resize), or give a collate_fn"
+            )
+    if not shape:
+        return np.array(arrays)
+    return np.concatenate(arrays).reshape(len(arrays), *shape)
+
+
+def _numbers(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
+    try:
+        array = np.array(batch)
+    except ValueError:  # arrays among them
+        array = np.array(None)
+    if array.dtype.kind in "bi" and array.ndim == 1:
+        return array
+    # NumPy would make them unsigned, or floats that are not exact.
+    for i, sample in enumerate(batch):
+        if isinstance(sample, int) and not -(2**63) <= sample < 2**63:
+            raise ValueError(
+                f"default_collate: an int of 64 bits was expected{_at(path)}, got {sample} in "
+                f"sample {i}; make it a float or a string in the dataset"
+            )
+    if array.dtype.kind in "ufcmM" and array.ndim == 1:
+        return array
+    kinds = (int, float, np.number, np.bool_)
+    where = next((i for i, sample in enumerate(batch) if not isinstance(sample, kinds)), 0)
+    raise TypeError(
+        f"default_collate: numbers were expected{_at(path)}, as in sample 0, got "
+        f"{batch[where]!r:.200} in sample {where}; give all samples of a dataset the same types"
+    )
+
+
+def _mapping(batch: Sequence[Any], path: _Path) -> Any:
+    first = batch[0]
+    parts = {key: _collate(_column(batch, key, path), (*path, key)) for key in first}
+    if type(first) is dict:
+        return parts
+    try:
+        if isinstance(first, MutableMapping):
+            # The copy keeps what the type has beyond its items.
+            filled = copy.copy(first)
+            filled.update(parts)
+            return filled
+        return type(first)(parts)
+    except TypeError:
+        return parts
+
+
+def _column(batch: Sequence[Any], key: Any, path: _Path) -> list[Any]:
+    try:
+        return [sample[key] for sample in batch]
+    except KeyError:
+        lacking = next(i for i, sample in enumerate(batch) if key not in sample)
+        raise KeyError(
+            f"default_collate: mappings with the keys of sample 0 were expected{_at(path)}, "
+            f"sample {lacking} has no {key!r}"
+        ) from None
+
+
+def _sequence(batch: Sequence[Any], path: _Path) -> Any:
+    first = batch[0]
+    for i, sample in enumerate(batch):
+        if len(sample) != len(first):
+            raise ValueError(
+                f"default_collate: sequences of one length were expected{_at(path)}, "
+                f"{len(first)} as in sample 0, got {len(sample)} in sample {i}; pad them in the "
+                "dataset, or give a collate_fn"
+            )
+    columns = zip(*batch, strict=True)
+    parts = [_collate(column, (*path, i)) for i, column in enumerate(columns)]
+    if isinstance(first, tuple):
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    if type(first) is list:
+        return parts
+    try:
+        return type(first)(parts)
+    except TypeError:
+        return parts
+
+
+def _at(path: _Path) -> str:
+    return f" at {''.join(f'[{key!r}]' for key in path)}" if path else ""

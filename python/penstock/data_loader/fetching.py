@@ -1,0 +1,154 @@
+"""From a batch of indices to a batch of data."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.data_loader import torch_rules
+from penstock.data_loader.collate import default_collate
+from penstock.data_loader.in_memory import gather_of
+
+if TYPE_CHECKING:
+    from penstock.data_loader.loader import DataLoader
+
+Fetch = Callable[[Any], Any]
+
+_MOST_SHOWN = 16  # indices in a note
+
+
+def fetch_of(loader: DataLoader) -> Fetch:
+    """Return what makes a batch of indices of a map-style dataset, or of samples of an iterable."""
+    if loader._iterable:
+        return loader.collate_fn
+    if loader.batch_sampler is None:
+        return _Single(loader.dataset, loader.collate_fn)
+    defaults = (default_collate, getattr(torch_rules.data(), "default_collate", None))
+    if loader.collate_fn in defaults:
+        gather = gather_of(loader.dataset, tensors=loader.collate_fn is not default_collate)
+        if gather is not None:
+            return gather
+    return _Rows(loader.dataset, loader.collate_fn)
+
+
+class _Single:
+    """One sample, as batch_size=None has it."""
+
+    def __init__(self, dataset: Any, convert: Fetch) -> None:
+        self._dataset = dataset
+        self._convert = convert
+
+    def __call__(self, index: Any) -> Any:
+        try:
+            sample = self._dataset[index]
+        except Exception as error:
+            raise _named(error, f"dataset[{index!r}]") from _cause(error)
+        return self._convert(sample)
+
+
+class _Rows:
+    """The samples of a batch, fetched one by one or all at once, and collated."""
+
+    def __init__(self, dataset: Any, collate: Fetch) -> None:
+        self._dataset = dataset
+        self._collate = collate
+        self._many: Any = getattr(dataset, "__getitems__", None)
+
+    def __call__(self, indices: Any) -> Any:
+        if isinstance(indices, np.ndarray):
+            indices = indices.tolist()
+        elif type(indices) is range:
+            indices = list(indices)
+        samples = self._together(indices) if self._many else self._in_turn(indices)
+        try:
+            return self._collate(samples)
+        except Exception as error:
+            error.add_note(f"DataLoader: in the batch of dataset[i] for i in {_shown(indices)}")
+            raise
+
+    def _in_turn(self, indices: Any) -> list[Any]:
+        dataset = self._dataset
+        samples: list[Any] = []
+        add = samples.append
+        index = None
+        try:
+            for index in indices:
+                add(dataset[index])
+        except Exception as error:
+            raise _named(error, f"dataset[{index!r}]") from _cause(error)
+        return samples
+
+    def _together(self, indices: Any) -> Any:
+        try:
+            return self._many(indices)
+        except Exception as error:
+            where = f"dataset.__getitems__({_shown(indices)})"
+            raise _named(error, where) from _cause(error)
+
+
+def samples_of(
+    loader: DataLoader, start: int, without: Collection[int], state: Any
+) -> Iterator[tuple[int, Any, Any]]:
+    """Yield the samples of each batch of an iterable dataset.
+
+    Parameters
+    ----------
+    loader : DataLoader
+        Over an iterable dataset.
+    start : int
+        The number of the first batch that is wanted.
+    without : collection of int
+        Numbers of batches behind it that are not.
+    state : object
+        What the dataset's ``state_dict`` returned behind batch ``start - 1``, or None.
+
+    Yields
+    ------
+    tuple
+        The batch's number, its samples, and the dataset's state behind them (None if it has none).
+    """
+    dataset = loader.dataset
+    size = loader.batch_size
+    if state is not None and _keeps_state(dataset):
+        dataset.load_state_dict(state)
+        samples = iter(dataset)
+    else:
+        samples = iter(dataset)
+        if state is not None and _keeps_state(samples):
+            samples.load_state_dict(state)
+        else:
+            for _ in itertools.islice(samples, start * (size or 1)):
+                pass
+    keeper = next((each for each in (samples, dataset) if _keeps_state(each)), None)
+    for number in itertools.count(start):
+        batch = list(itertools.islice(samples, size or 1))
+        if not batch or (size is not None and loader.drop_last and len(batch) < size):
+            return
+        if number not in without:
+            kept = None if keeper is None else keeper.state_dict()
+            yield number, batch if size is not None else batch[0], kept
+
+
+def _keeps_state(thing: Any) -> bool:
+    return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
+
+
+def _shown(indices: Any) -> str:
+    shown = [*itertools.islice(indices, _MOST_SHOWN + 1)]
+    more = ", ..." if len(shown) > _MOST_SHOWN else ""
+    return f"[{', '.join(map(repr, shown[:_MOST_SHOWN]))}{more}]"
+
+
+def _named(error: Exception, where: str) -> Exception:
+    if isinstance(error, StopIteration):
+        # As itself it would end the pass without a word.
+        return RuntimeError(f"DataLoader: {where} raised StopIteration")
+    error.add_note(f"DataLoader: raised by {where}")
+    return error
+
+
+def _cause(error: Exception) -> BaseException | None:
+    return error if isinstance(error, StopIteration) else error.__cause__

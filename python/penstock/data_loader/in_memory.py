@@ -1,0 +1,97 @@
+"""Datasets whose rows lie in arrays: a whole batch of them is gathered at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.data_loader import torch_rules
+
+Gather = Callable[[Any], Any]  # from indices (an array, a range, a list) to a batch
+
+
+def gather_of(dataset: Any, tensors: bool) -> Gather | None:
+    """Return what gives the batch that default_collate makes of some rows, without the rows.
+
+    Parameters
+    ----------
+    dataset : object
+        Of any kind.
+    tensors : bool
+        Whether batches are tensors of PyTorch, whatever the rows are.
+
+    Returns
+    -------
+    callable or None
+        None if the rows of this dataset have to be asked for one by one.
+    """
+    if type(dataset) in (np.ndarray, np.memmap):
+        return _of_array(np.asarray(dataset), tensors)
+    if torch_rules.is_a("TensorDataset", dataset):
+        return _of_tensors(dataset)
+    if torch_rules.is_a("Subset", dataset):
+        return _of_subset(dataset, tensors)
+    return None
+
+
+def _of_array(array: Any, tensors: bool) -> Gather | None:
+    if array.ndim == 0 or array.dtype.kind not in ("biufc" if tensors else "biufcmM"):
+        return None  # rows of it are collated by other rules
+
+    def gather(indices: Any) -> Any:
+        if type(indices) is range:
+            batch = array[indices.start : indices.stop].copy()
+        else:
+            batch = array.take(indices, 0)
+        return torch_rules.torch().from_numpy(batch) if tensors else batch
+
+    return gather
+
+
+def _of_tensors(dataset: Any) -> Gather | None:
+    cls = torch_rules.data().TensorDataset
+    torch = torch_rules.torch()
+    own = type(dataset).__getitem__ is cls.__getitem__ and not hasattr(dataset, "__getitems__")
+    if not own or not all(
+        type(tensor) is torch.Tensor and tensor.layout == torch.strided and tensor.is_cpu
+        for tensor in dataset.tensors
+    ):
+        return None
+
+    def gather(indices: Any) -> Any:
+        if type(indices) is range:
+            return [tensor[indices.start : indices.stop].clone() for tensor in dataset.tensors]
+        chosen = torch.as_tensor(indices)
+        try:
+            return [tensor.index_select(0, chosen) for tensor in dataset.tensors]
+        except IndexError:  # it takes no index that counts from the end
+            return [tensor[chosen] for tensor in dataset.tensors]
+
+    return gather
+
+
+def _of_subset(dataset: Any, tensors: bool) -> Gather | None:
+    cls = torch_rules.data().Subset
+    changed = any(
+        getattr(type(dataset), name) is not getattr(cls, name)
+        for name in ("__getitem__", "__getitems__")
+    )
+    gather = None if changed else gather_of(dataset.dataset, tensors)
+    if gather is None:
+        return None
+    inner = gather
+    try:
+        rows = np.asarray(dataset.indices)
+    except (TypeError, ValueError):
+        return None
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        return None
+
+    def gather_rows(indices: Any) -> Any:
+        if type(indices) is range:
+            return inner(rows[indices.start : indices.stop])
+        return inner(rows[indices])
+
+    return gather_rows

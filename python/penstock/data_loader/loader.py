@@ -1,0 +1,244 @@
+"""The DataLoader: PyTorch's arguments, checked, and what a training script asks of a loader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from penstock.data_loader import collate, torch_rules
+from penstock.data_loader.arguments import check, check_order, choose_samplers, is_iterable
+from penstock.data_loader.orders import samplers_state
+from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
+from penstock.data_loader.position import Position
+
+_VERSION = 1
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class DataLoader:
+    """Batches of a dataset: PyTorch's DataLoader with threads in the place of processes.
+
+    Parameters
+    ----------
+    dataset : object
+        Map-style: with ``__getitem__`` (or ``__getitems__``, which is given a list of indices and
+        returns a list of samples) and ``__len__``. Iterable: with ``__iter__``. One of PyTorch's is
+        what it is there. A NumPy array is a dataset of its rows.
+    batch_size : int or None
+        Samples in a batch, >= 1. None: samples are handed out as they are.
+    shuffle : bool, optional
+        Whether samples come in random order, another one in each pass.
+    sampler : iterable, optional
+        Indices in the order in which samples come; excludes `shuffle`.
+    batch_sampler : iterable, optional
+        Lists of indices, one for each batch; excludes `batch_size`, `shuffle`, `sampler` and
+        `drop_last`.
+    num_workers : int
+        Threads that make batches ahead of use. 0: each batch is made by the thread that asks for
+        it, when it asks.
+    collate_fn : callable, optional
+        From a list of samples to a batch; `default_collate` if there is none. With
+        ``batch_size=None`` it is given a single sample.
+    pin_memory : bool
+        Whether tensors of PyTorch are copied to pinned memory, if there is an accelerator.
+    drop_last : bool
+        Whether a last batch with fewer samples is left out.
+    timeout : float
+        Seconds that a batch may take; 0 for no limit. Needs `num_workers`.
+    worker_init_fn : callable, optional
+        Called in each worker thread of a pass before it fetches, with its number from 0 to
+        ``num_workers - 1``.
+    multiprocessing_context : None
+        There are no worker processes yet: anything else is refused.
+    generator : int, numpy.random.Generator or torch.Generator, optional
+        What orders are drawn from. None: PyTorch's global generator for its datasets, else
+        `set_seed` if it was called, else the operating system.
+    prefetch_factor : int, optional
+        Batches ahead of use for each worker, >= 1; 2 if there are workers.
+    persistent_workers : bool
+        Accepted: threads are not worth keeping.
+    pin_memory_device : str
+        Accepted; the current accelerator counts, as in PyTorch.
+    in_order : bool
+        Whether batches come in their order, or each as soon as it is made.
+
+    Raises
+    ------
+    ValueError
+        If arguments exclude each other, or one is out of its range.
+    TypeError
+        If `dataset` is neither of the two kinds.
+
+    Notes
+    -----
+    Torch in, torch out: batches of PyTorch's datasets, and of samples that hold its tensors, are
+    what PyTorch's ``default_collate`` makes; all others are NumPy arrays.
+
+    Errors: an exception of ``dataset[i]`` is raised as itself where its batch is due, with a note
+    that names the index; the next batch follows.
+
+    Threads: an iterable dataset is read by one of them, so nothing comes twice, and the others
+    collate. What differs from PyTorch is listed in :doc:`/guides/trainers`.
+
+    Examples
+    --------
+    >>> squares = [{"x": i, "square": i * i} for i in range(5)]
+    >>> for batch in ps.DataLoader(squares, batch_size=3):
+    ...     print(batch["square"])
+    [0 1 4]
+    [ 9 16]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], object] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        check(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        self._iterable = is_iterable(dataset, sampler is not None or batch_sampler is not None)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.generator = generator
+        self.in_order = in_order
+        self.persistent_workers = persistent_workers
+        check_order(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
+        batched = batch_size is not None
+        self.batch_size = None if batch_sampler is not None else batch_size
+        self.drop_last = drop_last
+        self.sampler: Any = None
+        self.batch_sampler: Any = None
+        if not self._iterable:
+            self.sampler, self.batch_sampler = choose_samplers(
+                dataset, self.batch_size, shuffle, drop_last, generator, sampler
+            )
+            self.batch_sampler = self.batch_sampler if batch_sampler is None else batch_sampler
+        of_torch = torch_rules.is_a("Dataset", dataset)
+        self._follows_torch = (
+            of_torch
+            or torch_rules.is_generator(generator)
+            or any(torch_rules.is_a("Sampler", given) for given in (sampler, batch_sampler))
+        )
+        if collate_fn is None:
+            rules = torch_rules.data() if of_torch else collate
+            collate_fn = rules.default_collate if batched else rules.default_convert
+        self.collate_fn: Callable[[Any], Any] = collate_fn
+        self._position: Position | None = None  # of the latest pass
+        self._saved: Mapping[str, Any] | None = None  # where the next pass begins
+        self._complete = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and "_complete" in self.__dict__:
+            raise ValueError(f"DataLoader: {name} cannot be changed; make another loader")
+        super().__setattr__(name, value)
+
+    def __iter__(self) -> Pass:
+        saved, self._saved = self._saved, None
+        position = Position(saved)
+        made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
+        self._position = position
+        return made
+
+    def __len__(self) -> int:
+        if not self._iterable:
+            return len(self._index_sampler)
+        samples = len(self.dataset)
+        if self.batch_size is None:
+            return samples
+        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the latest pass is, for `load_state_dict`.
+
+        Returns
+        -------
+        dict
+            Numbers, seeds and states of generators (of some kilobytes), never samples. It can be
+            pickled, and saved with a model.
+
+        Notes
+        -----
+        Batches that were made ahead and not handed out count as not made. Behind the end of a pass
+        it is the beginning of the next one. Random numbers that the dataset draws by itself are not
+        part of it, unless the dataset, or its iterator, has a ``state_dict`` of its own.
+
+        Examples
+        --------
+        >>> loader = ps.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> batches = iter(loader)
+        >>> first = next(batches)
+        >>> state = loader.state_dict()
+        >>> loader.load_state_dict(state)
+        >>> [b.tolist() for b in loader] == [b.tolist() for b in batches]
+        True
+        """
+        state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
+        position = self._position
+        if self._saved is not None:
+            return state | dict(self._saved)
+        if position is None or position.finished:
+            samplers = [] if self._iterable else samplers_state(self)
+            return state | {"batches": 0, "ahead": [], "order": {"samplers": samplers}}
+        return state | position.state()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Make the next pass go on where `state_dict` was called.
+
+        Parameters
+        ----------
+        state : mapping
+            What `state_dict` returned, of a loader over the same data with the same arguments;
+            `num_workers` and what else concerns speed may differ.
+
+        Raises
+        ------
+        ValueError
+            If it is something else, or comes from a loader with another batch size or length.
+        """
+        if not isinstance(state, Mapping) or state.get("penstock") != _VERSION:
+            raise ValueError(
+                f"load_state_dict: what state_dict() returned was expected, got {state!r:.200}"
+            )
+        for name, value in self._shape().items():
+            if state.get(name) != value:
+                raise ValueError(
+                    f"load_state_dict: a state of a loader with {name}={value} was expected, got "
+                    f"one with {name}={state.get(name)}"
+                )
+        self._saved = {k: v for k, v in state.items() if k not in ("penstock", *self._shape())}
+
+    def _shape(self) -> dict[str, Any]:
+        """Return what must be equal for a number of batches to mean the same place."""
+        try:
+            samples = None if self._iterable else len(self.sampler)
+        except TypeError:
+            samples = None
+        return {"batch_size": self.batch_size, "drop_last": self.drop_last, "samples": samples}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_position": None}

@@ -1,0 +1,229 @@
+"""Which indices a pass fetches, in what order, and how a later pass repeats that order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.data_loader import torch_rules
+from penstock.data_loader.samplers import BatchSampler, RandomSampler, SequentialSampler
+
+if TYPE_CHECKING:
+    from penstock.data_loader.loader import DataLoader
+
+_Indices = npt.NDArray[np.int64] | range
+
+
+class KnownOrder:
+    """All indices of a pass, known when it begins.
+
+    Parameters
+    ----------
+    indices : numpy.ndarray or range
+        In the order of the pass.
+    batch_size : int or None
+        None: each index is fetched by itself.
+    drop_last : bool
+        Whether a last batch with fewer indices is left out.
+    state : dict
+        What `begin` needs to give this order again.
+    last : torch.Generator, optional
+        What PyTorch's sampler draws another permutation from behind its last index.
+    """
+
+    def __init__(
+        self,
+        indices: _Indices,
+        batch_size: int | None,
+        drop_last: bool,
+        state: dict[str, Any],
+        last: Any = None,
+    ) -> None:
+        self.state = state
+        self._indices = indices
+        self._size = batch_size
+        self._last = last
+        size = batch_size or 1
+        self._count = len(indices) // size if drop_last else -(-len(indices) // size)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> _Indices | int:
+        if self._size is None:
+            return int(self._indices[number])
+        return self._indices[number * self._size : (number + 1) * self._size]
+
+    def numbered(self, start: int, without: Collection[int]) -> Iterator[tuple[int, Any]]:
+        """Yield the batches of indices from number `start` on, each with its number."""
+        for number in range(start, self._count):
+            if number not in without:
+                yield number, self[number]
+
+    def finish(self) -> None:
+        """Do what is done behind the last batch."""
+        if self._last is not None:
+            torch_rules.torch().randperm(len(self._indices), generator=self._last)
+
+
+class DrawnOrder:
+    """What a sampler of the user gives, item by item."""
+
+    def __init__(self, items: Iterator[Any], state: dict[str, Any]) -> None:
+        self.state = state
+        self._items = items
+
+    def numbered(self, start: int, without: Collection[int]) -> Iterator[tuple[int, Any]]:
+        """Yield the items from number `start` on, each with its number; those before are behind."""
+        for number, item in enumerate(self._items, start):
+            if number not in without:
+                yield number, item
+
+    def finish(self) -> None:
+        """Nothing is done behind the last item."""
+
+
+class _Batching(NamedTuple):
+    """A sampler of indices, and how they are batched."""
+
+    sampler: Any
+    batch_size: int | None
+    drop_last: bool
+
+
+def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int) -> Any:
+    """Return the order of a new pass.
+
+    Parameters
+    ----------
+    loader : DataLoader
+        Over a map-style dataset.
+    saved : mapping, optional
+        The ``state`` of an earlier order, which is to be repeated.
+    start : int
+        How many batches of it are not needed.
+
+    Returns
+    -------
+    KnownOrder or DrawnOrder
+        What the samplers say; a DrawnOrder stands behind the first `start` items.
+    """
+    samplers = _chain(loader)
+    for sampler, state in zip(samplers, (saved or {}).get("samplers", ()), strict=False):
+        _restore(sampler, state)
+    state = {"samplers": samplers_state(loader)}
+    batching = _batching(loader)
+    if batching is not None:
+        known = _known(loader, batching, saved or {}, state)
+        if known is not None:
+            return known
+    return _drawn(loader, saved or {}, state, start)
+
+
+def samplers_state(loader: DataLoader) -> list[dict[str, Any]]:
+    """Return what the next pass of the samplers depends on, as far as they tell."""
+    return [_captured(sampler) for sampler in _chain(loader)]
+
+
+def draw_base_seed(loader: DataLoader) -> None:
+    """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same."""
+    if loader._follows_torch:
+        given = loader.generator if torch_rules.is_generator(loader.generator) else None
+        torch_rules.random_integer(given)
+
+
+def _known(
+    loader: DataLoader, batching: _Batching, saved: Mapping[str, Any], state: dict[str, Any]
+) -> KnownOrder | None:
+    sampler, batch_size, drop_last = batching
+    indices: _Indices
+    last = None
+    if type(sampler) is SequentialSampler or torch_rules.is_exactly("SequentialSampler", sampler):
+        draw_base_seed(loader)
+        indices = range(len(sampler.data_source))
+    elif type(sampler) is RandomSampler:
+        draw_base_seed(loader)
+        drawn = sampler.draw()
+        state["seed"] = saved.get("seed", drawn)
+        indices = sampler.permutation(state["seed"])
+    elif (
+        torch_rules.is_exactly("RandomSampler", sampler)
+        and not sampler.replacement
+        and getattr(sampler, "_num_samples", 0) is None
+    ):
+        draw_base_seed(loader)
+        torch = torch_rules.torch()
+        last = generator = sampler.generator
+        if generator is None:
+            drawn = torch_rules.random_integer()
+            state["seed"] = saved.get("seed", drawn)
+            generator = torch.Generator()
+            generator.manual_seed(state["seed"])
+        indices = torch.randperm(len(sampler.data_source), generator=generator).numpy()
+    else:
+        return None
+    return KnownOrder(indices, batch_size, drop_last, state, last)
+
+
+def _drawn(
+    loader: DataLoader, saved: Mapping[str, Any], state: dict[str, Any], start: int
+) -> DrawnOrder:
+    present = torch_rules.random_state()
+    state["random"] = saved.get("random", present)
+    # Samplers that draw from PyTorch's global generator draw what they drew.
+    repeats = state["random"] is not None and present is not None and "random" in saved
+    if repeats:
+        torch_rules.set_state_of(torch_rules.torch().default_generator, state["random"])
+    try:
+        items = iter(loader._index_sampler)
+        draw_base_seed(loader)
+        # The first one is drawn here: by this thread, before anything else draws.
+        ready = list(itertools.islice(items, start, start + 1))
+    finally:
+        if repeats:
+            torch_rules.set_state_of(torch_rules.torch().default_generator, present or b"")
+    return DrawnOrder(itertools.chain(ready, items), state)
+
+
+def _batching(loader: DataLoader) -> _Batching | None:
+    batches = loader.batch_sampler
+    if batches is None:
+        return _Batching(loader.sampler, None, False)
+    if type(batches) is BatchSampler or torch_rules.is_exactly("BatchSampler", batches):
+        return _Batching(batches.sampler, batches.batch_size, batches.drop_last)
+    return None
+
+
+def _chain(loader: DataLoader) -> list[Any]:
+    """Return the samplers from the outermost one on."""
+    chain: list[Any] = []
+    sampler: Any = loader._index_sampler
+    while isinstance(sampler, Iterable) and not any(sampler is other for other in chain):
+        chain.append(sampler)
+        sampler = getattr(sampler, "sampler", None)
+    return chain
+
+
+def _captured(sampler: Any) -> dict[str, Any]:
+    state: dict[str, Any] = {}
+    if hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict"):
+        state["state"] = sampler.state_dict()
+    if hasattr(sampler, "set_epoch") and hasattr(sampler, "epoch"):
+        state["epoch"] = sampler.epoch
+    generator = getattr(sampler, "generator", None)
+    if torch_rules.is_generator(generator):
+        state["generator"] = torch_rules.state_of(generator)
+    return state
+
+
+def _restore(sampler: Any, state: Mapping[str, Any]) -> None:
+    if "state" in state:
+        sampler.load_state_dict(state["state"])
+    if "epoch" in state:
+        sampler.set_epoch(state["epoch"])
+    if "generator" in state:
+        torch_rules.set_state_of(sampler.generator, state["generator"])

@@ -1,0 +1,127 @@
+"""The samplers that a DataLoader makes for itself."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import random
+
+
+class SequentialSampler:
+    """The indices of a dataset from the first to the last."""
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler:
+    """The indices of a dataset in random order, another one in each pass.
+
+    Parameters
+    ----------
+    data_source : sized
+        The dataset.
+    generator : numpy.random.Generator or int, optional
+        What the order of each pass is drawn from. None: `penstock.set_seed` if it was called, else
+        the operating system.
+    """
+
+    def __init__(
+        self, data_source: Sized, generator: np.random.Generator | int | None = None
+    ) -> None:
+        if generator is not None and not isinstance(generator, np.random.Generator):
+            try:
+                generator = operator.index(generator)
+            except TypeError:
+                raise TypeError(
+                    "DataLoader: generator must be an int, a numpy.random.Generator, a "
+                    f"torch.Generator or None, got {generator!r:.200}"
+                ) from None
+            if generator < 0:
+                raise ValueError(f"DataLoader: a seed must be >= 0, got generator={generator}")
+        if len(data_source) == 0:
+            raise ValueError(
+                "DataLoader: shuffle=True needs a dataset of at least one sample, got an empty one"
+            )
+        self.data_source = data_source
+        self.generator = generator
+        self._passes = 0
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.permutation(self.draw()).tolist())
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+    def draw(self) -> int:
+        """Return the seed of one more pass."""
+        self._passes += 1
+        if self.generator is None:
+            return int(random.uniform((), 0, 2**63 - 1, np.int64))
+        if isinstance(self.generator, int):
+            pair = np.random.SeedSequence((self.generator, self._passes))
+            return int(pair.generate_state(1, np.uint64)[0])
+        return int(self.generator.integers(2**63 - 1))
+
+    def permutation(self, seed: int) -> npt.NDArray[np.int64]:
+        """Return the order of the pass with this seed."""
+        return np.random.default_rng(seed).permutation(len(self.data_source))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what the passes that are still to come depend on."""
+        state: dict[str, Any] = {"passes": self._passes}
+        if isinstance(self.generator, np.random.Generator):
+            state["bit_generator"] = self.generator.bit_generator.state
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on behind the pass that was the last one when `state_dict` was called."""
+        self._passes = state["passes"]
+        if isinstance(self.generator, np.random.Generator) and "bit_generator" in state:
+            self.generator.bit_generator.state = state["bit_generator"]
+
+
+class BatchSampler:
+    """Lists of consecutive indices of a sampler.
+
+    Parameters
+    ----------
+    sampler : iterable
+        Of indices.
+    batch_size : int
+        Indices in a list, >= 1.
+    drop_last : bool
+        Whether a last list with fewer of them is left out.
+    """
+
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"DataLoader: batch_size must be an int >= 1, got {batch_size!r}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"DataLoader: drop_last must be a bool, got {drop_last!r}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        indices = iter(self.sampler)
+        while batch := list(itertools.islice(indices, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        samples = len(self.sampler)  # type: ignore[arg-type]
+        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)

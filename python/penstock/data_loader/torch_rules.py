@@ -1,0 +1,101 @@
+"""What is done as PyTorch does it, where PyTorch has been imported; nothing here imports it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.structure import is_nested, map_parts
+
+
+def torch() -> Any:
+    """Return the module ``torch`` if the program has imported it, else None."""
+    return sys.modules.get("torch")
+
+
+def data() -> Any:
+    """Return ``torch.utils.data`` if the program has imported it, else None."""
+    return sys.modules.get("torch.utils.data")
+
+
+def is_a(name: str, value: Any) -> bool:
+    """Return whether `value` is an instance of the class of that name in ``torch.utils.data``."""
+    cls = getattr(data(), name, None)
+    return cls is not None and isinstance(value, cls)
+
+
+def is_exactly(name: str, value: Any) -> bool:
+    """Return whether `value` is of that class of ``torch.utils.data``, and of no subclass."""
+    return type(value) is getattr(data(), name, object())
+
+
+def is_generator(value: Any) -> bool:
+    """Return whether `value` is a ``torch.Generator``."""
+    module = torch()
+    return module is not None and isinstance(value, module.Generator)
+
+
+def holds_tensors(sample: Any) -> bool:
+    """Return whether there is a tensor of PyTorch anywhere in a sample."""
+    module = torch()
+    return module is not None and _holds(sample, module.Tensor)
+
+
+def _holds(sample: Any, tensor: type) -> bool:
+    if isinstance(sample, tensor):
+        return True
+    if isinstance(sample, Mapping):
+        return any(_holds(part, tensor) for part in sample.values())
+    if isinstance(sample, (tuple, list)):
+        return any(_holds(part, tensor) for part in sample)
+    return False
+
+
+def pins(pin_memory: bool) -> bool:
+    """Return whether batches can be pinned; warn, as PyTorch does, if they cannot but should."""
+    if not pin_memory:
+        return False
+    module = torch()
+    if module is not None and module.accelerator.is_available():
+        return bool(module.accelerator.current_accelerator().type != "mps")
+    warnings.warn(
+        "DataLoader: pin_memory=True has no effect: PyTorch is not imported, or finds no "
+        "accelerator",
+        stacklevel=4,
+    )
+    return False
+
+
+def pinned(batch: Any) -> Any:
+    """Return a batch with its tensors in pinned memory."""
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
+    if isinstance(batch, list):
+        return [pinned(part) for part in batch]
+    return map_parts(lambda _, part: pinned(part), batch) if is_nested(batch) else batch
+
+
+def random_state() -> bytes | None:
+    """Return the state of PyTorch's global generator; None without PyTorch."""
+    module = torch()
+    return None if module is None else state_of(module.default_generator)
+
+
+def state_of(generator: Any) -> bytes:
+    """Return the state of a ``torch.Generator``."""
+    state: bytes = generator.get_state().numpy().tobytes()
+    return state
+
+
+def set_state_of(generator: Any, state: bytes) -> None:
+    """Give a ``torch.Generator`` the state that `state_of` returned."""
+    module = torch()
+    generator.set_state(module.frombuffer(bytearray(state), dtype=module.uint8))
+
+
+def random_integer(generator: Any = None) -> int:
+    """Draw a seed as PyTorch's loader and sampler do; None: from the global generator."""
+    module = torch()
+    return int(module.empty((), dtype=module.int64).random_(generator=generator).item())

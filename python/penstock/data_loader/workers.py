@@ -1,0 +1,125 @@
+"""What the threads of a pass do, and waiting for them with a limit."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from penstock.adapters.batches import Held
+from penstock.data_loader.position import Position
+
+
+class Failed:
+    """An error in the place of what should be fetched."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+class Progress:
+    """Which batches are made, for a consumer that waits for a limited time.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds, > 0.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._changed = threading.Condition()
+        self._made: set[int] = set()
+        self._end: int | None = None  # the number behind the last batch, once it is known
+
+    def made(self, number: int) -> None:
+        """Note that a batch, or its error, is there."""
+        with self._changed:
+            self._made.add(number)
+            self._changed.notify_all()
+
+    def ends(self, number: int) -> None:
+        """Note that there is no batch of this number, nor any behind it."""
+        with self._changed:
+            self._end = number
+            self._changed.notify_all()
+
+    def wait(self, position: Position, in_order: bool) -> None:
+        """Wait until a batch that was not delivered, or the end, is there.
+
+        Raises
+        ------
+        RuntimeError
+            If that takes longer than the timeout; the batch may be waited for again.
+        """
+
+        def ready() -> bool:
+            delivered = {n for n in self._made if n < position.low or n in position.ahead}
+            self._made -= delivered
+            if self._end is not None and position.low >= self._end:
+                return True
+            return position.low in self._made if in_order else bool(self._made)
+
+        with self._changed:
+            if not self._changed.wait_for(ready, self._timeout):
+                raise RuntimeError(
+                    f"DataLoader: a batch was expected within timeout={self._timeout} seconds, and "
+                    f"batch {position.low} is not there yet; raise timeout or num_workers"
+                )
+
+
+class Worker:
+    """The function that the engine's threads call: from an input to a batch, or to its error.
+
+    Parameters
+    ----------
+    fetch : callable
+        From what is to be fetched to the batch.
+    wanted : callable
+        From an element of the pipeline to the batch's number, what is to be fetched, and the
+        dataset's state.
+    prepare : callable or None
+        Called once in each thread, with the number of the worker.
+    workers : int
+        How many numbers there are.
+    progress : Progress or None
+        What is told of each batch.
+    """
+
+    def __init__(
+        self,
+        fetch: Callable[[Any], Any],
+        wanted: Callable[[Any], tuple[int, Any, Any]],
+        prepare: Callable[[int], object] | None,
+        workers: int,
+        progress: Progress | None,
+    ) -> None:
+        self._fetch = fetch
+        self._wanted = wanted
+        self._prepare = prepare
+        self._progress = progress
+        # Now and then the engine puts one more thread to work: it takes the place of another.
+        self._numbers = itertools.cycle(range(workers))
+        self._thread = threading.local()
+
+    def __call__(self, item: Any) -> Held:
+        """Return the batch's number, the batch or the error, and the dataset's state behind it."""
+        number, what, state = self._wanted(item)
+        batch = failure = None
+        try:
+            if type(what) is Failed:
+                raise what.error
+            if self._prepare is not None and not hasattr(self._thread, "ready"):
+                self._prepare(next(self._numbers))
+                self._thread.ready = True
+            batch = self._fetch(what)
+        except Exception as error:
+            failure = error
+        finally:
+            if self._progress is not None:
+                self._progress.made(number)
+        try:
+            return Held((number, batch, failure, state))
+        finally:
+            del failure  # which refers to this frame

@@ -1,0 +1,135 @@
+"""Dataset.to_jax in a program of two processes with two devices each, joined by jax.distributed."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("jax")
+pytestmark = pytest.mark.timeout(120)
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+import penstock as ps
+
+address, index = sys.argv[1], int(sys.argv[2])
+ds = ps.Dataset.range(24).map(lambda i: {"n": i, "s": str(i)}).shard(2, index)
+batches = ds.batch(4).to_jax()  # nothing asks for devices before the processes are joined
+jax.distributed.initialize(address, num_processes=2, process_id=index, initialization_timeout=60)
+mesh = Mesh(np.array(jax.devices()), ("data",))
+split, whole = NamedSharding(mesh, P("data")), NamedSharding(mesh, P())
+mean = jax.jit(lambda x: x.mean(), out_shardings=whole)
+said = {"processes": jax.process_count(), "devices": len(jax.devices())}
+
+def told(error, make):
+    try:
+        list(make())
+    except error as found:
+        return str(found).splitlines()[0]
+
+def mine(array):
+    shards = sorted(array.addressable_shards, key=lambda s: s.index[0].start or 0)
+    return [np.asarray(s.data).tolist() for s in shards]
+
+# Each process's batch is its part of the global one.
+arrays = list(ds.batch(4).to_jax({"n": split, "s": None}))
+said["shapes"] = [b["n"].shape for b in arrays]
+said["means"] = [float(mean(b["n"])) for b in arrays]
+said["mine"] = mine(arrays[0]["n"])
+said["names"] = arrays[0]["s"].tolist()
+
+# The whole in both, and the default device of each.
+both = ps.Dataset.range(4).batch(4)
+said["replicated"] = [float(mean(b)) for b in both.to_jax(whole)]
+said["local"] = next(iter(batches))["n"].tolist()
+
+# Five rows in one process, two in the other: filled up to a global batch of 8, twice in both.
+own = ps.Dataset.range(100, 105 if index == 0 else 102).batch(4).repeat(1 if index == 0 else 2)
+padded = list(own.to_jax(split, pad=True, global_batch=8))
+total = jax.jit(lambda x, m: (x * m).sum(), out_shardings=whole)
+said["padded"] = [float(total(x, m)) for x, m in padded]
+said["masks"] = [mine(m) for _, m in padded]
+
+# Wrong sizes, told before any exchange.
+said["too large"] = told(ValueError, lambda: both.to_jax(split, global_batch=4))
+said["uneven"] = told(ValueError, lambda: both.to_jax(split, global_batch=6))
+
+# Where each process was.
+it = iter(ds.batch(4).to_jax({"n": split, "s": None}, prefetch=2))
+next(it)
+again = iter(ds.batch(4).to_jax({"n": split, "s": None}))
+again.set_state(it.get_state())
+said["restored"] = [float(mean(b["n"])) for b in again]
+it.close()
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def said():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        address = f"localhost:{free.getsockname()[1]}"
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, address, str(index)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for index in range(2)
+    ]
+    try:
+        ends = [process.communicate(timeout=100) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for process, (_, err) in zip(processes, ends, strict=True):
+        assert process.returncode == 0, err[-3000:]
+    return [json.loads(out.splitlines()[-1]) for out, _ in ends]
+
+
+def test_two_processes_were_joined(said):
+    assert [(s["processes"], s["devices"]) for s in said] == [(2, 4)] * 2
+
+
+def test_each_batch_is_a_part_of_the_global_one(said):
+    for one in said:
+        assert one["shapes"] == [[8]] * 3
+        assert one["means"] == [3.5, 11.5, 19.5]
+    assert [s["mine"] for s in said] == [[[0, 2], [4, 6]], [[1, 3], [5, 7]]]
+    assert [s["names"] for s in said] == [["0", "2", "4", "6"], ["1", "3", "5", "7"]]
+
+
+def test_replicated_and_local_arrays(said):
+    assert [s["replicated"] for s in said] == [[1.5], [1.5]]
+    assert [s["local"] for s in said] == [[0, 2, 4, 6], [1, 3, 5, 7]]
+
+
+def test_global_batch_is_what_a_process_without_a_full_batch_fills_up_to(said):
+    first = sum(range(100, 104)) + 100 + 101
+    second = 104 + 100 + 101
+    assert [s["padded"] for s in said] == [[first, second]] * 2
+    half = [[True, True], [False, False]]
+    assert said[0]["masks"] == [[[True] * 2] * 2, [[True, False], [False, False]]]
+    assert said[1]["masks"] == [half, half]
+
+
+def test_sizes_that_cannot_be(said):
+    for one in said:
+        assert "batches of 2 rows were expected" in one["too large"]
+        assert "shape (6,)" in one["uneven"]
+        assert "got 6" in one["uneven"]
+
+
+def test_a_restored_iterator_goes_on_behind_the_consumer(said):
+    assert [s["restored"] for s in said] == [[11.5, 19.5]] * 2

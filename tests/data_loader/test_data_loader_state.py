@@ -1,0 +1,213 @@
+"""state_dict of ps.DataLoader: passes go on exactly where they were left."""
+
+import itertools
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+N = 17
+
+
+def plain(batches):
+    return [b.tolist() if isinstance(b, np.ndarray) else b for b in batches]
+
+
+class Counted:
+    """An iterable dataset that keeps its own place."""
+
+    def __init__(self):
+        self.at = 0
+        self.read = 0
+
+    def __iter__(self):
+        while self.at < N:
+            self.at += 1
+            self.read += 1
+            yield self.at - 1
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+class Epochs:
+    """A sampler of the kind that is told of the epoch."""
+
+    def __init__(self):
+        self.epoch = 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        return iter(np.random.default_rng(self.epoch).permutation(N).tolist())
+
+    def __len__(self):
+        return N
+
+
+LOADERS = {
+    "in order": lambda **more: ps.DataLoader(range(N), 3, **more),
+    "seed": lambda **more: ps.DataLoader(range(N), 3, shuffle=True, generator=5, **more),
+    "generator": lambda **more: ps.DataLoader(
+        range(N), 3, shuffle=True, generator=np.random.default_rng(5), **more
+    ),
+    "array": lambda **more: ps.DataLoader(np.arange(N), 3, shuffle=True, generator=5, **more),
+    "one by one": lambda **more: ps.DataLoader(range(N), None, shuffle=True, generator=5, **more),
+    "sampler": lambda **more: ps.DataLoader(range(N), 3, sampler=list(range(5, N)), **more),
+    "batches": lambda **more: ps.DataLoader(
+        range(N), batch_sampler=[[1], [2, 3], [], [4]], collate_fn=list, **more
+    ),
+    "iterable": lambda **more: ps.DataLoader(ps.Dataset.range(N), 3, **more),
+    "with a state": lambda **more: ps.DataLoader(Counted(), 3, **more),
+}
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_pass_goes_on_from_every_batch(name, workers):
+    make = LOADERS[name]
+    for taken in (*range(4), N + 1):
+        first = make(num_workers=workers)
+        list(first)
+        batches = iter(first)
+        list(itertools.islice(batches, taken))
+        state = pickle.loads(pickle.dumps(first.state_dict()))
+        rest, behind = plain(batches), plain(first)
+        second = make(num_workers=3 - workers)
+        second.load_state_dict(state)
+        assert second.state_dict() == state
+        if taken <= N:
+            assert plain(second) == rest
+        assert plain(second) == behind
+        assert plain(second) == plain(first)
+
+
+def test_orders_without_a_seed_go_on_too():
+    first = ps.DataLoader(range(N), 3, shuffle=True)
+    batches = iter(first)
+    next(batches)
+    second = ps.DataLoader(range(N), 3, shuffle=True)
+    second.load_state_dict(first.state_dict())
+    assert plain(second) == plain(batches)
+
+
+def test_the_epoch_of_a_sampler_is_kept():
+    def make():
+        return ps.DataLoader(range(N), 4, sampler=Epochs())
+
+    first = make()
+    first.sampler.set_epoch(7)
+    batches = iter(first)
+    next(batches)
+    second = make()
+    second.load_state_dict(first.state_dict())
+    assert plain(second) == plain(batches)
+    assert second.sampler.epoch == 7
+
+
+def test_a_dataset_that_keeps_its_place_is_not_read_again():
+    for workers in (0, 2):
+        first = ps.DataLoader(Counted(), 3, num_workers=workers)
+        batches = iter(first)
+        for _ in range(3):
+            next(batches)
+        dataset = Counted()
+        second = ps.DataLoader(dataset, 3, num_workers=workers)
+        second.load_state_dict(first.state_dict())
+        assert plain(second) == [[9, 10, 11], [12, 13, 14], [15, 16]]
+        assert dataset.read == N - 9
+
+
+def test_batches_out_of_order_come_once():
+    may_go = threading.Event()
+
+    class Slow:
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, i):
+            if i == 1 and not may_go.is_set():
+                assert may_go.wait(20)
+            return i
+
+    first = ps.DataLoader(Slow(), 1, num_workers=2, in_order=False)
+    batches = iter(first)
+    seen = [int(next(batches)[0]) for _ in range(3)]
+    state = first.state_dict()
+    may_go.set()
+    assert 1 not in seen
+    for more in ({}, {"num_workers": 2}, {"num_workers": 2, "in_order": False}):
+        second = ps.DataLoader(Slow(), 1, **more)
+        second.load_state_dict(state)
+        assert sorted(seen + [int(b[0]) for b in second]) == list(range(8))
+
+
+def test_a_failed_batch_is_behind():
+    class Fails:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            if i == 1:
+                raise LookupError
+            return i
+
+    for workers in (0, 2):
+        first = ps.DataLoader(Fails(), num_workers=workers)
+        batches = iter(first)
+        next(batches)
+        with pytest.raises(LookupError):
+            next(batches)
+        second = ps.DataLoader(Fails())
+        second.load_state_dict(first.state_dict())
+        assert plain(second) == [[2]]
+
+
+def test_the_state_is_small_and_taken_without_a_stop():
+    loader = ps.DataLoader(range(100_000), 10, shuffle=True, generator=np.random.default_rng(0))
+    batches = iter(loader)
+    for _ in range(100):
+        next(batches)
+    assert len(pickle.dumps(loader.state_dict())) < 1000
+    assert len(list(batches)) == 9900
+
+
+def test_the_latest_pass_counts():
+    loader = ps.DataLoader(range(9), 3)
+    one = iter(loader)
+    next(one)
+    two = iter(loader)
+    assert loader.state_dict()["batches"] == 0
+    next(two)
+    next(two)
+    assert loader.state_dict()["batches"] == 2
+    for _ in loader:
+        break
+    assert loader.state_dict()["batches"] == 1
+
+
+@pytest.mark.parametrize("state", [None, {}, [], {"penstock": 99}, "text"])
+def test_what_is_no_state_is_refused(state):
+    with pytest.raises(ValueError, match="what state_dict"):
+        ps.DataLoader(range(9)).load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (ps.DataLoader(range(9), 4), "batch_size=3 was expected"),
+        (ps.DataLoader(range(8), 3), "samples=9 was expected, got one with samples=8"),
+        (ps.DataLoader(range(9), 3, drop_last=True), "drop_last=False"),
+    ],
+)
+def test_a_state_of_another_loader_is_refused(other, message):
+    with pytest.raises(ValueError, match=message):
+        ps.DataLoader(range(9), 3).load_state_dict(other.state_dict())

@@ -22,13 +22,15 @@ def map_numbers(function: Callable[[Array, Path], Any], element: Any, path: Path
 
     A scalar becomes an array without axes. Strings, objects and None stay.
     """
-    if is_nested(element):
-        return map_parts(
-            lambda key, part: map_numbers(function, part, (*path, (element, key))), element
-        )
-    if not isinstance(element, (np.ndarray, np.generic)) or element.dtype.kind in _NOT_NUMBERS:
+    if isinstance(element, (np.ndarray, np.generic)):
+        if element.dtype.kind in _NOT_NUMBERS:
+            return element
+        return function(np.asarray(element), path)
+    if not is_nested(element):
         return element
-    return function(np.asarray(element), path)
+    return map_parts(
+        lambda key, part: map_numbers(function, part, (*path, (element, key))), element
+    )
 
 
 class Tensors:
@@ -45,7 +47,6 @@ class Tensors:
     def __init__(self, torch: Any, stage: str) -> None:
         self._torch = torch
         self._stage = stage
-        self._dtypes: dict[Any, Any] = {}
 
     def of_element(self, element: Any) -> Any:
         """Give the element with tensors in place of its numbers."""
@@ -53,23 +54,18 @@ class Tensors:
 
     def of_array(self, array: Array, path: Path) -> Any:
         """Give the array as a tensor: of the same memory, or of a copy if it is read-only."""
-        self.dtype_of(array, path)
-        # torch has no tensors that must not be written to.
-        return self._torch.from_numpy(array if array.flags.writeable else array.copy())
+        try:
+            # torch has no tensors that must not be written to.
+            return self._torch.from_numpy(array if array.flags.writeable else array.copy())
+        except TypeError:
+            raise TypeError(
+                f"{self._stage}: a dtype that torch has was expected in {_name(path)}, got "
+                f"{array.dtype}; convert it in a map, or leave it out"
+            ) from None
 
     def dtype_of(self, array: Array, path: Path) -> Any:
-        """Return torch's name of an array's dtype; a TypeError names the leaf if it has none."""
-        found = self._dtypes.get(array.dtype)
-        if found is None:
-            try:
-                found = self._torch.from_numpy(np.empty(0, array.dtype)).dtype
-            except TypeError:
-                raise TypeError(
-                    f"{self._stage}: a dtype that torch has was expected in {_name(path)}, got "
-                    f"{array.dtype}; convert it in a map, or leave it out"
-                ) from None
-            self._dtypes[array.dtype] = found
-        return found
+        """Return torch's name of the dtype of an array."""
+        return self.of_array(np.empty(0, array.dtype), path).dtype
 
 
 def _name(path: Path) -> str:

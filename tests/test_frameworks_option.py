@@ -1,0 +1,60 @@
+"""--frameworks: a framework that is not installed fails the tests that need it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+WHOLE_FILE = """
+import pytest
+pytest.importorskip("no_such_framework")
+def test_never_runs(): ...
+"""
+ONE_TEST = """
+import pytest
+def test_needs_it():
+    pytest.importorskip("no_such_framework")
+def test_is_skipped_for_another_reason():
+    pytest.skip("there is no GPU")
+def test_runs(): ...
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A function that runs pytest with this suite's conftest.py over a file of tests."""
+
+    def run_file(text, *options):
+        (tmp_path / "test_one.py").write_text(text)
+        command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-v"]
+        result = subprocess.run(
+            [*command, *options, str(tmp_path)],
+            cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
+        )  # fmt: skip
+        return result.returncode, result.stdout
+
+    return run_file
+
+
+def test_without_it_they_are_skipped(run):
+    assert run(WHOLE_FILE)[0] == pytest.ExitCode.NO_TESTS_COLLECTED
+    code, output = run(ONE_TEST)
+    assert code == pytest.ExitCode.OK
+    assert "1 passed, 2 skipped" in output
+
+
+def test_with_it_a_file_fails_as_a_whole(run):
+    code, output = run(WHOLE_FILE, "--frameworks")
+    assert code == pytest.ExitCode.INTERRUPTED
+    assert "could not import 'no_such_framework'" in output
+
+
+def test_with_it_a_test_fails_and_other_reasons_still_count(run):
+    code, output = run(ONE_TEST, "--frameworks")
+    assert code == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed, 1 passed, 1 skipped" in output
+    assert "could not import 'no_such_framework'" in output

@@ -6,7 +6,8 @@ Python), computes without it (SHA-256) or waits (a sleep):
 - what ``ps.prefetch`` adds: the time of the loop with it over that without, where nothing can be
   hidden, because there is no step, or because loading and step both hold the GIL;
 - how much of the smaller of loading and step it hides, against loading and step measured alone
-  beside it: all but the first item's can be. Two that hold the GIL have another limit: nothing;
+  beside it: all but the first item's can be. Where the GIL is held there is another limit, nothing
+  at all when both hold it; what a thread and a ``queue.Queue`` made by hand hide stands beside it;
 - ``from_generator(indices).map(load, num_parallel_calls=n)`` against the plain loop over the
   generator that loads, and against ``ThreadPoolExecutor(n).map``, which is its limit.
 """
@@ -14,18 +15,21 @@ Python), computes without it (SHA-256) or waits (a sleep):
 from __future__ import annotations
 
 import hashlib
+import queue
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 import penstock as ps
-from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
+from bench.pipelines.measure import Case, Figure, Rounds, Spread, drain, interleaved, main, timed
 from bench.pipelines.parallel_map import counting
 
 PASS = 0.3  # seconds of the slower part in one pass of a loop
+ITEM = np.zeros((32, 8))
 
 Work = Callable[[], object]
 
@@ -63,8 +67,21 @@ class Loop(NamedTuple):
             self.load()
             yield {"x": ITEM}
 
-    def run(self, loader: Callable[[], Iterator[object]] | object) -> None:
-        for _ in loader() if callable(loader) else loader:
+    def by_hand(self) -> Iterator[object]:
+        """Produce the items in a thread, as people do without a library."""
+        items: queue.Queue[object] = queue.Queue(2)
+
+        def produce() -> None:
+            for item in self.batches():
+                items.put(item)
+            items.put(None)
+
+        threading.Thread(target=produce).start()
+        while (item := items.get()) is not None:
+            yield item
+
+    def run(self, loader: Iterable[object]) -> None:
+        for _ in loader:
             self.step()
 
     def cases(self) -> dict[str, Case]:
@@ -72,16 +89,16 @@ class Loop(NamedTuple):
         parts = {
             "load": lambda: drain(self.batches()),
             "step": lambda: [self.step() for _ in range(self.items)],
-            "plain": lambda: self.run(self.batches),
+            "plain": lambda: self.run(self.batches()),
+            "by hand": lambda: self.run(self.by_hand()),
             "prefetch": lambda: self.run(prefetched),
         }
         return {name: timed(part, self.items) for name, part in parts.items()}
 
 
-ITEM = np.zeros((32, 8))
-
-
-def loop(load: Callable[[float], Work], ms: float, step: Callable[[float], Work], long: float):
+def loop(
+    load: Callable[[float], Work], ms: float, step: Callable[[float], Work], long: float
+) -> Loop:
     """Make a loop of so many ms of loading and of step for each item; 0 is none."""
     parts = [f"{ms:g} ms {load.__name__}"]
     parts.append(f"{long:g} ms {step.__name__}" if long else "no step")
@@ -130,22 +147,27 @@ def hides() -> list[Figure]:
     ):
         rounds = interleaved(each.cases())
         ms = {case: rounds.seconds(case).median * 1e3 for case in rounds.rounds[0]}
-        hideable = (each.items - 1) / each.items
-        shares = (
-            100 * (r["load"] + r["step"] - r["prefetch"]) / (hideable * min(r["load"], r["step"]))
-            for r in rounds.rounds
-        )
+        share, by_hand = (hidden(rounds, case, each.items) for case in ("prefetch", "by hand"))
         figures.append(
             Figure(
                 f"ps.prefetch, {each.name}: hidden of the smaller",
-                Spread.of(shares),
+                share,
                 "%",
                 at_least=bound,
                 note=f"{ms['load']:.2f} and {ms['step']:.2f} alone; {ms['prefetch']:.2f} ms per "
-                f"item, plain loop {ms['plain']:.2f}",
+                f"item, plain loop {ms['plain']:.2f}; by hand {by_hand.median:.0f} %",
             )
         )
     return figures
+
+
+def hidden(rounds: Rounds, case: str, items: int) -> Spread:
+    """Return what a case hides of the smaller of loading and step, in percent of what can be."""
+    can_be = (items - 1) / items
+    return Spread.of(
+        100 * (r["load"] + r["step"] - r[case]) / (can_be * min(r["load"], r["step"]))
+        for r in rounds.rounds
+    )
 
 
 def taken_apart(load: Work, name: str, calls: int, at_least: float | None) -> Figure:

@@ -4,8 +4,10 @@ Each is compared with a plain loop over the same loader.
 """
 
 import gc
+import resource
 import weakref
 from collections.abc import Sized
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,6 +196,31 @@ def test_items_die_when_the_loop_lets_go_of_them(make):
         del item
     wait_until(lambda: gone(seen))
     assert len(seen) >= ROWS // 2
+
+
+def resident():
+    """Return the bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory in /proc")
+def test_memory_is_flat_over_a_thousand_iterators_and_ten_epochs():
+    def items():
+        for i in range(4):
+            yield {"x": np.full(100_000, i, np.uint8)}
+
+    def many(iterators):
+        for _ in range(iterators):
+            for _ in ps.prefetch(items):
+                break
+        for _ in range(10):
+            assert len(list(ps.prefetch(items))) == 4
+
+    many(200)
+    before = resident()
+    many(1000)
+    # One item of each iterator would be 100 MB.
+    assert resident() - before < 20_000_000
 
 
 def test_tensors_of_a_data_loader_stay_tensors_in_their_memory():

@@ -273,3 +273,11 @@ def test_lightning_trains_from_all_forms(tmp_path):
             warnings.simplefilter("ignore")
             trainer.fit(model, train_dataloaders=form)
         assert model.seen == [32, 32, 6] * 2
+
+
+def test_workers_may_begin_while_a_pass_of_this_process_is_under_way():
+    iterable = pipeline().to_torch_iterable()
+    it = iter(iterable)
+    came = [int(next(it)) for _ in range(4)]
+    assert sorted(values(loaded(iterable, 2, "fork"))) == everything()
+    assert sorted(came + [int(x) for x in it]) == everything()

@@ -177,6 +177,14 @@ def test_memory_is_not_used_again_while_a_tensor_or_a_view_of_it_is_kept(prefetc
         assert bool((tensor == step).all()), step
 
 
+def test_bfloat16_travels_as_its_bits():
+    """The way that the guide shows: NumPy has no such dtype."""
+    wanted = torch.tensor([1.5, -2.0, 3e38], dtype=torch.bfloat16)
+    bits = wanted.view(torch.uint16).numpy()
+    (batch,) = Dataset.from_tensor_slices(bits).batch(3).to_torch()
+    assert torch.equal(batch.view(torch.bfloat16), wanted)
+
+
 def test_it_can_be_looped_over_again_and_has_a_length():
     batches = Dataset.range(10).batch(4).to_torch()
     assert len(batches) == 3

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.data_loader import torch_rules
+from penstock.data_loader import torch_collate, torch_rules
 from penstock.structure import map_parts
 
 _Path = tuple[Any, ...]  # the keys from a sample down to a part of it
@@ -54,7 +54,7 @@ def default_collate(batch: Iterable[Any]) -> Any:
     if not samples:
         raise ValueError("default_collate: at least one sample was expected, got none")
     if torch_rules.holds_tensors(samples[0]):
-        return torch_rules.data().default_collate(batch)
+        return torch_collate.collate(batch)
     return _collate(samples, ())
 
 

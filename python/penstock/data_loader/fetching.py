@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.data_loader import torch_rules
+from penstock.data_loader import torch_collate, torch_rules
 from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
+from penstock.data_loader.orders import Inputs
 
 if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
@@ -23,15 +24,17 @@ _MOST_SHOWN = 16  # indices in a note
 def fetch_of(loader: DataLoader) -> Fetch:
     """Return what makes a batch of indices of a map-style dataset, or of samples of an iterable."""
     if loader._iterable:
-        return loader.collate_fn
+        default = loader.collate_fn is getattr(torch_rules.data(), "default_collate", None)
+        return torch_collate.collate if default else loader.collate_fn
     if loader.batch_sampler is None:
         return _Single(loader.dataset, loader.collate_fn)
-    defaults = (default_collate, getattr(torch_rules.data(), "default_collate", None))
-    if loader.collate_fn in defaults:
-        gather = gather_of(loader.dataset, tensors=loader.collate_fn is not default_collate)
+    collate = loader.collate_fn
+    of_torch = collate is getattr(torch_rules.data(), "default_collate", None)
+    if of_torch or collate is default_collate:
+        gather = gather_of(loader.dataset, tensors=of_torch)
         if gather is not None:
             return gather
-    return _Rows(loader.dataset, loader.collate_fn)
+    return _Rows(loader.dataset, torch_collate.collate if of_torch else collate)
 
 
 class _Single:
@@ -89,9 +92,7 @@ class _Rows:
             raise _named(error, where) from _cause(error)
 
 
-def samples_of(
-    loader: DataLoader, start: int, without: Collection[int], state: Any
-) -> Iterator[tuple[int, Any, Any]]:
+def samples_of(loader: DataLoader, start: int, without: Collection[int], state: Any) -> Inputs:
     """Yield the samples of each batch of an iterable dataset.
 
     Parameters

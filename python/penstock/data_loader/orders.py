@@ -15,6 +15,9 @@ from penstock.data_loader.samplers import BatchSampler, RandomSampler, Sequentia
 if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
 
+# Of each batch: its number, what is fetched for it, the dataset's state behind it.
+Inputs = Iterator[tuple[int, Any, Any]]
+
 _Indices = npt.NDArray[np.int64] | range
 
 
@@ -58,11 +61,16 @@ class KnownOrder:
             return int(self._indices[number])
         return self._indices[number * self._size : (number + 1) * self._size]
 
-    def numbered(self, start: int, without: Collection[int]) -> Iterator[tuple[int, Any]]:
-        """Yield the batches of indices from number `start` on, each with its number."""
+    def inputs(self, start: int, without: Collection[int]) -> Inputs:
+        """Yield what is to be fetched from batch `start` on."""
+        indices, size = self._indices, self._size
         for number in range(start, self._count):
-            if number not in without:
-                yield number, self[number]
+            if number in without:
+                continue
+            if size is None:
+                yield number, self[number], None
+            else:
+                yield number, indices[number * size : (number + 1) * size], None
 
     def finish(self) -> None:
         """Do what is done behind the last batch."""
@@ -77,11 +85,11 @@ class DrawnOrder:
         self.state = state
         self._items = items
 
-    def numbered(self, start: int, without: Collection[int]) -> Iterator[tuple[int, Any]]:
-        """Yield the items from number `start` on, each with its number; those before are behind."""
+    def inputs(self, start: int, without: Collection[int]) -> Inputs:
+        """Yield what is to be fetched from item `start` on; those before it are behind."""
         for number, item in enumerate(self._items, start):
             if number not in without:
-                yield number, item
+                yield number, item, None
 
     def finish(self) -> None:
         """Nothing is done behind the last item."""

@@ -12,7 +12,7 @@ from penstock import debugging
 from penstock.adapters.batches import Held
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import Fetch, fetch_of, samples_of
-from penstock.data_loader.orders import KnownOrder, begin, draw_base_seed
+from penstock.data_loader.orders import Inputs, KnownOrder, begin, draw_base_seed
 from penstock.data_loader.position import Position
 from penstock.data_loader.workers import Failed, Progress, Worker
 from penstock.dataset import Dataset
@@ -20,8 +20,6 @@ from penstock.options import Options
 
 if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
-
-_Inputs = Iterator[tuple[int, Any, Any]]  # number of the batch, what is fetched, dataset's state
 
 
 class Pass:
@@ -131,7 +129,7 @@ class ThreadedPass(Pass):
         self._iterator.close()
 
 
-def _inputs(loader: DataLoader, position: Position) -> _Inputs:
+def _inputs(loader: DataLoader, position: Position) -> Inputs:
     """Begin a pass at its position; returns what is still to be fetched."""
     without = frozenset(position.ahead)
     if loader._iterable:
@@ -139,7 +137,8 @@ def _inputs(loader: DataLoader, position: Position) -> _Inputs:
         return samples_of(loader, position.low, without, position.dataset_state)
     order = begin(loader, position.saved_order, position.low)
     position.begun(order)
-    return ((n, what, None) for n, what in order.numbered(position.low, without))
+    inputs: Inputs = order.inputs(position.low, without)
+    return inputs
 
 
 def _pipeline(
@@ -159,7 +158,7 @@ def _pipeline(
 
 
 def _source(
-    loader: DataLoader, position: Position, inputs: _Inputs, progress: Progress | None
+    loader: DataLoader, position: Position, inputs: Inputs, progress: Progress | None
 ) -> tuple[Dataset, Any]:
     """Return a dataset of what workers are given, and what turns that to a number and an input."""
     order = position.order

@@ -20,6 +20,15 @@ def data() -> Any:
     return sys.modules.get("torch.utils.data")
 
 
+def collate_module() -> Any:
+    """Return the module of PyTorch with the parts of its ``default_collate``, if it has them."""
+    module = sys.modules.get("torch.utils.data._utils.collate")
+    parts = ("collate", "default_collate_fn_map", "collate_numpy_array_fn")
+    if all(hasattr(module, name) for name in (*parts, "collate_numpy_scalar_fn")):
+        return module
+    return None
+
+
 def is_a(name: str, value: Any) -> bool:
     """Return whether `value` is an instance of the class of that name in ``torch.utils.data``."""
     cls = getattr(data(), name, None)

@@ -1,0 +1,56 @@
+"""PyTorch's default_collate, with NumPy's arrays and numbers stacked before they become tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.data_loader import torch_rules
+
+
+def collate(batch: Any) -> Any:
+    """Return what PyTorch's ``default_collate`` returns for a batch.
+
+    It goes by PyTorch's own function and its table of types, which programs may change. Where that
+    makes a tensor of each array to stack those, arrays are stacked and make one tensor.
+    """
+    rules = torch_rules.collate_module()
+    if rules is None:
+        return torch_rules.data().default_collate(batch)
+    table = rules.default_collate_fn_map
+    own = {
+        kind: function
+        for kind, function, theirs in (
+            (np.ndarray, _arrays, rules.collate_numpy_array_fn),
+            (_NUMBERS, _numbers, rules.collate_numpy_scalar_fn),
+        )
+        if table.get(kind) is theirs
+    }
+    return rules.collate(batch, collate_fn_map={**table, **own})
+
+
+_NUMBERS = (np.bool_, np.number, np.object_)  # the key of numbers in PyTorch's table
+
+
+def _arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    first = batch[0]
+    dtype, shape = first.dtype, first.shape
+    if (
+        shape
+        and dtype.kind in "biufc"
+        and dtype.isnative
+        and all(type(a) is np.ndarray and a.shape == shape and a.dtype == dtype for a in batch)
+    ):
+        return torch_rules.torch().from_numpy(np.concatenate(batch).reshape(len(batch), *shape))
+    return torch_rules.collate_module().collate_numpy_array_fn(batch, collate_fn_map=collate_fn_map)
+
+
+def _numbers(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    kind = type(batch[0])
+    if issubclass(kind, (np.bool_, np.number)) and all(type(number) is kind for number in batch):
+        return torch_rules.torch().from_numpy(np.array(batch))
+    return torch_rules.collate_module().collate_numpy_scalar_fn(
+        batch, collate_fn_map=collate_fn_map
+    )

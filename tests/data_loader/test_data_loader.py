@@ -3,6 +3,7 @@
 import gc
 import itertools
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -523,3 +524,69 @@ def test_debug_mode_runs_everything_here():
 def test_pinning_without_torch_warns():
     with pytest.warns(UserWarning, match="pin_memory=True has no effect"):
         assert len(list(ps.DataLoader([1], pin_memory=True))) == 1
+
+
+@pytest.mark.parametrize("batch", [[], [1.5], ["a"], [[1]], 3])
+def test_what_is_no_list_of_rows_is_refused(batch):
+    for rows in (np.zeros((4, 2)), np.zeros(4)):
+        with pytest.raises(TypeError, match="a list of ints was expected"):
+            list(ps.DataLoader(rows, batch_sampler=[batch]))
+
+
+def test_an_error_keeps_its_context_and_one_note():
+    shared = LookupError("again")
+
+    class Again(Squares):
+        def __getitem__(self, i):
+            try:
+                raise OSError("first")
+            except OSError:
+                raise shared  # noqa: B904
+
+    for _ in range(2):
+        with pytest.raises(LookupError) as error:
+            next(iter(ps.DataLoader(Again())))
+        assert isinstance(error.value.__context__, OSError)
+        assert not error.value.__suppress_context__
+        assert len(error.value.__notes__) == 1
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import penstock as ps
+
+class Stuck:
+    def __len__(self):
+        return 100
+    def __getitem__(self, i):
+        if i == 4 and not done.is_set():
+            started.set()
+            done.wait(20)
+        return i
+
+started, done = threading.Event(), threading.Event()
+def interrupt():
+    started.wait(20)
+    time.sleep(0.05)  # whatever the main thread does by then, it is interrupted
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+loader = ps.DataLoader(Stuck(), 2, num_workers=2, timeout=float(sys.argv[1]))
+seen = []
+batches = iter(loader)
+try:
+    for batch in batches:
+        seen += batch.tolist()
+except KeyboardInterrupt:
+    done.set()
+    for batch in batches:
+        seen += batch.tolist()
+    print(seen == list(range(100)))
+"""
+
+
+@pytest.mark.parametrize("timeout", [0, 30])
+def test_ctrl_c_interrupts_the_wait_and_loses_nothing(timeout):
+    code = [sys.executable, "-c", INTERRUPTED, str(timeout)]
+    run = subprocess.run(code, capture_output=True, text=True, timeout=50, check=False)
+    assert (run.stdout, run.stderr) == ("True\n", "")

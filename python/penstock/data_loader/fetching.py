@@ -48,7 +48,8 @@ class _Single:
         try:
             sample = self._dataset[index]
         except Exception as error:
-            raise _named(error, f"dataset[{index!r}]") from _cause(error)
+            _name(error, f"dataset[{index!r}]")
+            raise
         return self._convert(sample)
 
 
@@ -69,7 +70,7 @@ class _Rows:
         try:
             return self._collate(samples)
         except Exception as error:
-            error.add_note(f"DataLoader: in the batch of dataset[i] for i in {_shown(indices)}")
+            _note(error, f"DataLoader: in the batch of dataset[i] for i in {_shown(indices)}")
             raise
 
     def _in_turn(self, indices: Any) -> list[Any]:
@@ -81,15 +82,16 @@ class _Rows:
             for index in indices:
                 add(dataset[index])
         except Exception as error:
-            raise _named(error, f"dataset[{index!r}]") from _cause(error)
+            _name(error, f"dataset[{index!r}]")
+            raise
         return samples
 
     def _together(self, indices: Any) -> Any:
         try:
             return self._many(indices)
         except Exception as error:
-            where = f"dataset.__getitems__({_shown(indices)})"
-            raise _named(error, where) from _cause(error)
+            _name(error, f"dataset.__getitems__({_shown(indices)})")
+            raise
 
 
 def samples_of(loader: DataLoader, start: int, without: Collection[int], state: Any) -> Inputs:
@@ -143,13 +145,13 @@ def _shown(indices: Any) -> str:
     return f"[{', '.join(map(repr, shown[:_MOST_SHOWN]))}{more}]"
 
 
-def _named(error: Exception, where: str) -> Exception:
+def _name(error: Exception, where: str) -> None:
     if isinstance(error, StopIteration):
         # As itself it would end the pass without a word.
-        return RuntimeError(f"DataLoader: {where} raised StopIteration")
-    error.add_note(f"DataLoader: raised by {where}")
-    return error
+        raise RuntimeError(f"DataLoader: {where} raised StopIteration") from error
+    _note(error, f"DataLoader: raised by {where}")
 
 
-def _cause(error: Exception) -> BaseException | None:
-    return error if isinstance(error, StopIteration) else error.__cause__
+def _note(error: Exception, text: str) -> None:
+    if text not in getattr(error, "__notes__", ()):  # a dataset may raise one object again
+        error.add_note(text)

@@ -44,7 +44,7 @@ def _of_array(array: Any, tensors: bool) -> Gather | None:
         if type(indices) is range:
             batch = array[indices.start : indices.stop].copy()
         else:
-            batch = array.take(indices, 0)
+            batch = array.take(_positions(indices), 0)
         return torch_rules.torch().from_numpy(batch) if tensors else batch
 
     return gather
@@ -63,7 +63,7 @@ def _of_tensors(dataset: Any) -> Gather | None:
     def gather(indices: Any) -> Any:
         if type(indices) is range:
             return [tensor[indices.start : indices.stop].clone() for tensor in dataset.tensors]
-        chosen = torch.as_tensor(indices)
+        chosen = torch.as_tensor(_positions(indices))
         try:
             return [tensor.index_select(0, chosen) for tensor in dataset.tensors]
         except IndexError:  # it takes no index that counts from the end
@@ -92,6 +92,18 @@ def _of_subset(dataset: Any, tensors: bool) -> Gather | None:
     def gather_rows(indices: Any) -> Any:
         if type(indices) is range:
             return inner(rows[indices.start : indices.stop])
-        return inner(rows[indices])
+        return inner(rows[_positions(indices)])
 
     return gather_rows
+
+
+def _positions(indices: Any) -> Any:
+    if type(indices) is np.ndarray:
+        return indices
+    positions = np.asarray(indices)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu":
+        raise TypeError(
+            f"DataLoader: a list of ints was expected from the sampler for each batch, got "
+            f"{indices!r:.200}"
+        )
+    return positions

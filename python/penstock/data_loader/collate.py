@@ -88,15 +88,17 @@ def _collate(batch: Sequence[Any], path: _Path) -> Any:
 
 
 def _stacked(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
-    arrays = [np.asarray(sample) for sample in batch]
-    shape = arrays[0].shape
-    for i, array in enumerate(arrays):
-        if array.shape != shape:
-            raise ValueError(
-                f"default_collate: arrays of one shape were expected{_at(path)}, {shape} as in "
-                f"sample 0, got {array.shape} in sample {i}; make them equal in the dataset (pad, "
-                "crop or resize), or give a collate_fn"
-            )
+    shape = batch[0].shape
+    arrays = batch
+    if [*map(type, batch)].count(np.ndarray) != len(batch):
+        arrays = [np.asarray(sample) for sample in batch]
+    if [*map(torch_collate.SHAPE, arrays)].count(shape) != len(arrays):
+        i, array = next((i, a) for i, a in enumerate(arrays) if a.shape != shape)
+        raise ValueError(
+            f"default_collate: arrays of one shape were expected{_at(path)}, {shape} as in sample "
+            f"0, got {array.shape} in sample {i}; make them equal in the dataset (pad, crop or "
+            "resize), or give a collate_fn"
+        )
     if not shape:
         return np.array(arrays)
     return np.concatenate(arrays).reshape(len(arrays), *shape)

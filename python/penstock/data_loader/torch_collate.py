@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from penstock.data_loader import torch_rules
+
+SHAPE = operator.attrgetter("shape")
+DTYPE = operator.attrgetter("dtype")
+
+_NUMBERS = (np.bool_, np.number, np.object_)  # the key of numbers in PyTorch's table
 
 
 def collate(batch: Any) -> Any:
@@ -31,25 +37,25 @@ def collate(batch: Any) -> Any:
     return rules.collate(batch, collate_fn_map={**table, **own})
 
 
-_NUMBERS = (np.bool_, np.number, np.object_)  # the key of numbers in PyTorch's table
-
-
 def _arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
-    first = batch[0]
+    first, n = batch[0], len(batch)
     dtype, shape = first.dtype, first.shape
     if (
         shape
         and dtype.kind in "biufc"
         and dtype.isnative
-        and all(type(a) is np.ndarray and a.shape == shape and a.dtype == dtype for a in batch)
+        and [*map(type, batch)].count(np.ndarray) == n
+        and [*map(SHAPE, batch)].count(shape) == n
+        and [*map(DTYPE, batch)].count(dtype) == n
     ):
-        return torch_rules.torch().from_numpy(np.concatenate(batch).reshape(len(batch), *shape))
+        return torch_rules.torch().from_numpy(np.concatenate(batch).reshape(n, *shape))
     return torch_rules.collate_module().collate_numpy_array_fn(batch, collate_fn_map=collate_fn_map)
 
 
 def _numbers(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     kind = type(batch[0])
-    if issubclass(kind, (np.bool_, np.number)) and all(type(number) is kind for number in batch):
+    alike = [*map(type, batch)].count(kind) == len(batch)
+    if alike and issubclass(kind, (np.bool_, np.number)):
         return torch_rules.torch().from_numpy(np.array(batch))
     return torch_rules.collate_module().collate_numpy_scalar_fn(
         batch, collate_fn_map=collate_fn_map

@@ -163,6 +163,22 @@ def shard(items, num_shards, index):
     return itertools.islice(items, index, None, num_shards)
 
 
+def shard_evenly(again, num_shards, index, remainder, zero=None):
+    """Deal out rounds; `zero` makes an element that stands for one that there is not."""
+    items = iter(again())
+    count = 0
+    while len(dealt := list(itertools.islice(items, num_shards))) == num_shards:
+        yield dealt[index]
+        count += num_shards
+    if index < len(dealt) and remainder != "drop":
+        yield dealt[index]
+    elif dealt and remainder == "repeat":
+        yield next(itertools.islice(again(), (count + index) % (count + len(dealt)), None))
+    elif dealt and remainder == "pad":
+        alike = [x for x in dealt if not failed(x)]
+        yield zero(alike[0]) if alike else any_failure("RuntimeError")
+
+
 def repeat(again, count):
     """Give epoch after epoch; with a negative count for ever, unless one has no element."""
     for _ in range(count) if count >= 0 else itertools.count():

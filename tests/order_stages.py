@@ -224,6 +224,12 @@ STAGES = {
     ),
     "scan": lambda ds, run: ds.scan(0.5, scanned),
     "shard": lambda ds, run: ds.shard(3, 1).map(more_noise, run.calls),
+    "shard_evenly": lambda ds, run: (
+        ds.filter(some_of_them)
+        .shuffle(100)
+        .shard_evenly(3, 1, "pad")
+        .map(lambda x, noise, real: (*more_noise(x, noise), real), run.calls)
+    ),
     "shuffle": lambda ds, run: ds.shuffle(500).map(more_noise, run.calls),
     "skip": lambda ds, run: ds.skip(77).map(more_noise, run.calls),
     "snapshot": lambda ds, run: ds.snapshot(str(run.folder / "snapshot")),

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 from hypothesis import strategies as st
 
 import oracle
@@ -57,6 +58,14 @@ def zip_steps(again, expect, nesting, plan):
         yield x if oracle.failed(x) else side_by_side(nesting, *x[:2])
 
 
+def padded_shard(again, **a):
+    def real():
+        for x in again():
+            yield x if oracle.failed(x) else (x, np.True_)
+
+    return oracle.shard_evenly(real, **a, remainder="pad", zero=lambda x: (x[0] * 0, np.False_))
+
+
 def prefetched(ds, size):
     prefetch = ds.prefetch  # what is no dataset has none, whatever the size
     # Right behind from_indexable it is no matter of timing alone: take goes to the positions there.
@@ -108,6 +117,24 @@ STAGES = {
         small.flatmap(lambda n: args(num_shards=st.just(n), index=st.integers(0, n - 1))),
         lambda ds, run, **a: ds.shard(**a),
         lambda again, expect, **a: oracle.shard(again(), **a),
+        PLACES,
+    ),
+    "shard_evenly": Stage(
+        small.flatmap(
+            lambda n: args(
+                num_shards=st.just(n),
+                index=st.integers(0, n - 1),
+                remainder=st.sampled_from(["drop", "repeat"]),
+            )
+        ),
+        lambda ds, run, **a: ds.shard_evenly(**a),
+        lambda again, expect, **a: oracle.shard_evenly(again, **a),
+        PLACES,
+    ),
+    "shard_evenly, padded": Stage(
+        small.flatmap(lambda n: args(num_shards=st.just(n), index=st.integers(0, n - 1))),
+        lambda ds, run, **a: ds.map(number).shard_evenly(**a, remainder="pad"),
+        lambda again, expect, **a: padded_shard(lambda: numbers(again), **a),
         PLACES,
     ),
     "repeat": Stage(

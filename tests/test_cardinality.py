@@ -147,6 +147,18 @@ def test_what_differs_is_known():
         assert BETTER[name, over] != STAGES[name][1][list(INPUTS).index(over)]
 
 
+@pytest.mark.parametrize(
+    ("remainder", "numbers"),
+    [("drop", (2, 0, INF, N)), ("pad", (3, 0, INF, N)), ("repeat", (3, 0, INF, N))],
+)
+def test_even_shards_are_counted(remainder, numbers):
+    for over, wanted in zip(INPUTS, numbers, strict=True):
+        for index in range(2):
+            ds = INPUTS[over]().shard_evenly(2, index, remainder)
+            assert ds.cardinality() == wanted
+            assert wanted < 0 or sum(1 for _ in ds) == wanted
+
+
 def test_promised_and_padded_numbers_are_known():
     unknown = INPUTS["unknown"]()
     assert unknown.apply(ps.experimental.assert_cardinality(3)).cardinality() == 3

@@ -236,6 +236,8 @@ ARGUMENTS = {
     "prefetch(-2)": "buffer_size",
     "shard(0, 0)": "num_shards",
     "shard(2, 2)": "index",
+    "shard_evenly(0, 0)": "num_shards",
+    "shard_evenly(2, -1)": "index",
     "map(int, num_parallel_calls=0)": "num_parallel_calls",
     "map(int, num_parallel_calls=-3)": "num_parallel_calls",
     "interleave(Dataset.from_tensors, cycle_length=0)": "cycle_length",

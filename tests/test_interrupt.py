@@ -253,6 +253,7 @@ PIPELINES = {
     "unique": numbers.unique().skip(3),
     "skip": numbers.skip(2**62),
     "shard": Dataset.range(2**62).shard(2**61, 2**60),
+    "shard_evenly": numbers.filter(never).shard_evenly(3, 1),
     "window": numbers.window(1, shift=2**62).skip(1),
     "unbatch": nothing.unbatch(),
     "pack": nothing.pack(4),
@@ -281,7 +282,10 @@ for name, dataset in PIPELINES.items():
             print(name)
 """
     )
-    names = ["filter", "unique", "skip", "shard", "window", "unbatch", "pack", "shuffle"]
+    names = [
+        *("filter", "unique", "skip", "shard", "shard_evenly"),
+        *("window", "unbatch", "pack", "shuffle"),
+    ]
     assert done.stdout.split() == [name for name in names for _ in range(2)], done.stderr
 
 
@@ -289,7 +293,7 @@ def test_native_stages_that_pull_for_ever_let_other_threads_close_them():
     done = run_script(
         ENDLESS
         + """
-for name in ("filter", "unique", "skip", "shard", "unbatch"):
+for name in ("filter", "unique", "skip", "shard", "shard_evenly", "unbatch"):
     it = iter(PIPELINES[name])
     closer = threading.Timer(0.02, it.close)
     closer.start()
@@ -300,5 +304,5 @@ for name in ("filter", "unique", "skip", "shard", "unbatch"):
     closer.join()
 """
     )
-    names = ["filter", "unique", "skip", "shard", "unbatch"]
+    names = ["filter", "unique", "skip", "shard", "shard_evenly", "unbatch"]
     assert done.stdout.splitlines() == [f"{name} StopIteration" for name in names], done.stderr

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.adapters.jax import JaxForms
+from penstock.adapters.sharding import ProcessShards
 from penstock.adapters.torch import TorchForms
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
@@ -51,7 +52,7 @@ _KEPT = ("cache_file", "snapshot")
 
 # Stages that fetch a row for each position, and those that look at nothing but positions.
 _FETCHES = ("from_indexable", "parallel_from_indexable")
-_OF_POSITIONS = ("repeat", "shard", "shuffle", "skip", "take")
+_OF_POSITIONS = ("repeat", "shard", "shard_evenly", "shuffle", "skip", "take")
 
 
 class Dataset(
@@ -78,6 +79,7 @@ class Dataset(
     Mixing,
     JaxForms,
     TorchForms,
+    ProcessShards,
 ):
     """A sequence of elements, described but not yet computed.
 

@@ -60,9 +60,9 @@ class IndexableSources:
 
         Notes
         -----
-        Order: `shuffle`, `shard`, `take`, `skip` and `repeat` right behind it choose among row
-        numbers, before anything is fetched. So ``shuffle(len(obj))`` keeps no rows in memory, and a
-        shard fetches its own rows only. (A row that is passed over cannot fail.)
+        Order: `shuffle`, `shard`, `shard_evenly`, `take`, `skip` and `repeat` right behind it
+        choose among row numbers, before anything is fetched. So ``shuffle(len(obj))`` keeps no rows
+        in memory, and a shard fetches its own rows only. (A row that is passed over cannot fail.)
 
         Errors: an exception of ``obj[i]`` is raised as itself at the place of that row, with a note
         that names it, and the next row follows. When ``__getitems__`` fails, its rows are fetched

@@ -1,0 +1,40 @@
+// What every shard gets when elements are dealt out, and what stands for one that is missing.
+#pragma once
+
+#include <string>
+
+#include "pipeline/dataset.h"
+
+namespace penstock {
+
+// What becomes of the last round, in which there is no element for every shard.
+enum class Remainder { kDrop, kPad, kRepeat };
+
+// Elements are dealt out in rounds of one for each shard.
+struct Dealing {
+  int64_t shards;
+  int64_t index;
+  Remainder remainder;
+  uint64_t seed;
+
+  // From the arguments num_shards, index, remainder and seed of shard_evenly.
+  explicit Dealing(const Args& args);
+  // Rounds of n elements, kInfinite or kUnknown.
+  int64_t Rounds(int64_t n) const;
+  // Every shard must see the same elements in the same order, whatever process it is in: all that
+  // is random before it hangs on a seed of this stage and the number of the run, and nothing
+  // overtakes.
+  RunContext Common(const RunContext& context) const;
+  // States are those of all shards, but of so many: what is pulled again is counted in rounds.
+  void VisitState(StateVisitor& visitor) const;
+  // What stands for an element that there is not, in the shape of one that there is.
+  Element PaddingLike(const Element& element) const;
+};
+
+// Beside each element: whether it is a real one.
+Element Masked(Element element, bool real);
+ElementSpec MaskedSpec(ElementSpec spec);
+// Throws when one of its leaves cannot be zero.
+void CheckPadding(const ElementSpec& spec);
+
+}  // namespace penstock

@@ -1,0 +1,276 @@
+// shard_evenly: every num_shards-th element from `index` on, and as many for every index.
+#include <algorithm>
+#include <limits>
+
+#include "pipeline/input.h"
+#include "pipeline/random_access.h"
+#include "pipeline/registry.h"
+#include "transforms/dealing.h"
+#include "transforms/dealt.h"
+
+namespace penstock {
+namespace {
+
+Error AllFailed(int64_t elements) {
+  return Error(
+      ErrorKind::kRuntime,
+      "shard_evenly: the shape of padding is that of an element beside it, but the last {} "
+      "failed; use remainder='drop' or 'repeat'",
+      elements);
+}
+
+class ShardEvenlyDataset final : public Dataset, public RandomAccess, public Indexed {
+ public:
+  ShardEvenlyDataset(const Dealing& dealing, bool fused) : dealing_(dealing), fused_(fused) {}
+  int64_t cardinality() const override { return dealing_.Rounds(input().cardinality()); }
+  MaybeSpec spec() const override {
+    MaybeSpec spec = input_spec();
+    return spec && pads() ? MaskedSpec(*std::move(spec)) : spec;
+  }
+  Step At(int64_t index, const RunContext& context) const override;
+
+  const Indexed* indexed() const override {
+    return fused_ && !pads() && input().indexed() ? this : nullptr;
+  }
+  int64_t size() const override { return cardinality(); }
+  Block Rows(int64_t first, int64_t count) const override {
+    std::vector<int64_t> own(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) own[static_cast<size_t>(i)] = first + i;
+    return Gather(own.data(), count);
+  }
+  Block Gather(const int64_t* indices, int64_t count) const override {
+    const Indexed& rows = *input().indexed();
+    std::vector<int64_t> dealt(indices, indices + count);
+    for (int64_t& row : dealt) row = (row * dealing_.shards + dealing_.index) % rows.size();
+    return rows.Gather(dealt.data(), count);
+  }
+  const Dealing& dealing() const { return dealing_; }
+  bool pads() const { return dealing_.remainder == Remainder::kPad; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  Dealing dealing_;
+  bool fused_;  // whether rows may be gathered by their positions
+};
+
+Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
+  RunContext common = dealing_.Common(context);
+  const int64_t n = input().cardinality();
+  const int64_t round = index * dealing_.shards;
+  const int64_t mine = round + dealing_.index;
+  const bool real = n == kInfinite || mine < n;
+  if (!pads()) return InputAt(*this, real ? mine : mine % n, common);
+  for (int64_t at = real ? mine : round; real ? at == mine : at < n; ++at) {
+    Step step = InputAt(*this, at, common);
+    auto* element = std::get_if<Element>(&step);
+    if (element && real) return Masked(std::move(*element), true);
+    if (element) return Masked(dealing_.PaddingLike(*element), false);
+    if (real) return step;
+  }
+  return AllFailed(n - round);
+}
+
+// The rows of a shard, where all rows have random access.
+class DealtRowsIterator final : public BlockIterator {
+ public:
+  explicit DealtRowsIterator(std::shared_ptr<const ShardEvenlyDataset> data)
+      : data_(std::move(data)) {}
+
+  // What all shards have got together, so that each of them may take up the state.
+  void VisitState(StateVisitor& visitor) override {
+    data_->dealing().VisitState(visitor);
+    visitor.Int(dealt_);
+  }
+  std::optional<Error> Discard(int64_t& steps) override {
+    dealt_ += std::min(left(), std::exchange(steps, 0)) * data_->dealing().shards;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    const int64_t shards = data_->dealing().shards;
+    const int64_t n = data_->input().cardinality();
+    if (left() <= 0) return Block::AtEnd();
+    std::vector<int64_t> rows;
+    const auto count = static_cast<size_t>(std::min(max_rows, left()));
+    for (; rows.size() < count; dealt_ += shards) {
+      rows.push_back((dealt_ + data_->dealing().index) % n);
+    }
+    Block block = data_->input().indexed()->Gather(rows.data(), static_cast<int64_t>(count));
+    block.end = left() <= 0;
+    return block;
+  }
+
+ private:
+  // Rounds.
+  int64_t left() const {
+    return data_->dealing().Rounds(std::max<int64_t>(data_->input().cardinality() - dealt_, 0));
+  }
+
+  std::shared_ptr<const ShardEvenlyDataset> data_;
+  int64_t dealt_ = 0;
+};
+
+class ShardEvenlyIterator final : public Iterator {
+ public:
+  ShardEvenlyIterator(std::shared_ptr<const ShardEvenlyDataset> data, RunContext context)
+      : data_(std::move(data)),
+        dealing_(data_->dealing()),
+        context_(std::move(context)),
+        known_(data_->input().cardinality()),
+        input_(data_->StartInput(context_)) {}
+
+  // Where the next round begins, and the input there or before: nothing in it is of this shard
+  // alone, so that each of them may take it up.
+  void VisitState(StateVisitor& visitor) override {
+    int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
+    int64_t at = position() - back;
+    dealing_.VisitState(visitor);
+    visitor.Int(round_);
+    visitor.Int(at);
+    input_.VisitState(visitor, back);
+    if (!visitor.saving()) base_ = at;
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (!ended_ && position() <= round_) {  // not within a round
+      int64_t rounds = std::min(steps, WholeRounds());
+      round_ += rounds * dealing_.shards;
+      steps -= rounds;
+    }
+    return Iterator::Discard(steps);
+  }
+
+ protected:
+  Step DoNext() override {
+    if (ended_) return End{};
+    if (position() <= round_) input_.Keep(input_.position());
+    Step step = again_ ? FromTheBeginning() : WholeRounds() > 0 ? FromKnownRound() : FromRound();
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
+    ended_ = ended_ || std::holds_alternative<End>(step);
+    round_ += dealing_.shards;
+    if (auto* element = std::get_if<Element>(&step); element && data_->pads() && !ended_) {
+      return Masked(std::move(*element), true);
+    }
+    return step;
+  }
+
+ private:
+  int64_t position() const { return base_ + input_.position(); }
+
+  // Rounds from here on in which there is an element for every shard, as far as that is known.
+  int64_t WholeRounds() const {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    const int64_t end = known_ == kInfinite ? kMost : known_;
+    return std::max<int64_t>(end - round_, 0) / dealing_.shards;
+  }
+
+  // Only where it is known that there are so many.
+  std::optional<Error> PassTo(int64_t end) {
+    int64_t others = end - position();
+    return others > 0 ? input_.Discard(others) : std::nullopt;
+  }
+
+  // There is one for every shard: the others' need not be looked at.
+  Step FromKnownRound() {
+    if (auto error = PassTo(round_ + dealing_.index)) return *std::move(error);
+    Step step = input_.Next();
+    if (!std::holds_alternative<End>(step)) return step;
+    ended_ = true;
+    return Error(ErrorKind::kRuntime,
+                 "shard_evenly: {} elements were announced, the input ended before number {}",
+                 known_, round_ + dealing_.index);
+  }
+
+  // There may not be one for every shard. To drop a round it must be gone through to its end.
+  Step FromRound() {
+    const bool drops = dealing_.remainder == Remainder::kDrop;
+    if (known_ < 0) {
+      input_.Mark();
+    } else if (auto error = PassTo(std::min(round_, known_))) {
+      return *std::move(error);
+    }
+    for (;;) {
+      if (context_.cancel.cancelled()) return Error(ErrorKind::kCancelled, "");
+      Step step = input_.Next();
+      auto* error = std::get_if<Error>(&step);
+      if (error && error->transient()) return step;
+      if (std::holds_alternative<End>(step)) break;
+      int64_t number = position() - 1 - round_;  // in the round
+      auto* element = std::get_if<Element>(&step);
+      if (element && number >= 0 && !beside_ && data_->pads()) beside_ = *element;
+      if (number == dealing_.index) mine_ = std::move(step);
+      if (mine_ && (!drops || number + 1 == dealing_.shards)) {
+        beside_.reset();
+        return *std::exchange(mine_, std::nullopt);
+      }
+    }
+    mine_.reset();
+    const int64_t there = position() - round_;
+    if (drops || there <= 0) return End{};
+    if (data_->pads()) {
+      ended_ = true;
+      if (!beside_) return AllFailed(there);
+      return Masked(dealing_.PaddingLike(*beside_), false);
+    }
+    before_it_ = (round_ + dealing_.index) % position();
+    return FromTheBeginning();
+  }
+
+  Step FromTheBeginning() {
+    if (!again_) {
+      input_.Retire();  // first: its generators and threads are not to overlap with the new ones
+      again_ = data_->StartInput(context_);
+    }
+    if (auto error = again_->Discard(before_it_)) return *std::move(error);
+    Step step = again_->Next();
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
+    ended_ = true;
+    again_.reset();
+    if (!std::holds_alternative<End>(step)) return step;
+    return Error(ErrorKind::kRuntime,
+                 "shard_evenly: the input gave {} elements and, when it was begun anew for those "
+                 "to repeat, fewer; use a source that can be gone through again, or "
+                 "remainder='drop' or 'pad'",
+                 position());
+  }
+
+  std::shared_ptr<const ShardEvenlyDataset> data_;
+  const Dealing dealing_;
+  RunContext context_;
+  const int64_t known_;  // the number of elements, kInfinite or kUnknown
+  Input input_;
+  int64_t base_ = 0;               // steps before the input's own count began
+  int64_t round_ = 0;              // where in the input the next round begins
+  std::optional<Step> mine_;       // this shard's, of a round that is being gone through
+  std::optional<Element> beside_;  // the first one of that round
+  IteratorPtr again_;              // the input anew, for an element to repeat
+  int64_t before_it_ = 0;          // elements there before the wanted one
+  bool ended_ = false;
+};
+
+IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
+  auto self = std::static_pointer_cast<const ShardEvenlyDataset>(shared_from_this());
+  if (indexed()) return std::make_unique<DealtRowsIterator>(std::move(self));
+  return std::make_unique<ShardEvenlyIterator>(std::move(self), dealing_.Common(context));
+}
+
+// fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
+// number of elements that the input was dealt out of.
+const RegisterDataset registration("shard_evenly",
+                                   [](const std::vector<DatasetPtr>& inputs,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     Dealing dealing(args);
+                                     if (dealing.remainder == Remainder::kPad) {
+                                       if (MaybeSpec spec = inputs[0]->spec()) CheckPadding(*spec);
+                                     }
+                                     if (args.Has("dealt"))
+                                       return MakeDealt(dealing, args.Int("dealt"));
+                                     bool fused = !args.Has("fused") || args.Bool("fused");
+                                     return std::make_shared<ShardEvenlyDataset>(dealing, fused);
+                                   });
+
+}  // namespace
+}  // namespace penstock

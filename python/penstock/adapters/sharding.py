@@ -1,0 +1,283 @@
+"""Shards of equal length, one for each of several processes that train together."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+from penstock.ops.native import native
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+Remainder = Literal["drop", "pad", "repeat"]
+
+# Stages that keep elements for later runs, by the names that users know.
+_KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
+
+
+class ProcessShards:
+    """Mixin: every process its part, and as many elements as the others."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _kind: str
+
+        def __len__(self) -> int: ...
+        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+
+    def shard_evenly(
+        self,
+        num_shards: int,
+        index: int,
+        remainder: Remainder = "drop",
+        *,
+        seed: int = 0,
+        mask_key: str = "valid",
+        name: str | None = None,
+    ) -> Dataset:
+        """Give every `num_shards`-th element, and as many of them whatever the index.
+
+        Parameters
+        ----------
+        num_shards : int
+            How many parts the elements are dealt out to, >= 1: one for each process, say.
+        index : int
+            Which of them this is, in ``[0, num_shards)``.
+        remainder : "drop", "pad" or "repeat"
+            What becomes of the last elements, when there is not one for every shard.
+
+            "drop" leaves them out in all shards.
+
+            "pad" fills up with elements of zeros ("" for strings), and tells by a mask which are
+            real: a dict gets it under `mask_key`, a tuple as one more part at its end, and
+            anything else becomes ``(element, mask)``. No element is lost and none comes twice.
+
+            "repeat" takes what is missing from the beginning, round and round if need be.
+        seed : int
+            What everything random before this stage draws from, unless it has a seed of its own.
+        mask_key : str
+            The key of the mask, for dicts.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            The elements number ``index``, ``index + num_shards``, and so on; as many as any other
+            shard has: ``n // num_shards`` of `n`, rounded up unless they are dropped.
+
+        Raises
+        ------
+        ValueError
+            If `num_shards`, `index` or `remainder` is none of these; if a `shuffle` before it
+            would have another order in each process (see the notes); with "pad", if the elements
+            have the key `mask_key` already.
+        TypeError
+            With "pad", for opaque Python objects.
+        RuntimeError
+            While iterating: with "repeat", if the source cannot be gone through again; with
+            "pad", if all elements of the last, incomplete round failed.
+
+        Notes
+        -----
+        Length: it need not be known. Then a shard looks at all elements as they come; "repeat"
+        begins the input anew for its last element. The padding has the shape of one of the last
+        elements of the input.
+
+        Order: every shard must be made from the same pipeline, and go through it as often. Then
+        they all see the same order, though each is in a process of its own: a `shuffle` before
+        this stage draws from `seed`, not from `set_seed` or the operating system, and
+        ``deterministic=False`` is not made use of. Each epoch and each new iterator has another
+        order all the same. Two that would not be common are refused: a shuffle without a seed and
+        with ``reshuffle_each_iteration=False``, and one that reshuffles before a `cache` or
+        `snapshot`. (What is random in a generator of your own, and in datasets that a function
+        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: seed it
+        alike.) Stages behind this one belong to their process.
+
+        Cost: put it early. Where rows can be chosen by position (`range`, `from_tensor_slices`,
+        `from_indexable`, also behind `shuffle`), the others' are never touched; a plain `map`
+        before it is not called for them when the length is known. Behind `batch` it deals out
+        batches: drop the remainder there too, or the last one has fewer rows in one shard.
+
+        Errors: an element that fails counts, and is raised in its own shard alone. What leaves
+        out elements behind this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
+
+        States: one says how far all shards are, not which one this is: the state of any of them
+        serves all others of as many. Another number of shards begins anew behind what the former
+        ones had, which are as many elements as all steps of all of them took:
+        ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when epochs differ.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(7)
+        >>> [[int(x) for x in ds.shard_evenly(3, i)] for i in range(3)]
+        [[0, 3], [1, 4], [2, 5]]
+        >>> [[int(x) for x in ds.shard_evenly(3, i, "repeat")] for i in range(3)]
+        [[0, 3, 6], [1, 4, 0], [2, 5, 1]]
+        >>> [(int(x), bool(real)) for x, real in ds.shard_evenly(3, 1, "pad")]
+        [(1, True), (4, True), (0, False)]
+        """
+        _check_order(self)
+        args: dict[str, Any] = {"num_shards": num_shards, "index": index, "seed": seed}
+        if remainder != "pad":
+            return self._then("shard_evenly", remainder=remainder, **args)
+        from penstock.dataset import Dataset
+
+        inner: Any = self._then("shard_evenly", remainder="repeat", **args)
+        if inner._kind == "shard_evenly":
+            inner = self
+        else:  # it has gone to the row numbers, before rows are fetched
+            args["dealt"] = len(self)
+        pairs = Dataset._make("shard_evenly", (inner,), {"remainder": "pad", **args})
+        masked = functools.partial(_with_mask, mask_key)
+        # A native function needs to know the elements; not for this should one be computed.
+        known = pairs._node.first_unknown() is None
+        return pairs.map(native(masked) if known else masked)
+
+    def shard_for_torch(
+        self,
+        remainder: Remainder = "drop",
+        *,
+        group: Any = None,
+        seed: int = 0,
+        mask_key: str = "valid",
+    ) -> Dataset:
+        """Give the part of this process of PyTorch: `shard_evenly` by its rank.
+
+        Parameters
+        ----------
+        remainder, seed, mask_key
+            As in `shard_evenly`.
+        group : torch.distributed.ProcessGroup, optional
+            The processes that share the elements; None: all.
+
+        Returns
+        -------
+        Dataset
+            As many elements as in every other process.
+
+        Raises
+        ------
+        ValueError
+            If this process is not in `group`, or RANK and WORLD_SIZE say nothing sensible.
+
+        Notes
+        -----
+        Rank and number of processes are those of ``torch.distributed``, once
+        ``init_process_group`` was called; before, those of the environment variables RANK and
+        WORLD_SIZE, as torchrun sets them; without these, there is one process. PyTorch itself is
+        not imported.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(100).shuffle(100).shard_for_torch().batch(10)
+        >>> len(ds)  # in one process
+        10
+        """
+        count, rank = _torch_processes(group)
+        return self.shard_evenly(count, rank, remainder, seed=seed, mask_key=mask_key)
+
+    def shard_for_jax(
+        self, remainder: Remainder = "drop", *, seed: int = 0, mask_key: str = "valid"
+    ) -> Dataset:
+        """Give the part of this process of JAX: `shard_evenly` by ``jax.process_index()``.
+
+        Parameters
+        ----------
+        remainder, seed, mask_key
+            As in `shard_evenly`.
+
+        Returns
+        -------
+        Dataset
+            As many elements as in every other process.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without JAX.
+
+        Notes
+        -----
+        Call ``jax.distributed.initialize`` first. With ``batch(n, drop_remainder=True)`` behind it
+        every process has n rows of each global batch of ``n * jax.process_count()``.
+        """
+        import jax
+
+        count, index = jax.process_count(), jax.process_index()
+        return self.shard_evenly(count, index, remainder, seed=seed, mask_key=mask_key)
+
+
+def _check_order(dataset: Any) -> None:
+    """Raise ValueError if the elements would come in another order in each process."""
+    open_ = [(dataset, "")]  # a stack of its own: chains are long
+    seen: set[tuple[int, str]] = set()
+    while open_:
+        node, kept_by = open_.pop()
+        if (id(node), kept_by) in seen:
+            continue
+        seen.add((id(node), kept_by))
+        if node._kind == "shuffle":
+            _check_shuffle(node._args, kept_by)
+        kept_by = _KEEPS.get(node._kind, kept_by)
+        open_ += [(before, kept_by) for before in node._inputs]
+
+
+def _check_shuffle(args: dict[str, Any], kept_by: str) -> None:
+    if args["seed"] is None and not args["reshuffle_each_iteration"]:
+        raise ValueError(
+            "shard_evenly: a shuffle before it that has one order for all epochs has it for this "
+            "process alone, shards would lose and double elements; give that shuffle a seed"
+        )
+    if kept_by and args["reshuffle_each_iteration"]:
+        raise ValueError(
+            f"shard_evenly: {kept_by} before it keeps the order of one pass of a shuffle, which "
+            f"may be that of this process alone; put {kept_by} before the shuffle"
+        )
+
+
+def _torch_processes(group: Any) -> tuple[int, int]:
+    """Return how many processes there are, and which one this is."""
+    # Nobody has initialised what nobody has imported.
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank = distributed.get_rank(group)
+        if rank < 0:
+            raise ValueError(
+                f"shard_for_torch: a process of {group!r} was expected, this one is not in it"
+            )
+        return distributed.get_world_size(group), rank
+    if group is not None:
+        raise ValueError(
+            "shard_for_torch: group is of torch.distributed, which is not initialised; call "
+            "init_process_group first"
+        )
+    given = [os.environ.get(name) for name in ("WORLD_SIZE", "RANK")]
+    if given == [None, None]:
+        return 1, 0
+    try:
+        count, rank = (int(value or "") for value in given)
+    except ValueError:
+        count, rank = 0, 0
+    if not 0 <= rank < count:
+        raise ValueError(
+            "shard_for_torch: the environment variables WORLD_SIZE and RANK must say how many "
+            f"processes there are and which one this is, got {given[0]!r} and {given[1]!r}; start "
+            "the program with torchrun, or unset both"
+        )
+    return count, rank
+
+
+def _with_mask(mask_key: str, element: Any, mask: Any) -> Any:
+    if isinstance(element, dict):
+        if mask_key in element:
+            raise ValueError(
+                f"shard_evenly: the elements have a key {mask_key!r} already; choose another "
+                "mask_key"
+            )
+        return {**element, mask_key: mask}
+    return (*element, mask) if type(element) is tuple else (element, mask)

@@ -1,0 +1,42 @@
+"""What every shard of shard_evenly must have, and over what: for its tests."""
+
+import numpy as np
+
+import penstock as ps
+
+POLICIES = ["drop", "pad", "repeat"]
+
+# Of the numbers below n, each in another way.
+SOURCES = {
+    "range": lambda n: ps.Dataset.range(n),
+    "slices": lambda n: ps.Dataset.from_tensor_slices(np.arange(n)),
+    "generator": lambda n: ps.Dataset.from_generator(lambda: iter(range(n))),
+    "filtered": lambda n: (
+        ps.Dataset.range(2 * n).filter(lambda x: x % 2 == 0).map(lambda x: x // 2)
+    ),
+    "mapped": lambda n: ps.Dataset.range(n).map(lambda x: x, num_parallel_calls=2),
+    "any order": lambda n: ps.Dataset.range(n).map(
+        lambda x: x, num_parallel_calls=3, deterministic=False
+    ),
+    "rows": lambda n: ps.Dataset.from_indexable(list(range(n))),
+    "parallel rows": lambda n: ps.Dataset.from_indexable(list(range(n)), num_parallel_calls=2),
+    "ahead": lambda n: ps.Dataset.range(n).prefetch(2),
+    "unbatched": lambda n: ps.Dataset.range(n).batch(4).unbatch(),
+}
+
+
+def dealt(items, count, remainder, begin=0, zero=0):
+    """Return what every shard must have of the elements from `begin` on."""
+    items = [int(x) for x in items]
+    rounds = range(begin, len(items), count)
+    shards = [[] for _ in range(count)]
+    for first in rounds:
+        if first + count > len(items) and remainder == "drop":
+            break
+        for i, shard in enumerate(shards):
+            real = first + i < len(items)
+            if remainder == "pad":
+                shard.append((items[first + i], True) if real else (zero, False))
+            else:
+                shard.append(items[(first + i) % len(items)])
+    return shards

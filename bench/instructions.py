@@ -118,6 +118,16 @@ def rows(found: dict[str, Any], recorded: dict[str, Any] | None) -> list[list[st
     return table
 
 
+def told(found: dict[str, Any]) -> str:
+    """Return what was counted as Markdown."""
+    table = [row[:3] for row in rows(found, None)]
+    return (
+        f"Counted by {found['valgrind'].replace('-', ' ')} with Python {found['machine']['python']}"
+        ": all that the process does, Python included; a pass by itself costs what stands beside "
+        f"it.\n\n{lay_out(table, markdown=True)}"
+    )
+
+
 def grown(found: dict[str, Any], recorded: dict[str, Any] | None, at_most: float) -> list[str]:
     """Return the paths that take more than so many times what was recorded."""
     before = recorded["paths"] if recorded else {}

@@ -65,15 +65,15 @@ def _bars(axis: Any, found: Measured, workload: Workload, case: str) -> None:
     limit = found.cell(case, "limit")
     line = workload.shown(limit.spread().median) if limit else None
     shown = [*values, line] if line else values
+    ends = [value + more for value, more in zip(values, errors[1], strict=True)]
+    most = max([*shown, *ends], default=1.0)
     if shown and max(shown) > WIDE * min(shown):
         axis.set_xscale("log")
-        axis.set_xlim(min(shown) / 3, max(shown) * 8)
+        axis.set_xlim(min(shown) / 3, most * 8)
     elif shown:
-        axis.set_xlim(0, max(shown) * 1.22)
-    for place, value in enumerate(values):
-        axis.annotate(
-            f" {number(value)}", (value + errors[1][place], place), va="center", fontsize=8
-        )
+        axis.set_xlim(0, most * 1.22)
+    for place, (value, end) in enumerate(zip(values, ends, strict=True)):
+        axis.annotate(f" {number(value)}", (end, place), va="center", fontsize=8)
     if line:
         axis.axvline(line, color=LINE, linestyle="--", linewidth=1)
         axis.set_xlabel(f"-- limit {number(line)}", fontsize=8)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench import instructions
 from bench.peers import workloads
 from bench.peers.environments import PEERS, ROOT
 from bench.peers.results import Cell, Measured
@@ -76,10 +78,17 @@ def markdown(results: Sequence[Measured]) -> str:
         "MB: penstock's peak memory, and the least of the other loaders without plain Python.",
         summary(results),
         *(part for measured in results for part in _section(measured)),
+        *_instructions(),
         "### Versions",
         _versions(results),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _instructions() -> Iterator[str]:
+    if instructions.RECORD.is_file():
+        yield "### Instructions per element of penstock"
+        yield instructions.told(json.loads(instructions.RECORD.read_text()))
 
 
 def summary(results: Sequence[Measured]) -> str:

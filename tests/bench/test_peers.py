@@ -297,6 +297,7 @@ def test_the_page_has_wins_losses_and_failures(tmp_path):
     assert "- tf.data: as tfdata does." in text
     assert cells[7] == "100; 100 (tf.data)"  # memory: penstock's, and the least of the others
     assert "Limit: ." not in text
+    assert "| range.map(native).batch(256) " in text  # instructions
     for file in files[1:]:
         assert f"({report.PLOTS}/{file.name})" in text
 

@@ -22,7 +22,10 @@ class Checkpoint(Workload):
         "batch behind 50, which is checked to be the right one."
     )
     unit = "ms"
-    limit = "pickle of the 10,000 integers that the buffer holds: dumps to save, loads to restore"
+    limit = (
+        "to save, pickle of a position and a seed; to restore, unpickling them, NumPy's "
+        "permutation of the 10,000 numbers of a buffer, and a batch of them"
+    )
     rate = False
     scale = 1e3
     cases = {

@@ -23,7 +23,7 @@ class JpegRecords(Jpeg):
 
         photos = paths(task)
         for shard in range(SHARDS):
-            partial = task.folder / f"photos-{shard}.part"
+            partial = task.folder / f"photos-{task.n}-{shard}.part"
             with ps.io.TFRecordWriter(partial) as writer:
                 for photo in photos[shard::SHARDS]:
                     writer.write(Path(photo).read_bytes())
@@ -32,7 +32,7 @@ class JpegRecords(Jpeg):
 
 def records(task: Task) -> list[str]:
     """Return the TFRecord files."""
-    return sorted(map(str, task.folder.glob("photos-*.tfrecord")))
+    return sorted(map(str, task.folder.glob(f"photos-{task.n}-*.tfrecord")))
 
 
 WORKLOAD = JpegRecords()

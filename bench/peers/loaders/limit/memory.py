@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from bench.peers.workloads import padded as lengths
 from bench.peers.workloads import shuffle as shuffling
 from bench.peers.workloads import slices as arrays
 from bench.peers.workloads import start as starting
+from bench.peers.workloads.checkpoint import SEED
 
 
 def shuffle(task: Task) -> Epoch:
@@ -87,11 +88,17 @@ def start(task: Task) -> Epoch:
 
 
 def checkpoint(task: Task) -> float:
-    """pickle.dumps or pickle.loads of an array of 10,000 integers, many times."""
-    values = np.arange(task.buffer)
-    stored = pickle.dumps(values)
-    times = 100 * task.times
+    """pickle of (position, seed), many times; to restore, a permutation of 10,000 numbers, too."""
+    position = (task.steps * task.batch, SEED)
+    state = pickle.dumps(position)
+
+    def restored() -> Any:
+        _, seed = pickle.loads(state)
+        return np.random.default_rng(seed).permutation(task.buffer)[: task.batch] + 1
+
+    times = 20 * task.times
+    step: Callable[[], Any] = restored if task.case == "restore" else lambda: pickle.dumps(position)
     begin = time.perf_counter()
     for _ in range(times):
-        pickle.dumps(values) if task.case == "save" else pickle.loads(stored)
+        step()
     return (time.perf_counter() - begin) / times

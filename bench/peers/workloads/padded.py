@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,15 @@ def rows(task: Task) -> list[Any]:
 
 def joined(task: Task) -> tuple[Any, Any]:
     """Return all rows one behind the other, and their lengths."""
+    return _made(task.n)
+
+
+@cache  # the check and the loader have the same: peak memory is the loader's
+def _made(n: int) -> tuple[Any, Any]:
     random = np.random.default_rng(1)
-    lengths = random.integers(LEAST, LONGEST + 1, task.n)
+    lengths = random.integers(LEAST, LONGEST + 1, n)
     flat = random.integers(1, 30_000, int(lengths.sum()))
-    flat[np.cumsum(lengths) - lengths] = np.arange(1, task.n + 1)
+    flat[np.cumsum(lengths) - lengths] = np.arange(1, n + 1)
     return flat, lengths
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,15 +55,20 @@ class Slices(Workload):
 
 def arrays(task: Task) -> tuple[Any, ...]:
     """Return the arrays; the last one tells the number of a row, in its first column."""
-    numbers = np.arange(task.n)
-    if task.case == "images":
-        pixels = (numbers[:, None] + np.arange(784)).astype(np.uint8)
-        return pixels.reshape(task.n, 28, 28), numbers
-    if task.case == "scalars":
+    return _made(task.case, task.n)
+
+
+@cache  # the check and the loader have the same: peak memory is the loader's
+def _made(case: str, n: int) -> tuple[Any, ...]:
+    numbers = np.arange(n)
+    if case == "images":
+        pixels = numbers.astype(np.uint8)[:, None] + np.arange(784).astype(np.uint8)
+        return pixels.reshape(n, 28, 28), numbers
+    if case == "scalars":
         return (numbers,)
-    width = 32 if task.case == "table" else 256
+    width = 32 if case == "table" else 256
     rows = np.arange(width, dtype=np.float32) + numbers[:, None].astype(np.float32)
-    return (rows, numbers.astype(np.float32)) if task.case == "table" else (rows,)
+    return (rows, numbers.astype(np.float32)) if case == "table" else (rows,)
 
 
 def values(task: Task) -> Any:

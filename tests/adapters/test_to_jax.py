@@ -268,7 +268,7 @@ def tell(batch):
 
 
 class TestPosition:
-    @pytest.mark.parametrize("prefetch", [0, 1, 5])
+    @pytest.mark.parametrize("prefetch", ["auto", 0, 1, 5])
     @pytest.mark.parametrize(
         "how", [{}, {"pad": True}, {"drop_remainder": False}, {"global_batch": 4}], ids=str
     )
@@ -288,10 +288,12 @@ class TestPosition:
             got = next(it, None)
             assert (got is None) == (step == len(whole))
 
-    def test_of_a_state_saved_with_another_prefetch(self):
-        it = iter(rows().batch(2).to_jax(prefetch=4))
+    @pytest.mark.parametrize("saved", ["auto", 0, 4])
+    @pytest.mark.parametrize("restored", ["auto", 0, 4])
+    def test_of_a_state_saved_with_another_prefetch(self, saved, restored):
+        it = iter(rows().batch(2).to_jax(prefetch=saved))
         next(it)
-        other = iter(rows().batch(2).to_jax(prefetch=0))
+        other = iter(rows().batch(2).to_jax(prefetch=restored))
         other.set_state(it.get_state())
         assert next(other)["n"].tolist() == [2, 3]
 

@@ -13,9 +13,6 @@ from penstock.adapters.jax_arrays import Placement, check_sharding
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
-# How many batches lie on the device ahead of use, by its platform.
-_AHEAD = {"tpu": 1}  # else 2
-
 
 class JaxForms:
     """Mixin: batches for JAX."""
@@ -42,8 +39,9 @@ class JaxForms:
             all leaves in it. None, also within a nesting: the default device of the thread that
             calls ``iter``.
         prefetch : int or "auto"
-            Batches to have on the device ahead of use, made by a thread of the run; 0 makes each
-            when it is asked for. "auto": 1 on a TPU, else 2.
+            Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
+            when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded
+            ahead, and become jax.Arrays when they are asked for, since that copies nothing.
         drop_remainder : bool
             Leave out a batch with fewer rows than the first one, so that a jitted step is compiled
             once and the rows can be spread evenly. False gives batches of all sizes as they are.
@@ -156,13 +154,21 @@ class JaxBatches(Batches):
             state, batch = one_size(state, batch)
             return state, Held(batch if batch is LEFT_OUT else placement(batch))
 
-        run = self._dataset.scan(OneSize.initial_state, step)
+        loaded, ahead = self._buffers(placement.platform)
+        run = self._dataset.prefetch(loaded).scan(OneSize.initial_state, step)
         if self._drop:
             run = run.filter(_stays)
-        ahead: Any = self._prefetch
-        if ahead == "auto":
-            ahead = _AHEAD.get(placement.platform, 2)
         return BatchIterator(iter(run.prefetch(ahead)), self._form)
+
+    def _buffers(self, platform: str) -> tuple[int, Any]:
+        """Return how many batches wait to be put on the device, and how many lie there."""
+        if self._prefetch != "auto":
+            return 0, self._prefetch
+        if platform == "cpu":
+            # Where nothing has to be copied, two threads that take turns with the GIL cost more
+            # than what the other one does.
+            return 2, 0
+        return 0, 1 if platform == "tpu" else 2
 
     def __len__(self) -> int:
         batches = len(self._dataset)

@@ -101,15 +101,13 @@ class Placement:
             return sum(stop - start for start, stop in mine)
         return rows
 
-    @contextlib.contextmanager
-    def _settings(self) -> Iterator[None]:
-        jax = self._jax
-        with contextlib.ExitStack() as stack:
-            if jax.config.jax_default_device != self._device:
-                stack.enter_context(jax.default_device(self._device))
-            if jax.config.jax_enable_x64 != self._x64:
-                stack.enter_context(jax.enable_x64(self._x64))
-            yield
+    def _settings(self) -> contextlib.AbstractContextManager[object]:
+        jax, stack = self._jax, contextlib.ExitStack()
+        if jax.config.jax_default_device != self._device:
+            stack.enter_context(jax.default_device(self._device))
+        if jax.config.jax_enable_x64 != self._x64:
+            stack.enter_context(jax.enable_x64(self._x64))
+        return stack
 
     def _is_global(self, sharding: Any) -> bool:
         is_sharding = isinstance(sharding, self._jax.sharding.Sharding)

@@ -303,6 +303,34 @@ class TestPosition:
         assert {"batch", "prefetch"} <= {stage["kind"] for stage in it.stats()}
 
 
+class TestAhead:
+    @staticmethod
+    def begin(prefetch):
+        begun = [threading.Event() for _ in range(6)]
+
+        def load(batch):
+            begun[batch[0] // 2].set()
+            return batch
+
+        return begun, iter(Dataset.range(12).batch(2).map(load).to_jax(prefetch=prefetch))
+
+    @pytest.mark.parametrize(("prefetch", "ahead"), [("auto", 2), (1, 1), (3, 3)])
+    def test_batches_are_loaded_while_the_loop_is_busy(self, prefetch, ahead):
+        begun, it = self.begin(prefetch)
+        with it:
+            for step in range(3):
+                assert next(it).tolist() == [2 * step, 2 * step + 1]
+                assert begun[min(step + ahead, 5)].wait(10)  # though next() is not called
+
+    def test_nothing_is_loaded_before_it_is_asked_for(self):
+        begun, it = self.begin(0)
+        assert not begun[0].is_set()
+        for step in range(5):
+            next(it)
+            assert begun[step].is_set()
+            assert not begun[step + 1].is_set()
+
+
 class Boom(Exception):
     pass
 

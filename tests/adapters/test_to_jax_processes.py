@@ -56,6 +56,11 @@ total = jax.jit(lambda x, m: (x * m).sum(), out_shardings=whole)
 said["padded"] = [float(total(x, m)) for x, m in padded]
 said["masks"] = [mine(m) for _, m in padded]
 
+# Leaves that stay in their process, before one that is spread.
+mixed = ds.map(lambda d: {"s": d["s"], "own": d["n"], "n": d["n"]}).batch(4)
+mixed = mixed.to_jax({"s": None, "own": None, "n": split}, global_batch=8)
+said["mixed"] = [(len(b["own"]), len(b["n"])) for b in mixed]
+
 # Wrong sizes, told before any exchange.
 said["too large"] = told(ValueError, lambda: both.to_jax(split, global_batch=4))
 said["uneven"] = told(ValueError, lambda: both.to_jax(split, global_batch=6))
@@ -122,6 +127,10 @@ def test_global_batch_is_what_a_process_without_a_full_batch_fills_up_to(said):
     half = [[True, True], [False, False]]
     assert said[0]["masks"] == [[[True] * 2] * 2, [[True, False], [False, False]]]
     assert said[1]["masks"] == [half, half]
+
+
+def test_leaves_that_stay_beside_one_that_is_spread(said):
+    assert [s["mixed"] for s in said] == [[[4, 8]] * 3] * 2
 
 
 def test_sizes_that_cannot_be(said):

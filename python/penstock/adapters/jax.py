@@ -108,7 +108,7 @@ class JaxForms:
             raise ValueError(f"to_jax: global_batch must be >= 1, got {global_batch}")
         if not (pad is None or isinstance(pad, (bool, str))):
             raise TypeError(f"to_jax: pad must be True, the key of the mask or None, got {pad!r}")
-        mask = VALID if pad is True else pad or None
+        mask = VALID if pad is True else pad if isinstance(pad, str) else None
         dataset: Any = self
         return JaxBatches(dataset, sharding, prefetch, bool(drop_remainder), mask, global_batch)
 

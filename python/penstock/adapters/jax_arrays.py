@@ -89,17 +89,18 @@ class Placement:
 
     def rows_here(self, rows: int, batch: Any) -> int:
         """Return how many of the rows of a global batch belong to this process."""
-        for path, value, sharding in _leaves(batch, self._sharding, ()):
-            if not getattr(value, "shape", ()):
-                continue
-            if not self._is_global(sharding):
-                return rows
-            whole = (rows, *value.shape[1:])
-            _check_shape(path, whole, sharding)
-            indices = sharding.addressable_devices_indices_map(whole)
-            mine = {index[0].indices(rows)[:2] for index in indices.values()}
-            return sum(stop - start for start, stop in mine)
-        return rows
+        leaves = [leaf for leaf in _leaves(batch, self._sharding, ()) if _has_rows(leaf[1])]
+        # A leaf that is whole in every process has as many rows as those that are spread.
+        return min((self._share(rows, *leaf) for leaf in leaves), default=rows)
+
+    def _share(self, rows: int, path: tuple[Any, ...], value: Any, sharding: Any) -> int:
+        if not self._is_global(sharding):
+            return rows
+        whole = (rows, *value.shape[1:])
+        _check_shape(path, whole, sharding)
+        indices = sharding.addressable_devices_indices_map(whole)
+        mine = {index[0].indices(rows)[:2] for index in indices.values()}
+        return sum(stop - start for start, stop in mine)
 
     def _settings(self) -> contextlib.AbstractContextManager[object]:
         jax, stack = self._jax, contextlib.ExitStack()
@@ -207,6 +208,10 @@ def _name(path: tuple[Any, ...]) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "OSUT"
+
+
+def _has_rows(value: Any) -> bool:
+    return bool(getattr(value, "shape", ()))
 
 
 @functools.cache

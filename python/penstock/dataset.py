@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.adapters.jax import JaxForms
+from penstock.adapters.keras import KerasForms
 from penstock.adapters.sharding import ProcessShards
 from penstock.adapters.torch import TorchForms
 from penstock.encode import encode
@@ -80,6 +81,7 @@ class Dataset(
     JaxForms,
     TorchForms,
     ProcessShards,
+    KerasForms,
 ):
     """A sequence of elements, described but not yet computed.
 

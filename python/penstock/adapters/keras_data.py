@@ -1,0 +1,318 @@
+"""The objects that Keras iterates: a DataAdapter, or a PyDataset where there is none."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from penstock.adapters.batches import Batches, ahead
+from penstock.adapters.epochs import Epoch, Epochs
+from penstock.adapters.keras_elements import Packing, differing
+from penstock.structure import map_leaves
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+STAGE = "to_keras"
+
+# What a custom DataAdapter is asked for: where Keras has changed it, a PyDataset takes its place.
+_METHODS = ("get_numpy_iterator", "get_jax_iterator", "get_tf_dataset", "get_torch_dataloader")
+
+# Arguments of fit that Keras drops, without a word, when x is a DataAdapter of others.
+_DROPPED = {
+    "y": "make it the second part of the elements: (x, y)",
+    "sample_weight": "make them the third part of the elements: (x, y, sample_weight)",
+    "class_weight": "give it to to_keras(class_weight=...)",
+}
+
+
+class Feed:
+    """Epochs of a dataset in the forms of the backends; each form is made when it is asked for."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        steps: int | None,
+        class_weight: Mapping[int, float] | None,
+        prefetch: int,
+    ) -> None:
+        from keras import config  # type: ignore[attr-defined, unused-ignore]
+
+        self._source = dataset
+        # Over a repeated dataset each pass shuffles anew, as each iteration does.
+        self._dataset = dataset if steps is None else dataset.repeat()
+        self._steps = steps
+        self._prefetch = prefetch
+        self._dataset.prefetch(prefetch)  # so that a wrong number is an error now
+        self.packing = {
+            numeric: Packing(class_weight, config.floatx(), numeric=numeric)
+            for numeric in (False, True)
+        }
+        self._forms: dict[str, Epochs] = {}
+
+    def arrays(self, *, numeric: bool = False) -> Epochs:
+        """Epochs of NumPy arrays."""
+        form = "numbers" if numeric else "arrays"
+        if form not in self._forms:
+            # One prefetch is enough.
+            twice = self._dataset._kind == "prefetch"
+            dataset = self._dataset if twice else self._dataset.prefetch(self._prefetch)
+            self._add(form, dataset, self.packing[numeric].element)
+        return self._forms[form]
+
+    def tensors(self, device: Any) -> Epochs:
+        """Epochs of PyTorch's tensors on a device; they go there in the thread that works ahead."""
+        form = f"tensors on {device}"
+        if form not in self._forms:
+            pack, convert = self.packing[True].element, _torch_tensor(device)
+
+            def transfer(element: Any) -> Any:
+                return map_leaves(convert, pack(element))
+
+            dataset = ahead(self._dataset, transfer, self._prefetch)
+            self._add(form, dataset, lambda held: held.value)
+        return self._forms[form]
+
+    def _add(self, form: str, dataset: Dataset, take: Any) -> None:
+        length = -1 if self._steps is not None else dataset.cardinality()
+        batches = Batches(dataset, take, self._source)
+        self._forms[form] = Epochs(STAGE, batches, self._steps, length if length >= 0 else None)
+
+    def spec(self) -> Any:
+        """Give shapes and dtypes of the elements of `arrays`."""
+        return self.packing[False].spec(self._source.element_spec)
+
+    @property
+    def wait_seconds(self) -> float:
+        """The time that was waited for batches so far."""
+        return sum(epochs.wait_seconds for epochs in self._forms.values())
+
+    def close(self) -> None:
+        """Stop the threads of all epochs."""
+        for epochs in self._forms.values():
+            epochs.close()
+
+    def __repr__(self) -> str:
+        return f"<KerasData of {self._source!r}>"
+
+
+class _Data:
+    """What both classes of objects for Keras have in common."""
+
+    def __init__(self, feed: Feed, steps: int | None) -> None:
+        super().__init__()
+        self._feed = feed
+        self._length = steps
+
+    @property
+    def wait_seconds(self) -> float:
+        """Seconds that Keras has waited for batches so far."""
+        return self._feed.wait_seconds
+
+    def close(self) -> None:
+        """Stop the threads of all iterations that Keras has begun."""
+        self._feed.close()
+
+    def __enter__(self) -> _Data:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._feed)
+
+
+class _Adapter(_Data):
+    """The methods of a DataAdapter."""
+
+    _failure: Exception | None = None
+    _tf_dataset: Any = None
+    _torch_loader: Any = None
+
+    @property
+    def num_batches(self) -> int | None:
+        """Batches in an epoch, None if unknown; refuses what Keras would drop."""
+        asked = sys._getframe(1)
+        if asked.f_code.co_name == "__init__":  # of the object that iterates for fit and the others
+            for name, advice in _DROPPED.items():
+                if asked.f_locals.get(name) is not None:
+                    raise ValueError(
+                        f"{STAGE}: Keras drops {name} when x is not an array; {advice}"
+                    )
+        return self._length
+
+    @property
+    def batch_size(self) -> int | None:
+        """Size of every batch, None where it may differ."""
+        spec = self._feed._source.element_spec
+        while isinstance(spec, (tuple, dict)):
+            spec = next(iter(spec.values() if isinstance(spec, dict) else spec))
+        shape = getattr(spec, "shape", None)
+        return shape[0] if shape else None
+
+    @property
+    def has_partial_batch(self) -> bool | None:
+        """False if all batches are of one size, None if that is not known."""
+        return None if self.batch_size is None else False
+
+    @property
+    def partial_batch_size(self) -> None:
+        """Never known in advance."""
+        return
+
+    def on_epoch_begin(self) -> None:
+        """Nothing is to be done."""
+
+    def on_epoch_end(self) -> None:
+        """Raise what ended the epoch, where the backend cannot carry exceptions."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def get_numpy_iterator(self) -> Epoch:
+        """Give one epoch of NumPy arrays."""
+        return iter(self._feed.arrays())
+
+    def get_jax_iterator(self) -> Epoch:
+        """Give one epoch of NumPy arrays, which JAX takes as they are."""
+        return iter(self._feed.arrays(numeric=True))
+
+    def get_torch_dataloader(self) -> Any:
+        """Give a loader whose iterations are epochs of tensors."""
+        if self._torch_loader is None:
+            self._torch_loader = _torch_loader(self._feed)
+        return self._torch_loader
+
+    def get_tf_dataset(self) -> Any:
+        """Give a dataset of TensorFlow whose iterations are epochs."""
+        self._failure = None
+        if self._tf_dataset is None:
+            self._tf_dataset = _tf_dataset(self)
+        return self._tf_dataset
+
+    def _for_tf(self, spec: Any) -> Any:
+        # Runs in a thread of TensorFlow, which makes its own exception of each: the data ends
+        # there, and on_epoch_end, which Keras calls at the end of data, raises what it was.
+        try:
+            for batch in self._feed.arrays():
+                wrong = differing(batch, spec)
+                if wrong is not None:
+                    raise ValueError(
+                        f"{STAGE}: an array of shape {wrong[1].shape} was expected, got "
+                        f"{wrong[0]}; give output_signature to map, with None for axes that vary"
+                    )
+                yield batch
+        except Exception as error:
+            self._failure = error
+
+
+class _PyData(_Data):
+    """The methods of a PyDataset, for a Keras that takes no DataAdapter.
+
+    Indices are of no account: Keras asks for the number of batches before each iteration, and the
+    items that follow are those of a new epoch.
+    """
+
+    _epoch: Epoch | None = None
+
+    @property
+    def num_batches(self) -> int:
+        """Batches in an epoch."""
+        if self._length is None:
+            raise ValueError(
+                f"{STAGE}: this version of Keras needs to know the number of batches; give "
+                "steps_per_epoch to to_keras, or use experimental.assert_cardinality"
+            )
+        self._epoch = None
+        return self._length
+
+    def __getitem__(self, index: int) -> Any:
+        from keras import backend
+
+        if self._epoch is None:
+            self._epoch = iter(self._feed.arrays(numeric=backend.backend() in ("jax", "torch")))
+        for batch in self._epoch:
+            return batch
+        raise ValueError(
+            f"{STAGE}: {self._length} batches were expected, the dataset has {self._epoch.given}"
+        )
+
+
+def _data_adapter() -> Any:
+    """Import the class of which Keras takes instances as they are; it is not public."""
+    from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+
+    if not all(hasattr(DataAdapter, name) for name in _METHODS):
+        raise ImportError("DataAdapter has other methods than those known")
+    return DataAdapter
+
+
+@functools.cache
+def data_class() -> Any:
+    """Make the class of the objects that to_keras returns, for the Keras that is installed."""
+    try:
+        from keras.utils import PyDataset
+    except ImportError as error:
+        raise ImportError(f"{STAGE}: Keras 3 was expected; pip install 'keras>=3'") from error
+    bases: tuple[type, Any]
+    try:
+        bases = (_Adapter, _data_adapter())
+    except ImportError:
+        bases = (_PyData, PyDataset)
+    return type("KerasData", bases, {"__module__": __name__})
+
+
+def _torch_tensor(device: Any) -> Any:
+    """Make the function that turns an array into a tensor on `device`, without a copy if it can."""
+    import torch
+    from keras import ops
+
+    def convert(array: Any) -> Any:
+        known = array.dtype.kind in "bifc" or array.dtype == "uint8"
+        if known and array.flags.writeable:  # there are no tensors that can only be read
+            return torch.from_numpy(array).to(device)
+        # Keras knows what becomes of dtypes that PyTorch has not.
+        return ops.convert_to_tensor(array).to(device)
+
+    return convert
+
+
+def _torch_loader(feed: Feed) -> Any:
+    from keras.src.backend.torch.core import get_device
+    from torch.utils.data import DataLoader, IterableDataset
+
+    class Loaded(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
+        def __iter__(self) -> Epoch:
+            return iter(feed.tensors(get_device()))
+
+    return DataLoader(Loaded(), batch_size=None, collate_fn=lambda batch: batch)
+
+
+def _tf_dataset(data: _Adapter) -> Any:
+    import tensorflow as tf
+
+    def tf_spec(spec: Any) -> Any:
+        if spec.dtype is object:
+            raise TypeError(f"{STAGE}: numbers or strings were expected, got {spec!r}")
+        dtype = tf.string if spec.dtype in (str, bytes) else spec.dtype
+        return tf.TensorSpec(spec.shape, dtype)
+
+    spec = data._feed.spec()
+    signature = map_leaves(tf_spec, spec)
+    dataset = tf.data.Dataset.from_generator(
+        functools.partial(data._for_tf, spec), output_signature=signature
+    )
+    options = tf.data.Options()
+    # Batches are ready already; what ran ahead here would meet errors before their time.
+    options.autotune.enabled = False
+    options.experimental_optimization.inject_prefetch = False
+    return dataset.with_options(options)

@@ -79,7 +79,7 @@ def make_model(keras):
         ]
     )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.SGD(0.02, momentum=0.9), loss)
+    model.compile(keras.optimizers.Adam(0.005), loss)
     model.train_on_batch(np.zeros((BATCH, SIDE, SIDE, 1), "f"), np.zeros(BATCH, "i"))  # compiles
     return model
 
@@ -88,7 +88,7 @@ def train(keras, name, data, loader, validation, epochs, **arguments):
     """Train from the same start; print losses and the time that was waited for data."""
     model = make_model(keras)
     start, waited = time.perf_counter(), loader.wait_seconds
-    history = model.fit(data, epochs=epochs, verbose=0, **arguments)
+    history = model.fit(data, epochs=epochs, shuffle=False, verbose=0, **arguments)
     total, waited = time.perf_counter() - start, loader.wait_seconds - waited
     for epoch, loss in enumerate(history.history["loss"], 1):
         print(f"{name}: epoch {epoch}, loss {loss:.3f}")

@@ -68,6 +68,20 @@ def test_a_generator_object_gives_its_items_once():
     assert list(prefetched) == []
 
 
+def test_an_object_with_indices_only_ends_with_its_length():
+    class Endless:  # no index is too large, as in many a PyDataset of Keras
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            return f"item {i}"
+
+    loader = ps.prefetch(Endless())
+    assert len(loader) == 3
+    for _ in range(2):
+        assert list(loader) == ["item 0", "item 1", "item 2"]
+
+
 def test_the_length_is_the_original_s(items):
     assert len(ps.prefetch(items)) == len(ps.prefetch(Loader(items))) == len(items)
     with pytest.raises(TypeError):

@@ -39,7 +39,8 @@ class Epochs:
     def __iter__(self) -> Epoch:
         if self._steps is None:
             return Epoch(self, self._opened(), None)
-        if self._run is None or self._epoch is None or self._epoch.given < self._steps:
+        given = 0 if self._epoch is None else self._epoch.given
+        if self._run is None or 0 < given < self._steps:
             # Nobody used the rest of the last epoch, as when a model is built from its first
             # batch: it begins again, so that none is lost.
             self._run = self._opened()
@@ -60,7 +61,7 @@ class Epochs:
         try:
             batch = next(run)
         except StopIteration:
-            run.close()
+            self._end(run)
             if not given:
                 raise ValueError(
                     f"{self._stage}: at least one batch was expected, the dataset has none"
@@ -68,12 +69,17 @@ class Epochs:
             raise
         except Exception:
             # Not at Ctrl-C: closing waits for a function that may be what hangs.
-            run.close()
+            self._end(run)
             raise
         if given + 1 == self._length:
-            run.close()  # a trainer that counts does not ask for the end
+            self._end(run)  # a trainer that counts does not ask for the end
         self.wait_seconds += time.perf_counter() - began
         return batch
+
+    def _end(self, run: BatchIterator) -> None:
+        run.close()
+        if run is self._run:
+            self._run = None
 
     def close(self) -> None:
         """Stop the threads of all epochs; the next epoch begins as the first did."""

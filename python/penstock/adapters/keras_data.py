@@ -249,10 +249,15 @@ class _PyData(_Data):
 
 def _data_adapter() -> Any:
     """Import the class of which Keras takes instances as they are; it is not public."""
+    from keras.src.trainers.data_adapters import get_data_adapter
     from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 
     if not all(hasattr(DataAdapter, name) for name in _METHODS):
         raise ImportError("DataAdapter has other methods than those known")
+    try:
+        get_data_adapter(DataAdapter())
+    except (TypeError, ValueError) as error:
+        raise ImportError("DataAdapter is not taken as it is") from error
     return DataAdapter
 
 
@@ -287,14 +292,24 @@ def _torch_tensor(device: Any) -> Any:
 
 
 def _torch_loader(feed: Feed) -> Any:
+    from torch.utils.data import DataLoader
+
+    return DataLoader(_iterable_class()(feed), batch_size=None, collate_fn=lambda batch: batch)
+
+
+@functools.cache  # a class dies only when Python collects cycles, with all that it knows
+def _iterable_class() -> Any:
     from keras.src.backend.torch.core import get_device
-    from torch.utils.data import DataLoader, IterableDataset
+    from torch.utils.data import IterableDataset
 
     class Loaded(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
-        def __iter__(self) -> Epoch:
-            return iter(feed.tensors(get_device()))
+        def __init__(self, feed: Feed) -> None:
+            self.feed = feed
 
-    return DataLoader(Loaded(), batch_size=None, collate_fn=lambda batch: batch)
+        def __iter__(self) -> Epoch:
+            return iter(self.feed.tensors(get_device()))
+
+    return Loaded
 
 
 def _tf_dataset(data: _Adapter) -> Any:

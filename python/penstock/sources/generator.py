@@ -120,7 +120,7 @@ class _Prefetched:
     def __init__(self, source: Any, buffer_size: int) -> None:
         from penstock.dataset import Dataset
 
-        again = source if callable(source) else lambda: source
+        again = source if callable(source) else lambda: _looped(source)
         args = {"generator": again, "args": (), "output_signature": None, "opaque": True}
         self._source = source
         self._dataset = Dataset._make("from_generator", (), args)._then(
@@ -146,7 +146,8 @@ def prefetch(
     ----------
     iterable : callable or iterable
         A generator function without arguments (called again for each pass), or anything that can
-        be iterated: a generator, a list, a data loader of another library.
+        be iterated: a generator, a list, a data loader of another library. Of an object that has
+        ``__len__`` and ``__getitem__`` only, the items 0 to ``len() - 1``.
     buffer_size : int
         Items to have ready ahead of use, >= 1; -1 (AUTOTUNE) finds out.
 
@@ -174,13 +175,20 @@ def prefetch(
     >>> list(ps.prefetch(load))
     ['a', 'b', 'c']
     """
-    if not callable(iterable) and not hasattr(iterable, "__iter__"):
+    indexed = hasattr(iterable, "__len__") and hasattr(iterable, "__getitem__")
+    if not callable(iterable) and not hasattr(iterable, "__iter__") and not indexed:
         raise TypeError(
             f"prefetch: a generator function or an iterable was expected, got {iterable!r}"
         )
     if isinstance(buffer_size, int) and buffer_size == 0:
         raise ValueError("prefetch: buffer_size must be >= 1, got 0")
     return _Prefetched(iterable, buffer_size)
+
+
+def _looped(source: Any) -> Iterable[Any]:
+    # Python's own loop over __getitem__ ends with an IndexError, which a PyDataset of Keras, for
+    # one, need not raise.
+    return source if hasattr(source, "__iter__") else map(source.__getitem__, range(len(source)))
 
 
 def _as_numpy(value: Any) -> Any:

@@ -12,6 +12,9 @@ pytest_plugins = ["installing"]
 # How pytest.importorskip begins its reason.
 NOT_INSTALLED = "could not import"
 
+# Keras looks at it when it is imported: its own default is TensorFlow.
+os.environ.setdefault("KERAS_BACKEND", "jax")
+
 # What a build without a codec says when a test asks for it.
 LACKS_CODEC = re.compile(
     r"needs zlib, and penstock was built without it|built without lib(jpeg|png)"

@@ -1,5 +1,7 @@
 """Epochs of a trainer: runs of their own, or steps of one that goes on; needs no framework."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,17 @@ def test_closing_ends_the_threads_and_begins_anew():
 
     assert_frees_threads(take)
     assert list(epochs) == [0, 1]
+
+
+def test_dropping_them_ends_the_threads():
+    def take():
+        next(iter(epochs_of(ps.Dataset.counter().prefetch(2), 2)))
+
+    gc.disable()  # there are no circles to be found
+    try:
+        assert_frees_threads(take)
+    finally:
+        gc.enable()
 
 
 def test_waiting_is_counted():

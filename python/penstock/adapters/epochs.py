@@ -33,22 +33,21 @@ class Epochs:
         self._open: weakref.WeakSet[BatchIterator] = weakref.WeakSet()
         self._run: BatchIterator | None = None  # that goes on, with `steps`
         self._start: bytes | None = None  # where its last epoch began
-        self._epoch: Epoch | None = None
+        self._given = Given()  # in its last epoch
         self.wait_seconds = 0.0
 
     def __iter__(self) -> Epoch:
         if self._steps is None:
-            return Epoch(self, self._opened(), None)
-        given = 0 if self._epoch is None else self._epoch.given
-        if self._run is None or 0 < given < self._steps:
+            return Epoch(self, self._opened(), None, Given())
+        if self._run is None or 0 < self._given.batches < self._steps:
             # Nobody used the rest of the last epoch, as when a model is built from its first
             # batch: it begins again, so that none is lost.
             self._run = self._opened()
             if self._start is not None:
                 self._run.set_state(self._start)
         self._start = self._run.get_state()
-        self._epoch = Epoch(self, self._run, self._steps)
-        return self._epoch
+        self._given = Given()
+        return Epoch(self, self._run, self._steps, self._given)
 
     def _opened(self) -> BatchIterator:
         run = iter(self._batches)
@@ -85,17 +84,31 @@ class Epochs:
         """Stop the threads of all epochs; the next epoch begins as the first did."""
         for run in list(self._open):
             run.close()
-        self._run = self._start = self._epoch = None
+        self._run = self._start = None
+
+
+class Given:
+    """How many batches an epoch has given; of its own, so that nothing refers in a circle."""
+
+    __slots__ = ("batches",)
+
+    def __init__(self) -> None:
+        self.batches = 0
 
 
 class Epoch:
     """One epoch of `Epochs`: an iterator."""
 
-    def __init__(self, epochs: Epochs, run: BatchIterator, steps: int | None) -> None:
+    def __init__(self, epochs: Epochs, run: BatchIterator, steps: int | None, given: Given) -> None:
         self._epochs = epochs
         self._run = run
         self._steps = steps
-        self.given = 0
+        self._given = given
+
+    @property
+    def given(self) -> int:
+        """How many batches it has given."""
+        return self._given.batches
 
     def __iter__(self) -> Epoch:
         return self
@@ -104,5 +117,5 @@ class Epoch:
         if self.given == self._steps:
             raise StopIteration
         batch = self._epochs.taken(self._run, self.given)
-        self.given += 1
+        self._given.batches += 1
         return batch

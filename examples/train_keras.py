@@ -4,7 +4,7 @@ The images are made here: each has one bright bar on noise, and the class is the
 Both loaders shuffle, change every image a little (shift, contrast, noise) and make batches of 64.
 What is printed: the loss of each epoch, and for how long model.fit waited for data.
 
-    python examples/train_keras.py [--backend jax] [--rows 2048] [--epochs 3]
+    python examples/train_keras.py [--backend jax] [--rows 1024] [--epochs 3]
 """
 
 import argparse
@@ -102,7 +102,7 @@ def main():
     """Train twice."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", choices=["jax", "torch", "tensorflow"], default="jax")
-    parser.add_argument("--rows", type=int, default=2048)
+    parser.add_argument("--rows", type=int, default=1024)
     parser.add_argument("--epochs", type=int, default=3)
     arguments = parser.parse_args()
     os.environ["KERAS_BACKEND"] = arguments.backend  # is read when Keras is imported

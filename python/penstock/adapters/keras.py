@@ -61,8 +61,8 @@ class KerasForms:
         Elements: each is a batch; ``x`` and ``y`` may be nested tuples, dicts and dataclasses
         (which become dicts). Strings are for the TensorFlow backend alone.
 
-        Epochs: each is a new iteration of the dataset, so that reshuffling goes on. A model that
-        is not built yet is built from a first batch, for which Keras starts one iteration more.
+        Epochs: each is a new iteration of the dataset, so that reshuffling goes on. The first
+        ``fit`` of a model takes a batch in advance, for which Keras starts one iteration more.
         With ``fit(steps_per_epoch=...)`` Keras continues an iteration in the next epoch, until the
         dataset is at its end, as it does with tf.data.
 

@@ -505,7 +505,8 @@ def check_the_public_class_takes_its_place():
         assert_same(fit(data, built=False), arrays_fit(built=False))
         expected = model().predict(X, batch_size=BATCH, verbose=0)
         np.testing.assert_array_equal(model().predict(data, verbose=0), expected)
-        weights, _ = fit(batches(X, Y).repeat().to_keras(steps_per_epoch=3), epochs=3)
+        with batches(X, Y).repeat().to_keras(steps_per_epoch=3) as endless:
+            weights, _ = fit(endless, epochs=3)
         assert_trained_on(weights, [i % BATCHES for i in range(9)])
         weights, _ = fit(data, epochs=3, steps_per_epoch=3)
         assert_trained_on(weights, [0, 1, 2, 3, 4, 0, 1, 2])
@@ -515,7 +516,8 @@ def check_the_public_class_takes_its_place():
         unknown = batches(X, Y).filter(lambda x, y: True)
         with pytest.raises(ValueError, match="needs to know the number of batches"):
             fit(unknown.to_keras())
-        assert_trained_on(fit(unknown.to_keras(steps_per_epoch=6))[0], [0, 1, 2, 3, 4, 0])
+        with unknown.to_keras(steps_per_epoch=6) as six:
+            assert_trained_on(fit(six)[0], [0, 1, 2, 3, 4, 0])
         data.close()
         gc.collect()  # what Keras kept of the others
         assert_no_threads()

@@ -7,7 +7,8 @@ a class of PyTorch's. Where PyTorch is not installed its figures are left out.
 
 Two workers, threads against PyTorch's processes (persistent ones, in their second pass and later):
 items that sleep for 2 ms, as those that wait for a disk or a network do; and images of
-(224, 224, 3) uint8 that NumPy flips and turns to float32.
+(224, 224, 3) uint8 that NumPy flips and turns to float32. Items of pure Python, which threads
+cannot make at the same time, are shown beside them, without a bound.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 import penstock as ps
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
+from bench.pipelines.parallel_map import counting
 
 ROWS = 50_000
 WIDTH = 16
@@ -75,6 +77,20 @@ class Images:
         image -= 127.5
         image /= 127.5
         return image
+
+
+class Counting:
+    """Items of pure Python."""
+
+    def __init__(self) -> None:
+        self.work = counting(1000)
+
+    def __len__(self) -> int:
+        return ITEMS
+
+    def __getitem__(self, i: int) -> int:
+        self.work(1)
+        return i
 
 
 def gathering(take: Callable[[Any], object], permute: Callable[[], Any]) -> Iterator[object]:
@@ -147,9 +163,10 @@ def beside_torch(torch: Any) -> list[Figure]:
         }
     )
     figures.append(against("TensorDataset, shuffled: time / indexing by hand", rounds, "hand", 1.2))
-    for name, dataset, size in (
-        ("items that sleep 2 ms", Sleeping(), 8),
-        ("images flipped and scaled by NumPy", Images(), IMAGE_BATCH),
+    for name, dataset, size, bound in (
+        ("items that sleep 2 ms", Sleeping(), 8, 1),
+        ("images flipped and scaled by NumPy", Images(), IMAGE_BATCH, 1),
+        ("items of 1 ms of pure Python", Counting(), 8, None),
     ):
         options: dict[str, Any] = {"num_workers": 2, "persistent_workers": True}
         collate = data.default_collate  # tensors on both sides
@@ -162,7 +179,7 @@ def beside_torch(torch: Any) -> list[Figure]:
                 "torch": timed(passing(data.DataLoader(dataset, size, **options)), count),
             }
         )
-        figures.append(faster(f"{name}, two workers: speed / PyTorch's", rounds, 1))
+        figures.append(faster(f"{name}, two workers: speed / PyTorch's", rounds, bound))
     return figures
 
 
@@ -170,7 +187,7 @@ def passing(loader: Any) -> Callable[[], None]:
     return lambda: drain(loader)
 
 
-def faster(name: str, rounds: Any, at_least: float) -> Figure:
+def faster(name: str, rounds: Any, at_least: float | None) -> Figure:
     us = {case: rounds.seconds(case).median * 1e6 for case in ("loader", "torch")}
     note = f"{us['loader']:.1f} against {us['torch']:.1f} us per batch"
     return Figure(name, rounds.ratio("torch", "loader"), "x", at_least=at_least, note=note)

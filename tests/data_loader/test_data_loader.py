@@ -1,5 +1,6 @@
 """ps.DataLoader without PyTorch: batches, orders, workers, errors, ends."""
 
+import contextlib
 import gc
 import itertools
 import pickle
@@ -590,3 +591,22 @@ def test_ctrl_c_interrupts_the_wait_and_loses_nothing(timeout):
     code = [sys.executable, "-c", INTERRUPTED, str(timeout)]
     run = subprocess.run(code, capture_output=True, text=True, timeout=50, check=False)
     assert (run.stdout, run.stderr) == ("True\n", "")
+
+
+@workers
+def test_a_pass_is_freed_behind_an_error_among_quick_batches(workers):
+    class Fails(Squares):
+        def __getitem__(self, i):
+            if i % 50 == 49:
+                raise LookupError(i)
+            return i
+
+    for taken in range(50, 500, 30):
+        batches = iter(ps.DataLoader(Fails(500), None, **workers))
+        for _ in range(taken):
+            with contextlib.suppress(LookupError):
+                next(batches)
+        gone = weakref.ref(batches)
+        del batches
+        gc.collect()
+        assert gone() is None

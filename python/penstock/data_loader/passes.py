@@ -112,10 +112,13 @@ class ThreadedPass(Pass):
         if self._progress is not None:
             self._progress.wait(position, self._in_order)
         try:
-            number, batch, failure, state = next(self._iterator).value
+            held = next(self._iterator)
         except StopIteration:
             position.finish()
             raise
+        number, batch, failure, state = held.value
+        # The run may keep it for a while, and a raised error refers to this pass.
+        held.value = None
         position.deliver(number, state)
         if failure is None:
             return batch

@@ -521,3 +521,16 @@ def test_a_state_is_saved_with_a_model(tmp_path):
     other = ps.DataLoader(tensors(), 3, shuffle=True, generator=torch.Generator())
     other.load_state_dict(torch.load(tmp_path / "model.pt", weights_only=True)["loader"])
     assert_same(list(batches), list(other))
+
+
+@pytest.mark.parametrize("workers", WORKERS, ids=repr)
+def test_with_an_accelerator_every_tensor_of_a_batch_is_pinned(workers, monkeypatch):
+    # What a machine with one answers; the copies themselves are PyTorch's.
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor + 100)
+    batch = next(iter(ps.DataLoader([nested(i) for i in range(2)], 2, pin_memory=True, **workers)))
+    assert batch["point"].y.tolist() == [100, 101]
+    assert batch["list"][0] == ("0", "1")
+    assert batch["list"][2].tolist() == [100, 101]
+    assert batch["image"].min() == 100

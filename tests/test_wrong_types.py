@@ -18,10 +18,47 @@ RANGE = ps.Dataset.range(3)
         (lambda: ps.set_seed("a"), r"set_seed: seed must be an int or None, got 'a'$"),
         (lambda: ps.TensorSpec(5, np.int32), r"TensorSpec: shape must be .* got 5$"),
         (lambda: ps.TensorSpec("a", np.int32), r"TensorSpec: shape must be .* got 'a'$"),
+        (lambda: RANGE.cache(3), r"^cache: filename must be a str or a path, got 3$"),
+        (lambda: RANGE.snapshot(None), r"^snapshot: path must be a str or a path, got None$"),
+        (lambda: RANGE.save(3), r"^save: path must be a str or a path, got 3$"),
+        (
+            lambda: ps.experimental.make_csv_dataset("none.csv", "a"),
+            r"^make_csv_dataset: batch_size must be an int, got 'a'$",
+        ),
+        (
+            lambda: ps.experimental.make_batched_features_dataset("none", 1.5, {}),
+            r"^make_batched_features_dataset: batch_size must be an int, got 1.5$",
+        ),
     ],
 )
 def test_wrong_type(call, message):
     with pytest.raises(TypeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ps.experimental.make_csv_dataset("none.csv", 0),
+            r"^make_csv_dataset: batch_size must be >= 1, got 0$",
+        ),
+        (
+            lambda: ps.experimental.make_batched_features_dataset("none", -1, {}),
+            r"^make_batched_features_dataset: batch_size must be >= 1, got -1$",
+        ),
+        (
+            lambda: list(RANGE.rebatch(2)),
+            r"^rebatch: element 0 is a scalar, an array with a first axis was expected$",
+        ),
+        (
+            lambda: list(ps.Dataset.from_tensors(([1], [1, 2])).rebatch(2)),
+            r"^rebatch: element 0\[1\] has 2 rows, its first leaf has 1$",
+        ),
+    ],
+)
+def test_an_error_names_what_was_called(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
 
 

@@ -10,6 +10,7 @@ namespace {
 
 class UnbatchDataset final : public Dataset {
  public:
+  explicit UnbatchDataset(std::string stage) : stage_(std::move(stage)) {}
   int64_t cardinality() const override {
     int64_t n = known_.load(std::memory_order_relaxed);
     if (n == kUnknown) known_.store(n = Count(), std::memory_order_relaxed);
@@ -35,13 +36,15 @@ class UnbatchDataset final : public Dataset {
     return known ? n * first.shape[0] : kUnknown;
   }
 
+  std::string stage_;  // what the user called, for errors
   // A cache: asking a chain of batches and unbatches each time anew takes exponential time.
   mutable std::atomic<int64_t> known_{kUnknown};
 };
 
 class UnbatchIterator final : public BlockIterator {
  public:
-  explicit UnbatchIterator(IteratorPtr input) : input_(std::move(input)) {}
+  UnbatchIterator(IteratorPtr input, std::string stage)
+      : input_(std::move(input)), stage_(std::move(stage)) {}
 
   void VisitState(StateVisitor& visitor) override {
     // A batch handed out in part is pulled again, and its first rows are passed over.
@@ -90,12 +93,12 @@ class UnbatchIterator final : public BlockIterator {
       std::string path = element.structure->LeafPath(static_cast<int>(i));
       if (shape.rank() == 0) {
         throw Error(ErrorKind::kInvalidArgument,
-                    "unbatch: element {}{} is a scalar, an array with a first axis was expected",
+                    "{}: element {}{} is a scalar, an array with a first axis was expected", stage_,
                     index_ - 1, path);
       }
       if (i > 0 && shape[0] != block.rows) {
         throw Error(ErrorKind::kInvalidArgument,
-                    "unbatch: element {}{} has {} rows, its first leaf has {}", index_ - 1, path,
+                    "{}: element {}{} has {} rows, its first leaf has {}", stage_, index_ - 1, path,
                     shape[0], block.rows);
       }
       block.rows = shape[0];
@@ -108,6 +111,7 @@ class UnbatchIterator final : public BlockIterator {
   }
 
   Input input_;
+  const std::string stage_;
   PendingBlocks rows_;
   int64_t index_ = 0;    // elements of the input so far
   int64_t given_ = 0;    // rows of the open one
@@ -115,14 +119,14 @@ class UnbatchIterator final : public BlockIterator {
 };
 
 IteratorPtr UnbatchDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<UnbatchIterator>(StartInput(context.Replayed()));
+  return std::make_unique<UnbatchIterator>(StartInput(context.Replayed()), stage_);
 }
 
-const RegisterDataset registration("unbatch",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args&) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<UnbatchDataset>();
-                                   });
+const RegisterDataset registration(
+    "unbatch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      bool other = args.Has("stage");
+      return std::make_shared<UnbatchDataset>(other ? args.Text("stage") : "unbatch");
+    });
 
 }  // namespace
 }  // namespace penstock

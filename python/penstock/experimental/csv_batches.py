@@ -14,6 +14,7 @@ from penstock.experimental.csv_records import CsvFields, csv_fields
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.ops.native import native
 from penstock.sources.files import AUTOTUNE_READS, Names, file_args, read_files
+from penstock.transforms.arguments import check_batch_size
 
 __all__ = ["make_csv_dataset"]
 
@@ -156,6 +157,7 @@ def make_csv_dataset(
     >>> kind
     array([b'a', b'b'], dtype=object)
     """
+    check_batch_size("make_csv_dataset", batch_size)
     files = sorted(Dataset.list_files(file_pattern, shuffle=False))
     args = {
         "header": header,

@@ -19,6 +19,7 @@ from penstock.sources.files import (
     TFRecordDataset,
 )
 from penstock.structure import TensorSpec, as_dtype
+from penstock.transforms.arguments import check_batch_size
 
 __all__ = ["make_batched_features_dataset", "parse_example_dataset"]
 
@@ -223,6 +224,7 @@ def make_batched_features_dataset(
     >>> list(ds)
     [({'x': array([0, 1, 2])}, array([1, 0, 1])), ({'x': array([3, 4])}, array([0, 1]))]
     """
+    check_batch_size("make_batched_features_dataset", batch_size)
     if label_key is not None and label_key not in features:
         raise ValueError(
             f"make_batched_features_dataset: label_key must be one of {list(features)}, got "

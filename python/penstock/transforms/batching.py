@@ -157,5 +157,5 @@ class Batching:
             raise TypeError(
                 f"rebatch: batch_size must be an int or a sequence of them, got {batch_size!r}"
             ) from None
-        rows = self._then("unbatch")
+        rows = self._then("unbatch", stage="rebatch")
         return rows._then("rebatch", batch_size=sizes, drop_remainder=bool(drop_remainder))

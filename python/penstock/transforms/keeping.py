@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock.transforms.arguments import check_path
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -75,9 +76,8 @@ class Keeping:
         >>> list(ds) == list(ds)
         True
         """
-        if not os.fspath(filename):
-            return self._then("cache")
-        return self._then("cache_file", filename=os.fspath(filename))
+        file = check_path("cache", "filename", filename)
+        return self._then("cache_file", filename=file) if file else self._then("cache")
 
     def snapshot(
         self,
@@ -132,7 +132,7 @@ class Keeping:
         """
         return self._then(
             "snapshot",
-            path=os.fspath(path),
+            path=check_path("snapshot", "path", path),
             compression=compression or "",
             shard_func=shard_func,
             reader=_SnapshotReader(reader_func),
@@ -188,7 +188,7 @@ class Keeping:
                 "save: checkpoint_args is not supported, None was expected; call save again to "
                 "begin anew"
             )
-        folder = Path(path)
+        folder = Path(check_path("save", "path", path))
         if os.path.lexists(folder) and not _is_replaceable(folder):
             raise FileExistsError(
                 f"save: {str(folder)!r} exists and is no saved dataset; choose another path or "
@@ -196,7 +196,7 @@ class Keeping:
             )
         stage = self._then(
             "snapshot",
-            path=os.fspath(path),
+            path=str(folder),
             compression=compression or "",
             shard_func=shard_func,
             always=True,

@@ -33,8 +33,19 @@ void OwnerDealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
+PyObject* OwnerForeign(PyObject* self, void*) {
+  return PyBool_FromLong(reinterpret_cast<BufferOwner*>(self)->buffer->foreign());
+}
+
+PyGetSetDef g_owner_attributes[] = {
+    {"foreign", OwnerForeign, nullptr, "Whether the memory came from elsewhere.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
 bool MakeOwnerType() {
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(OwnerDealloc)}, {0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(OwnerDealloc)},
+                         {Py_tp_getset, g_owner_attributes},
+                         {0, nullptr}};
   PyType_Spec spec = {"penstock._core.BufferOwner", sizeof(BufferOwner), 0, Py_TPFLAGS_DEFAULT,
                       slots};
   g_owner_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

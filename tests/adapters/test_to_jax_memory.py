@@ -65,6 +65,16 @@ def test_batches_lie_where_the_pipeline_wrote_them(name, prefetch):
     assert [batch.unsafe_buffer_pointer() for batch in kept] == noted.addresses
 
 
+def test_batches_of_a_cache_lie_where_the_cache_has_them():
+    cached = floats(256).batch(64).cache()
+    list(cached)  # fills it
+    passes = [[address(batch) for batch in cached] for _ in range(2)]
+    arrays = [list(cached.to_jax()) for _ in range(2)]
+    pointers = [[array.unsafe_buffer_pointer() for array in each] for each in arrays]
+    assert pointers == passes
+    assert len(set(passes[0])) == 4
+
+
 @pytest.mark.parametrize("use", ["kept", "donated", "deleted", "dropped", "all of it"])
 def test_no_memory_is_used_again_while_jax_has_it(use):
     """A hundred steps, each batch filled with its number, and in memory that comes back."""

@@ -81,7 +81,7 @@ class JaxForms:
 
         On a CPU device no copy is made: the arrays lie where the pipeline wrote them, and that
         memory is not used again before JAX has let go of it. Leaves that somebody else can still
-        change (arrays given to `from_tensors`, mapped files) are copied.
+        change (arrays given to `from_tensors`) are copied.
 
         In a program of several processes (``jax.distributed``) a sharding over devices of all of
         them makes global arrays, of which each process gives the part for its own devices

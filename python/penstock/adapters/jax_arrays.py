@@ -223,9 +223,12 @@ def _holds(dtype: np.dtype[Any]) -> bool:
 def _unshared(value: Any) -> Any:
     """Return the leaf, or a copy if its memory may be written to by somebody else.
 
-    The engine hands out as writeable what nobody else refers to.
+    The engine hands out as writeable what nobody else refers to, and writes no more to what it
+    hands out several times (a cache).
     """
     if not isinstance(value, np.ndarray) or value.flags.writeable or value.nbytes == 0:
+        return value
+    if getattr(value.base, "foreign", True) is False:  # a base of the engine
         return value
     memory = np.empty(value.nbytes + _ALIGNMENT, np.uint8)
     start = -memory.__array_interface__["data"][0] % _ALIGNMENT

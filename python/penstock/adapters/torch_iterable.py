@@ -66,8 +66,8 @@ class _TorchIterable:
             return self._dataset
         if worker.id == 0 and not self._begun_here:
             warnings.warn(
-                f"to_torch_iterable: DataLoader was given {worker.num_workers} workers, each of "
-                "which runs the whole pipeline; it has threads of its own: num_workers=0 is faster",
+                f"to_torch_iterable: DataLoader was given num_workers={worker.num_workers}, and "
+                "each runs the whole pipeline; it has threads of its own: num_workers=0 is faster",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -22,7 +22,8 @@ import numpy as np
 
 import penstock as ps
 
-SIZES = (2048, 10_240)  # of two passes, multiples of each batch: their difference has no start-up
+SIZES = (8192, 40_960)  # of passes, multiples of each batch: their difference has no start-up
+PASSES = 4  # of each size: threads that wait for each other spin a while, now and then
 MARK = os.getppid
 
 
@@ -74,9 +75,10 @@ def main() -> None:
                 dataset = make(Path(name), n)
                 deque(dataset, maxlen=0)  # what a first pass sets up
                 MARK()
-                deque(dataset, maxlen=0)
-                MARK()
-                parts += [{}, {"path": path, "elements": n}]
+                for _ in range(PASSES):
+                    deque(dataset, maxlen=0)
+                    MARK()
+                parts += [{}, *[{"path": path, "elements": n}] * PASSES]
     Path(sys.argv[1]).write_text(json.dumps(parts))
 
 

@@ -5,8 +5,9 @@ python -m bench.instructions --record        keep the counts in bench/results/in
 python -m bench.instructions --at-most 1.1   fail if a path takes more than 1.1 times the record
 
 Seconds differ from machine to machine and with what else runs; counts hardly do. Each path is
-passed over twice, with few and with many elements: what the difference costs belongs to the
-elements, the rest to a pass. Counted is all that the process does, on all threads, Python included.
+passed over some times with few and with many elements, and the least of each counts: what the
+difference costs belongs to the elements. Counted is all that the process does, on all threads,
+Python included.
 """
 
 from __future__ import annotations
@@ -94,37 +95,39 @@ def total(file: Path) -> int:
 
 
 def counted(parts: list[dict[str, Any]], counts: list[int]) -> dict[str, dict[str, float]]:
-    """Return instructions per element and per pass, from passes of two lengths."""
-    passes: dict[str, list[tuple[int, int]]] = {}
+    """Return instructions per element, from the least of passes of two lengths."""
+    least: dict[str, dict[int, int]] = {}
     for part, instructions in zip(parts, counts, strict=True):
         if part:
-            passes.setdefault(part["path"], []).append((part["elements"], instructions))
+            passes = least.setdefault(part["path"], {})
+            n = part["elements"]
+            passes[n] = min(instructions, passes.get(n, instructions))
     found = {}
-    for path, ((few, less), (many, more)) in passes.items():
+    for path, passes in least.items():
+        (few, less), (many, more) = passes.items()
         each = (more - less) / (many - few)
-        found[path] = {"per_element": round(each, 1), "per_pass": round(less - few * each)}
+        found[path] = {"per_element": round(each, 1)}
     return found
 
 
 def rows(found: dict[str, Any], recorded: dict[str, Any] | None) -> list[list[str]]:
     """Return the table, beside what was recorded."""
-    table = [["path", "instructions per element", "per pass", "recorded", "of the record"]]
+    table = [["path", "instructions per element", "recorded", "of the record"]]
     before = recorded["paths"] if recorded else {}
     for path, counts in found["paths"].items():
         old = before.get(path, {}).get("per_element")
         each = counts["per_element"]
         beside = [number(old), f"{each / old:.2f} x"] if old else ["-", "-"]
-        table.append([path, number(each), f"{counts['per_pass']:,.0f}", *beside])
+        table.append([path, number(each), *beside])
     return table
 
 
 def told(found: dict[str, Any]) -> str:
     """Return what was counted as Markdown."""
-    table = [row[:3] for row in rows(found, None)]
+    table = [row[:2] for row in rows(found, None)]
     return (
         f"Counted by {found['valgrind'].replace('-', ' ')} with Python {found['machine']['python']}"
-        ": all that the process does, Python included; a pass by itself costs what stands beside "
-        f"it.\n\n{lay_out(table, markdown=True)}"
+        f": all that the process does, Python included.\n\n{lay_out(table, markdown=True)}"
     )
 
 

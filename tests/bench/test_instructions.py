@@ -8,10 +8,10 @@ import pytest
 from bench import hot_paths, instructions
 
 
-def test_passes_of_two_lengths_give_the_cost_of_an_element_and_of_a_pass():
-    parts = [{}, {"path": "a", "elements": 100}, {}, {"path": "a", "elements": 300}]
-    counts = instructions.counted(parts, [10**9, 1500, 10**9, 3500])
-    assert counts == {"a": {"per_element": 10.0, "per_pass": 500}}
+def test_passes_of_two_lengths_give_the_cost_of_an_element():
+    few, many = ({"path": "a", "elements": n} for n in (100, 300))
+    counts = instructions.counted([{}, few, few, {}, many, many], [9, 1500, 1900, 9, 4000, 3500])
+    assert counts == {"a": {"per_element": 10.0}}
 
 
 def test_the_total_is_read_from_what_callgrind_writes(tmp_path):
@@ -24,15 +24,15 @@ def test_the_total_is_read_from_what_callgrind_writes(tmp_path):
 
 
 def test_the_table_and_the_check_compare_with_the_record():
-    old = {"paths": {"a": {"per_element": 100.0, "per_pass": 5}}}
-    paths = {name: {"per_element": 120.0, "per_pass": 7000} for name in "ab"}
+    old = {"paths": {"a": {"per_element": 100.0}}}
+    paths = {name: {"per_element": 120.0} for name in "ab"}
     head, *table = instructions.rows({"paths": paths}, old)
-    assert head[3:] == ["recorded", "of the record"]
+    assert head[2:] == ["recorded", "of the record"]
     assert table == [
-        ["a", "120", "7,000", "100", "1.20 x"],
-        ["b", "120", "7,000", "-", "-"],
+        ["a", "120", "100", "1.20 x"],
+        ["b", "120", "-", "-"],
     ]
-    assert instructions.rows({"paths": paths}, None)[1][3:] == ["-", "-"]
+    assert instructions.rows({"paths": paths}, None)[1][2:] == ["-", "-"]
     assert instructions.grown({"paths": paths}, old, 1.1) == ["a"]
     assert instructions.grown({"paths": paths}, old, 1.3) == []
 
@@ -66,5 +66,7 @@ def test_each_part_of_the_run_ends_with_a_mark(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["hot_paths", str(tmp_path / "parts.json")])
     hot_paths.main()
     parts = json.loads((tmp_path / "parts.json").read_text())
-    assert len(marks) == len(parts) == 2 * 2 * len(hot_paths.PATHS)
-    assert [part["elements"] for part in parts if part] == [256, 512] * len(hot_paths.PATHS)
+    each = hot_paths.PASSES
+    assert len(marks) == len(parts) == 2 * (1 + each) * len(hot_paths.PATHS)
+    sizes = [256] * each + [512] * each
+    assert [part["elements"] for part in parts if part] == sizes * len(hot_paths.PATHS)

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "pipeline/random.h"
+#include "runtime/platform.h"
 
 namespace penstock {
 
@@ -44,19 +46,40 @@ class Reservoir {
 // Which of so many rows comes next: the reservoir over their numbers.
 class ShuffledRows {
  public:
-  ShuffledRows(RandomKey key, int64_t size, int64_t rows) : rows_(rows), slots_(key, size) {
+  ShuffledRows(RandomKey key, int64_t size, int64_t rows)
+      : key_(key), size_(size), rows_(rows), slots_(key, size) {
     slots_.slots().reserve(static_cast<size_t>(std::min(size, rows)));
   }
-  // False when all have been drawn.
-  bool Fill() {
-    while (!slots_.full() && next_ < rows_) slots_.Add(next_++);
-    return !slots_.empty();
+  // Draws up to so many rows, behind those in `drawn`.
+  void Draw(int64_t count, std::vector<int64_t>& drawn) {
+    // In a buffer larger than the CPU's caches each draw would wait for memory. How many slots there
+    // will be is known, so the choices are made some draws ahead and their slots fetched together.
+    std::array<uint64_t, 32> choices;
+    for (count = std::min(count, rows_ - slots_.drawn()); count > 0;) {
+      const auto some = static_cast<size_t>(std::min<int64_t>(count, choices.size()));
+      for (size_t i = 0; i < some; ++i) {
+        int64_t at = slots_.drawn() + static_cast<int64_t>(i);
+        choices[i] = key_.DrawBelow(static_cast<uint64_t>(at),
+                                    static_cast<uint64_t>(std::min(size_, rows_ - at)));
+        Prefetch(slots_.slots().data() + choices[i]);
+      }
+      for (size_t i = 0; i < some; ++i) {
+        Fill();
+        drawn.push_back(slots_.Draw(choices[i]));
+      }
+      count -= static_cast<int64_t>(some);
+    }
   }
-  int64_t Draw() { return slots_.Draw(); }
   int64_t drawn() const { return slots_.drawn(); }
   int64_t pulled() const { return next_; }
 
  private:
+  void Fill() {
+    while (!slots_.full() && next_ < rows_) slots_.Add(next_++);
+  }
+
+  RandomKey key_;
+  int64_t size_;
   int64_t rows_;
   int64_t next_ = 0;
   Reservoir<int64_t> slots_;

@@ -22,3 +22,14 @@
 #elif defined(__SANITIZE_THREAD__)
 #define PENSTOCK_TSAN 1
 #endif
+
+namespace penstock {
+
+// Has the CPU fetch the line of memory at `address`, which may be any, while it goes on.
+inline void Prefetch([[maybe_unused]] const void* address) {
+#if defined(PENSTOCK_GNU)
+  __builtin_prefetch(address);
+#endif
+}
+
+}  // namespace penstock

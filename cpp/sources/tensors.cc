@@ -56,12 +56,6 @@ void GatherFixed(uint8_t* to, const uint8_t* from, const int64_t* indices, int64
   }
 }
 
-inline void Prefetch([[maybe_unused]] const void* line) {
-#if defined(PENSTOCK_GNU)
-  __builtin_prefetch(line);
-#endif
-}
-
 // Copies rows of `bytes` each; the next rows are fetched from memory while one is copied.
 void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
                 int64_t rows) {

@@ -52,9 +52,7 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
       order_key_ = key.value;
       positions_.clear();
     }
-    while (static_cast<int64_t>(positions_.size()) <= index && order_->Fill()) {
-      positions_.push_back(order_->Draw());
-    }
+    order_->Draw(index + 1 - static_cast<int64_t>(positions_.size()), positions_);
     return positions_.at(static_cast<size_t>(index));
   }
 
@@ -111,11 +109,11 @@ class IndexShuffleIterator final : public BlockIterator {
     if (visitor.saving()) return;
     key_.value = state.key;
     order_ = ShuffledRows(key_, size_, rows_.size());
-    for (int64_t i = 0; i < state.drawn && order_.Fill(); ++i) order_.Draw();
+    Pass(state.drawn);
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    for (; steps > 0 && order_.Fill(); --steps) order_.Draw();
+    Pass(steps);
     steps = 0;
     return std::nullopt;
   }
@@ -123,13 +121,21 @@ class IndexShuffleIterator final : public BlockIterator {
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     indices_.clear();
-    while (static_cast<int64_t>(indices_.size()) < max_rows && order_.Fill())
-      indices_.push_back(order_.Draw());
+    order_.Draw(max_rows, indices_);
     if (indices_.empty()) return Block::AtEnd();
     return rows_.Gather(indices_.data(), static_cast<int64_t>(indices_.size()));
   }
 
  private:
+  void Pass(int64_t steps) {
+    constexpr int64_t kSome = 4096;
+    for (bool more = true; steps > 0 && more; steps -= kSome) {
+      indices_.clear();
+      order_.Draw(std::min(steps, kSome), indices_);
+      more = !indices_.empty();
+    }
+  }
+
   DatasetPtr input_;
   const Indexed& rows_;
   RandomKey key_;

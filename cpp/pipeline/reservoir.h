@@ -52,8 +52,9 @@ class ShuffledRows {
   }
   // Draws up to so many rows, behind those in `drawn`.
   void Draw(int64_t count, std::vector<int64_t>& drawn) {
-    // In a buffer larger than the CPU's caches each draw would wait for memory. How many slots there
-    // will be is known, so the choices are made some draws ahead and their slots fetched together.
+    // In a buffer larger than the CPU's caches each draw would wait for memory. How many slots
+    // there will be is known, so the choices are made some draws ahead and their slots fetched
+    // together.
     std::array<uint64_t, 32> choices;
     for (count = std::min(count, rows_ - slots_.drawn()); count > 0;) {
       const auto some = static_cast<size_t>(std::min<int64_t>(count, choices.size()));

@@ -86,6 +86,8 @@ def test_no_memory_is_used_again_while_jax_has_it(use):
     for step, batch in enumerate(batches):
         places.add(batch.unsafe_buffer_pointer())
         results.append((step + 1, add(batch)))  # may still run while the batch is let go
+        if step % 10 == 9:  # but not all of them, which would keep all batches
+            jax.block_until_ready(results[-1][1])
         how = ["kept", "donated", "deleted", "dropped"][step % 4] if use == "all of it" else use
         if how == "kept":
             recent.append((step, batch))
@@ -99,7 +101,7 @@ def test_no_memory_is_used_again_while_jax_has_it(use):
             assert (np.asarray(kept) == number).all()
     for number, result in results:
         assert (np.asarray(result) == number).all()
-    assert len(places) < 60  # memory does come back, else nothing was tried
+    assert len(places) < 90  # memory does come back, else nothing was tried
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
-// Broadcasting, and running a loop over it.
+// Choosing the loop for some operands, and what NumPy checks before it runs one.
 #include "ops/elementwise.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
+#include "ops/broadcast_loop.h"
 #include "ops/cast_items.h"
 #include "ops/promote.h"
 #include "ops/real_types.h"
@@ -41,24 +43,10 @@ const LoopTable::Loop* LoopTable::Find(const std::vector<int>& kinds) const {
 
 namespace {
 
-constexpr size_t kMostOperands = 4;
-
-// One operand of a loop: where it begins, and how far an item is from the next one on each axis.
-struct Strided {
-  char* data;
-  std::array<intptr_t, kMaxRank> strides{};
-};
-
-// `from` broadcast to `shape`.
-Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Shape& shape) {
-  Strided operand{reinterpret_cast<char*>(const_cast<uint8_t*>(data)), {}};
-  auto stride = static_cast<intptr_t>(item);
-  for (int i = from.rank() - 1, to = shape.rank() - 1; i >= 0; --i, --to) {
-    if (from[i] != 1) operand.strides[static_cast<size_t>(to)] = stride;
-    stride *= from[i];
-  }
-  return operand;
-}
+// Real results of these do not depend on how many items a loop is given at a time.
+constexpr std::array<std::string_view, 10> kExact{
+    "add",       "subtract", "multiply",   "divide",  "equal",
+    "not_equal", "less",     "less_equal", "greater", "greater_equal"};
 
 // Calls of a function's loops.
 class Calls {
@@ -66,7 +54,8 @@ class Calls {
   Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
       : table_(std::move(table)),
         weak_(std::move(weak)),
-        no_negatives_(table_->name() == "power") {}
+        no_negatives_(table_->name() == "power"),
+        exact_(std::ranges::count(kExact, table_->name()) > 0) {}
 
   size_t outputs() const { return static_cast<size_t>(table_->outputs()); }
 
@@ -86,7 +75,7 @@ class Calls {
     if (shape.elements() == 0) return;
     const LoopTable::Loop& loop = LoopFor(inputs);
     std::array<Tensor, kMostOperands> converted;
-    std::array<Strided, kMostOperands> operands{};
+    Operands operands{};
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Tensor* input = &inputs[i];
       bool aligned = reinterpret_cast<uintptr_t>(input->data()) % loop.types[i].itemsize == 0 ||
@@ -102,7 +91,7 @@ class Calls {
       operands[i] = Broadcast(outputs[i - inputs.size()].mutable_data(), shape,
                               loop.types[i].itemsize, shape);
     }
-    Loop(loop, operands, shape);
+    RunBroadcast(loop, operands, shape, exact_);
   }
 
  private:
@@ -184,49 +173,10 @@ class Calls {
     }
   }
 
-  // Axes that lie behind one another in every operand are one; the loop takes the last of them.
-  void Loop(const LoopTable::Loop& loop, std::array<Strided, kMostOperands>& operands,
-            const Shape& shape) const {
-    const size_t count = loop.types.size();
-    std::array<int64_t, kMaxRank> dims{};
-    std::array<std::array<intptr_t, kMaxRank>, kMostOperands> strides{};
-    int rank = 0;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      if (shape[axis] == 1) continue;
-      bool joined = rank > 0;
-      for (size_t i = 0; joined && i < count; ++i) {
-        joined = strides[i][rank - 1] == operands[i].strides[axis] * shape[axis];
-      }
-      if (joined) {
-        dims[rank - 1] *= shape[axis];
-      } else {
-        dims[rank++] = shape[axis];
-      }
-      for (size_t i = 0; i < count; ++i) strides[i][rank - 1] = operands[i].strides[axis];
-    }
-    if (rank == 0) dims[rank++] = 1;
-    std::array<intptr_t, kMostOperands> inner{};
-    for (size_t i = 0; i < count; ++i) inner[i] = strides[i][rank - 1];
-    const intptr_t length = dims[rank - 1];
-    std::array<int64_t, kMaxRank> at{};
-    for (;;) {
-      std::array<char*, kMostOperands> args{};
-      for (size_t i = 0; i < count; ++i) args[i] = operands[i].data;
-      loop.run(args.data(), &length, inner.data(), loop.data);
-      int axis = rank - 2;
-      for (; axis >= 0; --axis) {
-        for (size_t i = 0; i < count; ++i) operands[i].data += strides[i][axis];
-        if (++at[axis] < dims[axis]) break;
-        at[axis] = 0;
-        for (size_t i = 0; i < count; ++i) operands[i].data -= strides[i][axis] * dims[axis];
-      }
-      if (axis < 0) return;
-    }
-  }
-
   const std::shared_ptr<const LoopTable> table_;
   const std::vector<LoopTable::Weak> weak_;
   const bool no_negatives_;
+  const bool exact_;
 };
 
 class Elementwise final : public FillOp {

@@ -149,9 +149,12 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssi
     auto* self = reinterpret_cast<PyObject*>(array);
     bool unique = Py_REFCNT(self) <= owned;
     PyObject* base = PyArray_BASE(array);
-    if (base && Py_TYPE(base) == g_owner_type && (sharing == Sharing::kBorrow || unique)) {
+    if (base && Py_TYPE(base) == g_owner_type) {
       auto& buffer = reinterpret_cast<BufferOwner*>(base)->buffer;
-      if (sharing == Sharing::kBorrow || Py_REFCNT(base) == 1) {
+      // What the user can write to is no longer the engine's own, though it came from there.
+      bool untouched = sharing == Sharing::kBorrow ? !PyArray_ISWRITEABLE(array)
+                                                   : unique && Py_REFCNT(base) == 1;
+      if (untouched) {
         size_t offset =
             static_cast<size_t>(static_cast<uint8_t*>(PyArray_DATA(array)) - buffer->data());
         *tensor = Tensor::View(dtype, shape, buffer, offset);

@@ -58,9 +58,10 @@ int64_t Dealing::Rounds(int64_t n) const {
   return n / shards + (remainder != Remainder::kDrop && n % shards > 0);
 }
 
-RunContext Dealing::Common(const RunContext& context) const {
+RunContext Dealing::Common(const RunContext& context, const Dataset& stage) const {
   auto identity = std::make_shared<RunIdentity>(*context.identity);
-  identity->seed = RandomKey{seed}.Fold(static_cast<uint64_t>(identity->root_run)).value;
+  const auto run = static_cast<uint64_t>(identity->RunNumber(stage));
+  identity->seed = RandomKey{seed}.Fold(run).value;
   RunContext common = context.Replayed();
   common.identity = std::move(identity);
   return common;

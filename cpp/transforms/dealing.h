@@ -22,9 +22,9 @@ struct Dealing {
   // Rounds of n elements, kInfinite or kUnknown.
   int64_t Rounds(int64_t n) const;
   // Every shard must see the same elements in the same order, whatever process it is in: all that
-  // is random before it hangs on a seed of this stage and the number of the run, and nothing
-  // overtakes.
-  RunContext Common(const RunContext& context) const;
+  // is random before it hangs on a seed of this stage and the number of its run, and nothing
+  // overtakes. `stage` counts its runs.
+  RunContext Common(const RunContext& context, const Dataset& stage) const;
   // States are those of all shards, but of so many: what is pulled again is counted in rounds.
   void VisitState(StateVisitor& visitor) const;
   // What stands for an element that there is not, in the shape of one that there is.

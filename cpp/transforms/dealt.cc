@@ -21,7 +21,8 @@ class DealtDataset final : public Dataset, public RandomAccess {
   Step Mask(Step step, int64_t round) const {
     auto* element = std::get_if<Element>(&step);
     if (!element) return step;
-    if (round + dealing_.index < length_) return Masked(std::move(*element), true);
+    const bool real = length_ == kInfinite || round + dealing_.index < length_;
+    if (real) return Masked(std::move(*element), true);
     return Masked(dealing_.PaddingLike(*element), false);
   }
   const Dealing& dealing() const { return dealing_; }

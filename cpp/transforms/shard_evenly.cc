@@ -23,6 +23,7 @@ class ShardEvenlyDataset final : public Dataset, public RandomAccess, public Ind
  public:
   ShardEvenlyDataset(const Dealing& dealing, bool fused) : dealing_(dealing), fused_(fused) {}
   int64_t cardinality() const override { return dealing_.Rounds(input().cardinality()); }
+  bool counts_runs() const override { return true; }
   MaybeSpec spec() const override {
     MaybeSpec spec = input_spec();
     return spec && pads() ? MaskedSpec(*std::move(spec)) : spec;
@@ -56,7 +57,7 @@ class ShardEvenlyDataset final : public Dataset, public RandomAccess, public Ind
 };
 
 Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
-  RunContext common = dealing_.Common(context);
+  RunContext common = dealing_.Common(context, *this);
   const int64_t n = input().cardinality();
   const int64_t round = index * dealing_.shards;
   const int64_t mine = round + dealing_.index;
@@ -254,7 +255,7 @@ class ShardEvenlyIterator final : public Iterator {
 IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
   auto self = std::static_pointer_cast<const ShardEvenlyDataset>(shared_from_this());
   if (indexed()) return std::make_unique<DealtRowsIterator>(std::move(self));
-  return std::make_unique<ShardEvenlyIterator>(std::move(self), dealing_.Common(context));
+  return std::make_unique<ShardEvenlyIterator>(std::move(self), dealing_.Common(context, *this));
 }
 
 // fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the

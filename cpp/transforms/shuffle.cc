@@ -7,6 +7,7 @@
 
 #include "pipeline/fills_ahead.h"
 #include "pipeline/input.h"
+#include "pipeline/keep_alone.h"
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 #include "pipeline/reservoir.h"
@@ -235,6 +236,7 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
         if (steps-- == 0) return;
         Element element =
             ahead_.stacked() ? ahead_.Row(ahead_row_) : std::move(ahead_.elements[ahead_row_]);
+        KeepAlone(element);
         Held held{base_ + position(), std::move(element)};
         ++ahead_row_;
         slots_.Add(std::move(held));
@@ -336,7 +338,9 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
       if (std::holds_alternative<End>(step)) break;
       auto found = waiting_.find(position);
       if (found == waiting_.end() || !std::holds_alternative<Element>(step)) continue;
-      slots_.slots()[found->second].element = std::move(std::get<Element>(step));
+      Element& element = slots_.slots()[found->second].element;
+      element = std::move(std::get<Element>(step));
+      KeepAlone(element);
       waiting_.erase(found);
     }
     if (!waiting_.empty()) {

@@ -134,6 +134,14 @@ def test_what_the_user_changes_later_is_not_seen(make):
     assert np.ravel(first).tolist() == list(range(32))
 
 
+def test_a_batch_of_penstock_is_the_users_once_it_is_handed_out():
+    batch = floats(64).batch(64).first()
+    again = ps.Dataset.from_tensors(batch)
+    (array,) = again.to_jax()
+    batch[:] = -1
+    assert array.tolist() == list(range(64))
+
+
 @pytest.mark.parametrize("how", ["plain", "donated"])
 def test_a_cache_is_not_changed_through_its_batches(how):
     cached = floats(64).batch(32).cache()

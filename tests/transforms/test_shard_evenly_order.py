@@ -242,3 +242,24 @@ def test_real_processes_agree():
     for shards in came:
         assert {len(shard) for shard in shards} == {17}
         assert sorted(itertools.chain(*shards)) == [-1, *range(50)]
+
+
+def test_each_pass_draws_other_numbers_whatever_stands_behind():
+    """Also where what is iterated is made anew for each pass, as the forms for trainers are."""
+
+    def drawn(x, rng):
+        return x * 1000 + rng.integers(1000)
+
+    def shard(index):
+        return ps.Dataset.range(8).map(drawn).shard_evenly(2, index)
+
+    shards = [shard(0), shard(1)]
+    epochs = [[[int(x) for x in each.prefetch(2)] for each in shards] for _ in range(3)]
+    assert [[x // 1000 for x in part] for part in epochs[0]] == [[0, 2, 4, 6], [1, 3, 5, 7]]
+    assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
+    whole = ps.Dataset.range(8).map(drawn).shard_evenly(1, 0)
+    for epoch in epochs:  # the processes agree
+        one, other = epoch
+        assert [int(x) for x in whole.prefetch(2)] == [
+            x for pair in zip(one, other, strict=True) for x in pair
+        ]

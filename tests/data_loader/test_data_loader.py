@@ -610,3 +610,16 @@ def test_a_pass_is_freed_behind_an_error_among_quick_batches(workers):
         del batches
         gc.collect()
         assert gone() is None
+
+
+@workers
+def test_ranges_of_a_batch_sampler_are_any_ranges(workers):
+    batches = [range(0, 10, 2), range(9, 4, -1), range(-2, 1), range(3, 5)]
+    loader = ps.DataLoader(np.arange(10), batch_sampler=batches, **workers)
+    assert [b.tolist() for b in loader] == [list(b) if b.start >= 0 else [8, 9, 0] for b in batches]
+    with pytest.raises(IndexError):
+        list(ps.DataLoader(np.arange(10), batch_sampler=[range(8, 12)], **workers))
+
+
+def test_annotations_name_what_batches_are():
+    assert ps.DataLoader[int].__origin__ is ps.DataLoader

@@ -211,3 +211,71 @@ def test_what_is_no_state_is_refused(state):
 def test_a_state_of_another_loader_is_refused(other, message):
     with pytest.raises(ValueError, match=message):
         ps.DataLoader(range(9), 3).load_state_dict(other.state_dict())
+
+
+class EpochsWithState(Epochs):
+    """Its state holds the epoch too."""
+
+    def state_dict(self):
+        return {"epoch": self.epoch}
+
+    def load_state_dict(self, state):
+        self.epoch = state["epoch"]
+
+
+@pytest.mark.parametrize("kind", [Epochs, EpochsWithState])
+@pytest.mark.parametrize("taken", [2, N + 1])
+def test_an_epoch_set_behind_loading_counts(kind, taken):
+    first = ps.DataLoader(range(N), 4, sampler=kind())
+    orders = []
+    for epoch in range(3):
+        first.sampler.set_epoch(epoch)
+        orders.append(plain(first))
+    first.sampler.set_epoch(1)
+    list(itertools.islice(first, taken))
+    state = first.state_dict()
+    for epoch in (1, 2):
+        second = ps.DataLoader(range(N), 4, sampler=kind())
+        second.load_state_dict(state)
+        assert second.sampler.epoch == 1
+        second.sampler.set_epoch(epoch)
+        assert plain(second) == (orders[epoch][taken:] if taken < N else orders[epoch])
+        assert second.sampler.epoch == epoch
+
+
+class Live:
+    """A sampler, and an iterable dataset, that gives the dict that it goes on changing."""
+
+    def __init__(self):
+        self.state = {"at": 0}
+
+    def __iter__(self):
+        while self.state["at"] < 8:
+            self.state["at"] += 1
+            yield self.state["at"] - 1
+        self.state["at"] = 0
+
+    def state_dict(self):
+        return self.state
+
+    def load_state_dict(self, state):
+        self.state = state
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("where", ["sampler", "dataset"])
+def test_states_that_go_on_changing_are_copied(where, workers):
+    def make():
+        dataset, sampler = (range(8), Live()) if where == "sampler" else (Live(), None)
+        return ps.DataLoader(dataset, 2, sampler=sampler, num_workers=workers)
+
+    first = make()
+    batches = iter(first)
+    next(batches)
+    state = first.state_dict()
+    saved = pickle.loads(pickle.dumps(state))
+    rest = plain(batches)
+    for each in (state, state, saved):
+        second = make()
+        second.load_state_dict(each)
+        assert plain(second) == rest == [[2, 3], [4, 5], [6, 7]]

@@ -534,3 +534,75 @@ def test_with_an_accelerator_every_tensor_of_a_batch_is_pinned(workers, monkeypa
     assert batch["list"][0] == ("0", "1")
     assert batch["list"][2].tolist() == [100, 101]
     assert batch["image"].min() == 100
+
+
+@pytest.mark.parametrize("of", [array, tensors, lambda: data.Subset(tensors(), range(20, 0, -1))])
+def test_ranges_of_a_batch_sampler_are_any_ranges_of_tensors(of):
+    batches = [range(0, 10, 2), range(9, 4, -1), range(3, 5)]
+    dataset = of()
+    samples = [data.default_collate([dataset[i] for i in batch]) for batch in batches]
+    collate = data.default_collate
+    assert_same(samples, list(ps.DataLoader(dataset, batch_sampler=batches, collate_fn=collate)))
+    with pytest.raises(IndexError):
+        list(ps.DataLoader(dataset, batch_sampler=[range(N - 1, N + 9)]))
+
+
+class Transposed(data.Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return np.full((5, 4, 3), i, np.float32).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("order", [{}, {"shuffle": True}, {"sampler": [-1, 2, 3]}], ids=repr)
+@pytest.mark.parametrize("memory", ["transposed", "channels_last", "rows"])
+def test_batches_are_contiguous_as_torchs(memory, order):
+    images = torch.rand(6, 3, 5, 4)
+    dataset = {
+        "transposed": data.TensorDataset(images.transpose(1, 3)),
+        "channels_last": data.TensorDataset(images.to(memory_format=torch.channels_last)),
+        "rows": Transposed(),
+    }[memory]
+    for batch in ps.DataLoader(dataset, batch_size=3, **order):
+        assert (batch if memory == "rows" else batch[0]).is_contiguous()
+
+
+GOING_ON = {
+    "shuffled": lambda: ps.DataLoader(tensors(), 3, shuffle=True),
+    "in order": lambda: ps.DataLoader(tensors(), 3),
+    "iterable": lambda: ps.DataLoader(Stream(), 3),
+    "drawn": lambda: ps.DataLoader(tensors(), 3, sampler=data.SubsetRandomSampler(range(N))),
+    "own generator": lambda: ps.DataLoader(
+        tensors(), 3, sampler=data.RandomSampler(tensors(), generator=torch.Generator())
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOING_ON)
+def test_the_global_generator_is_left_where_it_would_be(name):
+    torch.manual_seed(4)
+    first = GOING_ON[name]()
+    batches = iter(first)
+    next(batches)
+    state, random = first.state_dict(), torch.get_rng_state()
+    rest, later = list(batches), list(first)
+    behind = torch.get_rng_state()
+    torch.manual_seed(5)
+    second = GOING_ON[name]()
+    second.load_state_dict(state)
+    torch.set_rng_state(random)
+    assert_same(rest, list(second))
+    assert_same(later, list(second))
+    assert torch.equal(torch.get_rng_state(), behind)
+
+
+def test_a_generator_that_nothing_restores_is_not_drawn_from_again():
+    first = ps.DataLoader(tensors(), 3, generator=torch.Generator().manual_seed(1))
+    batches = iter(first)
+    next(batches)
+    second = ps.DataLoader(tensors(), 3, generator=torch.Generator())
+    second.generator.set_state(first.generator.get_state())
+    second.load_state_dict(first.state_dict())
+    assert_same(list(batches), list(second))
+    assert torch.equal(first.generator.get_state(), second.generator.get_state())

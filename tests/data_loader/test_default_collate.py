@@ -116,3 +116,12 @@ def test_the_batch_is_a_copy():
 def test_errors_name_the_sample(samples, error, message):
     with pytest.raises(error, match=message):
         ps.default_collate(samples)
+
+
+@pytest.mark.parametrize("shape", [(5, 6, 3), (0, 2, 3), (1, 4)])
+def test_batches_lie_in_c_order_whatever_the_samples(shape):
+    samples = [np.full(shape, i, kind).T for i, kind in enumerate(("f4", "f8", ">f4"))]
+    batch = ps.default_collate(samples)
+    assert batch.flags.c_contiguous
+    check(batch, np.stack(samples).tolist(), np.float64)
+    assert ps.default_collate(np.ones(shape).T).flags.c_contiguous

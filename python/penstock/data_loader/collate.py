@@ -49,7 +49,7 @@ def default_collate(batch: Iterable[Any]) -> Any:
     {'x': array([1.5, 2.5]), 'name': ['a', 'b']}
     """
     if isinstance(batch, np.ndarray) and batch.ndim and batch.dtype.kind in "biufcmM":
-        return np.array(batch)
+        return np.array(batch, order="C")
     samples = batch if isinstance(batch, Sequence) else list(batch)
     if not samples:
         raise ValueError("default_collate: at least one sample was expected, got none")
@@ -101,7 +101,7 @@ def _stacked(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
         )
     if not shape:
         return np.array(arrays)
-    return np.concatenate(arrays).reshape(len(arrays), *shape)
+    return torch_collate.stacked(arrays, np.result_type(*{array.dtype for array in arrays}))
 
 
 def _numbers(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
@@ -116,12 +117,12 @@ def samples_of(loader: DataLoader, start: int, without: Collection[int], state: 
     dataset = loader.dataset
     size = loader.batch_size
     if state is not None and _keeps_state(dataset):
-        dataset.load_state_dict(state)
+        dataset.load_state_dict(copy.deepcopy(state))
         samples = iter(dataset)
     else:
         samples = iter(dataset)
         if state is not None and _keeps_state(samples):
-            samples.load_state_dict(state)
+            samples.load_state_dict(copy.deepcopy(state))
         else:
             for _ in itertools.islice(samples, start * (size or 1)):
                 pass
@@ -131,7 +132,7 @@ def samples_of(loader: DataLoader, start: int, without: Collection[int], state: 
         if not batch or (size is not None and loader.drop_last and len(batch) < size):
             return
         if number not in without:
-            kept = None if keeper is None else keeper.state_dict()
+            kept = None if keeper is None else copy.deepcopy(keeper.state_dict())
             yield number, batch if size is not None else batch[0], kept
 
 

@@ -41,7 +41,7 @@ def _of_array(array: Any, tensors: bool) -> Gather | None:
         return None  # rows of it are collated by other rules
 
     def gather(indices: Any) -> Any:
-        if type(indices) is range:
+        if _is_run(indices, len(array)):
             batch = array[indices.start : indices.stop].copy()
         else:
             batch = array.take(_positions(indices), 0)
@@ -61,13 +61,14 @@ def _of_tensors(dataset: Any) -> Gather | None:
         return None
 
     def gather(indices: Any) -> Any:
-        if type(indices) is range:
-            return [tensor[indices.start : indices.stop].clone() for tensor in dataset.tensors]
+        if _is_run(indices, len(dataset)):
+            run = slice(indices.start, indices.stop)
+            return [t[run].clone(memory_format=torch.contiguous_format) for t in dataset.tensors]
         chosen = torch.as_tensor(_positions(indices))
         try:
             return [tensor.index_select(0, chosen) for tensor in dataset.tensors]
         except IndexError:  # it takes no index that counts from the end
-            return [tensor[chosen] for tensor in dataset.tensors]
+            return [tensor[chosen].contiguous() for tensor in dataset.tensors]
 
     return gather
 
@@ -90,11 +91,17 @@ def _of_subset(dataset: Any, tensors: bool) -> Gather | None:
         return None
 
     def gather_rows(indices: Any) -> Any:
-        if type(indices) is range:
+        if _is_run(indices, len(rows)):
             return inner(rows[indices.start : indices.stop])
         return inner(rows[_positions(indices)])
 
     return gather_rows
+
+
+def _is_run(indices: Any, rows: int) -> bool:
+    """Return whether a slice gives these rows: a sampler of the user may give any range."""
+    forward = type(indices) is range and indices.step == 1
+    return forward and 0 <= indices.start <= indices.stop <= rows
 
 
 def _positions(indices: Any) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import GenericAlias
 from typing import Any
 
 from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import check, check_order, choose_samplers, is_iterable
-from penstock.data_loader.orders import samplers_state
+from penstock.data_loader.orders import restore_epochs, samplers_state
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
 
@@ -89,6 +90,8 @@ class DataLoader:
     [ 9 16]
     """
 
+    __class_getitem__: Any = classmethod(GenericAlias)  # for annotations, as PyTorch's
+
     def __init__(
         self,
         dataset: Any,
@@ -154,10 +157,9 @@ class DataLoader:
         super().__setattr__(name, value)
 
     def __iter__(self) -> Pass:
-        saved, self._saved = self._saved, None
-        position = Position(saved)
+        position = Position(self._saved)
         made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
-        self._position = position
+        self._position, self._saved = position, None
         return made
 
     def __len__(self) -> int:
@@ -231,6 +233,7 @@ class DataLoader:
                     f"one with {name}={state.get(name)}"
                 )
         self._saved = {k: v for k, v in state.items() if k not in ("penstock", *self._shape())}
+        restore_epochs(self, self._saved)
 
     def _shape(self) -> dict[str, Any]:
         """Return what must be equal for a number of batches to mean the same place."""

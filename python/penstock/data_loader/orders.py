@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,7 +104,7 @@ class _Batching(NamedTuple):
     drop_last: bool
 
 
-def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int) -> Any:
+def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int, goes_on: bool) -> Any:
     """Return the order of a new pass.
 
     Parameters
@@ -114,6 +115,9 @@ def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int) -> An
         The ``state`` of an earlier order, which is to be repeated.
     start : int
         How many batches of it are not needed.
+    goes_on : bool
+        Whether the pass began before: what it drew from generators that nothing here restored is
+        not drawn again.
 
     Returns
     -------
@@ -126,10 +130,10 @@ def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int) -> An
     state = {"samplers": samplers_state(loader)}
     batching = _batching(loader)
     if batching is not None:
-        known = _known(loader, batching, saved or {}, state)
+        known = _known(loader, batching, saved or {}, state, goes_on)
         if known is not None:
             return known
-    return _drawn(loader, saved or {}, state, start)
+    return _drawn(loader, saved or {}, state, start, goes_on)
 
 
 def samplers_state(loader: DataLoader) -> list[dict[str, Any]]:
@@ -137,24 +141,41 @@ def samplers_state(loader: DataLoader) -> list[dict[str, Any]]:
     return [_captured(sampler) for sampler in _chain(loader)]
 
 
-def draw_base_seed(loader: DataLoader) -> None:
+def restore_epochs(loader: DataLoader, saved: Mapping[str, Any]) -> None:
+    """Set the epochs of samplers at once: one that the program sets before the pass counts."""
+    states = (saved.get("order") or {}).get("samplers", ())
+    for sampler, state in zip(_chain(loader), states, strict=False):
+        if "epoch" in state:
+            sampler.set_epoch(state["epoch"])
+
+
+def draw_base_seed(loader: DataLoader, goes_on: bool) -> None:
     """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same."""
-    if loader._follows_torch:
-        given = loader.generator if torch_rules.is_generator(loader.generator) else None
+    if not loader._follows_torch:
+        return
+    given = loader.generator if torch_rules.is_generator(loader.generator) else None
+    restored = given is not None and any(
+        getattr(sampler, "generator", None) is given for sampler in _chain(loader)
+    )
+    if restored or not goes_on:
         torch_rules.random_integer(given)
 
 
 def _known(
-    loader: DataLoader, batching: _Batching, saved: Mapping[str, Any], state: dict[str, Any]
+    loader: DataLoader,
+    batching: _Batching,
+    saved: Mapping[str, Any],
+    state: dict[str, Any],
+    goes_on: bool,
 ) -> KnownOrder | None:
     sampler, batch_size, drop_last = batching
     indices: _Indices
     last = None
     if type(sampler) is SequentialSampler or torch_rules.is_exactly("SequentialSampler", sampler):
-        draw_base_seed(loader)
+        draw_base_seed(loader, goes_on)
         indices = range(len(sampler.data_source))
     elif type(sampler) is RandomSampler:
-        draw_base_seed(loader)
+        draw_base_seed(loader, goes_on)
         drawn = sampler.draw()
         state["seed"] = saved.get("seed", drawn)
         indices = sampler.permutation(state["seed"])
@@ -163,12 +184,11 @@ def _known(
         and not sampler.replacement
         and getattr(sampler, "_num_samples", 0) is None
     ):
-        draw_base_seed(loader)
+        draw_base_seed(loader, goes_on)
         torch = torch_rules.torch()
         last = generator = sampler.generator
         if generator is None:
-            drawn = torch_rules.random_integer()
-            state["seed"] = saved.get("seed", drawn)
+            state["seed"] = saved["seed"] if "seed" in saved else torch_rules.random_integer()
             generator = torch.Generator()
             generator.manual_seed(state["seed"])
         indices = torch.randperm(len(sampler.data_source), generator=generator).numpy()
@@ -178,7 +198,11 @@ def _known(
 
 
 def _drawn(
-    loader: DataLoader, saved: Mapping[str, Any], state: dict[str, Any], start: int
+    loader: DataLoader,
+    saved: Mapping[str, Any],
+    state: dict[str, Any],
+    start: int,
+    goes_on: bool,
 ) -> DrawnOrder:
     present = torch_rules.random_state()
     state["random"] = saved.get("random", present)
@@ -188,7 +212,8 @@ def _drawn(
         torch_rules.set_state_of(torch_rules.torch().default_generator, state["random"])
     try:
         items = iter(loader._index_sampler)
-        draw_base_seed(loader)
+        # The global generator is where it was, so from it the seed is drawn again.
+        draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))
         # The first one is drawn here: by this thread, before anything else draws.
         ready = list(itertools.islice(items, start, start + 1))
     finally:
@@ -219,7 +244,8 @@ def _chain(loader: DataLoader) -> list[Any]:
 def _captured(sampler: Any) -> dict[str, Any]:
     state: dict[str, Any] = {}
     if hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict"):
-        state["state"] = sampler.state_dict()
+        # A copy: some give what they go on changing.
+        state["state"] = copy.deepcopy(sampler.state_dict())
     if hasattr(sampler, "set_epoch") and hasattr(sampler, "epoch"):
         state["epoch"] = sampler.epoch
     generator = getattr(sampler, "generator", None)
@@ -230,8 +256,9 @@ def _captured(sampler: Any) -> dict[str, Any]:
 
 def _restore(sampler: Any, state: Mapping[str, Any]) -> None:
     if "state" in state:
-        sampler.load_state_dict(state["state"])
-    if "epoch" in state:
-        sampler.set_epoch(state["epoch"])
+        epoch = getattr(sampler, "epoch", None)
+        sampler.load_state_dict(copy.deepcopy(state["state"]))
+        if "epoch" in state and sampler.epoch != epoch:
+            sampler.set_epoch(epoch)  # see restore_epochs
     if "generator" in state:
         torch_rules.set_state_of(sampler.generator, state["generator"])

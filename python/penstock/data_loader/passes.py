@@ -136,9 +136,9 @@ def _inputs(loader: DataLoader, position: Position) -> Inputs:
     """Begin a pass at its position; returns what is still to be fetched."""
     without = frozenset(position.ahead)
     if loader._iterable:
-        draw_base_seed(loader)
+        draw_base_seed(loader, position.goes_on)
         return samples_of(loader, position.low, without, position.dataset_state)
-    order = begin(loader, position.saved_order, position.low)
+    order = begin(loader, position.saved_order, position.low, position.goes_on)
     position.begun(order)
     inputs: Inputs = order.inputs(position.low, without)
     return inputs

@@ -21,6 +21,8 @@ class Position:
         The order that the pass has to follow.
     order : object
         The order that it follows; None before it begins, and over iterable datasets.
+    goes_on : bool
+        Whether the pass began before, and was left.
     finished : bool
         Whether the end was reached.
     """
@@ -31,6 +33,7 @@ class Position:
         self.ahead: dict[int, Any] = dict.fromkeys(saved.get("ahead", ()))
         self.dataset_state: Any = saved.get("dataset")
         self.saved_order: Mapping[str, Any] | None = saved.get("order")
+        self.goes_on: bool = saved.get("goes_on", False)
         self.order: Any = None
         self.finished = False
 
@@ -57,7 +60,11 @@ class Position:
 
     def state(self) -> dict[str, Any]:
         """Return what a new Position is made of, to go on from here."""
-        state: dict[str, Any] = {"batches": self.low, "ahead": sorted(self.ahead)}
+        state: dict[str, Any] = {
+            "goes_on": True,
+            "batches": self.low,
+            "ahead": sorted(self.ahead),
+        }
         if self.dataset_state is not None:
             state["dataset"] = self.dataset_state
         if self.order is not None:

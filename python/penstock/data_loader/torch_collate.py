@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.data_loader import torch_rules
 
@@ -48,8 +49,16 @@ def _arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
         and [*map(SHAPE, batch)].count(shape) == n
         and [*map(DTYPE, batch)].count(dtype) == n
     ):
-        return torch_rules.torch().from_numpy(np.concatenate(batch).reshape(n, *shape))
+        return torch_rules.torch().from_numpy(stacked(batch, dtype))
     return torch_rules.collate_module().collate_numpy_array_fn(batch, collate_fn_map=collate_fn_map)
+
+
+def stacked(arrays: Sequence[Any], dtype: Any) -> npt.NDArray[Any]:
+    """Return arrays of one shape, of one dimension or more, stacked in C order whatever theirs."""
+    n, (rows, *rest) = len(arrays), arrays[0].shape
+    made = np.empty((n, rows, *rest), dtype)
+    np.concatenate(arrays, out=made.reshape(n * rows, *rest))
+    return made
 
 
 def _numbers(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from penstock.data_loader import torch_collate, torch_rules
 from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
-from penstock.data_loader.orders import Inputs
+from penstock.data_loader.orders import Failed, Inputs
 
 if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
@@ -95,7 +95,9 @@ class _Rows:
             raise
 
 
-def samples_of(loader: DataLoader, start: int, without: Collection[int], state: Any) -> Inputs:
+def samples_of(
+    loader: DataLoader, start: int, without: Collection[int], failed: Collection[int], state: Any
+) -> Inputs:
     """Yield the samples of each batch of an iterable dataset.
 
     Parameters
@@ -106,34 +108,67 @@ def samples_of(loader: DataLoader, start: int, without: Collection[int], state: 
         The number of the first batch that is wanted.
     without : collection of int
         Numbers of batches behind it that are not.
-    state : object
-        What the dataset's ``state_dict`` returned behind batch ``start - 1``, or None.
+    failed : collection of int
+        Numbers of those not wanted whose place an error took.
+    state : dict
+        What was yielded with batch ``start - 1``, or None.
 
     Yields
     ------
     tuple
-        The batch's number, its samples, and the dataset's state behind them (None if it has none).
+        The batch's number, its samples or the error of reading them, and the dataset's state
+        behind them (None if it has none).
     """
-    dataset = loader.dataset
     size = loader.batch_size
-    if state is not None and _keeps_state(dataset):
-        dataset.load_state_dict(copy.deepcopy(state))
-        samples = iter(dataset)
-    else:
-        samples = iter(dataset)
-        if state is not None and _keeps_state(samples):
-            samples.load_state_dict(copy.deepcopy(state))
-        else:
-            for _ in itertools.islice(samples, start * (size or 1)):
+    samples, restored = _opened(loader.dataset, state)
+    # An iterator that is at its end behind an error has been ended by it.
+    last: Exception | None = None
+    for number in () if restored else range(start):
+        last = None
+        try:
+            for _ in itertools.islice(samples, size or 1):
                 pass
-    keeper = next((each for each in (samples, dataset) if _keeps_state(each)), None)
+        except Exception as error:
+            if number not in failed:
+                raise
+            last = error
     for number in itertools.count(start):
-        batch = list(itertools.islice(samples, size or 1))
-        if not batch or (size is not None and loader.drop_last and len(batch) < size):
-            return
+        what: Any
+        try:
+            what = list(itertools.islice(samples, size or 1))
+        except Exception as error:
+            what = Failed(error)
+        else:
+            if not what and last is not None:
+                raise last
+            if not what or (size is not None and loader.drop_last and len(what) < size):
+                return
+            what = what if size is not None else what[0]
+        last = None
         if number not in without:
-            kept = None if keeper is None else copy.deepcopy(keeper.state_dict())
-            yield number, batch if size is not None else batch[0], kept
+            yield number, what, _kept(loader.dataset, samples)
+
+
+def _opened(dataset: Any, state: Any) -> tuple[Iterator[Any], bool]:
+    """Return the iterator of a dataset, and whether it stands where `_kept` gave the state."""
+    keeper = (state or {}).get("of")
+    if keeper == "dataset" and _keeps_state(dataset):
+        dataset.load_state_dict(copy.deepcopy(state["state"]))
+        return iter(dataset), True
+    samples = iter(dataset)
+    if keeper == "iterator" and _keeps_state(samples):
+        samples.load_state_dict(copy.deepcopy(state["state"]))
+        return samples, True
+    return samples, False
+
+
+def _kept(dataset: Any, samples: Iterator[Any]) -> dict[str, Any] | None:
+    # A copy: some give what they go on changing.
+    if _keeps_state(samples):
+        return {"of": "iterator", "state": copy.deepcopy(samples.state_dict())}  # type: ignore[attr-defined]
+    if _keeps_state(dataset):
+        return {"of": "dataset", "state": copy.deepcopy(dataset.state_dict())}
+    return None
 
 
 def _keeps_state(thing: Any) -> bool:

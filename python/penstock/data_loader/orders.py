@@ -22,6 +22,13 @@ Inputs = Iterator[tuple[int, Any, Any]]
 _Indices = npt.NDArray[np.int64] | range
 
 
+class Failed:
+    """An error in the place of what should be fetched."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class KnownOrder:
     """All indices of a pass, known when it begins.
 
@@ -88,7 +95,13 @@ class DrawnOrder:
 
     def inputs(self, start: int, without: Collection[int]) -> Inputs:
         """Yield what is to be fetched from item `start` on; those before it are behind."""
-        for number, item in enumerate(self._items, start):
+        for number in itertools.count(start):
+            try:
+                item = next(self._items)
+            except StopIteration:
+                return
+            except Exception as error:
+                item = Failed(error)
             if number not in without:
                 yield number, item, None
 

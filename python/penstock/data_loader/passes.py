@@ -12,9 +12,9 @@ from penstock import debugging
 from penstock.adapters.batches import Held
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import Fetch, fetch_of, samples_of
-from penstock.data_loader.orders import Inputs, KnownOrder, begin, draw_base_seed
+from penstock.data_loader.orders import Failed, Inputs, KnownOrder, begin, draw_base_seed
 from penstock.data_loader.position import Position
-from penstock.data_loader.workers import Failed, Progress, Worker
+from penstock.data_loader.workers import Progress, Worker
 from penstock.dataset import Dataset
 from penstock.options import Options
 
@@ -33,6 +33,7 @@ class Pass:
 
     def __init__(self, loader: DataLoader, position: Position) -> None:
         self.position = position
+        self._cut = False  # ended by close() or an interruption: that is not the end of the data
         self._loader_length = loader.__len__
         self._fetch = fetch_of(loader)
         if torch_rules.pins(loader.pin_memory):
@@ -75,8 +76,18 @@ class InlinePass(Pass):
         try:
             number, what, state = next(self._inputs)
         except StopIteration:
-            position.finish()
+            if not self._cut:
+                position.finish()
             raise
+        except BaseException:
+            self._cut = True
+            raise
+        if type(what) is Failed:
+            position.deliver(number, state, failed=True)
+            try:
+                raise what.error
+            finally:
+                del what
         try:
             batch = self._fetch(what)
         except Exception:
@@ -90,6 +101,7 @@ class InlinePass(Pass):
 
     def close(self) -> None:
         """End the pass: no more batches come."""
+        self._cut = True
         self._inputs = iter(())
 
 
@@ -109,17 +121,21 @@ class ThreadedPass(Pass):
 
     def __next__(self) -> Any:
         position = self.position
-        if self._progress is not None:
+        if self._progress is not None and not self._cut:
             self._progress.wait(position, self._in_order)
         try:
             held = next(self._iterator)
         except StopIteration:
-            position.finish()
+            if not self._cut:
+                position.finish()
             raise
         number, batch, failure, state = held.value
         # The run may keep it for a while, and a raised error refers to this pass.
         held.value = None
-        position.deliver(number, state)
+        if number is None:
+            self._cut = True
+        else:
+            position.deliver(number, state, failed=type(batch) is Failed)
         if failure is None:
             return batch
         try:
@@ -129,6 +145,7 @@ class ThreadedPass(Pass):
 
     def close(self) -> None:
         """End the pass: no more batches come, and its threads have ended."""
+        self._cut = True
         self._iterator.close()
 
 
@@ -137,7 +154,8 @@ def _inputs(loader: DataLoader, position: Position) -> Inputs:
     without = frozenset(position.ahead)
     if loader._iterable:
         draw_base_seed(loader, position.goes_on)
-        return samples_of(loader, position.low, without, position.dataset_state)
+        failed = frozenset(position.failed)
+        return samples_of(loader, position.low, without, failed, position.dataset_state)
     order = begin(loader, position.saved_order, position.low, position.goes_on)
     position.begun(order)
     inputs: Inputs = order.inputs(position.low, without)
@@ -180,15 +198,17 @@ def _source(
 
     def read() -> Iterator[Held]:
         nonlocal number
+        failure = None
         try:
             for number, what, state in inputs:
                 yield Held((number, what, state))
         except Exception as error:
-            number += 1
-            yield Held((number, Failed(error), None))
+            failure = error
         finally:
             if progress is not None:
                 progress.ends(number + 1)
+        if failure is not None:
+            yield Held((None, Failed(failure), None))
 
     args = {"generator": read, "args": (), "output_signature": None, "opaque": True}
     return Dataset._make("from_generator", (), args), lambda item: item.value

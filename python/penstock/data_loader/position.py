@@ -23,6 +23,8 @@ class Position:
         The order that it follows; None before it begins, and over iterable datasets.
     goes_on : bool
         Whether the pass began before, and was left.
+    failed : list
+        The numbers of those in whose place reading the dataset, or the sampler, raised an error.
     finished : bool
         Whether the end was reached.
     """
@@ -31,6 +33,7 @@ class Position:
         saved = saved or {}
         self.low: int = saved.get("batches", 0)
         self.ahead: dict[int, Any] = dict.fromkeys(saved.get("ahead", ()))
+        self.failed: list[int] = list(saved.get("failed", ()))
         self.dataset_state: Any = saved.get("dataset")
         self.saved_order: Mapping[str, Any] | None = saved.get("order")
         self.goes_on: bool = saved.get("goes_on", False)
@@ -41,8 +44,10 @@ class Position:
         """Note the order that the pass follows."""
         self.order = order
 
-    def deliver(self, number: int, dataset_state: Any) -> None:
-        """Note that a batch was delivered."""
+    def deliver(self, number: int, dataset_state: Any, failed: bool = False) -> None:
+        """Note that a batch was delivered, or the error that took its place."""
+        if failed:
+            self.failed.append(number)
         if number != self.low:
             self.ahead[number] = dataset_state
             return
@@ -53,7 +58,9 @@ class Position:
             self.low += 1
 
     def finish(self) -> None:
-        """Note that the end was reached."""
+        """Note that the end was reached; the end behind a failure to read is none."""
+        if self.low - 1 in self.failed:
+            return
         if not self.finished and self.order is not None:
             self.order.finish()
         self.finished = True
@@ -65,6 +72,8 @@ class Position:
             "batches": self.low,
             "ahead": sorted(self.ahead),
         }
+        if self.failed:
+            state["failed"] = sorted(self.failed)
         if self.dataset_state is not None:
             state["dataset"] = self.dataset_state
         if self.order is not None:

@@ -8,14 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.adapters.batches import Held
+from penstock.data_loader.orders import Failed
 from penstock.data_loader.position import Position
-
-
-class Failed:
-    """An error in the place of what should be fetched."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
 
 
 class Progress:
@@ -90,7 +84,7 @@ class Worker:
     def __init__(
         self,
         fetch: Callable[[Any], Any],
-        wanted: Callable[[Any], tuple[int, Any, Any]],
+        wanted: Callable[[Any], tuple[int | None, Any, Any]],
         prepare: Callable[[int], object] | None,
         workers: int,
         progress: Progress | None,
@@ -104,11 +98,15 @@ class Worker:
         self._thread = threading.local()
 
     def __call__(self, item: Any) -> Held:
-        """Return the batch's number, the batch or the error, and the dataset's state behind it."""
+        """Return the batch's number, the batch or the error, and the dataset's state behind it.
+
+        The error of reading what should be fetched comes with the Failed in place of the batch.
+        """
         number, what, state = self._wanted(item)
         batch = failure = None
         try:
             if type(what) is Failed:
+                batch = what
                 raise what.error
             if self._prepare is not None and not hasattr(self._thread, "ready"):
                 self._prepare(next(self._numbers))
@@ -117,7 +115,7 @@ class Worker:
         except Exception as error:
             failure = error
         finally:
-            if self._progress is not None:
+            if self._progress is not None and number is not None:
                 self._progress.made(number)
         try:
             return Held((number, batch, failure, state))

@@ -199,6 +199,13 @@ class TestSizes:
         *_, last = rows().batch(4).to_jax(pad="mask")
         assert set(last) == {"x", "n", "mask"}
 
+    def test_pad_joins_a_mask_that_is_there(self):
+        shard = Dataset.range(7).map(lambda n: {"n": n}).shard_evenly(2, 1, "pad")
+        batches = list(shard.batch(3).to_jax(pad=True))
+        assert [b["valid"].tolist() for b in batches] == [[True] * 3, [False] * 3]
+        with pytest.raises(ValueError, match="'valid' that is no mask of its rows"):
+            list(Dataset.from_tensors({"valid": np.arange(4)}).to_jax(pad=True))
+
     def test_pad_of_tuples_arrays_strings_and_objects(self):
         *_, last = Dataset.range(3).batch(2).to_jax(pad=True)
         assert [leaf.tolist() for leaf in last] == [[2, 0], [True, False]]

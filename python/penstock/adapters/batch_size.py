@@ -112,7 +112,7 @@ class OneSize:
 
     def _masked(self, batch: Any, mask: Any) -> Any:
         if isinstance(batch, dict):
-            return {**batch, self._mask: mask}
+            return {**batch, self._mask: self._with_own(batch, mask)}
         if not is_nested(batch):
             return batch, mask
         if type(batch) is tuple:
@@ -121,6 +121,18 @@ class OneSize:
             f"{self._stage}: pad: dicts, tuples or single arrays were expected as batches, got a "
             f"{type(batch).__name__}, which has no place for the mask; map them to dicts first"
         )
+
+    def _with_own(self, batch: dict[Any, Any], mask: Any) -> Any:
+        """Return the mask without the rows that the batch already says are none."""
+        if self._mask not in batch:
+            return mask
+        own = batch[self._mask]
+        if getattr(own, "dtype", None) != bool or own.shape != mask.shape:
+            raise ValueError(
+                f"{self._stage}: pad: the batch has a leaf {self._mask!r} that is no mask of its "
+                f"rows ({_shapes(own)}); name another key: pad='real'"
+            )
+        return own & mask
 
 
 def _filled(leaf: Any, full: int) -> Any:

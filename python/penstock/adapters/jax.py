@@ -48,8 +48,8 @@ class JaxForms:
         pad : bool or str, optional
             Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
             batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf
-            of this key (True: "valid"); behind a tuple or a single array it comes last, which for
-            ``(x, y)`` is the place of weights.
+            of this key (True: "valid"), joined with a mask that is there already; behind a tuple or
+            a single array it comes last, which for ``(x, y)`` is the place of weights.
         global_batch : int, optional
             Rows of a full batch in all processes together, for messages, `drop_remainder` and
             `pad` where a process may not have a full one to begin with. None: the first batch of

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 pytest.importorskip("jax")
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 PROGRAM = """
 import json, sys
@@ -61,6 +61,16 @@ mixed = ds.map(lambda d: {"s": d["s"], "own": d["n"], "n": d["n"]}).batch(4)
 mixed = mixed.to_jax({"s": None, "own": None, "n": split}, global_batch=8)
 said["mixed"] = [(len(b["own"]), len(b["n"])) for b in mixed]
 
+# A column in each process, of rows that are spread over its devices.
+devices = np.array(jax.devices()).reshape(2, 2).T
+grid = NamedSharding(Mesh(devices, ("row", "column")), P("row", "column"))
+column = np.arange(10).reshape(5, 2)[:, index : index + 1]
+columns = ps.Dataset.from_tensor_slices(column).batch(4)
+tables = list(columns.to_jax(grid, global_batch=4))
+said["tables"] = [t.shape for t in tables]
+said["column"] = mine(tables[0])
+said["uneven columns"] = told(ValueError, lambda: columns.to_jax(grid, global_batch=3))
+
 # Wrong sizes, told before any exchange.
 said["too large"] = told(ValueError, lambda: both.to_jax(split, global_batch=4))
 said["uneven"] = told(ValueError, lambda: both.to_jax(split, global_batch=6))
@@ -94,7 +104,7 @@ def said():
         for index in range(2)
     ]
     try:
-        ends = [process.communicate(timeout=100) for process in processes]
+        ends = [process.communicate(timeout=240) for process in processes]
     finally:
         for process in processes:
             process.kill()
@@ -131,6 +141,13 @@ def test_global_batch_is_what_a_process_without_a_full_batch_fills_up_to(said):
 
 def test_leaves_that_stay_beside_one_that_is_spread(said):
     assert [s["mixed"] for s in said] == [[[4, 8]] * 3] * 2
+
+
+def test_global_batch_of_rows_whose_columns_lie_in_several_processes(said):
+    for index, one in enumerate(said):
+        assert one["tables"] == [[4, 2]]
+        assert one["column"] == [[[index], [index + 2]], [[index + 4], [index + 6]]]
+        assert "shape (3, 1): a size of the first axis" in one["uneven columns"]
 
 
 def test_sizes_that_cannot_be(said):

@@ -96,8 +96,10 @@ class Placement:
     def _share(self, rows: int, path: tuple[Any, ...], value: Any, sharding: Any) -> int:
         if not self._is_global(sharding):
             return rows
-        whole = (rows, *value.shape[1:])
-        _check_shape(path, whole, sharding)
+        # Of other axes this process may have a part: sizes that suit every sharding stand for
+        # them, since they have no say in the rows.
+        whole = (rows, *[sharding.num_devices] * (value.ndim - 1))
+        _check_shape(path, (rows, *value.shape[1:]), sharding, whole)
         indices = sharding.addressable_devices_indices_map(whole)
         mine = {index[0].indices(rows)[:2] for index in indices.values()}
         return sum(stop - start for start, stop in mine)
@@ -147,8 +149,16 @@ class Placement:
         return self._jax.device_put(value, sharding)
 
 
-def _check_shape(path: tuple[Any, ...], shape: tuple[int, ...], sharding: Any) -> None:
-    """Raise an error that names the leaf, if it cannot be spread in this way."""
+def _check_shape(
+    path: tuple[Any, ...],
+    shape: tuple[int, ...],
+    sharding: Any,
+    whole: tuple[int, ...] | None = None,
+) -> None:
+    """Raise an error that names the leaf, if it cannot be spread in this way.
+
+    `whole` is what is to be divided, where `shape` is that of a part.
+    """
     leaf = f"to_jax: {_name(path)}: shape {shape}"
     spec = getattr(sharding, "spec", ())
     if len(spec) > len(shape):
@@ -156,10 +166,11 @@ def _check_shape(path: tuple[Any, ...], shape: tuple[int, ...], sharding: Any) -
             f"{leaf} has fewer axes than its sharding, {spec}; give a nesting of shardings, with "
             "one of its own for this leaf"
         )
-    if _divides(sharding, shape):
+    whole = shape if whole is None else whole
+    if _divides(sharding, whole):
         return
     devices = f"{len(sharding.device_set)} devices as {spec or sharding} says"
-    if _divides(sharding, (0, *shape[1:])):
+    if _divides(sharding, (0, *whole[1:])):
         raise ValueError(
             f"{leaf}: a size of the first axis that can be divided among {devices} was expected, "
             f"got {shape[0]}; use batch(drop_remainder=True), to_jax(pad=True), or another size "

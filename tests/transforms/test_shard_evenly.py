@@ -129,7 +129,8 @@ def test_gathered_rows_are_those_that_are_gone_through(remainder):
 
 
 def test_shards_of_an_endless_dataset():
-    for ds in (ps.Dataset.counter(), ps.Dataset.range(5).repeat()):
+    rows = ps.Dataset.from_indexable(list(range(5)))
+    for ds in (ps.Dataset.counter(), ps.Dataset.range(5).repeat(), rows.repeat()):
         for remainder in POLICIES:
             shard = ds.shard_evenly(3, 1, remainder)
             assert shard.cardinality() == ps.INFINITE_CARDINALITY

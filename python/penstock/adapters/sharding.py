@@ -17,6 +17,8 @@ Remainder = Literal["drop", "pad", "repeat"]
 # Stages that keep elements for later runs, by the names that users know.
 _KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
 
+_MOST = 2**63 - 1  # more elements than there will ever be
+
 
 class ProcessShards:
     """Mixin: every process its part, and as many elements as the others."""
@@ -26,7 +28,7 @@ class ProcessShards:
     if TYPE_CHECKING:
         _kind: str
 
-        def __len__(self) -> int: ...
+        def cardinality(self) -> int: ...
         def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
 
     def shard_evenly(
@@ -125,13 +127,14 @@ class ProcessShards:
         args: dict[str, Any] = {"num_shards": num_shards, "index": index, "seed": seed}
         if remainder != "pad":
             return self._then("shard_evenly", remainder=remainder, **args)
-        from penstock.dataset import Dataset
+        from penstock.dataset import INFINITE_CARDINALITY, Dataset
 
         inner: Any = self._then("shard_evenly", remainder="repeat", **args)
         if inner._kind == "shard_evenly":
             inner = self
-        else:  # it has gone to the row numbers, before rows are fetched
-            args["dealt"] = len(self)
+        else:  # it has gone to the row numbers, of which it is known how many there are
+            length = self.cardinality()
+            args["dealt"] = _MOST if length == INFINITE_CARDINALITY else length
         pairs = Dataset._make("shard_evenly", (inner,), {"remainder": "pad", **args})
         masked = functools.partial(_with_mask, mask_key)
         # A native function needs to know the elements; not for this should one be computed.

@@ -135,6 +135,7 @@ class FakeTorch:
                 assert not non_blocking
                 assert device.type == "cuda"
                 cuda.log.append(("plain copy", threading.current_thread().name))
+                cuda.log.append(("to", device))
                 return self.clone().as_subclass(OnDevice)
 
         self._on_device, self._pinned, self._on_host = OnDevice, Pinned, OnHost

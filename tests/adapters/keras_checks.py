@@ -402,6 +402,21 @@ def check_batches_are_not_copied():
     assert all(address % 64 == 0 for address in came)
 
 
+def check_tensors_go_to_the_device_that_was_current_at_the_call():
+    if BACKEND != "torch":
+        return
+    import torch
+
+    sys.path.append(str(Path(__file__).parents[1]))
+    from fake_cuda import FakeTorch
+
+    fake = FakeTorch(device=1)
+    with pytest.MonkeyPatch.context() as patch, batches(X, W).to_keras() as data:
+        patch.setitem(sys.modules, "torch", fake)
+        assert len(list(data._feed.tensors("cuda"))) == BATCHES
+    assert set(fake.cuda.happened("to")) == {torch.device("cuda", 1)}
+
+
 def check_strings_go_into_models_of_tensorflow_only():
     texts = np.array(["a cat", "a dog sat", "", "a cat sat on a dog"] * 5, object)
     dataset = ps.Dataset.from_tensor_slices((texts, np.arange(20.0, dtype=np.float32))).batch(8)
@@ -563,7 +578,7 @@ def main():
     checks = [value for name, value in globals().items() if name.startswith("check_")]
     results = {}
     for check in ON_NUMPY if BACKEND == "numpy" else checks:
-        faulthandler.dump_traceback_later(60, exit=True)
+        faulthandler.dump_traceback_later(240, exit=True)
         print(check.__name__, file=sys.stderr, flush=True)  # the last one is what hangs or crashes
         try:
             check()

@@ -65,6 +65,10 @@ class Feed:
 
     def tensors(self, device: Any) -> Epochs:
         """Epochs of PyTorch's tensors on a device; they go there in the thread that works ahead."""
+        import torch
+
+        # Keras leaves out the index of a CUDA device: "current" is another one in another thread.
+        device = torch.empty(0, device=device).device
         form = f"tensors on {device}"
         if form not in self._forms:
             pack, convert = self.packing[True].element, _torch_tensor(device)

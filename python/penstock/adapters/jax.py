@@ -43,8 +43,10 @@ class JaxForms:
             when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded
             ahead, and become jax.Arrays when they are asked for, since that copies nothing.
         drop_remainder : bool
-            Leave out a batch with fewer rows than the first one, so that a jitted step is compiled
-            once and the rows can be spread evenly. False gives batches of all sizes as they are.
+            Leave out every batch with fewer rows than the first one, wherever it comes, so that a
+            jitted step is compiled once and the rows can be spread evenly; two of them in a row,
+            or one with more rows, are an error. False gives batches of all sizes as they are, which
+            those of `bucket_by_sequence_length` need when its sizes differ.
         pad : bool or str, optional
             Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
             batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf

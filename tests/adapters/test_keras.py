@@ -1,5 +1,8 @@
 """to_keras on every backend: the checks of keras_checks.py, each backend in its own process."""
 
+import contextlib
+import functools
+import importlib.util
 import json
 import os
 import re
@@ -15,34 +18,38 @@ FILE = Path(__file__).with_name("keras_checks.py")
 CHECKS = re.findall(r"^def check_(\w+)", FILE.read_text(), re.MULTILINE)
 ON_NUMPY = re.findall(r"^    check_(\w+),", FILE.read_text(), re.MULTILINE)
 BACKENDS = {"jax": CHECKS, "torch": CHECKS, "tensorflow": CHECKS, "numpy": ON_NUMPY}
+SECONDS = 540  # for all checks of a backend, beside those of the others
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Return a function from a backend to the results of its checks."""
+def results(request, tmp_path_factory):
+    """Return a function from a backend to the results of its checks; all run at the same time."""
     folder = tmp_path_factory.mktemp("keras")
-    done = {}
-
-    def of(backend):
-        if backend not in done:
-            file = folder / f"{backend}.json"
-            environment = os.environ | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
-            run = subprocess.run(
-                [sys.executable, str(FILE), str(file)],
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=250,
-                check=False,
+    mine = (one for one in request.session.items if one.getparent(pytest.Module) is request.node)
+    asked = dict.fromkeys(test.callspec.params["backend"] for test in mine)
+    with contextlib.ExitStack() as stack:
+        runs = {}
+        for backend in filter(importlib.util.find_spec, asked):
+            said = stack.enter_context((folder / f"{backend}.txt").open("w"))
+            run = subprocess.Popen(
+                [sys.executable, str(FILE), str(folder / f"{backend}.json")],
+                env=os.environ | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"},
+                stdout=said,
+                stderr=subprocess.STDOUT,
             )
-            assert run.returncode == 0, run.stderr[-4000:]
-            done[backend] = json.loads(file.read_text())
-        return done[backend]
+            runs[backend] = stack.enter_context(run)
+            stack.callback(run.kill)
 
-    return of
+        @functools.cache
+        def of(backend):
+            code = runs[backend].wait(timeout=SECONDS)
+            assert code == 0, (folder / f"{backend}.txt").read_text()[-4000:]
+            return json.loads((folder / f"{backend}.json").read_text())
+
+        yield of
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(SECONDS + 60)
 @pytest.mark.parametrize(
     ("backend", "check"), [(name, check) for name, checks in BACKENDS.items() for check in checks]
 )

@@ -127,7 +127,7 @@ class OneSize:
         if self._mask not in batch:
             return mask
         own = batch[self._mask]
-        if getattr(own, "dtype", None) != bool or own.shape != mask.shape:
+        if np.asarray(own).dtype.kind != "b" or np.shape(own) != mask.shape:
             raise ValueError(
                 f"{self._stage}: pad: the batch has a leaf {self._mask!r} that is no mask of its "
                 f"rows ({_shapes(own)}); name another key: pad='real'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.ops.native import native
@@ -26,9 +27,8 @@ class ProcessShards:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        _kind: str
+        cardinality: Callable[[], int]
 
-        def cardinality(self) -> int: ...
         def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
 
     def shard_evenly(

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import itertools
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -623,3 +624,28 @@ def test_ranges_of_a_batch_sampler_are_any_ranges(workers):
 
 def test_annotations_name_what_batches_are():
     assert ps.DataLoader[int].__origin__ is ps.DataLoader
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("seeds", [["random"], ["numpy.random"], ["random", "numpy.random"]])
+def test_worker_init_fn_that_seeds_what_all_share_warns(seeds, count):
+    def seed(number):
+        for name in seeds:
+            {"random": random, "numpy.random": np.random}[name].seed(1234)
+
+    kept = random.getstate(), np.random.get_state()
+    try:
+        with pytest.warns(UserWarning, match=f"has seeded {', '.join(seeds)}\\. "):
+            list(ps.DataLoader(Squares(), num_workers=count, worker_init_fn=seed))
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])
+
+
+def test_worker_init_fn_that_draws_does_not_warn(recwarn):
+    def draw(number):
+        random.random()
+        np.random.rand()
+
+    list(ps.DataLoader(Squares(), num_workers=2, worker_init_fn=draw))
+    assert not recwarn.list

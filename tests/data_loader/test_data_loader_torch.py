@@ -606,3 +606,34 @@ def test_a_generator_that_nothing_restores_is_not_drawn_from_again():
     second.load_state_dict(first.state_dict())
     assert_same(list(batches), list(second))
     assert torch.equal(first.generator.get_state(), second.generator.get_state())
+
+
+def test_user_dicts_and_lists_are_pinned(monkeypatch):
+    class Encoding(collections.UserDict):
+        """As libraries of tokenizers have it."""
+
+    def collate(samples):
+        encoding = Encoding(ids=torch.tensor(samples))
+        encoding.name, encoding["more"] = "kept", collections.UserList([torch.zeros(2)])
+        return encoding
+
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor + 100)
+    batch = next(iter(ps.DataLoader(range(2), 2, pin_memory=True, collate_fn=collate)))
+    assert type(batch) is Encoding
+    assert batch.name == "kept"
+    assert batch["ids"].tolist() == [100, 101]
+    assert batch["more"][0].tolist() == [100, 100]
+
+
+def test_worker_init_fn_that_seeds_torch_warns():
+    kept = torch.get_rng_state()
+    try:
+        loader = ps.DataLoader(
+            tensors(), num_workers=1, worker_init_fn=lambda number: torch.manual_seed(12345)
+        )
+        with pytest.warns(UserWarning, match="has seeded torch"):
+            list(loader)
+    finally:
+        torch.set_rng_state(kept)

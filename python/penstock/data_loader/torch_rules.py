@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import warnings
+from collections import UserDict, UserList
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,6 +83,10 @@ def pinned(batch: Any) -> Any:
     """Return a batch with its tensors in pinned memory."""
     if hasattr(batch, "pin_memory"):
         return batch.pin_memory()
+    if isinstance(batch, (UserDict, UserList)):  # and what derives from them: copies keep the rest
+        copied = copy.copy(batch)
+        copied.data = pinned(batch.data)
+        return copied
     if isinstance(batch, list):
         return [pinned(part) for part in batch]
     return map_parts(lambda _, part: pinned(part), batch) if is_nested(batch) else batch

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import random
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.adapters.batches import Held
+from penstock.data_loader import torch_rules
 from penstock.data_loader.orders import Failed
 from penstock.data_loader.position import Position
 
@@ -109,7 +114,7 @@ class Worker:
                 batch = what
                 raise what.error
             if self._prepare is not None and not hasattr(self._thread, "ready"):
-                self._prepare(next(self._numbers))
+                _prepare(self._prepare, next(self._numbers))
                 self._thread.ready = True
             batch = self._fetch(what)
         except Exception as error:
@@ -121,3 +126,38 @@ class Worker:
             return Held((number, batch, failure, state))
         finally:
             del failure  # which refers to this frame
+
+
+def _prepare(prepare: Callable[[int], object], number: int) -> None:
+    """Call it; warn if it seeds a generator, which is not the worker's own as in a process."""
+    if number != 0:  # the first one tells enough: before it nothing is fetched, so nothing draws
+        prepare(number)
+        return
+    before = _generators()
+    prepare(number)
+    after = _generators()
+    seeded = [
+        name for name, (key, fresh) in after.items() if fresh and key != before.get(name, (key,))[0]
+    ]
+    if seeded:
+        warnings.warn(
+            f"DataLoader: worker_init_fn has seeded {', '.join(seeded)}. Workers are threads and "
+            "share that generator with the program, so each worker and each pass would begin at "
+            "the same numbers again; seed it once before the first pass, or let the dataset draw "
+            "from a generator of its own",
+            stacklevel=2,
+        )
+
+
+def _generators() -> dict[str, tuple[Any, bool]]:
+    """Return of each global generator what seeding changes, and whether it was just seeded."""
+    *key, used = random.getstate()[1]
+    found: dict[str, tuple[Any, bool]] = {"random": (key, used == len(key))}
+    state: Any = np.random.get_state(legacy=False)
+    if state["bit_generator"] == "MT19937":
+        numbers = state["state"]["key"].tolist()
+        found["numpy.random"] = (numbers, state["state"]["pos"] == len(numbers))
+    module = torch_rules.torch()
+    if module is not None:
+        found["torch"] = (module.initial_seed(), True)
+    return found

@@ -339,6 +339,19 @@ def zip_inputs(inputs):
 _END = object()
 
 
+def alternately(*inputs):
+    """Give the steps of several inputs in turn; one that never comes to a step is noticed."""
+    left = [iter(steps) for steps in inputs]
+    while left:
+        for steps in list(left):
+            try:
+                step = next(steps)
+            except StopIteration:
+                left.remove(steps)
+            else:
+                yield step
+
+
 def choose(inputs, choices, stop):
     """Take from the input whose number is chosen; an empty one ends it, or is passed over."""
     inputs = [iter(items) for items in inputs]

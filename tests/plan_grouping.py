@@ -1,7 +1,5 @@
 """The stages of random pipelines that pad, or gather elements by more than their order."""
 
-import itertools
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -82,7 +80,7 @@ GROUPING = {
         lambda ds, run, plan: ps.Dataset.sample_from_datasets(
             mixed(ds, run, plan), [0.7, 0.3], seed=3
         ),
-        lambda again, expect, plan: itertools.chain(numbers(again), numbers(expect(plan))),
+        lambda again, expect, plan: oracle.alternately(numbers(again), numbers(expect(plan))),
         SHUFFLES,
     ),
     "padded_batch": Stage(

@@ -38,7 +38,7 @@ def test_wheel_installs_and_works_in_a_clean_environment(wheel, install, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(480)  # it compiles everything
+@pytest.mark.timeout(900)  # it compiles everything
 def test_sdist_installs_and_works_in_a_clean_environment(sdist, install, tmp_path):
     check_installation(install(sdist), tmp_path)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, NoReturn
 
 from penstock import _core
+from penstock.closing import Closing
 from penstock.errors import OutOfRangeError
 from penstock.optional import Optional
 
 
-class Iterator(_core.Iterator):
+class Iterator(Closing, _core.Iterator):
     """One run of a pipeline; made by ``iter(dataset)``.
 
     Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that
@@ -192,17 +192,6 @@ class Iterator(_core.Iterator):
         [('batch', 2), ('range', 10)]
         """
         return sorted(self.stage_stats(), key=lambda stage: str(stage["path"]))
-
-    def __enter__(self) -> Iterator:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from penstock.closing import Closing
 from penstock.iterator import Iterator
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Batches:
         return f"<{type(self).__name__} of {self._source!r}>"
 
 
-class BatchIterator:
+class BatchIterator(Closing):
     """One pass over `Batches`; it is an `Iterator` whose elements have another form."""
 
     def __init__(self, iterator: Iterator, form: Callable[[Any], Any]) -> None:
@@ -86,17 +86,6 @@ class BatchIterator:
     def close(self) -> None:
         """Stop all threads of this run and wait for them; no more batches come."""
         self._iterator.close()
-
-    def __enter__(self) -> BatchIterator:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def position_of(state: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from penstock.adapters.batches import Batches, ahead
 from penstock.adapters.epochs import Epoch, Epochs
 from penstock.adapters.keras_elements import Packing, differing
+from penstock.closing import Closing
 from penstock.structure import map_leaves
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Feed:
         return f"<KerasData of {self._source!r}>"
 
 
-class _Data:
+class _Data(Closing):
     """What both classes of objects for Keras have in common."""
 
     def __init__(self, feed: Feed, steps: int | None) -> None:
@@ -119,17 +119,6 @@ class _Data:
     def close(self) -> None:
         """Stop the threads of all iterations that Keras has begun."""
         self._feed.close()
-
-    def __enter__(self) -> _Data:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return repr(self._feed)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.closing import Closing
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.shape import TensorShape
 from penstock.compat.tensor import tensor
@@ -180,7 +181,7 @@ def deferred(function: Callable[..., Any]) -> Any:
     return call
 
 
-class Session:
+class Session(Closing):
     """Computes values.
 
     Examples
@@ -229,12 +230,6 @@ class Session:
 
     def close(self) -> None:
         """Do nothing."""
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.close()
 
 
 def numpy_values_of(nested: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import debugging
 from penstock.adapters.batches import Held
+from penstock.closing import Closing
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import Fetch, fetch_of, samples_of
 from penstock.data_loader.orders import Failed, Inputs, KnownOrder, begin, draw_base_seed
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
 
 
-class Pass:
+class Pass(Closing):
     """The batches of one pass; what both kinds of passes share.
 
     Attributes
@@ -51,12 +52,6 @@ class Pass:
     def close(self) -> None:
         """End the pass: no more batches come, and its threads have ended."""
         raise NotImplementedError
-
-    def __enter__(self) -> Pass:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __reduce__(self) -> Any:
         raise TypeError(

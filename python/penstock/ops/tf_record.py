@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
-import types
 from pathlib import Path
-from typing import Self
 
 from penstock import _core
+from penstock.closing import Closing
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
 _BUFFER_SIZE = 256 * 1024
@@ -49,7 +48,7 @@ class TFRecordOptions:
         return f"TFRecordOptions({self.compression_type!r}, {self.compression_level!r})"
 
 
-class TFRecordWriter:
+class TFRecordWriter(Closing):
     """Writes records to a TFRecord file.
 
     Parameters
@@ -149,17 +148,6 @@ class TFRecordWriter:
                 self._flush_out()
         finally:
             self._abandon()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"TFRecordWriter({self._path!r}{', closed' if self._file.closed else ''})"

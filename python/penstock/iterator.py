@@ -10,7 +10,7 @@ from penstock.errors import OutOfRangeError
 from penstock.optional import Optional
 
 
-class Iterator(Closing, _core.Iterator):
+class Iterator(_core.Iterator, Closing):
     """One run of a pipeline; made by ``iter(dataset)``.
 
     Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench import instructions
-from bench.peers import workloads
+from bench.peers import targets, workloads
 from bench.peers.environments import PEERS, ROOT
 from bench.peers.results import Cell, Measured
 from bench.peers.workload import Workload
@@ -16,7 +16,6 @@ from bench.spread import Spread, lay_out, number
 PAGE = ROOT / "docs" / "benchmarks.md"
 PLOTS = "benchmarks"  # the folder beside the page
 BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
-ALONE = ("penstock", "limit")  # not among "the others"
 
 
 def terminal(found: Measured) -> str:
@@ -77,12 +76,28 @@ def markdown(results: Sequence[Measured]) -> str:
         "### penstock and the best of the others",
         "MB: penstock's peak memory, and the least of the other loaders without plain Python.",
         summary(results),
+        *_targets(results),
         *(part for measured in results for part in _section(measured)),
         *_instructions(),
         "### Versions",
         _versions(results),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _targets(results: Sequence[Measured]) -> Iterator[str]:
+    yield "### Targets"
+    yield (
+        "What penstock is to reach, as the median of this run says; [](performance.md) has the "
+        "reason for what is below it."
+    )
+    yield targets.table(results)
+    if above := targets.memory(results):
+        yield (
+            f"Where its peak memory is more than {targets.MEMORY:g} times that of the most modest "
+            "of the others, plain Python left out:"
+        )
+        yield above
 
 
 def _instructions() -> Iterator[str]:
@@ -98,12 +113,8 @@ def summary(results: Sequence[Measured]) -> str:
         workload = workloads.load(found.name)
         for case in found.cases:
             ours = found.cell(case, "penstock")
-            others = {
-                peer: cell
-                for peer in found.cases[case]
-                if peer not in ALONE and (cell := found.cell(case, peer))
-            }
-            best = min(others, key=lambda peer: others[peer].spread().median, default=None)
+            others = targets.others(found, case)
+            best = targets.best(others)
             ratio = "-"
             if ours and best:
                 ratio = f"{others[best].spread().median / ours.spread().median:.2f} x"
@@ -115,7 +126,7 @@ def summary(results: Sequence[Measured]) -> str:
                     f"{_shown(workload, others[best])} ({PEERS[best].title})" if best else "-",
                     ratio,
                     _share(found, case, "penstock"),
-                    _beside(found, case, others),
+                    _beside(found, case),
                 ]
             )
     return lay_out(rows, markdown=True)
@@ -198,7 +209,7 @@ def _machines(results: Sequence[Measured]) -> str:
         (measured.cases[case][peer])
         for measured in results
         for case in measured.cases
-        for peer in ALONE
+        for peer in targets.ALONE
         if peer in measured.cases[case]
     ]
     busy = sorted(value for cell in cells for value in cell.others)
@@ -257,15 +268,11 @@ def _memory(found: Measured, workload: Workload, peer: str) -> str:
     return f"{max(peaks):.0f}" if peaks else "-"
 
 
-def _beside(found: Measured, case: str, others: dict[str, Cell]) -> str:
+def _beside(found: Measured, case: str) -> str:
     """Write penstock's peak memory, and the least of the other loaders."""
     ours = found.cell(case, "penstock")
-    peaks = {
-        peer: Spread.of(cell.megabytes).median
-        for peer, cell in others.items()
-        if cell.megabytes and peer != "plain"
-    }
-    if not ours or not ours.megabytes or not peaks:
+    least = targets.least_memory(found, case)
+    if not ours or not ours.megabytes or not least:
         return _mb(ours) if ours else "-"
-    least = min(peaks, key=lambda peer: peaks[peer])
-    return f"{_mb(ours)}; {peaks[least]:.0f} ({PEERS[least].title})"
+    other, peak = least
+    return f"{_mb(ours)}; {peak:.0f} ({PEERS[other].title})"

@@ -81,10 +81,6 @@ def measure(
         if reason := place.missing(peer):
             for cells in found.cases.values():
                 cells[peer].missing = reason
-    for case in cases:
-        task = workload.task(case, place.data / name, place.data)
-        if seconds := workload.known(task):
-            found.cases[case]["limit"] = Cell([seconds])
     patient = place._replace(limit=PREPARING)
     prepared = child("prepare", "penstock", name, cases, patient)
     if reason := prepared.get("", {}).get("failed"):

@@ -86,10 +86,6 @@ class Workload:
         """Raise Undone unless one pass of NumPy values is what the case asks for."""
         raise NotImplementedError
 
-    def known(self, task: Task) -> float | None:
-        """Return the seconds per unit of the limit where they are known without measuring."""
-        return None
-
     def shown(self, seconds: float) -> float:
         """Return seconds per unit in the unit of the report."""
         return 1 / seconds / self.scale if self.rate else seconds * self.scale

@@ -4,10 +4,12 @@ A loop of 1 ms to 8 ms for each item's loading and for each step; each either ho
 Python), computes without it (SHA-256) or waits (a sleep):
 
 - what ``ps.prefetch`` adds: the time of the loop with it over that without, where nothing can be
-  hidden, because there is no step, or because loading and step both hold the GIL;
+  hidden, because there is no step, or because loading and step both hold the GIL. Each item wakes a
+  thread, and where the GIL is held two: what a thread and a ``queue.Queue`` made by hand add is the
+  bound where it is above 5 %;
 - how much of the smaller of loading and step it hides, against loading and step measured alone
   beside it: all but the first item's can be. Where the GIL is held there is another limit, nothing
-  at all when both hold it; what a thread and a ``queue.Queue`` made by hand hide stands beside it;
+  at all when both hold it; what the thread made by hand hides stands beside it;
 - ``from_generator(indices).map(load, num_parallel_calls=n)`` against the plain loop over the
   generator that loads, and against ``ThreadPoolExecutor(n).map``, which is its limit.
 """
@@ -54,6 +56,20 @@ def waiting(ms: float) -> Work:
     return lambda: time.sleep(1e-3 * ms)
 
 
+def in_a_thread(source: Iterable[object]) -> Iterator[object]:
+    """Produce items in a thread, as people do without a library."""
+    items: queue.Queue[object] = queue.Queue(2)
+
+    def produce() -> None:
+        for item in source:
+            items.put(item)
+        items.put(None)
+
+    threading.Thread(target=produce).start()
+    while (item := items.get()) is not None:
+        yield item
+
+
 class Loop(NamedTuple):
     """A training loop: its names in the table, what loads an item, and the step that uses it."""
 
@@ -67,19 +83,6 @@ class Loop(NamedTuple):
             self.load()
             yield {"x": ITEM}
 
-    def by_hand(self) -> Iterator[object]:
-        """Produce the items in a thread, as people do without a library."""
-        items: queue.Queue[object] = queue.Queue(2)
-
-        def produce() -> None:
-            for item in self.batches():
-                items.put(item)
-            items.put(None)
-
-        threading.Thread(target=produce).start()
-        while (item := items.get()) is not None:
-            yield item
-
     def run(self, loader: Iterable[object]) -> None:
         for _ in loader:
             self.step()
@@ -90,7 +93,7 @@ class Loop(NamedTuple):
             "load": lambda: drain(self.batches()),
             "step": lambda: [self.step() for _ in range(self.items)],
             "plain": lambda: self.run(self.batches()),
-            "by hand": lambda: self.run(self.by_hand()),
+            "by hand": lambda: self.run(in_a_thread(self.batches())),
             "prefetch": lambda: self.run(prefetched),
         }
         return {name: timed(part, self.items) for name, part in parts.items()}
@@ -110,20 +113,26 @@ def adds() -> list[Figure]:
     """Loops in which nothing can be hidden."""
     figures = []
     for each in (
-        loop(holding, 1, holding, 0),
+        loop(waiting, 1, holding, 0),
         loop(computing, 1, holding, 0),
+        loop(computing, 10, holding, 0),
+        loop(holding, 1, holding, 0),
+        loop(holding, 10, holding, 0),
         loop(holding, 1, holding, 1),
         loop(holding, 5, holding, 5),
     ):
-        rounds = interleaved({k: v for k, v in each.cases().items() if k in ("plain", "prefetch")})
+        wanted = ("plain", "by hand", "prefetch")
+        rounds = interleaved({k: v for k, v in each.cases().items() if k in wanted})
         ms = {case: rounds.seconds(case).median * 1e3 for case in rounds.rounds[0]}
+        by_hand = rounds.ratio("by hand", "plain").median
         figures.append(
             Figure(
                 f"ps.prefetch, {each.name}: time / plain loop",
                 rounds.ratio("prefetch", "plain"),
                 "x",
-                at_most=1.05,
-                note=f"{ms['prefetch']:.3f} against {ms['plain']:.3f} ms per item",
+                at_most=max(1.05, by_hand),
+                note=f"{ms['prefetch']:.3f} against {ms['plain']:.3f} ms per item; by hand "
+                f"{by_hand:.2f} x",
             )
         )
     return figures

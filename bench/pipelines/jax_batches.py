@@ -4,7 +4,8 @@
   with ``jnp.asarray`` for each leaf, for small batches and for large ones; only one that works
   ahead can hide anything, so there is no step and all of the cost is seen;
 - how much of the smaller of loading and step is hidden: a load that waits, or computes without the
-  GIL, and a jitted step that the loop waits for;
+  GIL, and a jitted step that the loop waits for. What a thread and a ``queue.Queue`` made by hand
+  hide is the bound where it is below 95 %;
 - how much later than the plain iterator's the first batch comes;
 - how many batches lie where the pipeline wrote them, by their addresses.
 
@@ -16,13 +17,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 import penstock as ps
-from bench.pipelines.drop_in import computing, waiting
+from bench.pipelines.drop_in import computing, hidden, in_a_thread, waiting
 from bench.pipelines.measure import Figure, Spread, drain, interleaved, main, timed
 
 AHEAD = ("auto", 0, 1, 2)
@@ -77,6 +78,8 @@ def jitted_step(ms: float) -> Callable[[Any], None]:
 
 
 def hides(name: str, load: Callable[[], object], ms: float) -> Figure:
+    import jax
+
     step = jitted_step(ms)
 
     def work(number: np.ndarray) -> np.ndarray:
@@ -88,7 +91,7 @@ def hides(name: str, load: Callable[[], object], ms: float) -> Figure:
     batches = loaded.to_jax()
     one = next(iter(batches))
 
-    def training() -> None:
+    def training(batches: Iterable[Any]) -> None:
         for batch in batches:
             step(batch)
 
@@ -96,21 +99,19 @@ def hides(name: str, load: Callable[[], object], ms: float) -> Figure:
         {
             "load": timed(lambda: drain(loaded), ITEMS),
             "step": timed(lambda: [step(one) for _ in range(ITEMS)], ITEMS),
-            "both": timed(training, ITEMS),
+            "by hand": timed(lambda: training(in_a_thread(map(jax.device_put, loaded))), ITEMS),
+            "to_jax": timed(lambda: training(batches), ITEMS),
         }
     )
     took = {case: rounds.seconds(case).median * 1e3 for case in rounds.rounds[0]}
-    hideable = (ITEMS - 1) / ITEMS
-    shares = (
-        100 * (r["load"] + r["step"] - r["both"]) / (hideable * min(r["load"], r["step"]))
-        for r in rounds.rounds
-    )
+    by_hand = hidden(rounds, "by hand", ITEMS)
     return Figure(
         f"to_jax, load that {name}, {ms:g} ms jitted step: hidden of the smaller",
-        Spread.of(shares),
+        hidden(rounds, "to_jax", ITEMS),
         "%",
-        at_least=95,
-        note=f"{took['load']:.2f} and {took['step']:.2f} alone; {took['both']:.2f} ms per batch",
+        at_least=min(95.0, by_hand.median),
+        note=f"{took['load']:.2f} and {took['step']:.2f} alone; {took['to_jax']:.2f} ms per batch; "
+        f"by hand {by_hand.median:.0f} %",
     )
 
 

@@ -1,6 +1,8 @@
 // Views, rows and strings of tensors.
 #include "element/tensor.h"
 
+#include <vector>
+
 #include "element/error.h"
 #include "element/foreign.h"
 
@@ -157,6 +159,18 @@ Tensor Tensor::Rows(int64_t first, int64_t count) const {
   t.offset_ +=
       static_cast<size_t>(first * items) * (storage_ == Storage::kDense ? dtype_.itemsize : 1);
   return t;
+}
+
+Tensor Tensor::Alone() const {
+  if (storage_ == Storage::kDense) {
+    Tensor copy = Make(dtype_, shape_);
+    std::memcpy(copy.mutable_data(), data(), nbytes());
+    return copy;
+  }
+  if (shape_.rank() == 0) return String(dtype_.code, string());
+  std::vector<std::string_view> items(static_cast<size_t>(elements()));
+  for (size_t i = 0; i < items.size(); ++i) items[i] = string(static_cast<int64_t>(i));
+  return Strings(dtype_.code, shape_, items);
 }
 
 Tensor Tensor::Reshaped(const Shape& shape) const {

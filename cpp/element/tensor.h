@@ -114,6 +114,8 @@ class Tensor {
   Tensor Row(int64_t i) const;
   // Rows [first, first + count), a view.
   Tensor Rows(int64_t first, int64_t count) const;
+  // A copy in memory that holds nothing else; not of foreign objects.
+  Tensor Alone() const;
   // The same memory under another shape of as many elements.
   Tensor Reshaped(const Shape& shape) const;
 

@@ -6,7 +6,7 @@
 namespace penstock {
 
 // Copies leaves that are views of much more memory: a row of many that were made together would
-// keep them all for as long as it is kept. (Strings see to it themselves: Tensor::Row.)
+// keep them all for as long as it is kept.
 void KeepAlone(Element& element);
 
 }  // namespace penstock

@@ -113,6 +113,14 @@ bool ToDeclared(const RowPolicy& policy, PyObject* value, const LeafSpec& spec, 
   return ToTensor(array.get(), policy.copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);
 }
 
+// Whether an element may come into this block: one of elements of the same kind.
+bool Joins(const Block& block, const Element& element) {
+  if (block.stacked() || block.error || block.structure != element.structure) return false;
+  const std::vector<Tensor>& before = block.elements.back().leaves;
+  return std::equal(before.begin(), before.end(), element.leaves.begin(), element.leaves.end(),
+                    [](const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype(); });
+}
+
 }  // namespace
 
 RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer,
@@ -159,13 +167,14 @@ bool RowCollector::Add(PyObject* value, const Origin& origin) {
     }
   }
   bool fits = false;
-  if (max_rows_ > 1) {
+  if (max_rows_ > 1 && !ragged_) {
     if (open_ && block_.structure != flat_.structure) CloseColumns();
     if (open_ || StartColumns(flat_)) {
       if (!AddToColumns(flat_, &fits)) return false;
       if (!fits && open_rows_ > 0) {
+        ragged_ = open_rows_ == 1;
         CloseColumns();
-        if (StartColumns(flat_) && !AddToColumns(flat_, &fits)) return false;
+        if (!ragged_ && StartColumns(flat_) && !AddToColumns(flat_, &fits)) return false;
       }
     } else if (PyErr_Occurred()) {
       return false;
@@ -234,19 +243,23 @@ bool RowCollector::AddSingle(const Flattened& flat, const Origin& origin) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!LeafToTensor(flat.leaves[i], i, flat.exclusive, &leaves[i])) return false;
   }
-  Block block;
-  block.structure = flat.structure;
-  block.rows = 1;
-  block.first = origin;
   if (!placer_) {
     Element element;
     element.leaves = std::move(leaves);
     element.structure = flat.structure;
     element.origin = origin;
-    block.elements.push_back(std::move(element));
-    done_.push_back(std::move(block));
+    if (!done_.empty() && Joins(done_.back(), element)) {
+      done_.back().elements.push_back(std::move(element));
+      ++done_.back().rows;
+    } else {
+      done_.push_back(Block::Of(std::move(element)));
+    }
     return true;
   }
+  Block block;
+  block.structure = flat.structure;
+  block.rows = 1;
+  block.first = origin;
   block.placed = true;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Tensor& leaf = leaves[i];
@@ -353,9 +366,12 @@ void RowCollector::CloseColumns() {
           AdoptObjects(column.dtype.code, {static_cast<int64_t>(count)}, column.objects, count);
       if (filled) block_.columns.push_back(std::move(objects));
     } else if (filled) {
-      block_.columns.push_back(column.dense.shape()[0] == open_rows_
-                                   ? std::move(column.dense)
-                                   : column.dense.Rows(0, open_rows_));
+      // Memory was made for all the rows that might have come.
+      constexpr int64_t kMostKept = 8;
+      int64_t room = column.dense.shape()[0];
+      if (room > open_rows_) column.dense = column.dense.Rows(0, open_rows_);
+      if (room > kMostKept * open_rows_) column.dense = column.dense.Alone();
+      block_.columns.push_back(std::move(column.dense));
     }
   }
   columns_.clear();

@@ -21,7 +21,8 @@ struct RowPolicy {
 };
 
 // Collects results of up to `max_rows` calls. Rows of one shape are written straight into stacked
-// columns; when a row differs from the ones before, a new block begins.
+// columns; when a row differs from the ones before, a new block begins. Where they differ from row
+// to row they are kept one by one.
 class RowCollector {
  public:
   RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer, int64_t first_row,
@@ -64,6 +65,7 @@ class RowCollector {
   std::vector<Block> done_;
   // The open block, in column form.
   bool open_ = false;
+  bool ragged_ = false;  // one row alone had a shape
   int64_t open_rows_ = 0;
   Block block_;
   std::vector<Column> columns_;

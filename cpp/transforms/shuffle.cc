@@ -255,17 +255,16 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
     }
   }
 
-  // Only scalars are pulled several at a time: a view of one row would keep the memory of all rows
-  // that came with it for as long as it is in the buffer.
+  // Rows that are pulled together are copied out of the memory they share (KeepAlone), so it is done
+  // where they are small.
   void Pull(int64_t rows) {
+    constexpr int64_t kTogether = 64 << 10;  // bytes
     input_.Mark();
-    ahead_ = scalars_ ? input_.NextBlock(rows) : Block::Of(input_.Next());
+    ahead_ = input_.NextBlock(std::min(rows, together_));
     ahead_row_ = 0;
     if (ahead_.rows == 0) return;
-    scalars_ = true;
-    for (const Tensor& column : ahead_.columns) scalars_ = scalars_ && column.Row(0).is_inline();
-    if (ahead_.stacked()) return;
-    for (const Tensor& leaf : ahead_.elements[0].leaves) scalars_ = scalars_ && leaf.is_inline();
+    int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
+    together_ = std::clamp<int64_t>(kTogether / (each + 1), 1, kMostRows);
   }
 
   Error TakeError() {
@@ -362,7 +361,7 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
   CancelToken cancel_;
   Block ahead_;  // pulled; its rows from ahead_row_ on have not been looked at
   int64_t ahead_row_ = 0;
-  bool scalars_ = false;  // the elements so far are some, of a few bytes
+  int64_t together_ = 1;  // rows that may be pulled at a time
   int64_t items_ = 0;     // elements looked at
   int64_t base_ = 0;      // steps before the input's own count began
   bool ended_ = false;

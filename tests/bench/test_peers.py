@@ -7,12 +7,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace as Namespace
 
 import numpy as np
 import pytest
-from bench.peers import child, environments, offers, report, results, rounds, workloads
+from bench.peers import child, environments, offers, report, results, rounds, targets, workloads
+from bench.peers.environments import PEERS
+from bench.peers.loaders.limit import waiting
+from bench.peers.results import Cell, Measured
 from bench.peers.workload import Undone
 from bench.peers.workloads import checkpoint, csv, elements, padded, tfrecord
 from bench.peers.workloads import install as installing
@@ -190,14 +194,42 @@ def test_a_restored_iterator_is_checked(tmp_path):
         checkpoint.measured(task, start, copy.copy, lambda state: start())
 
 
-def test_critical_paths_of_readers_are_those_of_their_sleeps(tmp_path):
+def test_critical_paths_of_readers_are_those_of_their_sleeps(tmp_path, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: clock.append(clock.pop() + 2 * seconds))
     workload = workloads.load("interleave")
     known = {
-        case: workload.known(workload.task(case, tmp_path, tmp_path)) for case in workload.cases
+        case: waiting.interleave(workload.task(case, tmp_path, tmp_path)) for case in workload.cases
     }
-    each = 0.020 + 10 * 0.004
+    each = 2 * (0.020 + 10 * 0.004)  # sleeps end late, all of them
     assert known["alike"] == pytest.approx(3 * each)  # 48 readers, 16 at a time
     assert known["uneven"] == pytest.approx((12 * 4 + 36) * each / 16)
+
+
+def test_a_target_is_met_or_not():
+    def measured(**seconds):
+        cells = {peer: Cell(seconds=[value], megabytes=[100.0]) for peer, value in seconds.items()}
+        cells["penstock"].megabytes = [120.0]
+        return Measured("parse", "", {}, {}, {}, {"batched": cells})
+
+    quick = measured(penstock=1.0, tfdata=5.5, grain=2.0, limit=0.5)
+    assert targets.table([quick]).splitlines()[2].split("|")[2:6] == [
+        " tf.data ",
+        " 5 x      ",
+        " 5.5 x    ",
+        " yes ",
+    ]
+    assert "**no**" in targets.table([measured(penstock=1.0, tfdata=4.9)])
+    assert "not measured" in targets.table([measured(penstock=1.0)])
+    assert "1.20" in targets.memory([quick])
+    assert targets.memory([measured(penstock=1.0)]) == ""
+
+
+def test_targets_are_of_cases_that_there_are():
+    for target in targets.TARGETS:
+        assert set(target.cases) <= set(workloads.load(target.workload).cases)
+        assert target.against in (*PEERS, targets.BEST)
 
 
 def test_an_installation_is_counted_with_what_it_requires(tmp_path, monkeypatch):
@@ -288,7 +320,8 @@ def test_the_page_has_wins_losses_and_failures(tmp_path):
     text = page.read_text()
     assert text.startswith(f"# By hand\n\n{report.BEGIN}\n\n## Results of 2026-01-02\n")
     assert "old" not in text
-    lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
+    tables = [line for line in text.splitlines() if "|" in line]
+    lines = {line.split("|")[1].strip(): line for line in reversed(tables)}
     cells = [cell.strip() for cell in lines["Shuffle: integers"].split("|")]
     assert cells[2:7] == ["million elements/s", "25.0", "0.5 (tf.data)", "50.00 x", "50 %"]
     assert "0.50 x" in lines["Overhead per element: map"]  # a loss is said, too

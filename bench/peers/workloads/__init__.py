@@ -10,6 +10,7 @@ NAMES = (
     "jpeg",
     "jpeg_records",
     "overhead",
+    "compiled",
     "elements",
     "tfrecord",
     "parse",

@@ -22,7 +22,8 @@ class Interleave(Workload):
     )
     unit = "ms"
     limit = (
-        "the critical path: a reader's sleeps follow each other, and 16 readers go on side by side"
+        "the critical path: a reader's sleeps, as slept, follow each other, and 16 readers go on "
+        "side by side"
     )
     rate = False
     scale = 1e3
@@ -33,10 +34,6 @@ class Interleave(Workload):
     tiny = {"readers": 8, "items": 2, "cycle": 4, "n": 16, "weight": 1 / 16}
     seconds = 0.6
     together = True
-
-    def known(self, task: Task) -> float | None:
-        spans = [seconds(task, reader) for reader in range(task.readers)]
-        return max(max(spans), sum(spans) / task.cycle)
 
     def count(self, element: Any, task: Task) -> int:
         return int(np.size(element))

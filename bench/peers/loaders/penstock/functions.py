@@ -20,6 +20,12 @@ def overhead(task: Task) -> Epoch:
     return lambda: dataset
 
 
+def compiled(task: Task) -> Epoch:
+    """Dataset.range.map(native x + 1).batch(256)."""
+    dataset = ps.Dataset.range(task.n).map(ps.native(lambda x: x + 1)).batch(task.batch)
+    return lambda: dataset
+
+
 def generator(task: Task) -> Epoch:
     """from_generator(generate).batch(64).prefetch(2)."""
     dataset = ps.Dataset.from_generator(lambda: images.generate(task.n))

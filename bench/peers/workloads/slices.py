@@ -19,7 +19,7 @@ class Slices(Workload):
         "`embeddings`: 100,000 rows of 256 float32. `scalars`: a million int64."
     )
     unit = "million rows/s"
-    limit = "NumPy's gather by a permutation drawn beforehand"
+    limit = "a permutation drawn for each pass, and NumPy's gather by it into buffers used again"
     scale = 1e6
     cases = {
         "images": {"n": 60_000, "batch": 128},

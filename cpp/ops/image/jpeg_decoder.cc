@@ -16,6 +16,7 @@ namespace {
 // A progressive file of a few kilobytes may ask for thousands of passes over the whole image.
 constexpr int kMaxScans = 500;
 constexpr int kRowsPerRead = 4;
+constexpr size_t kMostBeside = 256;  // bytes of pixels before the window that a row is read over
 
 class Decompressor {
  public:
@@ -80,7 +81,10 @@ class Decompressor {
   // False after an error. A longjmp may leave any function below: none has an object with a
   // destructor, and what must survive is a member.
   bool Attempt() {
-    if (setjmp(escape_)) return false;
+    if (setjmp(escape_)) {
+      PutBack();
+      return false;
+    }
     Prepare();
     jpeg_start_decompress(&info_);
     JDIMENSION first_column = CropColumns();
@@ -167,14 +171,38 @@ class Decompressor {
   void ReadThroughRows(size_t skipped) {
     auto* common = reinterpret_cast<j_common_ptr>(&info_);
     size_t components = static_cast<size_t>(info_.output_components);
+    auto row_bytes = static_cast<size_t>(info_.output_width) * components;
     JSAMPARRAY rows = info_.mem->alloc_sarray(
-        common, JPOOL_IMAGE, static_cast<JDIMENSION>(info_.output_width * components),
-        kRowsPerRead);
+        common, JPOOL_IMAGE, static_cast<JDIMENSION>(row_bytes), kRowsPerRead);
+    size_t before = skipped * components;
+    bool in_place = info_.out_color_space != JCS_CMYK && before <= kMostBeside;
     while (rows_ < window_.height) {
+      if (in_place && ReadInPlace(before, row_bytes)) continue;
       auto wanted = std::min<int64_t>(kRowsPerRead, window_.height - rows_);
       JDIMENSION count = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(wanted));
       for (JDIMENSION i = 0; i < count; ++i, ++rows_) Store(rows[i] + skipped * components);
     }
+  }
+
+  // Reads a row to where it belongs: what comes before the window lands on the end of the rows
+  // before, which is put back, and what comes after it is overwritten by the rows that follow. False
+  // where it would leave the image.
+  bool ReadInPlace(size_t before, size_t row_bytes) {
+    size_t stride = static_cast<size_t>(window_.width) * options_.channels;
+    size_t at = static_cast<size_t>(rows_) * stride;
+    size_t size = static_cast<size_t>(window_.height) * stride;
+    if (at < before || at - before + row_bytes > size) return false;
+    beside_ = out_ + at - before;
+    beside_size_ = before;
+    std::memcpy(kept_, beside_, before);
+    JSAMPROW row = beside_;
+    rows_ += jpeg_read_scanlines(&info_, &row, 1);
+    PutBack();
+    return true;
+  }
+  void PutBack() {
+    if (beside_size_ > 0) std::memcpy(beside_, kept_, beside_size_);
+    beside_size_ = 0;
   }
 
   void Store(const JSAMPLE* pixels) {
@@ -219,6 +247,9 @@ class Decompressor {
   const ImageWindow& window_;
   uint8_t* out_;
   int64_t rows_ = 0;  // of the window, finished
+  uint8_t* beside_ = nullptr;  // where the row that is being read begins, before the window
+  size_t beside_size_ = 0;
+  uint8_t kept_[kMostBeside];  // what was there
   bool truncated_ = false;
   bool too_many_scans_ = false;
   jpeg_decompress_struct info_{};

@@ -55,13 +55,23 @@ def cache(task: Task) -> Epoch:
 
 
 def slices(task: Task) -> Epoch:
-    """array[order[i : i + batch]] of each array, with the permutation drawn before."""
-    values = arrays.arrays(task)
-    order = np.random.default_rng(1).permutation(task.n)
+    """A permutation for each pass, np.take of each batch into one of two buffers per array."""
+    values, draw = arrays.arrays(task), np.random.default_rng(1)
+    buffers = [
+        tuple(np.empty((task.batch, *array.shape[1:]), array.dtype) for array in values)
+        for _ in range(2)
+    ]
 
     def epoch() -> Iterator[Any]:
-        for start in range(0, task.n, task.batch):
-            yield tuple(array[order[start : start + task.batch]] for array in values)
+        order = draw.permutation(task.n)
+        for number, start in enumerate(range(0, task.n, task.batch)):
+            places = order[start : start + task.batch]
+            parts = zip(values, buffers[number % 2], strict=True)
+            # Places are in range; "clip" spares np.take a copy of its own.
+            yield tuple(
+                np.take(array, places, 0, out=buffer[: len(places)], mode="clip")
+                for array, buffer in parts
+            )
 
     return epoch
 

@@ -48,6 +48,7 @@ std::string PlanText(const Dataset& root) {
     if (!done.insert(node).second || node->kind() == "prefetch") continue;
     text += node->name();
     if (inputs > 1) text += " of " + std::to_string(inputs);
+    if (auto* stage = dynamic_cast<const PlanDetail*>(node)) text += " " + stage->plan_detail();
     text += "\n";
   }
   return text;

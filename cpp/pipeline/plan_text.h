@@ -7,8 +7,16 @@
 
 namespace penstock {
 
-// The names of all stages, from the sources to the end, one in a line; but for prefetch, which may
-// be put in and left out between saving and restoring.
+// A stage whose states are of no use to one of the same name that has another detail.
+class PlanDetail {
+ public:
+  virtual ~PlanDetail() = default;
+  // What is said behind the name.
+  virtual std::string plan_detail() const = 0;
+};
+
+// The names of all stages, from the sources to the end, one in a line, with such details; but for
+// prefetch, which may be put in and left out between saving and restoring.
 std::string PlanText(const Dataset& root);
 // Throws unless the two are the same; names the first stage that differs.
 void CheckSamePlan(const std::string& saved, const std::string& own);

@@ -58,6 +58,16 @@ int64_t Dealing::Rounds(int64_t n) const {
   return n / shards + (remainder != Remainder::kDrop && n % shards > 0);
 }
 
+// n may be the largest number there is: nothing is added to it, or to what is nearly as large.
+int64_t Dealing::Taken(int64_t rounds, int64_t left) const {
+  return rounds <= left / shards ? rounds * shards : left;
+}
+
+int64_t Dealing::Repeated(int64_t round, int64_t n) const {
+  const int64_t there = n - round;
+  return index < there ? round + index : (index - there) % n;
+}
+
 RunContext Dealing::Common(const RunContext& context, const Dataset& stage) const {
   auto identity = std::make_shared<RunIdentity>(*context.identity);
   const auto run = static_cast<uint64_t>(identity->RunNumber(stage));
@@ -88,10 +98,27 @@ Element Dealing::PaddingLike(const Element& element) const {
   return padding;
 }
 
+std::string DealtStage::plan_detail() const {
+  return "for " + std::to_string(dealing_.shards) + " shards";
+}
+
 Element Masked(Element element, bool real) {
   element.structure = Structure::Tuple({element.structure, Structure::Leaf()});
   element.leaves.push_back(Tensor::Scalar(real));
   return element;
+}
+
+Step Real(Step step) {
+  auto* element = std::get_if<Element>(&step);
+  return element ? Step(Masked(std::move(*element), true)) : std::move(step);
+}
+
+Error AllFailed(int64_t elements) {
+  return Error(
+      ErrorKind::kRuntime,
+      "shard_evenly: the shape of padding is that of an element beside it, but the last {} "
+      "failed; use remainder='drop' or 'repeat'",
+      elements);
 }
 
 ElementSpec MaskedSpec(ElementSpec spec) {

@@ -11,17 +11,14 @@
 namespace penstock {
 namespace {
 
-Error AllFailed(int64_t elements) {
-  return Error(
-      ErrorKind::kRuntime,
-      "shard_evenly: the shape of padding is that of an element beside it, but the last {} "
-      "failed; use remainder='drop' or 'repeat'",
-      elements);
-}
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-class ShardEvenlyDataset final : public Dataset, public RandomAccess, public Indexed {
+class ShardEvenlyDataset final : public Dataset,
+                                 public DealtStage,
+                                 public RandomAccess,
+                                 public Indexed {
  public:
-  ShardEvenlyDataset(const Dealing& dealing, bool fused) : dealing_(dealing), fused_(fused) {}
+  ShardEvenlyDataset(const Dealing& dealing, bool fused) : DealtStage(dealing), fused_(fused) {}
   int64_t cardinality() const override { return dealing_.Rounds(input().cardinality()); }
   bool counts_runs() const override { return true; }
   MaybeSpec spec() const override {
@@ -42,33 +39,32 @@ class ShardEvenlyDataset final : public Dataset, public RandomAccess, public Ind
   Block Gather(const int64_t* indices, int64_t count) const override {
     const Indexed& rows = *input().indexed();
     std::vector<int64_t> dealt(indices, indices + count);
-    for (int64_t& row : dealt) row = (row * dealing_.shards + dealing_.index) % rows.size();
+    for (int64_t& row : dealt) row = dealing_.Repeated(row * dealing_.shards, rows.size());
     return rows.Gather(dealt.data(), count);
   }
-  const Dealing& dealing() const { return dealing_; }
   bool pads() const { return dealing_.remainder == Remainder::kPad; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  Dealing dealing_;
   bool fused_;  // whether rows may be gathered by their positions
 };
 
 Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
   RunContext common = dealing_.Common(context, *this);
-  const int64_t n = input().cardinality();
-  const int64_t round = index * dealing_.shards;
-  const int64_t mine = round + dealing_.index;
-  const bool real = n == kInfinite || mine < n;
-  if (!pads()) return InputAt(*this, real ? mine : mine % n, common);
-  for (int64_t at = real ? mine : round; real ? at == mine : at < n; ++at) {
+  const int64_t n = input().cardinality() == kInfinite ? kMost : input().cardinality();
+  const int64_t round = dealing_.Taken(index, n);
+  if (round == n) {  // endless, but numbers are not
+    throw Error(ErrorKind::kInvalidArgument, "at: element {} of shard_evenly has no number < 2^63",
+                index);
+  }
+  if (!pads()) return InputAt(*this, dealing_.Repeated(round, n), common);
+  if (dealing_.index < n - round) return Real(InputAt(*this, round + dealing_.index, common));
+  for (int64_t at = round; at < n; ++at) {
     Step step = InputAt(*this, at, common);
     auto* element = std::get_if<Element>(&step);
-    if (element && real) return Masked(std::move(*element), true);
     if (element) return Masked(dealing_.PaddingLike(*element), false);
-    if (real) return step;
   }
   return AllFailed(n - round);
 }
@@ -85,19 +81,17 @@ class DealtRowsIterator final : public BlockIterator {
     visitor.Int(dealt_);
   }
   std::optional<Error> Discard(int64_t& steps) override {
-    dealt_ += std::min(left(), std::exchange(steps, 0)) * data_->dealing().shards;
+    Pass(std::min(left(), std::exchange(steps, 0)));
     return std::nullopt;
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    const int64_t shards = data_->dealing().shards;
-    const int64_t n = data_->input().cardinality();
     if (left() <= 0) return Block::AtEnd();
     std::vector<int64_t> rows;
     const auto count = static_cast<size_t>(std::min(max_rows, left()));
-    for (; rows.size() < count; dealt_ += shards) {
-      rows.push_back((dealt_ + data_->dealing().index) % n);
+    for (; rows.size() < count; Pass(1)) {
+      rows.push_back(data_->dealing().Repeated(dealt_, data_->input().cardinality()));
     }
     Block block = data_->input().indexed()->Gather(rows.data(), static_cast<int64_t>(count));
     block.end = left() <= 0;
@@ -108,6 +102,9 @@ class DealtRowsIterator final : public BlockIterator {
   // Rounds.
   int64_t left() const {
     return data_->dealing().Rounds(std::max<int64_t>(data_->input().cardinality() - dealt_, 0));
+  }
+  void Pass(int64_t rounds) {
+    dealt_ += data_->dealing().Taken(rounds, data_->input().cardinality() - dealt_);
   }
 
   std::shared_ptr<const ShardEvenlyDataset> data_;
@@ -151,11 +148,8 @@ class ShardEvenlyIterator final : public Iterator {
     Step step = again_ ? FromTheBeginning() : WholeRounds() > 0 ? FromKnownRound() : FromRound();
     if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
     ended_ = ended_ || std::holds_alternative<End>(step);
-    round_ += dealing_.shards;
-    if (auto* element = std::get_if<Element>(&step); element && data_->pads() && !ended_) {
-      return Masked(std::move(*element), true);
-    }
-    return step;
+    round_ += dealing_.Taken(1, kMost - round_);
+    return data_->pads() && !ended_ ? Real(std::move(step)) : std::move(step);
   }
 
  private:
@@ -163,7 +157,6 @@ class ShardEvenlyIterator final : public Iterator {
 
   // Rounds from here on in which there is an element for every shard, as far as that is known.
   int64_t WholeRounds() const {
-    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
     const int64_t end = known_ == kInfinite ? kMost : known_;
     return std::max<int64_t>(end - round_, 0) / dealing_.shards;
   }
@@ -216,7 +209,7 @@ class ShardEvenlyIterator final : public Iterator {
       if (!beside_) return AllFailed(there);
       return Masked(dealing_.PaddingLike(*beside_), false);
     }
-    before_it_ = (round_ + dealing_.index) % position();
+    before_it_ = dealing_.Repeated(round_, position());
     return FromTheBeginning();
   }
 

@@ -73,13 +73,16 @@ int64_t CgroupHeadroom() {
 }
 
 int64_t AvailableMemory() {
-  // relaxed: two numbers that need not agree; at worst two threads read the files.
+  // Whoever finds that it was read lately must find what was read, or something newer, and not the
+  // zero of the beginning: the number is written before the time, and read behind it. At worst
+  // several threads read the files at once; each of their numbers will do.
   static std::atomic<int64_t> available{0};
   static std::atomic<MonoTime> read_at{std::numeric_limits<MonoTime>::min() / 2};
   const MonoTime now = NowNs();
-  if (now - read_at.load(std::memory_order_relaxed) > kReadAgainNs) {
+  // acquire: pairs with the release below
+  if (now - read_at.load(std::memory_order_acquire) > kReadAgainNs) {
     available.store(AvailableNow(), std::memory_order_relaxed);
-    read_at.store(now, std::memory_order_relaxed);
+    read_at.store(now, std::memory_order_release);  // pairs with the acquire above
   }
   return available.load(std::memory_order_relaxed);
 }

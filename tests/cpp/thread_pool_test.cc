@@ -14,6 +14,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "check.h"
 #include "fork_child.h"
@@ -188,6 +189,17 @@ TEST(CgroupQuota_takes_the_smallest_on_the_way_up) {
   write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "-1");
   CHECK_EQ(quota(), 0.0);
   fs::remove_all(root);
+}
+
+// None of them finds the time of another's reading without its number.
+TEST(AvailableMemory_is_known_to_all_threads_that_ask_first) {
+#if defined(__linux__)
+  std::atomic<int> known{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { known += AvailableMemory() > 0; });
+  for (std::thread& thread : threads) thread.join();
+  CHECK_EQ(known.load(), 8);
+#endif
 }
 
 TEST(AvailableMemory_is_within_the_groups_limit) {

@@ -93,6 +93,23 @@ def test_a_bad_row_fails_alone(calls):
     assert list(it) == []
 
 
+@pytest.mark.parametrize("calls", [None, 3])
+@pytest.mark.parametrize("depth", [2**45, 2**55], ids=["no memory", "no such size"])
+@pytest.mark.parametrize("source", ["generator", "shuffle", "range"])
+def test_rows_too_large_for_any_memory_fail_one_by_one(source, depth, calls):
+    n = 200
+    numbers = ps.Dataset.range(n)
+    alike = ps.Dataset.from_generator(lambda: (np.int64(i) for i in range(n)))
+    ds = {"generator": alike, "shuffle": shuffled(alike), "range": numbers}[source]
+    large = ps.native(lambda x: ps.one_hot(x, depth))
+    it = iter(ds.map(large, num_parallel_calls=calls))
+    for place in range(n):
+        with pytest.raises(MemoryError) as caught:
+            next(it)
+        assert f"in stage map, element {place}" in "".join(caught.value.__notes__)
+    assert next(it, None) is None
+
+
 def test_rows_keep_the_file_and_place_they_are_from(tmp_path):
     for name in ("one", "two"):
         with ps.io.TFRecordWriter(tmp_path / name) as writer:

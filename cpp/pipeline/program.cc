@@ -29,14 +29,13 @@ class Program final : public Function {
   explicit Program(ProgramPlan plan);
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
-    if (rows.rows > 0 && by_rows_.load(std::memory_order_relaxed)) {
-      if (rows.stacked() ? MapStacked(rows, out) : MapAlike(rows, out)) return;
-    }
+    if (AllAtOnce(rows, out)) return;
     if (!light_) LeaveForeignLock();
     RowWriter writer(plan_.result, results_.size(), rows.rows, info);
     for (int64_t row = 0; row < rows.rows; ++row) {
-      Element element = rows.Row(row);
+      Element element;
       try {
+        element = rows.Row(row);
         std::vector<Tensor> values = Run(element, info, &writer);
         writer.Add(TakeResults(values), rows.origin(row));
       } catch (Error& error) {
@@ -174,6 +173,19 @@ class Program final : public Function {
     return result;
   }
 
+  // False, with `rows` as they were, when they have to be taken one by one: then those tell which
+  // of them fails, and all others are made. Together they may need more memory than there is.
+  bool AllAtOnce(Block& rows, std::vector<Block>& out) {
+    if (rows.rows == 0 || !by_rows_.load(std::memory_order_relaxed)) return false;
+    try {
+      return rows.stacked() ? MapStacked(rows, out) : MapAlike(rows, out);
+    } catch (const Error& error) {
+      if (error.transient()) throw;
+    } catch (const std::bad_alloc&) {  // the same
+    }
+    return false;
+  }
+
   bool MapStacked(Block& rows, std::vector<Block>& out);
   bool MapAlike(const Block& rows, std::vector<Block>& out);
 
@@ -249,7 +261,7 @@ Tensor Repeated(const Tensor& value, int64_t count) {
   return column;
 }
 
-// All rows at once. False when an operation fails: which row it is, the rows tell one by one.
+// Throws when an operation fails; false when one does not take rows at once.
 bool Program::MapStacked(Block& rows, std::vector<Block>& out) {
   if (rows.footprint() > kLongWork) LeaveForeignLock();
   std::vector<int> order;
@@ -280,13 +292,7 @@ bool Program::MapStacked(Block& rows, std::vector<Block>& out) {
       by_rows_.store(false, std::memory_order_relaxed);
       return false;
     }
-    std::vector<Tensor> outputs;
-    try {
-      outputs = step.op->Call(inputs, {});
-    } catch (const Error& error) {
-      if (error.transient()) throw;
-      return false;
-    }
+    std::vector<Tensor> outputs = step.op->Call(inputs, {});
     for (size_t i = 0; i < outputs.size(); ++i) {
       auto number = static_cast<size_t>(step.output) + i;
       values[number] = std::move(outputs[i]);
@@ -299,15 +305,16 @@ bool Program::MapStacked(Block& rows, std::vector<Block>& out) {
     columns.push_back(stacked[number] ? values[number] : Repeated(values[number], rows.rows));
     if (columns.back().shape().rank() == 0) return false;
   }
-  Block made = std::move(rows);
+  out.emplace_back();
+  Block& made = out.back();
+  made = std::move(rows);  // from here on nothing can fail
   made.structure = plan_.result;
   made.columns = std::move(columns);
   made.placed = false;
-  out.push_back(std::move(made));
   return true;
 }
 
-// Rows that came one by one (shuffled, most often), stacked first. False as above.
+// Rows that came one by one (shuffled, most often), stacked first. As above.
 bool Program::MapAlike(const Block& rows, std::vector<Block>& out) {
   if (rows.rows == 1) return false;
   Block stacked;

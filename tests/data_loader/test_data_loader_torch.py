@@ -444,6 +444,37 @@ def test_a_dataset_with_another_getitem_is_not_gathered():
     assert_same(list(data.DataLoader(shown, 2)), list(ps.DataLoader(shown, 2)))
 
 
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        (torch.Tensor, tensors()),
+        (torch.Tensor, data.Subset(tensors(), [3, 1, 2])),
+        (tuple, tensors()),
+        (object, data.TensorDataset(torch.arange(3))),
+        (np.ndarray, data.Subset(np.arange(6.0).reshape(3, 2), [2, 0])),
+        (np.float64, data.Subset(np.arange(3.0), [2, 0])),
+        ((np.bool_, np.number, np.object_), data.Subset(np.arange(3), [2, 0])),
+        ((str, np.integer), data.Subset(np.arange(3), [2, 0])),  # behind the one that is taken
+    ],
+    ids=str,
+)
+def test_a_changed_table_of_torch_counts_for_rows_in_memory_too(kind, rows, monkeypatch):
+    table = torch.utils.data._utils.collate.default_collate_fn_map
+    monkeypatch.setitem(table, kind, lambda batch, *, collate_fn_map=None: ("mine", len(batch)))
+    theirs = list(data.DataLoader(rows, 2))
+    assert_same(theirs, list(ps.DataLoader(rows, 2)))
+    collated = {"collate_fn": data.default_collate}
+    assert_same(theirs, list(ps.DataLoader(rows, 2, **collated)))
+    assert ("mine" in str(theirs)) is (kind != (str, np.integer))
+
+
+def test_a_changed_table_counts_for_an_array_that_becomes_tensors(monkeypatch):
+    table = torch.utils.data._utils.collate.default_collate_fn_map
+    monkeypatch.setitem(table, np.ndarray, lambda batch, *, collate_fn_map=None: len(batch))
+    assert list(ps.DataLoader(np.ones((3, 2)), 2, collate_fn=data.default_collate)) == [2, 1]
+    assert [len(batch) for batch in ps.DataLoader(np.ones((3, 2)), 2)] == [2, 1]  # no tensors
+
+
 def test_batches_in_memory_are_copies():
     dataset = tensors()
     for shuffle in (False, True):

@@ -28,7 +28,7 @@ def gather_of(dataset: Any, tensors: bool) -> Gather | None:
         None if the rows of this dataset have to be asked for one by one.
     """
     if type(dataset) in (np.ndarray, np.memmap):
-        return _of_array(np.asarray(dataset), tensors)
+        return _of_array(dataset, tensors)
     if torch_rules.is_a("TensorDataset", dataset):
         return _of_tensors(dataset)
     if torch_rules.is_a("Subset", dataset):
@@ -36,9 +36,16 @@ def gather_of(dataset: Any, tensors: bool) -> Gather | None:
     return None
 
 
-def _of_array(array: Any, tensors: bool) -> Gather | None:
+def _of_array(rows: Any, tensors: bool) -> Gather | None:
+    array = np.asarray(rows)
     if array.ndim == 0 or array.dtype.kind not in ("biufc" if tensors else "biufcmM"):
         return None  # rows of it are collated by other rules
+    if tensors and not (
+        torch_rules.collates_as_shipped(type(rows), "collate_numpy_array_fn")
+        if array.ndim > 1
+        else torch_rules.collates_as_shipped(array.dtype.type, "collate_numpy_scalar_fn")
+    ):
+        return None
 
     def gather(indices: Any) -> Any:
         if _is_run(indices, len(array)):
@@ -57,6 +64,11 @@ def _of_tensors(dataset: Any) -> Gather | None:
     if not own or not all(
         type(tensor) is torch.Tensor and tensor.layout == torch.strided and tensor.is_cpu
         for tensor in dataset.tensors
+    ):
+        return None
+    if not (
+        torch_rules.collates_as_shipped(torch.Tensor, "collate_tensor_fn")
+        and torch_rules.collates_as_shipped(tuple, None)
     ):
         return None
 

@@ -31,6 +31,20 @@ def collate_module() -> Any:
     return None
 
 
+def collates_as_shipped(kind: type, function: str | None) -> bool:
+    """Return whether `default_collate` has that function of its module for values of a type.
+
+    Programs may change its table, of which the first entry counts that fits. None: it has none, as
+    for containers.
+    """
+    module = sys.modules.get("torch.utils.data._utils.collate")
+    table = getattr(module, "default_collate_fn_map", None)
+    if table is None:  # PyTorch before 2.0 has none that could be changed
+        return True
+    found = table.get(kind) or next((f for of, f in table.items() if issubclass(kind, of)), None)
+    return found is (function and getattr(module, function, None))
+
+
 def is_a(name: str, value: Any) -> bool:
     """Return whether `value` is an instance of the class of that name in ``torch.utils.data``."""
     cls = getattr(data(), name, None)

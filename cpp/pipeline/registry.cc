@@ -58,7 +58,8 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
       quiet = quiet && !(*function)->needs_lock();
     }
   }
-  const std::string& name = found->second.name;
+  // Stages that something else is made of, unknown to users, go by the name of that.
+  const std::string& name = args.Has("part_of") ? args.Text("part_of") : found->second.name;
   std::shared_ptr<Dataset> dataset = name == kind ? found->second.maker(inputs, args)
                                                   : found->second.maker(inputs, args.OwnedBy(name));
   dataset->kind_ = kind;

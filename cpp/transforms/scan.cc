@@ -186,7 +186,7 @@ Fold FoldOf(const Args& args, const char* function) {
 }
 
 IteratorPtr ScanDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<ScanIterator>("scan", StartInput(context.Replayed()), fold_,
+  return std::make_unique<ScanIterator>(name().c_str(), StartInput(context.Replayed()), fold_,
                                         Randomness(context), context.cancel);
 }
 

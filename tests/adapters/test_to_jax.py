@@ -29,6 +29,15 @@ def rows(n=10):
     return Dataset.from_tensor_slices({"x": np.arange(n * 3.0).reshape(n, 3), "n": np.arange(n)})
 
 
+def halved(**arguments):
+    """Return batches of 2 rows, also the last one, which comes of 2 where the others come of 4."""
+    return rows().batch(4).map(lambda b: b["x"][:2], **arguments)
+
+
+def spec(shape):
+    return ps.TensorSpec(shape, np.float64)
+
+
 def same(array, wanted):
     assert isinstance(array, jax.Array)
     assert array.dtype == wanted.dtype
@@ -166,9 +175,10 @@ class TestSizes:
             (lambda: rows(3).batch(4), 1),
             (lambda: rows(0).batch(4), 0),
             (lambda: rows().batch(4, drop_remainder=True), 2),
-            (lambda: rows().batch(4).map(lambda b: b["x"] + 1).cache().prefetch(2), 2),
+            (lambda: rows().map(lambda r: r["x"] + 1).batch(4).cache().prefetch(2), 2),
             (lambda: rows().batch(4).enumerate().repeat(3), 6),
-            (lambda: rows().batch(4).map(lambda b: b, num_parallel_calls=2), 2),
+            (lambda: halved(output_signature=spec((2, None))), 3),
+            (lambda: halved(output_signature=spec((2, 3)), num_parallel_calls=2).cache(), 3),
             (lambda: Dataset.range(1, 6).map(lambda n: np.full(n, n)).padded_batch(2), 2),
         ],
     )
@@ -183,6 +193,10 @@ class TestSizes:
             (lambda: rows().batch(4).repeat(), "infinite"),
             (lambda: rows().filter(lambda r: True).batch(4), "unknown"),
             (lambda: rows().batch(4).shuffle(9), "not known how many batches have fewer rows"),
+            (lambda: halved(), "not known how many batches have fewer rows"),
+            (lambda: halved(num_parallel_calls=2).cache(), "not known how many batches have fewer"),
+            (lambda: halved(output_signature=spec((None, 3))), "not known how many"),
+            (lambda: halved(output_signature=spec(None)).repeat(2), "not known how many"),
         ],
     )
     def test_length_that_is_not_known(self, make, words):
@@ -359,10 +373,11 @@ class TestErrors:
 
     def test_of_one_batch_leave_the_others(self):
         leaves = [np.zeros(2), np.zeros(2, "M8[s]"), np.ones(2)]
-        it = iter(Dataset.from_generator(lambda: iter(leaves)).to_jax())
+        it = iter(Dataset.range(3).map(lambda i: leaves[i]).to_jax())
         next(it)
-        with pytest.raises(TypeError, match=r"to_jax: batch: a dtype of JAX was .*M8|datetime64"):
+        with pytest.raises(TypeError, match=r"to_jax: batch: a dtype of JAX .*datetime64") as told:
             next(it)
+        assert told.value.__notes__ == ["penstock: in stage to_jax, element 1"]
         assert next(it).tolist() == [1, 1]
 
 

@@ -172,8 +172,11 @@ def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_leaf(fake):
     )
     it = iter(on_cuda(fake, ds))
     first = next(it)
-    with pytest.raises(TypeError, match=r"to_torch: .* in leaf \['t'\], got datetime64\[s\]"):
+    with pytest.raises(
+        TypeError, match=r"to_torch: .* in leaf \['t'\], got datetime64\[s\]"
+    ) as told:
         next(it)
+    assert told.value.__notes__ == ["penstock: in stage to_torch, element 1"]
     last = next(it)
     assert [fake.read(e["x"])[0] for e in (first, last)] == [0, 2]
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 LEFT_OUT = object()
 VALID = "valid"  # the mask in a dict, as in experimental.pad_to_cardinality
 
-# Stages behind which there are as many batches, with as many rows.
-_KEEPS_SIZES = ("cache", "cache_file", "enumerate", "map", "parallel_map", "prefetch", "snapshot")
+# Stages behind which there are as many batches, with as many rows. (A function of the user may give
+# any number of them.)
+_KEEPS_SIZES = ("cache", "cache_file", "enumerate", "prefetch", "snapshot")
 
 
 def rows_of(batch: Any) -> int | None:
@@ -37,10 +38,12 @@ def short_batches(dataset: Dataset, full_is_known: bool = False) -> int | None:
         The first one, too, may have fewer rows than a full batch.
     """
     passes = 1
-    while dataset._kind in _KEEPS_SIZES or dataset._kind == "repeat":
+    while not _declares_one_size(dataset) and dataset._kind in (*_KEEPS_SIZES, "repeat"):
         if dataset._kind == "repeat":
             passes *= dataset._args["count"]
         dataset = dataset._inputs[0]
+    if _declares_one_size(dataset):
+        return 0
     if dataset._kind not in ("batch", "padded_batch"):
         return None
     rows, size = dataset._inputs[0].cardinality(), dataset._args["batch_size"]
@@ -49,6 +52,18 @@ def short_batches(dataset: Dataset, full_is_known: bool = False) -> int | None:
     if rows < 0 or passes < 0:
         return None
     return passes if rows % size and (rows > size or full_is_known) else 0
+
+
+def _declares_one_size(dataset: Dataset) -> bool:
+    """Return whether the results of a function are checked to have so many rows and no others."""
+    signature = dataset._args.get("output_signature")
+    if signature is None:
+        return False
+    sizes: set[int | None] = set()
+    map_leaves(
+        lambda leaf: sizes.update((None,) if leaf.shape is None else leaf.shape[:1]), signature
+    )
+    return len(sizes) == 1 and None not in sizes
 
 
 class OneSize:

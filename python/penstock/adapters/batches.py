@@ -106,12 +106,14 @@ class Held:
         self.value = value
 
 
-def ahead(dataset: Dataset, work: Callable[[Any], Any], buffer_size: int) -> Dataset:
+def ahead(stage: str, dataset: Dataset, work: Callable[[Any], Any], buffer_size: int) -> Dataset:
     """Return the dataset of ``Held(work(element))``, made ahead of use in the engine's thread.
 
-    With a `buffer_size` of 0 nothing is ahead: the thread that asks does the work.
+    With a `buffer_size` of 0 nothing is ahead: the thread that asks does the work. `stage` is the
+    name by which users know what does it, for errors and statistics.
     """
     # map spreads a tuple into arguments, for which (x,) and x are the same; a tuple of one
     # around the element leaves it whole.
     whole = dataset.zip((dataset,))
-    return whole.map(lambda element: Held(work(element))).prefetch(buffer_size)
+    held = whole._then("map", map_func=lambda element: Held(work(element)), part_of=stage)
+    return held.prefetch(buffer_size)

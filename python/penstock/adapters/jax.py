@@ -13,6 +13,8 @@ from penstock.adapters.jax_arrays import Placement, check_sharding
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
+_STAGE = "to_jax"
+
 
 class JaxForms:
     """Mixin: batches for JAX."""
@@ -60,7 +62,9 @@ class JaxForms:
         Returns
         -------
         JaxBatches
-            Can be looped over again; has a length if it is known.
+            Can be looped over again; has a length if it is known. With `drop_remainder` it is not
+            behind `map`, which may change the number of rows, unless the ``output_signature`` there
+            fixes it.
 
         Raises
         ------
@@ -150,14 +154,16 @@ class JaxBatches(Batches):
         placement = Placement(self._sharding)
         rows = self._global_batch
         full_of = None if rows is None else functools.partial(placement.rows_here, rows)
-        one_size = OneSize("to_jax", self._drop, self._mask, full_of)
+        one_size = OneSize(_STAGE, self._drop, self._mask, full_of)
 
         def step(state: Any, batch: Any) -> tuple[Any, Held]:
             state, batch = one_size(state, batch)
             return state, Held(batch if batch is LEFT_OUT else placement(batch))
 
         loaded, ahead = self._buffers(placement.platform)
-        run = self._dataset.prefetch(loaded).scan(OneSize.initial_state, step)
+        run = self._dataset.prefetch(loaded)._then(
+            "scan", initial_state=OneSize.initial_state, scan_func=step, part_of=_STAGE
+        )
         if self._drop:
             run = run.filter(_stays)
         return BatchIterator(iter(run.prefetch(ahead)), self._form)
@@ -180,7 +186,8 @@ class JaxBatches(Batches):
         if short is None:
             raise TypeError(
                 "len: it is not known how many batches have fewer rows and are left out; "
-                "batch(drop_remainder=True) or to_jax(drop_remainder=False) have a known length"
+                "to_jax(drop_remainder=False) leaves out none, and there are none behind "
+                "batch(drop_remainder=True) or a map with sizes in its output_signature"
             )
         return batches - short
 

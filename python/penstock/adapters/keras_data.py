@@ -76,7 +76,7 @@ class Feed:
             def transfer(element: Any) -> Any:
                 return map_leaves(convert, pack(element))
 
-            dataset = ahead(self._dataset, transfer, self._prefetch)
+            dataset = ahead(STAGE, self._dataset, transfer, self._prefetch)
             self._add(form, dataset, lambda held: held.value)
         return self._forms[form]
 

@@ -148,7 +148,7 @@ def torch_batches(torch: Any, dataset: Dataset, device: Any, pin: Any, prefetch:
         def take(held: Held) -> Any:
             return copies.end(held.value)
 
-        return Batches(ahead(dataset, copies.begin, prefetch), take, dataset)
+        return Batches(ahead("to_torch", dataset, copies.begin, prefetch), take, dataset)
     ready = dataset if dataset._kind == "prefetch" else dataset.prefetch(prefetch)
     if device.type == "cpu":
         return Batches(ready, tensors.of_element, dataset)

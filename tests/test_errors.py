@@ -322,3 +322,34 @@ def test_patterns_and_folders_that_are_not_there(tmp_path):
     file.write_text("")
     with pytest.raises(FileNotFoundError, match="file"):
         Dataset.list_files(str(file / "*.jpg"))
+
+
+@pytest.mark.parametrize("calls", [None, 3])
+@pytest.mark.parametrize("bad", [range(33, 200, 40), range(200)], ids=["some", "all"])
+@pytest.mark.parametrize("stage", ["map", "from_indexable"])
+def test_results_too_large_for_any_memory_fail_alone(stage, bad, calls):
+    huge = np.broadcast_to(np.float64(0), (2**45,))
+
+    def result(x):
+        return huge if x in bad else np.full(2, x, float)
+
+    class Rows:
+        def __len__(self):
+            return 200
+
+        def __getitem__(self, i):
+            return result(i)
+
+    if stage == "map":
+        ds = Dataset.range(200).map(result, num_parallel_calls=calls)
+    else:
+        ds = Dataset.from_indexable(Rows(), num_parallel_calls=calls)
+    it = iter(ds)
+    for i in range(200):
+        if i in bad:
+            with pytest.raises(MemoryError) as told:
+                next(it)
+            assert f"in stage {stage}, element {i}" in told.value.__notes__[0]
+        else:
+            assert next(it).tolist() == [i, i]
+    assert next(it, None) is None

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <unordered_map>
 
+#include "python/errors.h"
 #include "python/gil.h"
 #include "python/types.h"
 
@@ -113,6 +115,17 @@ bool ToDeclared(const RowPolicy& policy, PyObject* value, const LeafSpec& spec, 
   return ToTensor(array.get(), policy.copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);
 }
 
+// Memory for so many rows; none where there is not so much, though there may be for each of them.
+Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
+  try {
+    return Tensor::Make(dtype, row.Prepend(rows));
+  } catch (const std::bad_alloc&) {
+    return {};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // Whether an element may come into this block: one of elements of the same kind.
 bool Joins(const Block& block, const Element& element) {
   if (block.stacked() || block.error || block.structure != element.structure) return false;
@@ -132,6 +145,17 @@ RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer*
       last_structure_(last_structure) {}
 
 bool RowCollector::Add(PyObject* value, const Origin& origin) {
+  try {
+    return AddRow(value, origin);
+  } catch (const std::bad_alloc&) {  // of this row: the others are not lost
+    PyErr_NoMemory();
+  } catch (const Error& error) {
+    RaisePython(error);
+  }
+  return false;
+}
+
+bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
   if (policy_.opaque) {
     auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
     *slot = Py_NewRef(value);
@@ -297,7 +321,11 @@ bool RowCollector::StartColumns(const Flattened& flat) {
       column.objects =
           static_cast<PyObject**>(std::calloc(static_cast<size_t>(room), sizeof(PyObject*)));
     } else {
-      column.dense = Tensor::Make(first.dtype(), first.shape().Prepend(room));
+      column.dense = ColumnOf(first.dtype(), first.shape(), room);
+      if (!column.dense.buffer()) {
+        CloseColumns();
+        return false;
+      }
     }
     columns_.push_back(std::move(column));
   }

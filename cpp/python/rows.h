@@ -50,6 +50,7 @@ class RowCollector {
     Tensor from;
   };
 
+  bool AddRow(PyObject* value, const Origin& origin);
   bool AddSingle(const Flattened& flat, const Origin& origin);
   bool AddToColumns(const Flattened& flat, bool* fits);
   bool StartColumns(const Flattened& flat);

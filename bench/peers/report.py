@@ -14,6 +14,7 @@ from bench.peers.workload import Workload
 from bench.spread import Spread, lay_out, number
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+BOUNDS = "performance.md"  # the page beside it that says what bounds each workload
 PLOTS = "benchmarks"  # the folder beside the page
 BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
 
@@ -55,16 +56,50 @@ def write(results: Sequence[Measured], page: Path = PAGE) -> list[Path]:
     """
     from bench.peers import plots
 
+    order = {name: number for number, name in enumerate(workloads.NAMES)}
+    results = sorted(results, key=lambda measured: order[measured.name])
+    _replace(page, markdown(results))
+    pages = [page]
+    if (beside := page.parent / BOUNDS).exists():
+        _replace(beside, bounds(results))
+        pages.append(beside)
+    folder = page.parent / PLOTS
+    folder.mkdir(exist_ok=True)
+    return [*pages, *(plots.draw(measured, folder) for measured in results)]
+
+
+def _replace(page: Path, written: str) -> None:
+    """Write what comes behind the part of a page that was written by hand."""
     text = page.read_text()
     if BEGIN not in text:
         raise ValueError(f"{page}: expected the line {BEGIN!r}, found none")
-    by_hand = text[: text.index(BEGIN) + len(BEGIN)]
-    order = {name: number for number, name in enumerate(workloads.NAMES)}
-    results = sorted(results, key=lambda measured: order[measured.name])
-    page.write_text(f"{by_hand}\n\n{markdown(results)}")
-    folder = page.parent / PLOTS
-    folder.mkdir(exist_ok=True)
-    return [page, *(plots.draw(measured, folder) for measured in results)]
+    page.write_text(f"{text[: text.index(BEGIN)]}{BEGIN}\n\n{written}")
+
+
+def bounds(results: Sequence[Measured]) -> str:
+    """Return as Markdown what penstock reached in each workload, the limit, and the reason."""
+    parts = [_machines(results)]
+    for found in results:
+        workload = workloads.load(found.name)
+        rows = [["case", "unit", "penstock", "limit", "of limit"]]
+        for case in found.cases:
+            ours, limit = found.cell(case, "penstock"), found.cell(case, "limit")
+            if ours:
+                rows.append(
+                    [
+                        case,
+                        workload.unit,
+                        _shown(workload, ours),
+                        _shown(workload, limit) if limit else "-",
+                        _share(found, case, "penstock"),
+                    ]
+                )
+        parts += [f"## {workload.title}", lay_out(rows, markdown=True)]
+        if workload.limit:
+            parts.append(f"Limit: {workload.limit}.")
+        if workload.bound:
+            parts.append(workload.bound)
+    return "\n\n".join(parts) + "\n"
 
 
 def markdown(results: Sequence[Measured]) -> str:

@@ -47,6 +47,7 @@ class Workload:
     summary: ClassVar[str]  # one paragraph for the report
     unit: ClassVar[str]
     limit: ClassVar[str]  # what the limit is; empty where there is none
+    bound: ClassVar[str] = ""  # what keeps penstock from being quicker, one paragraph
     native: ClassVar[str] = ""  # the program of bench/native that the limit needs
     rate: ClassVar[bool] = True  # shown as units per second; else as seconds per unit
     scale: ClassVar[float] = 1.0  # of the unit shown: 1e6 for millions per second, 1e9 for ns

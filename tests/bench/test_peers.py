@@ -335,6 +335,25 @@ def test_the_page_has_wins_losses_and_failures(tmp_path):
         assert f"({report.PLOTS}/{file.name})" in text
 
 
+def test_the_page_of_bounds_has_a_share_and_a_reason_for_each_workload(tmp_path):
+    page, bounds = tmp_path / "benchmarks.md", tmp_path / report.BOUNDS
+    page.write_text(f"{report.BEGIN}\n")
+    bounds.write_text(f"# By hand\n\n{report.BEGIN}\nbefore this run\n")
+    assert report.write(RESULTS, page)[:2] == [page, bounds]
+    text = bounds.read_text()
+    assert text.startswith(f"# By hand\n\n{report.BEGIN}\n\n")
+    assert "before this run" not in text
+    assert "| integers " in text
+    assert "| 50 %" in text
+    for found in RESULTS:
+        assert workloads.load(found.name).bound in text
+
+
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_every_workload_says_what_bounds_it(name):
+    assert workloads.load(name).bound
+
+
 def test_plots_are_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     from bench.peers import plots

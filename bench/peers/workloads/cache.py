@@ -21,6 +21,10 @@ class Cache(Workload):
     )
     unit = "GB/s"
     limit = "memory: copying the rows into one batch buffer; file: read(2) into the same buffer"
+    bound = (
+        "`memory`: the copy of the rows into a batch. `file`: the kernel's copy out of its page "
+        "cache, and a checksum over every block that the limit does not compute."
+    )
     scale = 1e9
     cases = {
         "memory": {"n": 100_000, "width": 1024, "weight": 1024, "batch": 256},

@@ -26,6 +26,10 @@ class Checkpoint(Workload):
         "to save, pickle of a position and a seed; to restore, unpickling them, NumPy's "
         "permutation of the 10,000 numbers of a buffer, and a batch of them"
     )
+    bound = (
+        "`save`: writing some hundred bytes from all stages, while they go on. `restore`: the "
+        "choices of the shuffle buffer are drawn again up to the position."
+    )
     rate = False
     scale = 1e3
     cases = {

@@ -22,6 +22,10 @@ class Csv(Workload):
     )
     unit = "thousand rows/s"
     limit = "read(2) of the file in blocks of 1 MB, counting its commas with NumPy"
+    bound = (
+        "Each field is looked at byte by byte for quotes and delimiters and read as a number; the "
+        "words become Python objects. One thread does it. The limit counts commas."
+    )
     scale = 1e3
     cases = {"columns": {"n": 50_000, "batch": 256}}
     tiny = {"n": 1024}

@@ -24,6 +24,11 @@ class Gil(Workload):
     )
     unit = "calls/s"
     limit = "the same calls by one process per processor, forked, with no results sent back"
+    bound = (
+        "`holds the GIL`: the GIL. Threads cannot run such a function twice at a time; loaders "
+        "with processes can, and pay for sending what it returns. `releases the GIL`: the two "
+        "processors, and their memory, which sorts on both share."
+    )
     cases = {"holds the GIL": {"n": 100}, "releases the GIL": {"n": 100}}
     tiny = {"n": 6}
     seconds = 1.0

@@ -20,6 +20,7 @@ class Imports(Workload):
     )
     unit = "ms"
     limit = "importing NumPy alone"
+    bound = "NumPy: what penstock adds are its own modules and the loading of one extension."
     rate = False
     weighed = False
     scale = 1e3

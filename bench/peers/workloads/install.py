@@ -18,6 +18,7 @@ class Install(Workload):
     )
     unit = "MB"
     limit = ""
+    bound = "One extension with its codecs, and a few Python files."
     rate = False
     weighed = False
     once = True

@@ -25,6 +25,10 @@ class Interleave(Workload):
         "the critical path: a reader's sleeps, as slept, follow each other, and 16 readers go on "
         "side by side"
     )
+    bound = (
+        "Starting 16 readers, and waking their threads for each of their sleeps; the readers are "
+        "Python generators, which share the GIL."
+    )
     rate = False
     scale = 1e3
     cases = {

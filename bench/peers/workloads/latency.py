@@ -37,6 +37,10 @@ class Latency(Workload):
     )
     unit = "ms"
     limit = "the critical path: the sleeps that have to follow each other in that pipeline, slept"
+    bound = (
+        "Waking threads: some 50 us each on a virtual machine, several times for each item, and "
+        "starting them in each epoch."
+    )
     rate = False
     scale = 1e3
     # Reads of one source follow each other, and so do training steps, always.

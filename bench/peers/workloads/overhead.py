@@ -22,6 +22,12 @@ class Overhead(Workload):
     )
     unit = "ns per element"
     limit = "the same work as a plain Python loop over NumPy's tightest form"
+    bound = (
+        "`range`: the program's own loop, which makes and drops an integer for each element. "
+        "`map` and `dict`: the call of the Python function and the values that it makes, which "
+        "take most of the time of the plain loop, too; what penstock adds is to look at the type "
+        "of each value and to write it into a column."
+    )
     rate = False
     scale = 1e9
     cases = {

@@ -23,6 +23,11 @@ class Padded(Workload):
     )
     unit = "million rows/s"
     limit = "one copy of each row into a batch of zeros, in sorted order in the case `bucketed`"
+    bound = (
+        "Arrays come out of a Python generator one by one: their type, shape and address are "
+        "looked up for each. In `bucketed` each also passes through a call of the function that "
+        "tells its length, alone, and each bucket's batch through a pipeline of its own."
+    )
     scale = 1e6
     cases = {
         "padded": {"n": 40_000, "batch": 256},

@@ -22,6 +22,7 @@ class Start(Workload):
     )
     unit = "ms"
     limit = "the same batches by NumPy: a permutation, a gather and a division"
+    bound = "Starting threads and filling the first batch, before anything can overlap."
     rate = False
     scale = 1e3
     cases = {

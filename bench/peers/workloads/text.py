@@ -27,6 +27,10 @@ class Text(Workload):
     )
     unit = "thousand lines/s"
     limit = "read(2) of the file in blocks of 1 MB, counting its spaces with NumPy"
+    bound = (
+        "Cutting a line, hashing each word and padding: some thousand instructions per line, on "
+        "all processors. The limit counts spaces."
+    )
     scale = 1e3
     cases = {"words": {"n": 50_000, "batch": 256}}
     tiny = {"n": 1024}

@@ -9,6 +9,9 @@ import penstock as ps
 
 pytest_plugins = ["installing"]
 
+# They compare with plain asserts.
+pytest.register_assert_rewrite("jax_rows", "torch_datasets")
+
 # How pytest.importorskip begins its reason.
 NOT_INSTALLED = "could not import"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from process import busy
 from scripts import Gate, run_script, wait_until
 
 Dataset = ps.Dataset
@@ -27,17 +28,6 @@ def nap(x):
 
 # A second is what is promised; a loaded machine gets more, so that only a hang fails.
 WITHIN = 5.0
-
-
-def busy():
-    """Whether an engine thread runs Python code now."""
-    import sys
-
-    frames = sys._current_frames()
-    return any(
-        t.name == "penstock" and t.ident in frames and frames[t.ident].f_code.co_name != "run"
-        for t in threading.enumerate()
-    )
 
 
 PIPELINES = {

@@ -4,16 +4,15 @@ Each is compared with a plain loop over the same loader.
 """
 
 import gc
-import resource
 import weakref
 from collections.abc import Sized
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import penstock as ps
 from contract import Boom
+from process import reads_memory, resident
 from scripts import wait_until
 
 ROWS = 11
@@ -198,12 +197,7 @@ def test_items_die_when_the_loop_lets_go_of_them(make):
     assert len(seen) >= ROWS // 2
 
 
-def resident():
-    """Return the bytes of this process in memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory in /proc")
+@reads_memory
 def test_memory_is_flat_over_a_thousand_iterators_and_ten_epochs():
     def items():
         for i in range(4):

@@ -158,6 +158,25 @@ TEST(ThreadPool_ending_threads_lose_no_work) {
   CHECK(true);
 }
 
+// A folder with what the kernel says of control groups: a process's membership, and their mount.
+class ControlGroups final {
+ public:
+  ControlGroups() { CHECK(mkdtemp(root_.data()) != nullptr); }
+  ~ControlGroups() { std::filesystem::remove_all(root_); }
+  ControlGroups(const ControlGroups&) = delete;
+  ControlGroups& operator=(const ControlGroups&) = delete;
+
+  std::string membership() const { return root_ + "/membership"; }
+  std::string mount() const { return root_ + "/mount"; }
+  void Write(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(root_ + file).parent_path());
+    std::ofstream(root_ + file) << text << "\n";
+  }
+
+ private:
+  std::string root_ = std::filesystem::temp_directory_path() / "penstock_cgroup_XXXXXX";
+};
+
 TEST(CpuCount_is_positive_and_not_above_the_quota) {
   CHECK(CpuCount() >= 1);
   const double quota = CgroupQuota();
@@ -165,30 +184,23 @@ TEST(CpuCount_is_positive_and_not_above_the_quota) {
 }
 
 TEST(CgroupQuota_takes_the_smallest_on_the_way_up) {
-  namespace fs = std::filesystem;
-  std::string root = fs::temp_directory_path() / "penstock_cgroup_XXXXXX";
-  CHECK(mkdtemp(root.data()) != nullptr);
-  const auto write = [&](const std::string& file, const std::string& text) {
-    fs::create_directories(fs::path(root + file).parent_path());
-    std::ofstream(root + file) << text << "\n";
-  };
-  const auto quota = [&] { return CgroupQuotaFrom(root + "/membership", root + "/mount"); };
+  const ControlGroups groups;
+  const auto quota = [&] { return CgroupQuotaFrom(groups.membership(), groups.mount()); };
   CHECK_EQ(quota(), 0.0);
-  write("/membership", "0::/a/b/c");
+  groups.Write("/membership", "0::/a/b/c");
   CHECK_EQ(quota(), 0.0);
-  write("/mount/a/b/c/cpu.max", "max 100000");
-  write("/mount/a/b/cpu.max", "150000 100000");
-  write("/mount/a/cpu.max", "400000 100000");
+  groups.Write("/mount/a/b/c/cpu.max", "max 100000");
+  groups.Write("/mount/a/b/cpu.max", "150000 100000");
+  groups.Write("/mount/a/cpu.max", "400000 100000");
   CHECK_EQ(quota(), 1.5);
-  write("/membership", "0::/a");
+  groups.Write("/membership", "0::/a");
   CHECK_EQ(quota(), 4.0);
-  write("/membership", "12:memory:/x\n3:cpu,cpuacct:/y\n0::/");
-  write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "50000");
-  write("/mount/cpu,cpuacct/y/cpu.cfs_period_us", "100000");
+  groups.Write("/membership", "12:memory:/x\n3:cpu,cpuacct:/y\n0::/");
+  groups.Write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "50000");
+  groups.Write("/mount/cpu,cpuacct/y/cpu.cfs_period_us", "100000");
   CHECK_EQ(quota(), 0.5);
-  write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "-1");
+  groups.Write("/mount/cpu,cpuacct/y/cpu.cfs_quota_us", "-1");
   CHECK_EQ(quota(), 0.0);
-  fs::remove_all(root);
 }
 
 // None of them finds the time of another's reading without its number.
@@ -212,33 +224,26 @@ TEST(AvailableMemory_is_within_the_groups_limit) {
 }
 
 TEST(CgroupHeadroom_takes_the_smallest_on_the_way_up) {
-  namespace fs = std::filesystem;
-  std::string root = fs::temp_directory_path() / "penstock_cgroup_XXXXXX";
-  CHECK(mkdtemp(root.data()) != nullptr);
-  const auto write = [&](const std::string& file, const std::string& text) {
-    fs::create_directories(fs::path(root + file).parent_path());
-    std::ofstream(root + file) << text << "\n";
-  };
-  const auto headroom = [&] { return CgroupHeadroomFrom(root + "/membership", root + "/mount"); };
+  const ControlGroups groups;
+  const auto headroom = [&] { return CgroupHeadroomFrom(groups.membership(), groups.mount()); };
   CHECK_EQ(headroom(), 0);
-  write("/membership", "0::/a/b");
-  write("/mount/a/b/memory.max", "max");
-  write("/mount/a/b/memory.current", "900");
+  groups.Write("/membership", "0::/a/b");
+  groups.Write("/mount/a/b/memory.max", "max");
+  groups.Write("/mount/a/b/memory.current", "900");
   CHECK_EQ(headroom(), 0);
-  write("/mount/a/memory.max", "5000");
-  write("/mount/a/memory.current", "4000");
+  groups.Write("/mount/a/memory.max", "5000");
+  groups.Write("/mount/a/memory.current", "4000");
   CHECK_EQ(headroom(), 1000);
-  write("/mount/a/memory.stat", "anon 100\ninactive_file 1500\nactive_file 7");
+  groups.Write("/mount/a/memory.stat", "anon 100\ninactive_file 1500\nactive_file 7");
   CHECK_EQ(headroom(), 2500);
-  write("/mount/a/memory.current", "9000");
+  groups.Write("/mount/a/memory.current", "9000");
   CHECK_EQ(headroom(), 1);  // beyond the limit: nothing is left, which is not "no limit"
-  write("/membership", "7:memory:/y");
-  write("/mount/memory/y/memory.limit_in_bytes", "3000");
-  write("/mount/memory/y/memory.usage_in_bytes", "2900");
-  write("/mount/memory/memory.limit_in_bytes", "9223372036854771712");
-  write("/mount/memory/memory.usage_in_bytes", "100000");
+  groups.Write("/membership", "7:memory:/y");
+  groups.Write("/mount/memory/y/memory.limit_in_bytes", "3000");
+  groups.Write("/mount/memory/y/memory.usage_in_bytes", "2900");
+  groups.Write("/mount/memory/memory.limit_in_bytes", "9223372036854771712");
+  groups.Write("/mount/memory/memory.usage_in_bytes", "100000");
   CHECK_EQ(headroom(), 100);
-  fs::remove_all(root);
 }
 
 #if defined(PENSTOCK_TEST_FORK)

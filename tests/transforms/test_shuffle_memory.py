@@ -1,12 +1,10 @@
 """A shuffle buffer holds its own rows, and not those that were made with them."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import penstock as ps
+from process import resident
 
 SIZE = 4000  # rows of 4 KiB: 16 MiB
 ROWS = np.zeros((1000, 1024), np.float32)
@@ -15,12 +13,6 @@ ROWS = np.zeros((1000, 1024), np.float32)
 @ps.native
 def more(x):
     return x + 1
-
-
-def resident():
-    """Return the memory of this process in bytes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.parametrize(

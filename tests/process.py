@@ -1,0 +1,25 @@
+"""What this process holds: its memory, and engine threads inside Python code."""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+STATM = Path("/proc/self/statm")
+reads_memory = pytest.mark.skipif(not STATM.exists(), reason="reads memory in /proc")
+
+
+def resident():
+    """Return the bytes of this process in memory."""
+    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def busy():
+    """Whether an engine thread runs Python code now."""
+    frames = sys._current_frames()
+    return any(
+        t.name == "penstock" and t.ident in frames and frames[t.ident].f_code.co_name != "run"
+        for t in threading.enumerate()
+    )

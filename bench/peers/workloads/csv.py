@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.data import write_once
 from bench.peers.workload import Task, Workload, expect
 
 NAMES = ("number", "a", "b", "c", "kind")
@@ -32,16 +33,7 @@ class Csv(Workload):
     seconds = 0.6
 
     def prepare(self, task: Task) -> None:
-        file = path(task)
-        if file.is_file():
-            return
-        partial = file.with_suffix(".part")
-        with partial.open("w") as out:
-            out.write(",".join(NAMES) + "\n")
-            for i in range(task.n):
-                a, b, c = fractions(i)
-                out.write(f"{i},{a},{b},{c},{KINDS[i % len(KINDS)]}\n")
-        partial.rename(file)
+        write_once(path(task), lambda file: write(file, task.n))
 
     def count(self, element: Any, task: Task) -> int:
         return len(element["number"])
@@ -61,6 +53,15 @@ class Csv(Workload):
             expect("kinds", kinds, [KINDS[i % len(KINDS)] for i in rows])
             number += count
         expect("rows", number, task.n)
+
+
+def write(file: Path, count: int) -> None:
+    """Write a header and so many rows."""
+    with file.open("w") as out:
+        out.write(",".join(NAMES) + "\n")
+        for i in range(count):
+            a, b, c = fractions(i)
+            out.write(f"{i},{a},{b},{c},{KINDS[i % len(KINDS)]}\n")
 
 
 def fractions(number: int) -> tuple[float, float, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+from bench.peers.data import write_once
 from bench.peers.workload import Task
 from bench.peers.workloads.jpeg import SHARDS, Jpeg, paths
 
@@ -17,17 +19,19 @@ class JpegRecords(Jpeg):
 
     def prepare(self, task: Task) -> None:
         super().prepare(task)
-        if len(records(task)) == SHARDS:
-            return
-        import penstock as ps
-
         photos = paths(task)
         for shard in range(SHARDS):
-            partial = task.folder / f"photos-{task.n}-{shard}.part"
-            with ps.io.TFRecordWriter(partial) as writer:
-                for photo in photos[shard::SHARDS]:
-                    writer.write(Path(photo).read_bytes())
-            partial.rename(partial.with_suffix(".tfrecord"))
+            file = task.folder / f"photos-{task.n}-{shard}.tfrecord"
+            write_once(file, partial(write, photos=photos[shard::SHARDS]))
+
+
+def write(file: Path, photos: list[str]) -> None:
+    """Write the contents of photographs as records."""
+    import penstock as ps
+
+    with ps.io.TFRecordWriter(file) as writer:
+        for photo in photos:
+            writer.write(Path(photo).read_bytes())
 
 
 def records(task: Task) -> list[str]:

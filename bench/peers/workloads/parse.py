@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.data import write_once
 from bench.peers.workload import Task, Workload, expect
 
 FLOATS, BYTES = 8, 200
@@ -36,14 +37,12 @@ class Parse(Workload):
     def prepare(self, task: Task) -> None:
         import penstock as ps
 
-        file = path(task)
-        if file.is_file():
-            return
-        partial = file.with_suffix(".part")
-        with ps.io.TFRecordWriter(partial) as writer:
-            for number in range(task.n):
-                writer.write(ps.io.make_example(record(number)))
-        partial.rename(file)
+        def write(file: Path) -> None:
+            with ps.io.TFRecordWriter(file) as writer:
+                for number in range(task.n):
+                    writer.write(ps.io.make_example(record(number)))
+
+        write_once(path(task), write)
 
     def count(self, element: Any, task: Task) -> int:
         return len(element["label"])

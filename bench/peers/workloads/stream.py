@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.data import write_once
 from bench.peers.workload import Task, Undone, Workload, expect
 from bench.peers.workloads.tfrecord import path, write
 
@@ -32,8 +33,7 @@ class Stream(Workload):
     seconds = 0.5
 
     def prepare(self, task: Task) -> None:
-        if not path(task).is_file():
-            write(path(task), task.n, task.size)
+        write_once(path(task), lambda file: write(file, task.n, task.size))
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
         found: list[int] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.data import write_once
 from bench.peers.workload import Task, Workload, expect
 from bench.peers.workloads.padded import padded
 
@@ -37,11 +38,10 @@ class Text(Workload):
     seconds = 0.6
 
     def prepare(self, task: Task) -> None:
-        file = path(task)
-        if not file.is_file():
-            partial = file.with_suffix(".part")
-            partial.write_text("".join(f"{' '.join(line)}\n" for line in lines(task.n)))
-            partial.rename(file)
+        def write(file: Path) -> None:
+            file.write_text("".join(f"{' '.join(line)}\n" for line in lines(task.n)))
+
+        write_once(path(task), write)
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
         wanted = lines(task.n)

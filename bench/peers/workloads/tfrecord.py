@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.data import write_once
 from bench.peers.workload import Task, Workload, expect
 
 
@@ -33,10 +34,7 @@ class TFRecord(Workload):
     seconds = 0.6
 
     def prepare(self, task: Task) -> None:
-        file = path(task)
-        if file.is_file() and file.stat().st_size == task.n * (task.size + 16):
-            return
-        write(file, task.n, task.size)
+        write_once(path(task), lambda file: write(file, task.n, task.size))
 
     def count(self, element: Any, task: Task) -> int:
         return len(element) if task.batch else 1
@@ -74,9 +72,7 @@ def write(file: Path, count: int, size: int) -> None:
     record[:, 20:-5] = middle
     record[:, -5] = np.arange(count) % 251
     record[:, -4:] = _bytes(_masked_crc(record[:, 12:-4]))
-    partial = file.with_suffix(".part")
-    record.tofile(partial)
-    partial.rename(file)
+    record.tofile(file)
 
 
 def _bytes(values: Any) -> Any:

@@ -218,8 +218,13 @@ bool LikeInto(const Structure* like, PyObject* object, Flattened* out) {
       if (!PyDict_Check(object) || PyDict_GET_SIZE(object) != count) return false;
       out->exclusive = out->exclusive && Py_REFCNT(object) == 1;
       auto* keys = static_cast<PyObject*>(const_cast<void*>(like->foreign()));
+      // Most dicts have their keys, the same objects, in the order of the first one.
+      bool in_order = true;
+      Py_ssize_t place = 0;
       for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* value = PyDict_GetItemWithError(object, PyTuple_GET_ITEM(keys, i));
+        PyObject *wanted = PyTuple_GET_ITEM(keys, i), *key, *value = nullptr;
+        in_order = in_order && PyDict_Next(object, &place, &key, &value) && key == wanted;
+        if (!in_order) value = PyDict_GetItemWithError(object, wanted);
         if (!value || !LikeInto(children[i], value, out)) return false;
       }
       return true;

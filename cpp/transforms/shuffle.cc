@@ -256,7 +256,7 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
   }
 
   // Rows that are pulled together are copied out of the memory they share (KeepAlone), so it is done
-  // where they are small.
+  // where they are small, and not with references to objects, which nobody here may copy.
   void Pull(int64_t rows) {
     constexpr int64_t kTogether = 64 << 10;  // bytes
     input_.Mark();
@@ -264,7 +264,10 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
     ahead_row_ = 0;
     if (ahead_.rows == 0) return;
     int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
-    together_ = std::clamp<int64_t>(kTogether / (each + 1), 1, kMostRows);
+    const auto& leaves = ahead_.stacked() ? ahead_.columns : ahead_.elements[0].leaves;
+    bool objects = std::ranges::any_of(
+        leaves, [](const Tensor& leaf) { return leaf.storage() == Storage::kObjects; });
+    together_ = objects ? 1 : std::clamp<int64_t>(kTogether / (each + 1), 1, kMostRows);
   }
 
   Error TakeError() {

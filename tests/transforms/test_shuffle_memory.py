@@ -34,3 +34,45 @@ def test_rows_of_blocks(stages):
         assert row[0] == 1
         # Views of blocks would make it some 100 MiB more.
         assert resident() - before < 40 * 2**20
+
+
+def strings():
+    number = 0
+    while True:
+        yield f"{number:4096}"
+        number += 1
+
+
+def lines(folder):
+    file = folder / "lines"
+    file.write_text("".join(f"{number:4095}\n" for number in range(1000)))
+    return ps.TextLineDataset(str(file)).repeat()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda folder: ps.Dataset.from_generator(strings),
+        lines,
+        lambda folder: ps.Dataset.from_tensor_slices(ROWS).repeat().map(more),
+    ],
+    ids=["objects", "bytes", "arrays"],
+)
+def test_rows_that_were_pulled_together(source, tmp_path):
+    batches = source(tmp_path).shuffle(SIZE).batch(250)
+    with iter(batches) as it:
+        next(it)
+        before = resident()
+        for _ in range(8 * SIZE // 250):
+            next(it)
+        assert resident() - before < 40 * 2**20
+
+
+def test_many_small_rows():
+    rows = np.zeros((1000, 2), np.float32)
+    ds = ps.Dataset.from_tensor_slices(rows).repeat().map(more).shuffle(50_000).batch(250)
+    with iter(ds) as it:
+        before = resident()
+        for _ in range(1000):
+            next(it)
+        assert resident() - before < 60 * 2**20  # some 400 bytes a row; with their blocks, 200 MiB

@@ -118,7 +118,6 @@ def test_a_dataset_with_another_getitem_is_not_gathered():
         ((np.bool_, np.number, np.object_), data.Subset(np.arange(3), [2, 0])),
         ((str, np.integer), data.Subset(np.arange(3), [2, 0])),  # behind the one that is taken
     ],
-    ids=str,
 )
 def test_a_changed_table_of_torch_counts_for_rows_in_memory_too(kind, rows, monkeypatch):
     table = torch.utils.data._utils.collate.default_collate_fn_map

@@ -20,16 +20,6 @@ TEXT = b'1,"a, ""b"""\r\n2,"two\r\nlines"\n\n3,c\n,d\n5'
 RECORDS = [(INT(1), b'a, "b"'), (INT(2), b"two\r\nlines"), (INT(3), b"c"), (INT(-1), b"d")]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="a.csv"):
-        path = tmp_path / name
-        path.write_bytes(text)
-        return str(path)
-
-    return write
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("csv")

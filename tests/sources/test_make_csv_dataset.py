@@ -15,16 +15,6 @@ make = ps.experimental.make_csv_dataset
 PLAIN = b"a,b,c\n1,2.5,x\n2,3,y\n3,,z\n"
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="a.csv"):
-        path = tmp_path / name
-        path.write_bytes(text)
-        return str(path)
-
-    return write
-
-
 def i32(*values):
     return np.array(values, np.int32)
 

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+import indexable
 import penstock as ps
 from compare import assert_same
 from contract import Failure, step, steps
@@ -12,21 +13,11 @@ from contract import Failure, step, steps
 MOST = 2**63 - 1
 
 
-class Rows:
+class Rows(indexable.Rows):
     """Numbers as rows; remembers which were asked for, and in some of them fails."""
 
-    def __init__(self, n, bad=()):
-        self.n = n
-        self.bad = bad
-        self.asked = []
-
-    def __len__(self):
-        return self.n
-
     def __getitem__(self, i):
-        self.asked.append(i)
-        if i in self.bad:
-            raise LookupError(f"row {i}")
+        super().__getitem__(i)
         return np.int64(i)
 
 
@@ -36,7 +27,7 @@ def padded(rows, shards, index, calls=None):
 
 
 def failed(i):
-    return Failure("LookupError", f"row {i}")
+    return Failure("Boom", f"row {i}")
 
 
 # --- padding ---

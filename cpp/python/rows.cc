@@ -7,6 +7,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "python/declared.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/types.h"
@@ -79,40 +80,6 @@ bool MatchesArray(PyObject* object, DType dtype, const Shape& shape) {
   DType found;
   if (PyArray_DESCR(array)->type_num >= NPY_OBJECT || !PyArray_ISNOTSWAPPED(array)) return false;
   return DTypeOfDescr(PyArray_DESCR(array), &found) && found == dtype;
-}
-
-// A value as a tensor of the declared dtype; raises a TypeError that shows the value.
-bool ToDeclared(const RowPolicy& policy, PyObject* value, const LeafSpec& spec, Tensor* tensor) {
-  if (spec.dtype.is_reference()) {
-    PyRef converted;
-    if (spec.dtype.code == TypeCode::kBytes && PyUnicode_Check(value)) {
-      converted = PyRef::Steal(PyUnicode_AsUTF8String(value));
-    } else if (spec.dtype.code == TypeCode::kText && PyBytes_Check(value)) {
-      converted = PyRef::Steal(PyUnicode_FromEncodedObject(value, "utf-8", "strict"));
-    } else if (PyTuple_CheckExact(value)) {
-      converted = PyRef::Steal(PySequence_List(value));
-    } else {
-      converted = PyRef::Borrow(value);
-    }
-    if (!converted || !ToTensor(converted.get(), Sharing::kCopy, tensor)) return false;
-    if (tensor->dtype().code != spec.dtype.code && spec.dtype.code != TypeCode::kObject &&
-        tensor->elements() > 0) {
-      PyErr_Format(PyExc_TypeError, "%s: a %s element was expected, got %R", policy.stage,
-                   spec.dtype.name().c_str(), value);
-      return false;
-    }
-    return true;
-  }
-  PyArray_Descr* descr = DescrOf(spec.dtype);
-  PyRef array = PyRef::Steal(
-      PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
-  if (!array) {
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError, "%s: an element of dtype %s was expected, got %R", policy.stage,
-                 spec.dtype.name().c_str(), value);
-    return false;
-  }
-  return ToTensor(array.get(), policy.copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);
 }
 
 // Memory for so many rows; none where there is not so much, though there may be for each of them.
@@ -248,15 +215,8 @@ bool RowCollector::AddScalar(PyObject* value, uint64_t key) {
 
 bool RowCollector::LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor) {
   if (policy_.declared) {
-    const LeafSpec& spec = policy_.declared->leaves[i];
-    if (!ToDeclared(policy_, leaf, spec, tensor)) return false;
-    if (!spec.Accepts(tensor->shape())) {
-      PyErr_Format(PyExc_TypeError, "%s: an element of shape %s was expected, got shape %s: %R",
-                   policy_.stage, spec.shape.ToString().c_str(), tensor->shape().ToString().c_str(),
-                   leaf);
-      return false;
-    }
-    return true;
+    const Sharing sharing = policy_.copy ? Sharing::kCopy : Sharing::kIfUnique;
+    return ToDeclared(policy_.stage, leaf, policy_.declared->leaves[i], sharing, tensor);
   }
   bool copy = policy_.copy || !exclusive;
   return ToTensor(leaf, copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);

@@ -1,0 +1,59 @@
+// Converting to what is declared, and showing what cannot be.
+#include "python/declared.h"
+
+#include "python/gil.h"
+
+namespace penstock {
+namespace {
+
+bool ToReferences(const char* stage, PyObject* value, const LeafSpec& spec, Tensor* tensor) {
+  PyRef converted;
+  if (spec.dtype.code == TypeCode::kBytes && PyUnicode_Check(value)) {
+    converted = PyRef::Steal(PyUnicode_AsUTF8String(value));
+  } else if (spec.dtype.code == TypeCode::kText && PyBytes_Check(value)) {
+    converted = PyRef::Steal(PyUnicode_FromEncodedObject(value, "utf-8", "strict"));
+  } else if (PyTuple_CheckExact(value)) {
+    converted = PyRef::Steal(PySequence_List(value));
+  } else {
+    converted = PyRef::Borrow(value);
+  }
+  if (!converted || !ToTensor(converted.get(), Sharing::kCopy, tensor)) return false;
+  if (tensor->dtype().code != spec.dtype.code && spec.dtype.code != TypeCode::kObject &&
+      tensor->elements() > 0) {
+    PyErr_Format(PyExc_TypeError, "%s: a %s element was expected, got %R", stage,
+                 spec.dtype.name().c_str(), value);
+    return false;
+  }
+  return true;
+}
+
+bool ToNumbers(const char* stage, PyObject* value, const LeafSpec& spec, Sharing sharing,
+               Tensor* tensor) {
+  PyArray_Descr* descr = DescrOf(spec.dtype);
+  PyRef array = PyRef::Steal(
+      PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
+  if (!array) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s: an element of dtype %s was expected, got %R", stage,
+                 spec.dtype.name().c_str(), value);
+    return false;
+  }
+  return ToTensor(array.get(), sharing, tensor);
+}
+
+}  // namespace
+
+bool ToDeclared(const char* stage, PyObject* value, const LeafSpec& spec, Sharing sharing,
+                Tensor* tensor) {
+  const bool made = spec.dtype.is_reference() ? ToReferences(stage, value, spec, tensor)
+                                              : ToNumbers(stage, value, spec, sharing, tensor);
+  if (!made) return false;
+  if (!spec.Accepts(tensor->shape())) {
+    PyErr_Format(PyExc_TypeError, "%s: an element of shape %s was expected, got shape %s: %R",
+                 stage, spec.shape.ToString().c_str(), tensor->shape().ToString().c_str(), value);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace penstock

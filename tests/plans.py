@@ -80,6 +80,14 @@ class Plan(NamedTuple):
             for name, args in self.stages
         )
 
+    def repeats_for_ever(self):
+        """Say whether there is a repeat without end, anywhere in the plan."""
+        return any(
+            (name == "repeat" and args["count"] < 0)
+            or any(isinstance(p, Plan) and p.repeats_for_ever() for p in args.values())
+            for name, args in self.stages
+        )
+
     def build(self, run, given=None):
         """Return the dataset."""
         name, args = self.source

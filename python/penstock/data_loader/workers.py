@@ -97,6 +97,7 @@ class Worker:
         self._fetch = fetch
         self._wanted = wanted
         self._prepare = prepare
+        self._before = {} if prepare is None else _generators()
         self._progress = progress
         # Now and then the engine puts one more thread to work: it takes the place of another.
         self._numbers = itertools.cycle(range(workers))
@@ -114,7 +115,11 @@ class Worker:
                 batch = what
                 raise what.error
             if self._prepare is not None and not hasattr(self._thread, "ready"):
-                _prepare(self._prepare, next(self._numbers))
+                number_of_worker = next(self._numbers)
+                self._prepare(number_of_worker)
+                # The first one tells enough. Others may have seeded at the same time.
+                if number_of_worker == 0:
+                    _warn_of_seeds(self._before)
                 self._thread.ready = True
             batch = self._fetch(what)
         except Exception as error:
@@ -128,16 +133,12 @@ class Worker:
             del failure  # which refers to this frame
 
 
-def _prepare(prepare: Callable[[int], object], number: int) -> None:
-    """Call it; warn if it seeds a generator, which is not the worker's own as in a process."""
-    if number != 0:  # the first one tells enough: before it nothing is fetched, so nothing draws
-        prepare(number)
-        return
-    before = _generators()
-    prepare(number)
-    after = _generators()
+def _warn_of_seeds(before: dict[str, tuple[Any, bool]]) -> None:
+    """Warn if a global generator was seeded, which is not the worker's own as in a process."""
     seeded = [
-        name for name, (key, fresh) in after.items() if fresh and key != before.get(name, (key,))[0]
+        name
+        for name, (key, fresh) in _generators().items()
+        if fresh and key != before.get(name, (key,))[0]
     ]
     if seeded:
         warnings.warn(

@@ -75,11 +75,9 @@ def same_failure(came, wanted):
 
 def check_steps(came, wanted):
     for i, (a, b) in enumerate(itertools.zip_longest(came, wanted)):
-        where = f"step {i} of\n  {came!r}, not\n  {wanted!r}"
         if isinstance(a, Failure) or isinstance(b, Failure):
-            assert isinstance(a, Failure), where
-            assert isinstance(b, Failure), where
-            assert same_failure(a, b), where
+            same = isinstance(a, Failure) and isinstance(b, Failure) and same_failure(a, b)
+            assert same, f"step {i} of\n  {came!r}, not\n  {wanted!r}"
     assert len(came) == len(wanted), (came, wanted)
     pairs = zip(came, wanted, strict=True)
     kept = [(a, b) for a, b in pairs if not isinstance(b, Failure)]

@@ -171,7 +171,8 @@ class ShardEvenlyIterator final : public Iterator {
   Step FromKnownRound() {
     if (auto error = PassTo(round_ + dealing_.index)) return *std::move(error);
     Step step = input_.Next();
-    if (!std::holds_alternative<End>(step)) return step;
+    // What is repeated without end may be empty.
+    if (!std::holds_alternative<End>(step) || known_ == kInfinite) return step;
     ended_ = true;
     return Error(ErrorKind::kRuntime,
                  "shard_evenly: {} elements were announced, the input ended before number {}",

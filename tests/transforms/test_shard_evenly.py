@@ -138,6 +138,13 @@ def test_shards_of_an_endless_dataset():
             assert_same(came, list(ds.skip(1).take(12).shard(3, 0)))
 
 
+@pytest.mark.parametrize("remainder", POLICIES)
+def test_shards_of_nothing_repeated_without_end(remainder):
+    none = ps.Dataset.range(3).filter(lambda x: False).repeat()
+    assert none.cardinality() == ps.INFINITE_CARDINALITY
+    assert list(none.shard_evenly(3, 1, remainder)) == []
+
+
 def test_behind_it_batches_are_as_many_everywhere():
     ds = ps.Dataset.range(103).shuffle(50)
     for remainder in POLICIES:

@@ -255,8 +255,8 @@ class ShuffleIterator final : public BlockIterator, public FillsAhead {
     }
   }
 
-  // Rows that are pulled together are copied out of the memory they share (KeepAlone), so it is done
-  // where they are small, and not with references to objects, which nobody here may copy.
+  // Rows that are pulled together are copied out of the memory they share (KeepAlone), so it is
+  // done where they are small, and not with references to objects, which nobody here may copy.
   void Pull(int64_t rows) {
     constexpr int64_t kTogether = 64 << 10;  // bytes
     input_.Mark();

@@ -172,8 +172,8 @@ class Decompressor {
     auto* common = reinterpret_cast<j_common_ptr>(&info_);
     size_t components = static_cast<size_t>(info_.output_components);
     auto row_bytes = static_cast<size_t>(info_.output_width) * components;
-    JSAMPARRAY rows = info_.mem->alloc_sarray(
-        common, JPOOL_IMAGE, static_cast<JDIMENSION>(row_bytes), kRowsPerRead);
+    JSAMPARRAY rows = info_.mem->alloc_sarray(common, JPOOL_IMAGE,
+                                              static_cast<JDIMENSION>(row_bytes), kRowsPerRead);
     size_t before = skipped * components;
     bool in_place = info_.out_color_space != JCS_CMYK && before <= kMostBeside;
     while (rows_ < window_.height) {
@@ -185,8 +185,8 @@ class Decompressor {
   }
 
   // Reads a row to where it belongs: what comes before the window lands on the end of the rows
-  // before, which is put back, and what comes after it is overwritten by the rows that follow. False
-  // where it would leave the image.
+  // before, which is put back, and what comes after it is overwritten by the rows that follow.
+  // False where it would leave the image.
   bool ReadInPlace(size_t before, size_t row_bytes) {
     size_t stride = static_cast<size_t>(window_.width) * options_.channels;
     size_t at = static_cast<size_t>(rows_) * stride;
@@ -246,7 +246,7 @@ class Decompressor {
   const JpegOptions& options_;
   const ImageWindow& window_;
   uint8_t* out_;
-  int64_t rows_ = 0;  // of the window, finished
+  int64_t rows_ = 0;           // of the window, finished
   uint8_t* beside_ = nullptr;  // where the row that is being read begins, before the window
   size_t beside_size_ = 0;
   uint8_t kept_[kMostBeside];  // what was there

@@ -52,11 +52,10 @@ def photographs(task: Task, dataset: ps.Dataset, contents: Callable[[Any], Any])
 
 
 def tfrecord(task: Task) -> Epoch:
-    """TFRecordDataset(file), .batch(1024) for the small records, .prefetch(2)."""
+    """TFRecordDataset(file); .batch(1024).prefetch(2) for the small records."""
     dataset = ps.TFRecordDataset([str(records.path(task))])
     if task.batch:
-        dataset = dataset.batch(task.batch)
-    dataset = dataset.prefetch(2)
+        dataset = dataset.batch(task.batch).prefetch(2)
     return lambda: dataset
 
 

@@ -18,7 +18,7 @@ from bench.peers.environments import PEERS
 from bench.peers.loaders.limit import waiting
 from bench.peers.results import Cell, Measured
 from bench.peers.workload import Undone
-from bench.peers.workloads import checkpoint, csv, elements, padded, tfrecord
+from bench.peers.workloads import checkpoint, csv, elements, latency, padded, tfrecord
 from bench.peers.workloads import install as installing
 
 import penstock as ps
@@ -183,6 +183,13 @@ def unshuffled(n):
 def in_order(n):
     rows = padded.rows(Namespace(n=n))
     return [padded.padded(rows[start : start + 32]) for start in range(0, n, 32)]
+
+
+def test_sleeps_are_measured_as_the_limit_of_a_pass(tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda seconds, sleep=time.sleep: sleep(seconds / 10))
+    found = child.measure(waiting, "latency", ["naive"], tmp_path, tmp_path, tiny=False)
+    slept = sum(times * seconds for times, seconds in latency.WORKLOAD.cases["naive"]["path"])
+    assert slept / 10 < found["naive"]["seconds"] < slept
 
 
 def test_a_restored_iterator_is_checked(tmp_path):

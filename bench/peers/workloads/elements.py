@@ -26,9 +26,9 @@ class Elements(Workload):
     unit = "ns per element"
     limit = "one list per part, by zip, and np.array of those that are numbers"
     bound = (
-        "Python objects: making the dicts is the generator's; penstock finds each of ten values "
-        "by its key, which is a third of its time, and counts a reference to each string when it "
-        "comes and when the batch goes."
+        "Python objects: making the dicts is the generator's; penstock looks at the key and the "
+        "type of each of ten values, and counts a reference to each string when it comes and when "
+        "the batch goes."
     )
     rate = False
     scale = 1e9

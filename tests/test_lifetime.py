@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from ends import ENDS, end
 from process import busy
 from scripts import Gate, run_script, wait_until
 
@@ -58,39 +59,13 @@ PIPELINES = {
         .prefetch(3)
     ),
 }
-ENDS = ["break", "del", "close", "with", "generator", "thread"]
-
-
-def consume(ds, taken, how):
-    it = iter(ds)
-    for _ in range(taken):
-        next(it)
-    if how == "break":
-        for _ in it:
-            break
-    elif how == "close":
-        it.close()
-        assert next(it, None) is None
-        it.close()
-    elif how == "with":
-        with it:
-            next(it)
-    elif how == "generator":
-        running = (x for x in it)
-        next(running)
-        running.close()
-    elif how == "thread":
-        other = threading.Thread(target=it.close)
-        other.start()
-        other.join(5)
-        assert not other.is_alive()
 
 
 @pytest.mark.parametrize("how", ENDS)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_threads_end_wherever_the_iteration_does(name, how):
     for taken in (0, 1, 7):
-        consume(PIPELINES[name](), taken, how)
+        end(iter(PIPELINES[name]()), taken, how)
         wait_until(lambda: not busy(), WITHIN)
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
 
 
 class Closing:
-    """Mixin: a ``with`` block gives the object, and calls its `close` at the end."""
+    """Mixin for classes with a `close`: a ``with`` block gives the object, and closes it."""
 
     __slots__ = ()
-
-    def close(self) -> None:
-        """End it."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self,
+        self: _Closes,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,

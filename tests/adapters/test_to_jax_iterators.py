@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from ends import ENDS, end
 from process import busy, reads_memory, resident
 from scripts import Gate, run_script, wait_until
 
@@ -90,26 +91,10 @@ class TestEnds:
     def endless(self):
         return Dataset.counter().batch(4).to_jax(prefetch=3)
 
-    @pytest.mark.parametrize("how", ["break", "close", "with", "del", "generator"])
+    @pytest.mark.parametrize("how", ENDS)
     def test_threads_end(self, how):
         before = threading.active_count()
-        it = iter(self.endless())
-        next(it)
-        if how == "break":
-            for _ in it:
-                break
-        elif how == "close":
-            it.close()
-            assert next(it, None) is None
-        elif how == "with":
-            with it:
-                next(it)
-        elif how == "generator":
-            running = (b for b in it)
-            next(running)
-            running.close()
-        del it
-        running = None
+        end(iter(self.endless()), 1, how)
         gc.collect()
         # Idle threads are kept a while for the next run: none is inside a run any more.
         wait_until(lambda: not busy())

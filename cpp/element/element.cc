@@ -10,12 +10,12 @@ size_t Element::footprint() const {
 }
 
 uint64_t Block::key(int64_t row) const {
-  if (!stacked()) return elements[row].origin.key;
+  if (!elements.empty()) return elements[row].origin.key;
   return keys.empty() ? first.key + static_cast<uint64_t>(row) : keys[row];
 }
 
 Origin Block::origin(int64_t row) const {
-  if (!stacked()) return elements[row].origin;
+  if (!elements.empty()) return elements[row].origin;
   Origin origin = first;
   origin.key = key(row);
   if (row > 0) {
@@ -26,11 +26,19 @@ Origin Block::origin(int64_t row) const {
 }
 
 Element Block::Row(int64_t row) const {
-  if (!stacked()) return elements[row];
+  if (!elements.empty()) return elements[row];
   Element element;
   element.structure = structure;
   element.leaves.reserve(columns.size());
-  for (auto& column : columns) element.leaves.push_back(column.Row(row));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!ragged() || splits[i].empty()) {
+      element.leaves.push_back(columns[i].Row(row));
+    } else {
+      int64_t begin = splits[i][static_cast<size_t>(row)];
+      element.leaves.push_back(
+          columns[i].Rows(begin, splits[i][static_cast<size_t>(row) + 1] - begin));
+    }
+  }
   element.origin = origin(row);
   return element;
 }
@@ -40,8 +48,16 @@ Block Block::Part(int64_t begin, int64_t count) const {
   part.structure = structure;
   part.rows = count;
   part.first = origin(begin);
-  if (stacked()) {
-    for (auto& column : columns) part.columns.push_back(column.Rows(begin, count));
+  if (elements.empty()) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      bool whole = ragged() && !splits[i].empty();
+      part.columns.push_back(whole ? columns[i] : columns[i].Rows(begin, count));
+    }
+    for (const std::vector<int64_t>& ends : splits) {
+      part.splits.emplace_back();
+      if (!ends.empty())
+        part.splits.back().assign(ends.begin() + begin, ends.begin() + begin + count + 1);
+    }
     if (!keys.empty()) part.keys.assign(keys.begin() + begin, keys.begin() + begin + count);
     if (!offsets.empty()) {
       part.offsets.assign(offsets.begin() + begin, offsets.begin() + begin + count);
@@ -87,7 +103,7 @@ Block Block::Of(Step step) {
 }
 
 Step Block::ToStep() && {
-  if (rows > 0) return stacked() ? Row(0) : std::move(elements[0]);
+  if (rows > 0) return elements.empty() ? Row(0) : std::move(elements[0]);
   if (error) return std::move(*error);
   return End{};
 }

@@ -24,11 +24,15 @@ struct End {};
 // One answer of an iterator.
 using Step = std::variant<Element, End, Error>;
 
-// Consecutive elements, as stacked columns or one by one, then perhaps an error or the end.
+// Consecutive elements, as columns or one by one, then perhaps an error or the end.
 struct Block {
   const Structure* structure = Structure::Leaf();
-  int64_t rows = 0;               // elements before the error or the end
-  std::vector<Tensor> columns;    // column form: leaf i of all rows, stacked along axis 0
+  int64_t rows = 0;             // elements before the error or the end
+  std::vector<Tensor> columns;  // column form: leaf i of all rows, stacked along axis 0
+  // Ragged form, where rows differ in size: row i of a column is [splits[i], splits[i + 1]) along
+  // its axis 0. A column without splits is stacked. Only for stages that have asked for it
+  // (RunContext::ragged).
+  std::vector<std::vector<int64_t>> splits;
   std::vector<Element> elements;  // element form, `rows` of them
   std::vector<uint64_t> keys;     // identities of the rows; empty: first.key + i
   std::vector<int64_t> offsets;   // of the rows in first.file; empty: only the first one's is known
@@ -37,7 +41,8 @@ struct Block {
   bool end = false;               // nothing comes after the rows
   bool placed = false;            // the columns are rows of a slab made for the batch they join
 
-  bool stacked() const { return elements.empty(); }
+  bool stacked() const { return elements.empty() && splits.empty(); }
+  bool ragged() const { return !splits.empty(); }
   bool last() const { return end || error.has_value(); }
   uint64_t key(int64_t row) const;
   Origin origin(int64_t row) const;

@@ -31,9 +31,16 @@ class BatchRows {
 
  protected:
   struct Piece {
-    std::vector<Tensor> columns;  // stacked
+    std::vector<Tensor> columns;  // stacked; rows that differ in size one behind the other
     int64_t rows;
     bool placed;
+    std::vector<std::vector<int64_t>> splits;  // of such columns, as in a block, from 0 on
+
+    bool ragged(size_t leaf) const { return !splits.empty() && !splits[leaf].empty(); }
+    // Of the first row.
+    Shape first(size_t leaf) const;
+    // Of a column that all rows fit into.
+    Shape column(size_t leaf) const;
   };
   const char* stage() const { return stage_; }
   std::vector<Piece>& pieces() { return pieces_; }
@@ -51,6 +58,11 @@ class BatchRows {
   }
   // Why rows of this column cannot join the batch: "has shape ..."; nullopt when they can.
   virtual std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const = 0;
+  // Whether the rows of a leaf may differ in the size of their first axis.
+  virtual bool MayDiffer(size_t leaf) const {
+    (void)leaf;
+    return false;
+  }
   virtual void Keep(Piece piece) { pieces_.push_back(std::move(piece)); }
   virtual Tensor Join(size_t leaf) = 0;
   // The leaves and the structure of the batch.
@@ -60,6 +72,9 @@ class BatchRows {
  private:
   std::optional<Error> Check(const std::vector<Tensor>& columns, const Structure* structure,
                              int64_t index);
+  // Whether all rows of a ragged block have joined; false, with nothing changed, when some may not.
+  bool AppendRagged(const Block& block);
+  void Include(Piece piece, const Structure* structure, Origin origin);
   // Whether an array of `came` may join leaf `leaf`; it may make its dtype known.
   bool Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const;
   void Reset();

@@ -16,9 +16,11 @@ IteratorPtr Dataset::Start(const RunContext& context) const {
   return iterator;
 }
 
-IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t batch_rows) const {
+IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t batch_rows,
+                                bool ragged) const {
   RunContext below = context;
   below.batch_rows = batch_rows;
+  below.ragged = ragged;
   below.path += "." + std::to_string(i);
   // Only a fork in the pipeline tells branches apart; a chain does so by its stages (chain()).
   if (inputs_.size() > 1) below.place = context.place.Fold(i);

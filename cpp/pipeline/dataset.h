@@ -46,6 +46,7 @@ struct RunContext {
   RandomKey place;         // this branch of the pipeline in this epoch, whatever the seed
   std::string path;        // for statistics: "0.1"
   int64_t batch_rows = 0;  // the consumer stacks so many rows: they may be made where they belong
+  bool ragged = false;     // the consumer takes blocks in ragged form
   // A consumer may pull steps again that it has pulled before: they must come in the same order, so
   // deterministic=False is not made use of.
   bool replayed = false;
@@ -60,6 +61,7 @@ struct RunContext {
     RunContext other = *this;
     other.place = place.Fold(step);
     other.batch_rows = 0;
+    other.ragged = false;
     return other;
   }
   RunContext WithCancel(CancelToken token) const {
@@ -75,8 +77,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 
   // Makes this stage's iterator, with its place in the statistics.
   IteratorPtr Start(const RunContext& context) const;
-  // Starts input i on this stage's behalf.
-  IteratorPtr StartInput(const RunContext& context, size_t i = 0, int64_t batch_rows = 0) const;
+  // Starts input i on this stage's behalf. batch_rows, ragged: of its context.
+  IteratorPtr StartInput(const RunContext& context, size_t i = 0, int64_t batch_rows = 0,
+                         bool ragged = false) const;
 
   // The number of elements, kInfinite or kUnknown.
   virtual int64_t cardinality() const = 0;

@@ -43,6 +43,7 @@ struct CallInfo {
   int64_t index = 0;            // position of the first row at this stage
   RowPlacer* placer = nullptr;  // where single rows go, null: anywhere
   int64_t first_row = 0;        // of the placer's rows
+  bool ragged = false;          // results may come in ragged form
 };
 
 // Which element failed, for a note on its error: with the text of `leaf` when it is one, a file

@@ -113,7 +113,7 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
         came.ToString(), rule.shape.ToString());
   }
   if (pieces().empty()) return std::nullopt;
-  Shape began = pieces().front().columns[leaf].shape().WithoutFirst();
+  Shape began = pieces().front().first(leaf);
   if (came.rank() == began.rank()) return std::nullopt;
   return Format("has shape {}, the batch began with {}; the numbers of axes must be equal",
                 came.ToString(), began.ToString());
@@ -121,18 +121,22 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
 
 Tensor Padder::Join(size_t leaf) {
   const LeafPadding& rule = leaves_[leaf];
-  Shape shape = pieces().front().columns[leaf].shape();
-  shape[0] = rows();
+  std::vector<Shape> columns;
   bool equal = true;
+  for (const Piece& piece : pieces()) {
+    columns.push_back(piece.column(leaf));
+    equal = equal && !piece.ragged(leaf);
+  }
+  Shape shape = columns.front();
+  shape[0] = rows();
   for (int d = 1; d < shape.rank(); ++d) {
     int64_t fixed = rule.any_rank ? -1 : rule.shape[d - 1];
     int64_t most = fixed;
-    for (const Piece& piece : pieces()) {
-      int64_t size = piece.columns[leaf].shape()[d];
-      if (fixed < 0) most = std::max(most, size);
+    for (const Shape& column : columns) {
+      if (fixed < 0) most = std::max(most, column[d]);
     }
     shape[d] = most;
-    for (const Piece& piece : pieces()) equal = equal && piece.columns[leaf].shape()[d] == most;
+    for (const Shape& column : columns) equal = equal && column[d] == most;
   }
   if (!dtype(leaf).is_reference()) return JoinDense(leaf, shape);
   for (const Piece& piece : pieces()) {
@@ -142,6 +146,35 @@ Tensor Padder::Join(size_t leaf) {
   std::vector<const Tensor*> parts;  // nothing is padded: the references move
   for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
   return JoinItems(dtype(leaf), shape, parts);
+}
+
+// Copies the rows of a piece to those of the batch from row `to` on, item numbers as in Corner.
+template <typename Copy, typename Fill>
+void Padder::CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
+                      Fill& fill) {
+  Shape part = piece.columns[leaf].shape();
+  if (!piece.ragged(leaf)) {
+    Corner corner(shape, part);
+    for (int64_t i = 0; i < piece.rows && corner.whole_items() > 0; ++i) {
+      corner.Run((to + i) * corner.whole_items(), i * corner.part_items(), copy, fill);
+    }
+    return;
+  }
+  part = part.Prepend(1);
+  const std::vector<int64_t>& splits = piece.splits[leaf];
+  for (size_t i = 0; i + 1 < splits.size(); ++i) {
+    const int64_t row = to + static_cast<int64_t>(i);
+    part[1] = splits[i + 1] - splits[i];
+    if (shape.rank() == 2 && part[1] > 0) {  // most often
+      copy(row * shape[1], splits[i], part[1]);
+      if (part[1] < shape[1]) fill(row * shape[1] + part[1], shape[1] - part[1]);
+      continue;
+    }
+    Corner corner(shape, part);
+    if (corner.whole_items() == 0) return;
+    int64_t item = part[1] > 0 ? corner.part_items() / part[1] : 0;
+    corner.Run(row * corner.whole_items(), splits[i] * item, copy, fill);
+  }
 }
 
 Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
@@ -161,12 +194,8 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
   };
   int64_t row = 0;
   for (const Piece& piece : pieces()) {
-    const Tensor& column = piece.columns[leaf];
-    Corner corner(shape, column.shape());
-    in = column.data();
-    for (int64_t i = 0; i < piece.rows && corner.whole_items() > 0; ++i) {
-      corner.Run((row + i) * corner.whole_items(), i * corner.part_items(), copy, fill);
-    }
+    in = piece.columns[leaf].data();
+    CopyRows(piece, leaf, shape, row, copy, fill);
     row += piece.rows;
   }
   return batch;
@@ -207,10 +236,7 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   int64_t row = 0;
   for (const Piece& piece : pieces()) {
     column = &piece.columns[leaf];
-    Corner corner(shape, column->shape());
-    for (int64_t i = 0; i < piece.rows && corner.whole_items() > 0; ++i) {
-      corner.Run((row + i) * corner.whole_items(), i * corner.part_items(), copy, fill);
-    }
+    CopyRows(piece, leaf, shape, row, copy, fill);
     row += piece.rows;
   }
   TypeCode code = dtype(leaf).code;

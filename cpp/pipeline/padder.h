@@ -14,9 +14,13 @@ class Padder final : public BatchRows {
  protected:
   void Begin(const Structure* structure, const std::vector<DType>& dtypes) override;
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override;
+  bool MayDiffer(size_t) const override { return true; }  // in size, as any of its rows
   Tensor Join(size_t leaf) override;
 
  private:
+  template <typename Copy, typename Fill>
+  static void CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
+                       Fill& fill);
   Tensor JoinDense(size_t leaf, const Shape& shape);
   Tensor JoinStrings(size_t leaf, const Shape& shape);
 

@@ -25,19 +25,12 @@ Block PendingBlocks::Take(int64_t max_rows) {
     blocks_.pop_front();
   } else {
     int64_t rows = std::min(left, max_rows);
-    block.structure = front.structure;
-    block.rows = rows;
-    block.placed = front.placed;
-    if (front.stacked()) {
-      for (auto& column : front.columns) block.columns.push_back(column.Rows(taken_, rows));
-      block.first = front.origin(taken_);
-      if (!front.keys.empty()) {
-        block.keys.assign(front.keys.begin() + taken_, front.keys.begin() + taken_ + rows);
-      }
-      if (!front.offsets.empty()) {
-        block.offsets.assign(front.offsets.begin() + taken_, front.offsets.begin() + taken_ + rows);
-      }
+    if (front.elements.empty()) {
+      block = front.Part(taken_, rows);
+      block.placed = front.placed;
     } else {
+      block.structure = front.structure;
+      block.rows = rows;
       for (int64_t i = taken_; i < taken_ + rows; ++i) {
         block.elements.push_back(std::move(front.elements[i]));
       }

@@ -10,6 +10,7 @@
 #include "pipeline/alike_rows.h"
 #include "pipeline/program_rewrite.h"
 #include "pipeline/row_writer.h"
+#include "pipeline/rows_at_once.h"
 #include "runtime/blocking.h"
 
 namespace penstock {
@@ -17,19 +18,12 @@ namespace {
 
 constexpr size_t kLongWork = 256 << 10;  // bytes that are worth giving up a foreign lock for
 
-// A step with what is known of it before anything runs.
-struct Instruction {
-  ProgramStep step;
-  std::vector<bool> last;  // whether it is the last one to use that input
-  int leaf = -1;           // of the result, when its output is that leaf and no other
-};
-
 class Program final : public Function {
  public:
   explicit Program(ProgramPlan plan);
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
-    if (AllAtOnce(rows, out)) return;
+    if (AllAtOnce(rows, info.ragged, out)) return;
     if (!light_) LeaveForeignLock();
     RowWriter writer(plan_.result, results_.size(), rows.rows, info);
     for (int64_t row = 0; row < rows.rows; ++row) {
@@ -175,10 +169,10 @@ class Program final : public Function {
 
   // False, with `rows` as they were, when they have to be taken one by one: then those tell which
   // of them fails, and all others are made. Together they may need more memory than there is.
-  bool AllAtOnce(Block& rows, std::vector<Block>& out) {
+  bool AllAtOnce(Block& rows, bool ragged, std::vector<Block>& out) {
     if (rows.rows == 0 || !by_rows_.load(std::memory_order_relaxed)) return false;
     try {
-      return rows.stacked() ? MapStacked(rows, out) : MapAlike(rows, out);
+      return rows.stacked() ? MapStacked(rows, ragged, out) : MapAlike(rows, ragged, out);
     } catch (const Error& error) {
       if (error.transient()) throw;
     } catch (const std::bad_alloc&) {  // the same
@@ -186,8 +180,9 @@ class Program final : public Function {
     return false;
   }
 
-  bool MapStacked(Block& rows, std::vector<Block>& out);
-  bool MapAlike(const Block& rows, std::vector<Block>& out);
+  // `ragged`: results may come in that form.
+  bool MapStacked(Block& rows, bool ragged, std::vector<Block>& out);
+  bool MapAlike(const Block& rows, bool ragged, std::vector<Block>& out);
 
   ProgramPlan plan_;
   std::vector<Instruction> instructions_;
@@ -239,17 +234,6 @@ Program::Program(ProgramPlan plan)
   }
 }
 
-// `tensor` stacked, with axes of size 1 behind the first one until each row has `rank` axes.
-Tensor Widened(const Tensor& tensor, int rank) {
-  const Shape& shape = tensor.shape();
-  int missing = rank - (shape.rank() - 1);
-  if (missing <= 0) return tensor;
-  std::vector<int64_t> dims{shape[0]};
-  dims.insert(dims.end(), static_cast<size_t>(missing), 1);
-  dims.insert(dims.end(), shape.dims().begin() + 1, shape.dims().end());
-  return tensor.Reshaped(Shape(dims.data(), dims.size()));
-}
-
 // `count` rows that are all `value`; empty when it cannot be repeated.
 Tensor Repeated(const Tensor& value, int64_t count) {
   if (value.storage() != Storage::kDense || value.shape().rank() == kMaxRank) return {};
@@ -261,61 +245,70 @@ Tensor Repeated(const Tensor& value, int64_t count) {
   return column;
 }
 
+// The rows of a block of results, for whoever takes them as they come.
+void TakeOneByOne(Block& results) {
+  // Strings that were cut out of much larger ones do not keep those.
+  constexpr size_t kMostKept = 8;
+  for (size_t i = 0; i < results.splits.size(); ++i) {
+    Tensor& column = results.columns[i];
+    if (results.splits[i].empty() || column.storage() != Storage::kPacked) continue;
+    if (column.footprint() * kMostKept < column.buffer()->size()) column = column.Alone();
+  }
+  std::vector<Element> elements;
+  elements.reserve(static_cast<size_t>(results.rows));
+  for (int64_t i = 0; i < results.rows; ++i) elements.push_back(results.Row(i));
+  results.elements = std::move(elements);
+  results.columns.clear();
+  results.splits.clear();
+}
+
 // Throws when an operation fails; false when one does not take rows at once.
-bool Program::MapStacked(Block& rows, std::vector<Block>& out) {
+bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (rows.footprint() > kLongWork) LeaveForeignLock();
   std::vector<int> order;
   if (rows.structure != plan_.element) {
     order = LeafOrder(rows.structure, plan_.element);
     if (order.empty()) return false;
   }
-  std::vector<Tensor> values = Start(rows.columns, order);
-  std::vector<bool> stacked(values.size());
-  std::fill_n(stacked.begin(), arguments_, true);
-  std::vector<Tensor> inputs;
-  for (const auto& [step, last, leaf] : instructions_) {
-    bool any = false;
-    int rank = 0;  // of a row
-    for (int input : step.inputs) {
-      bool column = stacked[static_cast<size_t>(input)];
-      any = any || column;
-      rank = std::max(rank, values[static_cast<size_t>(input)].shape().rank() - column);
-    }
-    if (any && rank >= kMaxRank) return false;
-    inputs.clear();
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      auto number = static_cast<size_t>(step.inputs[i]);
-      Tensor value = last[i] && number >= arguments_ ? std::move(values[number]) : values[number];
-      inputs.push_back(stacked[number] ? Widened(value, rank) : std::move(value));
-    }
-    if (!step.op->by_rows(inputs)) {
-      by_rows_.store(false, std::memory_order_relaxed);
-      return false;
-    }
-    std::vector<Tensor> outputs = step.op->Call(inputs, {});
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      auto number = static_cast<size_t>(step.output) + i;
-      values[number] = std::move(outputs[i]);
-      stacked[number] = any;
-    }
+  std::vector<Tensor> start = Start(rows.columns, order);
+  std::vector<RowItems> values(start.size());
+  for (size_t i = 0; i < start.size(); ++i) {
+    values[i].items = std::move(start[i]);
+    values[i].by_row = i < arguments_;
   }
-  std::vector<Tensor> columns;
-  for (int result : results_) {
-    auto number = static_cast<size_t>(result);
-    columns.push_back(stacked[number] ? values[number] : Repeated(values[number], rows.rows));
-    if (columns.back().shape().rank() == 0) return false;
+  if (!RunAtOnce(instructions_, rows.rows, values)) {
+    by_rows_.store(false, std::memory_order_relaxed);
+    return false;
   }
-  out.emplace_back();
-  Block& made = out.back();
-  made = std::move(rows);  // from here on nothing can fail
+  Block made;
   made.structure = plan_.result;
-  made.columns = std::move(columns);
-  made.placed = false;
+  made.rows = rows.rows;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const RowItems& value = values[static_cast<size_t>(results_[i])];
+    made.columns.push_back(value.by_row ? value.items : Repeated(value.items, rows.rows));
+    if (made.columns.back().shape().rank() == 0) return false;
+    if (!value.splits) continue;
+    made.splits.resize(results_.size());
+    made.splits[i] = *value.splits;
+  }
+  made.first = rows.first;
+  if (made.ragged() && !ragged) {
+    made.keys = rows.keys;
+    made.offsets = rows.offsets;
+    TakeOneByOne(made);
+  }
+  out.emplace_back();  // from here on nothing can fail
+  Block done = std::move(rows);
+  if (made.elements.empty()) {
+    made.keys = std::move(done.keys);
+    made.offsets = std::move(done.offsets);
+  }
+  out.back() = std::move(made);
   return true;
 }
 
 // Rows that came one by one (shuffled, most often), stacked first. As above.
-bool Program::MapAlike(const Block& rows, std::vector<Block>& out) {
+bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) {
   if (rows.rows == 1) return false;
   Block stacked;
   stacked.columns = ColumnsOf(rows.elements);
@@ -323,26 +316,20 @@ bool Program::MapAlike(const Block& rows, std::vector<Block>& out) {
   stacked.structure = rows.structure;
   stacked.rows = rows.rows;
   std::vector<Block> made;
-  if (!MapStacked(stacked, made)) return false;
+  if (!MapStacked(stacked, ragged, made)) return false;
   Block& results = made.front();
-  // They stay one by one where each comes from a place of its own, which a column could not say.
-  if (std::any_of(rows.elements.begin(), rows.elements.end(),
-                  [](const Element& row) { return row.origin.file != nullptr; })) {
-    Block block;
-    block.structure = results.structure;
-    block.rows = rows.rows;
-    block.first = rows.origin(0);
-    for (int64_t i = 0; i < rows.rows; ++i) {
-      Element row = results.Row(i);
-      row.origin = rows.origin(i);
-      block.elements.push_back(std::move(row));
-    }
-    out.push_back(std::move(block));
-    return true;
-  }
   results.first = rows.origin(0);
-  results.first.index = -1;  // the rows behind it are not the next ones of its source
-  for (int64_t i = 0; i < rows.rows; ++i) results.keys.push_back(rows.key(i));
+  // They stay one by one where each comes from a place of its own, which a column could not say.
+  bool placed = std::any_of(rows.elements.begin(), rows.elements.end(),
+                            [](const Element& row) { return row.origin.file != nullptr; });
+  if (placed && results.elements.empty()) TakeOneByOne(results);
+  if (results.elements.empty()) {
+    results.first.index = -1;  // the rows behind it are not the next ones of its source
+    for (int64_t i = 0; i < rows.rows; ++i) results.keys.push_back(rows.key(i));
+  }
+  for (size_t i = 0; i < results.elements.size(); ++i) {
+    results.elements[i].origin = rows.elements[i].origin;
+  }
   out.push_back(std::move(results));
   return true;
 }

@@ -158,7 +158,7 @@ class BatchIterator final : public Iterator {
 }  // namespace
 
 IteratorPtr BatchingDataset::MakeIterator(const RunContext& context) const {
-  IteratorPtr input = StartInput(context, 0, placed() ? sizes_.front() : 0);
+  IteratorPtr input = StartInput(context, 0, placed() ? sizes_.front() : 0, ragged());
   return std::make_unique<BatchIterator>(std::move(input), NewBatch(), sizes_, drop_);
 }
 

@@ -27,6 +27,8 @@ class BatchingDataset : public Dataset, public RandomAccess {
   virtual std::unique_ptr<BatchRows> NewBatch() const = 0;
   // Whether the stage before may make rows where they belong in the batch.
   virtual bool placed() const { return false; }
+  // Whether the stage before may give blocks in ragged form.
+  virtual bool ragged() const { return false; }
   IteratorPtr MakeIterator(const RunContext& context) const final;
 
  private:

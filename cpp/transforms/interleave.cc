@@ -64,6 +64,7 @@ class InterleaveIterator final : public BlockIterator {
         ready_(std::make_shared<EventCount>()),
         ready_watch_(context_.cancel, *ready_) {
     context_.batch_rows = 0;
+    context_.ragged = false;
     context_.replayed = true;  // for what the function returns: its threads run ahead of their turn
     left_ = options_.block;
     inner_stats_ = context.session->stats().Add(context.path + ".*", options_.stage + " inputs");

@@ -27,8 +27,13 @@ class MapDataset final : public Dataset, public RandomAccess {
 
 class MapIterator final : public BlockIterator {
  public:
-  MapIterator(const char* stage, IteratorPtr input, FunctionPtr function, StageRandom random)
-      : stage_(stage), input_(std::move(input)), function_(std::move(function)), random_(random) {}
+  MapIterator(const char* stage, IteratorPtr input, FunctionPtr function, StageRandom random,
+              bool ragged)
+      : stage_(stage),
+        input_(std::move(input)),
+        function_(std::move(function)),
+        random_(random),
+        ragged_(ragged) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(index_);
@@ -67,6 +72,7 @@ class MapIterator final : public BlockIterator {
     bool end = std::exchange(rows_.end, false);
     if (rows_.rows > 0) {
       CallInfo info{stage_, random_, index_};
+      info.ragged = ragged_;
       made_.clear();
       try {
         function_->Map(std::move(rows_), info, made_);
@@ -102,6 +108,7 @@ class MapIterator final : public BlockIterator {
   Input input_;
   FunctionPtr function_;
   StageRandom random_;
+  const bool ragged_;  // its consumer takes such blocks
   int64_t index_ = 0;
   PendingBlocks results_;
   std::vector<Block> made_;           // kept for its memory
@@ -111,7 +118,7 @@ class MapIterator final : public BlockIterator {
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<MapIterator>(name().c_str(), StartInput(context), function_,
-                                       Randomness(context));
+                                       Randomness(context), context.ragged);
 }
 
 std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {

@@ -22,6 +22,7 @@ class PaddedBatchDataset final : public BatchingDataset {
   std::unique_ptr<BatchRows> NewBatch() const override {
     return std::make_unique<Padder>(name().c_str(), rules_);
   }
+  bool ragged() const override { return true; }
 
  private:
   std::shared_ptr<const PaddingRules> rules_;

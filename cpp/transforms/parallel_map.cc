@@ -63,6 +63,7 @@ class ParallelMapIterator final : public BlockIterator {
         function_(data.function()),
         random_(data.Randomness(context)),
         lane_(data.lane()),
+        ragged_(context.ragged),
         ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
         most_(MostCalls(session_, data.calls(), !function_->needs_lock())),
         cancel_(std::move(cancel)),
@@ -208,8 +209,9 @@ class ParallelMapIterator final : public BlockIterator {
       packet.end = std::exchange(rows.end, false);
       int64_t count = rows.rows;
       if (count > 0) {
-        CallInfo info{stage_, random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
-                      packet.position};
+        CallInfo info{
+            stage_,          random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+            packet.position, ragged_};
         try {
           function_->Map(std::move(rows), info, packet.results);
         } catch (const Error& failure) {
@@ -328,6 +330,7 @@ class ParallelMapIterator final : public BlockIterator {
   const FunctionPtr function_;
   const StageRandom random_;
   const Lane lane_;
+  const bool ragged_;  // the consumer takes such blocks
   const bool ordered_;
   const int most_;
   CancelToken cancel_;

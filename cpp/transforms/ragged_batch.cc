@@ -73,21 +73,23 @@ class RaggedRows final : public BatchRows {
 
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override {
     if (pieces().empty()) return std::nullopt;
-    const Shape& came = column.shape();
-    const Shape& began = pieces().front().columns[leaf].shape();
-    int ragged = axes_[leaf] == kAllAxes ? began.rank() - 1 : axes_[leaf];
+    Shape came = column.shape().WithoutFirst();
+    Shape began = pieces().front().first(leaf);
+    int ragged = axes_[leaf] == kAllAxes ? began.rank() : axes_[leaf];
     bool fits = came.rank() == began.rank();
-    for (int d = ragged + 1; fits && d < came.rank(); ++d) fits = came[d] == began[d];
+    for (int d = ragged; fits && d < came.rank(); ++d) fits = came[d] == began[d];
     if (fits) return std::nullopt;
     return Format("has shape {}, the batch began with {}; only the first {} axes may differ",
-                  came.WithoutFirst().ToString(), began.WithoutFirst().ToString(), ragged);
+                  came.ToString(), began.ToString(), ragged);
   }
+
+  bool MayDiffer(size_t leaf) const override { return axes_[leaf] != 0; }
 
   Element Assemble(const Structure* structure) override {
     Element batch;
     std::vector<int> axes = axes_;
     for (size_t leaf = 0; !pieces().empty() && leaf < axes.size(); ++leaf) {
-      if (axes[leaf] == kAllAxes) axes[leaf] = pieces().front().columns[leaf].shape().rank() - 1;
+      if (axes[leaf] == kAllAxes) axes[leaf] = pieces().front().first(leaf).rank();
       batch.leaves.push_back(Values(leaf, axes[leaf]));
       for (int axis = axes[leaf]; axis > 0; --axis) batch.leaves.push_back(Splits(leaf, axis));
     }
@@ -102,28 +104,35 @@ class RaggedRows final : public BatchRows {
   // The first `ragged` axes of each row are one, behind the rows before.
   Tensor Values(size_t leaf, int ragged) {
     std::vector<const Tensor*> parts;
-    int64_t items = 0;
-    for (const Piece& piece : pieces()) {
-      const Tensor& column = piece.columns[leaf];
-      parts.push_back(&column);
-      int64_t count = 1;
-      for (int d = 0; d <= ragged; ++d) count *= column.shape()[d];
-      items += count;
-    }
-    const Shape& first = pieces().front().columns[leaf].shape();
+    for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+    const Shape first = pieces().front().first(leaf).Prepend(1);
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
-    dense[0] = items;
+    dense[0] = 0;
+    for (const Piece& piece : pieces()) dense[0] += Parts(piece, leaf, ragged + 1);
     return JoinItems(dtype(leaf), dense, parts);
+  }
+
+  // In how many parts the first `axes` axes cut the rows of a piece; the first one is that of rows.
+  static int64_t Parts(const Piece& piece, size_t leaf, int axes) {
+    if (axes == 1) return piece.rows;
+    int64_t count = 1;  // where rows differ, the first two axes of their column are one
+    for (int d = 0; d < axes - piece.ragged(leaf); ++d) count *= piece.columns[leaf].shape()[d];
+    return count;
   }
 
   // Where the parts along axis `axis` of the rows begin; 1 is the first one.
   Tensor Splits(size_t leaf, int axis) {
     std::vector<int64_t> ends{0};
     for (const Piece& piece : pieces()) {
-      const Shape& shape = piece.columns[leaf].shape();
-      int64_t count = 1;
-      for (int d = 0; d < axis; ++d) count *= shape[d];
-      for (int64_t i = 0; i < count; ++i) ends.push_back(ends.back() + shape[axis]);
+      if (piece.ragged(leaf) && axis == 1) {
+        const std::vector<int64_t>& splits = piece.splits[leaf];
+        const int64_t begin = ends.back();
+        for (size_t i = 1; i < splits.size(); ++i) ends.push_back(begin + splits[i]);
+        continue;
+      }
+      const int64_t size = piece.columns[leaf].shape()[axis - piece.ragged(leaf)];
+      const int64_t count = Parts(piece, leaf, axis);
+      for (int64_t i = 0; i < count; ++i) ends.push_back(ends.back() + size);
     }
     Tensor splits = Tensor::Make(splits_, {static_cast<int64_t>(ends.size())});
     if (splits_ == DTypeOf<int64_t>()) {
@@ -171,6 +180,7 @@ class RaggedBatchDataset final : public BatchingDataset {
   std::unique_ptr<BatchRows> NewBatch() const override {
     return std::make_unique<RaggedRows>(name().c_str(), Axes(), splits_);
   }
+  bool ragged() const override { return true; }
 
  private:
   RaggedAxes Axes() const { return RaggedAxes::Of(input_spec(), !GuessesShapes(input())); }

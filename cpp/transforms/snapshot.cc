@@ -153,6 +153,7 @@ class SnapshotIterator final : public BlockIterator {
     opened_ = options_.reader->Open(name, info);
     RunContext context = context_;
     context.path += ".*";
+    context.ragged = false;
     reading_ = opened_->Start(context);
   }
 

@@ -6,6 +6,7 @@
 #include "ops/new_op.h"
 #include "ops/operand.h"
 #include "ops/strings/string_items.h"
+#include "ops/strings/string_parts.h"
 
 namespace penstock {
 namespace {
@@ -17,6 +18,13 @@ void CheckRank(const char* op, const Tensor& input, bool many) {
               "{}: input must be one string{}, got an array of shape {}{}", std::string_view(op),
               std::string_view(many ? " per row: shape (n,)" : ""), input.shape().ToString(),
               std::string_view(many ? "" : "; say ragged=True for a vector of strings"));
+}
+
+// The same where it is called for many rows at once.
+bool OneStringPerRow(const RowItems& input) {
+  const TypeCode code = input.items.dtype().code;
+  return !input.splits && input.items.shape().rank() == 1 &&
+         (code == TypeCode::kBytes || code == TypeCode::kText);
 }
 
 Tensor Integers(const std::vector<int64_t>& values) {
@@ -35,47 +43,68 @@ class Split final : public Op {
 
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("strings.split", inputs, 2);
-    TypeCode kind = StringKind("strings.split", "input", inputs[0]);
+    StringKind("strings.split", "input", inputs[0]);
     CheckRank("strings.split", inputs[0], many_);
-    std::string_view separator = OneString("strings.split", "sep", inputs[1]);
-    std::vector<std::string_view> parts;
-    std::vector<int64_t> ends{0};
-    for (int64_t i = 0; i < inputs[0].elements(); ++i) {
-      if (separator.empty()) {
-        AtSpaces(inputs[0].string(i), parts);
-      } else {
-        At(separator, inputs[0].string(i), parts);
-      }
-      ends.push_back(static_cast<int64_t>(parts.size()));
-    }
-    std::vector<Tensor> outputs{Tensor::Strings(kind, {ends.back()}, parts)};
+    std::vector<int64_t> ends;
+    std::vector<Tensor> outputs{PartsOf(inputs[0], inputs[1], ends).TakeAlone()};
     if (many_) outputs.push_back(Integers(ends));
     return outputs;
   }
 
+  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
+                                     int64_t /*rows*/) const override {
+    if (many_ || !OneStringPerRow(inputs[0]) || inputs[1].by_row) return std::nullopt;
+    auto splits = std::make_shared<std::vector<int64_t>>();
+    Tensor parts = PartsOf(inputs[0].items, inputs[1].items, *splits).Take();
+    return RowItems{std::move(parts), std::move(splits), true};
+  }
+
  private:
-  void At(std::string_view separator, std::string_view text,
-          std::vector<std::string_view>& parts) const {
+  // The parts of all strings, and where those of each begin and end.
+  StringParts PartsOf(const Tensor& strings, const Tensor& sep, std::vector<int64_t>& ends) const {
+    TypeCode kind = StringKind("strings.split", "input", strings);
+    std::string_view separator = OneString("strings.split", "sep", sep);
+    StringParts parts(kind, strings);
+    ends.reserve(static_cast<size_t>(strings.elements()) + 1);
+    ends.push_back(0);
+    for (int64_t i = 0; i < strings.elements(); ++i) {
+      std::string_view text = parts.string(i);
+      if (separator.empty() && most_ < 0) {
+        parts.AddWords(text);
+      } else if (separator.empty()) {
+        AtSpaces(text, parts);
+      } else if (separator.size() == 1 && most_ < 0) {
+        parts.AddBetween(separator[0], text);
+      } else {
+        At(separator, text, parts);
+      }
+      ends.push_back(parts.count());
+    }
+    return parts;
+  }
+
+  void At(std::string_view separator, std::string_view text, StringParts& parts) const {
     for (int64_t splits = 0; most_ < 0 || splits < most_; ++splits) {
       size_t end = text.find(separator);
       if (end == std::string_view::npos) break;
-      parts.push_back(text.substr(0, end));
+      parts.Add(text.substr(0, end));
       text.remove_prefix(end + separator.size());
     }
-    parts.push_back(text);
+    parts.Add(text);
   }
 
-  void AtSpaces(std::string_view text, std::vector<std::string_view>& parts) const {
+  // The words, the last one with all that is behind it.
+  void AtSpaces(std::string_view text, StringParts& parts) const {
     for (int64_t splits = 0;; ++splits) {
       while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
       if (text.empty()) return;
       if (splits == most_) {
-        parts.push_back(text);
+        parts.Add(text);
         return;
       }
       size_t end = 0;
       while (end < text.size() && !IsSpace(text[end])) ++end;
-      parts.push_back(text.substr(0, end));
+      parts.Add(text.substr(0, end));
       text.remove_prefix(end);
     }
   }
@@ -131,10 +160,27 @@ class UnicodeDecode final : public Op {
     CheckInputs("strings.unicode_decode", inputs, 1);
     StringKind("strings.unicode_decode", "input", inputs[0]);
     CheckRank("strings.unicode_decode", inputs[0], many_);
+    std::vector<int64_t> ends;
+    std::vector<Tensor> outputs{PointsOf(inputs[0], ends)};
+    if (many_) outputs.push_back(Integers(ends));
+    return outputs;
+  }
+
+  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
+                                     int64_t /*rows*/) const override {
+    if (many_ || !OneStringPerRow(inputs[0])) return std::nullopt;
+    auto splits = std::make_shared<std::vector<int64_t>>();
+    Tensor points = PointsOf(inputs[0].items, *splits);
+    return RowItems{std::move(points), std::move(splits), true};
+  }
+
+ private:
+  // The code points of all strings, and where those of each begin and end.
+  Tensor PointsOf(const Tensor& strings, std::vector<int64_t>& ends) const {
     std::vector<int32_t> points;
-    std::vector<int64_t> ends{0};
-    for (int64_t i = 0; i < inputs[0].elements(); ++i) {
-      std::string_view text = inputs[0].string(i);
+    ends.push_back(0);
+    for (int64_t i = 0; i < strings.elements(); ++i) {
+      std::string_view text = strings.string(i);
       const size_t size = text.size();
       while (!text.empty()) {
         const size_t at = size - text.size();
@@ -151,12 +197,9 @@ class UnicodeDecode final : public Op {
     }
     Tensor out = Tensor::Make(DType::Of(TypeCode::kInt32), {ends.back()});
     if (!points.empty()) std::memcpy(out.mutable_data(), points.data(), out.nbytes());
-    std::vector<Tensor> outputs{std::move(out)};
-    if (many_) outputs.push_back(Integers(ends));
-    return outputs;
+    return out;
   }
 
- private:
   const std::string errors_;
   const int32_t replacement_;
   const bool many_;

@@ -1,4 +1,5 @@
 // to_number and to_hash_bucket_fast: numbers for strings.
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -128,8 +129,11 @@ class ToHashBucket final : public FillOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     auto* buckets = reinterpret_cast<int64_t*>(out.mutable_data());
-    for (int64_t i = 0; i < out.elements(); ++i) {
-      buckets[i] = static_cast<int64_t>(Fingerprint64(inputs[0].string(i)) % buckets_);
+    const Tensor& strings = inputs[0];
+    const bool power = std::has_single_bit(buckets_);  // which spares a division
+    for (int64_t i = 0, count = out.elements(); i < count; ++i) {
+      const uint64_t hash = Fingerprint64(strings.string(i));
+      buckets[i] = static_cast<int64_t>(power ? hash & (buckets_ - 1) : hash % buckets_);
     }
   }
 

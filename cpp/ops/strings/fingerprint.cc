@@ -11,11 +11,12 @@ namespace {
 
 constexpr uint64_t k0 = 0xc3a5c85c97cb3127, k1 = 0xb492b66fbe98f273, k2 = 0x9ae16a3b2f90404f;
 
-// Little-endian words.
+static_assert(std::endian::native == std::endian::little, "words are taken as they lie");
+
 template <typename Word>
 uint64_t Load(const char* at) {
-  uint64_t word = 0;
-  for (size_t i = sizeof(Word); i-- > 0;) word = word << 8 | static_cast<unsigned char>(at[i]);
+  Word word;
+  std::memcpy(&word, at, sizeof(word));
   return word;
 }
 uint64_t Word(const char* at) { return Load<uint64_t>(at); }

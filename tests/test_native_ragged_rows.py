@@ -61,6 +61,42 @@ FUNCTIONS = {
         lambda line: hashed(S.split(line)) + S.length(line),
         lambda line: hashed(words_of(line)) + S.length(line),
     ),
+    "cut": (
+        lambda line: (hashed(S.split(line))[:5], S.split(line)[-3:], S.split(line)[1:-1]),
+        lambda line: (hashed(words_of(line))[:5], words_of(line)[-3:], words_of(line)[1:-1]),
+    ),
+    "steps": (
+        lambda line: hashed(S.split(line))[::2],
+        lambda line: hashed(words_of(line))[::2],
+    ),
+    "first": (
+        lambda line: (S.split(line, " ")[0], S.length(S.split(line, " "))[-1]),
+        lambda line: (np.bytes_(line.split(b" ")[0]), S.length(line.split(b" "))[-1]),
+    ),
+    "framed": (
+        lambda line: ps.concat([[101], hashed(S.split(line))[:7], [102, 0]], 0),
+        lambda line: np.concatenate([[101], hashed(words_of(line))[:7], [102, 0]]),
+    ),
+    "words framed": (
+        lambda line: ps.concat([[b"[CLS]"], S.split(line), S.split(line, " ")[:2]], -1),
+        lambda line: np.array([b"[CLS]", *line.split(), *line.split(b" ")[:2]], object),
+    ),
+    "types": (
+        lambda line: ps.concat([S.length(S.split(line)), hashed(S.split(line, " "))], 0),
+        lambda line: np.concatenate([S.length(words_of(line)), hashed(line.split(b" "))]),
+    ),
+    "sizes": (
+        lambda line: (S.split(line).shape[0], ps.shape(S.split(line)), S.length(S.split(line))),
+        lambda line: (
+            np.int64(len(line.split())),
+            np.array([len(line.split())]),
+            S.length(words_of(line)),
+        ),
+    ),
+    "rows of columns": (
+        lambda line: ps.expand_dims(hashed(S.split(line)), -1)[1:],
+        lambda line: hashed(words_of(line))[1:, None],
+    ),
     "two": (
         lambda line: hashed(S.split(line)) * 2 - S.length(S.split(line)),
         lambda line: hashed(words_of(line)) * 2 - S.length(words_of(line)),
@@ -180,6 +216,47 @@ def test_an_array_of_another_number_of_axes_does_not_join(lines):
     came = steps(iter(both.padded_batch(20)))
     assert [isinstance(s, Failure) for s in came] == [True] * 3 + [False]
     assert "the batch began with (" in came[0].text
+
+
+@pytest.mark.parametrize("calls", [None, 2])
+def test_a_field_that_some_lines_do_not_have(tmp_path, calls):
+    items = [b"a,b", b"c", b"", b"d,e,f"] * 20
+    second = of(tmp_path, items).map(ps.native(lambda t: S.split(t, ",")[1]), calls)
+    came = steps(iter(second))
+    assert [bytes(s) for s in came if not isinstance(s, Failure)] == [b"b", b"e"] * 20
+    assert all(isinstance(s, Failure) == (i % 4 in (1, 2)) for i, s in enumerate(came))
+    assert "index 1 is out of bounds for axis 0 with size 1" in came[1].text
+
+
+PARTS = [
+    lambda x: x[0],
+    lambda x: x[-1],
+    lambda x: x[1:3],
+    lambda x: x[:0],
+    lambda x: x[-2:],
+    lambda x: x[5:],
+    lambda x: x[::-1],
+    lambda x: x[1, 0],
+    lambda x: x[..., 0],
+    lambda x: ps.shape(x),
+]
+SUMS = [lambda x: x[x.shape[0] - 1] * 2, lambda x: ps.concat([x, x[:1], [[7, 8]]], 0)]
+NUMBERS = np.arange(40 * 3 * 2).reshape(40, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "part"),
+    [
+        *itertools.product([NUMBERS], PARTS + SUMS),
+        *itertools.product([NUMBERS.astype(str).astype(object)], PARTS),
+    ],
+)
+def test_parts_of_stacked_rows(rows, part):
+    ds = ps.Dataset.from_tensor_slices(rows)
+    wanted = steps(iter(ds.map(part).batch(7)))
+    for calls in (None, 2):
+        found = ds.map(ps.native(part), num_parallel_calls=calls).batch(7)
+        assert_same(steps(iter(found)), wanted)
 
 
 @pytest.mark.parametrize("calls", [None, 2])

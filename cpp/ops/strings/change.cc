@@ -1,11 +1,10 @@
 // lower, upper, strip: strings changed one by one.
-#include <algorithm>
-#include <string>
 #include <vector>
 
 #include "ops/new_op.h"
 #include "ops/operand.h"
 #include "ops/strings/string_items.h"
+#include "ops/strings/string_parts.h"
 
 namespace penstock {
 namespace {
@@ -17,14 +16,14 @@ class Strip final : public Op {
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("strings.strip", inputs, 1);
     TypeCode kind = StringKind("strings.strip", "input", inputs[0]);
-    std::vector<std::string_view> stripped;
+    StringParts stripped(kind, inputs[0]);
     for (int64_t i = 0; i < inputs[0].elements(); ++i) {
-      std::string_view text = inputs[0].string(i);
+      std::string_view text = stripped.string(i);
       while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
       while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-      stripped.push_back(text);
+      stripped.Add(text);
     }
-    return {Tensor::Strings(kind, inputs[0].shape(), stripped)};
+    return {std::move(stripped).TakeAlone().Reshaped(inputs[0].shape())};
   }
 };
 
@@ -38,15 +37,17 @@ class ChangeCase final : public Op {
     constexpr const char* kName = from == 'A' ? "strings.lower" : "strings.upper";
     CheckInputs(kName, inputs, 1);
     TypeCode kind = StringKind(kName, "input", inputs[0]);
-    std::vector<std::string> changed;
-    for (int64_t i = 0; i < inputs[0].elements(); ++i) {
-      changed.emplace_back(inputs[0].string(i));
-      for (char& c : changed.back()) {
-        if (c >= from && c < from + 26) c = static_cast<char>(c - from + to);
-      }
+    std::vector<std::string_view> strings(static_cast<size_t>(inputs[0].elements()));
+    for (size_t i = 0; i < strings.size(); ++i) {
+      strings[i] = inputs[0].string(static_cast<int64_t>(i));
     }
-    std::vector<std::string_view> views(changed.begin(), changed.end());
-    return {Tensor::Strings(kind, inputs[0].shape(), views)};
+    Tensor changed = Tensor::Strings(kind, inputs[0].shape(), strings);
+    uint8_t* bytes = changed.mutable_data();
+    for (size_t i = 0; i < changed.buffer()->size(); ++i) {
+      const bool letter = static_cast<uint8_t>(bytes[i] - from) < 26;
+      bytes[i] = static_cast<uint8_t>(bytes[i] + (letter ? to - from : 0));
+    }
+    return {std::move(changed)};
   }
 };
 

@@ -8,6 +8,7 @@
 #include "ops/operand.h"
 #include "ops/real_types.h"
 #include "ops/strings/string_items.h"
+#include "ops/strings/string_parts.h"
 
 namespace penstock {
 namespace {
@@ -55,11 +56,11 @@ class Substr final : public Op {
     std::vector<int64_t> positions = Broadcast("pos", inputs[1], shape);
     std::vector<int64_t> lengths = Broadcast("len", inputs[2], shape);
     std::vector<int64_t> numbers = Places(inputs[0].shape(), shape);
-    std::vector<std::string_view> parts;
+    StringParts parts(kind, inputs[0]);
     for (size_t i = 0; i < numbers.size(); ++i) {
-      parts.push_back(Part(inputs[0].string(numbers[i]), positions[i], lengths[i]));
+      parts.Add(Part(parts.string(numbers[i]), positions[i], lengths[i]));
     }
-    return {Tensor::Strings(kind, shape, parts)};
+    return {std::move(parts).TakeAlone().Reshaped(shape)};
   }
 
  private:

@@ -20,6 +20,9 @@ STATEFUL = {
     "groups": lambda: Dataset.range(50).group_by_window(
         lambda x: x % 4, lambda key, w: w.window(3, 2).flat_map(lambda v: v.batch(2)), 5
     ),
+    "buckets": lambda: Dataset.range(50).bucket_by_sequence_length(
+        lambda x: x % 4, [1, 2], [3, 5, 4]
+    ),
 }
 
 
@@ -66,6 +69,8 @@ def test_states_damaged_below_their_checksum_never_crash(name):
             "groups": lambda: Dataset.range(50).group_by_window(
                 lambda x: x % 4,
                 lambda key, w: w.window(3, 2).flat_map(lambda v: v.batch(2)), 5),
+            "buckets": lambda: Dataset.range(50).bucket_by_sequence_length(
+                lambda x: x % 4, [1, 2], [3, 5, 4]),
         }}["{name}"]()
         it = iter(ds)
         for _ in range(5):

@@ -61,6 +61,15 @@ PIPELINES = {
         Dataset.from_generator(f.generator).prefetch(1).batch(3).unbatch()
     ),
     "shuffle buffer being filled": lambda f: Dataset.range(N).map(f).shuffle(N, seed=1),
+    "keys of a window": lambda f: Dataset.range(N).group_by_window(
+        lambda x: f(x) * 0, lambda key, window: window, 4
+    ),
+    "bucket being filled": lambda f: (
+        Dataset.from_generator(f.generator)
+        .prefetch(1)
+        .bucket_by_sequence_length(lambda x: 1, [2], [4, 4], no_padding=True)
+        .unbatch()
+    ),
     "zip": lambda f: Dataset.zip((Dataset.range(N), Dataset.range(N).map(f))).map(lambda a, b: b),
     "nested": lambda f: Dataset.range(N).map(
         lambda x: max(int(y) for y in Dataset.range(x, x + 1).map(f))

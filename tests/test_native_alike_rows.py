@@ -155,3 +155,68 @@ def test_states_at_every_element():
         again.set_state(it.get_state())
         assert values(again) == expected[place:]
         next(it)
+
+
+RAGGED = [np.arange(i * 7 % 5, dtype=np.float32) for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ps.shape(x),
+        lambda x: (x.shape[0], x.shape[-1] * 2, np.float32(1)),
+        lambda x: ps.cast(ps.shape(x), np.int32)[0],
+        lambda x: ps.zeros_like(x),
+        lambda x: (ps.shape(x)[0], x),
+        lambda x: ps.shape(x)[:1],
+    ],
+    ids=["shape", "sizes", "cast", "zeros", "with the row", "slice"],
+)
+def test_what_is_made_of_shapes_alone(function):
+    def listed(results):
+        results = [r if isinstance(r, tuple) else (r,) for r in results]
+        return [[(np.asarray(x).dtype, np.asarray(x).tolist()) for x in r] for r in results]
+
+    native = ps.native(function)
+    ds = ps.Dataset.from_generator(lambda: iter(RAGGED))
+    for rows in (ds, ds.shuffle(1), ds.prefetch(3), ps.experimental.from_list(RAGGED)):
+        assert listed(rows.map(native)) == listed(map(function, RAGGED))
+    alike = ps.Dataset.from_tensor_slices(np.zeros((20, 3, 2))).batch(7).unbatch()
+    assert listed(alike.map(native)) == listed(map(function, np.zeros((20, 3, 2))))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[0],
+        lambda x: x[-1, 2],
+        lambda x: x[..., 1],
+        lambda x: x[None, :, 1:3],
+        lambda x: x[::-1, ::2],
+        lambda x: x[1:1],
+        lambda x: x[x[0, 0] % 2],
+        lambda x: x[0, :, None] + x[1, 0],
+    ],
+)
+def test_parts_of_rows_that_came_together(function):
+    rows = np.arange(50 * 2 * 3).reshape(50, 2, 3)
+    native = ps.native(function)
+    found = next(iter(ps.Dataset.from_tensor_slices(rows).batch(7).unbatch().map(native).batch(50)))
+    wanted = np.array([function(row) for row in rows])
+    assert found.dtype == wanted.dtype
+    assert np.array_equal(found, wanted)
+    words = rows.astype(str).astype(object)
+    strings = ps.Dataset.from_tensor_slices(words).map(ps.native(lambda x: x[1, 1:])).batch(50)
+    assert np.array_equal(next(iter(strings)), words[:, 1, 1:])
+
+
+def test_an_index_too_many_is_an_error_of_each_row():
+    ds = ps.Dataset.from_tensor_slices(np.zeros((5, 2))).map(ps.native(lambda x: x[0, 0]))
+    it = iter(ds)
+    for place in range(5):
+        with pytest.raises(ValueError, match=r"too many indices: .* shape \(2,\)") as caught:
+            next(it)
+        assert f"element {place}" in "".join(caught.value.__notes__)
+    outside = ps.Dataset.from_tensor_slices(np.zeros((5, 2))).map(ps.native(lambda x: x[3]))
+    with pytest.raises(ValueError, match="index 3 is out of bounds for axis 0 with size 2"):
+        outside.first()

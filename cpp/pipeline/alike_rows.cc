@@ -1,6 +1,8 @@
 // Comparing rows, and copying them side by side.
 #include "pipeline/alike_rows.h"
 
+#include <cstring>
+
 #include "pipeline/join_items.h"
 
 namespace penstock {
@@ -42,6 +44,37 @@ std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows) {
     columns.push_back(JoinItems(first.dtype(), shape, parts));
   }
   return columns;
+}
+
+Tensor Repeated(const Tensor& value, int64_t count) {
+  if (value.storage() != Storage::kDense || value.shape().rank() == kMaxRank) return {};
+  Tensor column = Tensor::Make(value.dtype(), value.shape().Prepend(count));
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(column.mutable_data() + static_cast<size_t>(i) * value.nbytes(), value.data(),
+                value.nbytes());
+  }
+  return column;
+}
+
+Tensor ReadShapes(const FillOp& op, const std::vector<Element>& rows, size_t leaf) {
+  std::vector<Tensor> input(1);
+  LeafSpec spec;
+  Tensor column;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    input[0] = rows[row].leaves[leaf];
+    LeafSpec own = op.Output(input);
+    if (row == 0) {
+      if (own.dtype.is_reference() || own.shape.rank() == kMaxRank) return {};
+      spec = own;
+      column = Tensor::Make(spec.dtype, spec.shape.Prepend(static_cast<int64_t>(rows.size())));
+    } else if (own != spec) {
+      return {};
+    }
+    size_t bytes = static_cast<size_t>(spec.shape.elements()) * spec.dtype.itemsize;
+    Tensor place = Tensor::View(spec.dtype, spec.shape, column.buffer(), row * bytes);
+    op.Run(input, place, {});
+  }
+  return column;
 }
 
 }  // namespace penstock

@@ -1,9 +1,10 @@
-// Rows that came one by one, as columns.
+// Rows that came one by one, or what is made of each, as columns.
 #pragma once
 
 #include <vector>
 
 #include "element/element.h"
+#include "pipeline/op.h"
 
 namespace penstock {
 
@@ -11,5 +12,10 @@ namespace penstock {
 // all rows at once would cost for each. Empty when they differ in structure, dtype or shape, or are
 // large.
 std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows);
+// `count` rows that are all `value`; empty when it cannot be repeated.
+Tensor Repeated(const Tensor& value, int64_t count);
+// What `op`, which reads shapes only, gives for leaf `leaf` of each row, whose own shapes may
+// differ; empty when what it gives differs in dtype or shape.
+Tensor ReadShapes(const FillOp& op, const std::vector<Element>& rows, size_t leaf);
 
 }  // namespace penstock

@@ -28,6 +28,11 @@ Step Input::Next() {
 Block Input::NextBlock(int64_t max_rows) {
   if (auto error = Prepare()) return Block::Of(*std::move(error));
   if (max_rows > 1) Mark();
+  return NextRows(max_rows);
+}
+
+Block Input::NextRows(int64_t max_rows) {
+  if (auto error = Prepare()) return Block::Of(*std::move(error));
   Block block = iterator_->NextBlock(max_rows);
   position_ += block.rows + (block.error && !block.error->transient());
   return block;

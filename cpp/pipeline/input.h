@@ -15,6 +15,8 @@ class Input {
   Step Next();
   // Marks the position first when more than one row is asked for: the stage may hand out a part.
   Block NextBlock(int64_t max_rows);
+  // The same for a stage that marks where it wants to.
+  Block NextRows(int64_t max_rows);
   // Remembers the state here, when that is due; never needed for correctness, it shortens replays.
   void Mark();
   // Elements and errors pulled so far.

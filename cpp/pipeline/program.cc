@@ -180,16 +180,21 @@ class Program final : public Function {
     return false;
   }
 
+  bool ReadsElement(const Instruction& made) const;
+  bool OnlyReadsShapes() const;
+  bool Results(std::vector<RowItems>& values, int64_t rows, Block& made);
   // `ragged`: results may come in that form.
   bool MapStacked(Block& rows, bool ragged, std::vector<Block>& out);
   bool MapAlike(const Block& rows, bool ragged, std::vector<Block>& out);
+  bool MapShapes(const Block& rows, bool ragged, std::vector<Block>& out);
 
   ProgramPlan plan_;
   std::vector<Instruction> instructions_;
   std::vector<int> results_;
   const size_t arguments_;
   const int values_;
-  bool light_ = true;  // only arithmetic: not worth giving up a foreign lock for a row
+  bool only_shapes_ = false;  // of the element nothing but shapes is looked at
+  bool light_ = true;         // only arithmetic: not worth giving up a foreign lock for a row
   std::atomic<bool> by_rows_{true};  // no operation has refused so far; relaxed: only saves time
 };
 
@@ -223,6 +228,7 @@ Program::Program(ProgramPlan plan)
     instructions_.push_back(std::move(made));
   }
   plan_.steps.clear();
+  only_shapes_ = OnlyReadsShapes();
   std::vector<bool> needed(static_cast<size_t>(values_));
   for (int result : results_) needed[static_cast<size_t>(result)] = true;
   for (auto made = instructions_.rbegin(); made != instructions_.rend(); ++made) {
@@ -234,15 +240,20 @@ Program::Program(ProgramPlan plan)
   }
 }
 
-// `count` rows that are all `value`; empty when it cannot be repeated.
-Tensor Repeated(const Tensor& value, int64_t count) {
-  if (value.storage() != Storage::kDense || value.shape().rank() == kMaxRank) return {};
-  Tensor column = Tensor::Make(value.dtype(), value.shape().Prepend(count));
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(column.mutable_data() + static_cast<size_t>(i) * value.nbytes(), value.data(),
-                value.nbytes());
+bool Program::ReadsElement(const Instruction& made) const {
+  return std::any_of(made.step.inputs.begin(), made.step.inputs.end(),
+                     [this](int input) { return static_cast<size_t>(input) < arguments_; });
+}
+
+bool Program::OnlyReadsShapes() const {
+  for (int result : results_) {
+    if (static_cast<size_t>(result) < arguments_) return false;
   }
-  return column;
+  return std::all_of(instructions_.begin(), instructions_.end(), [this](const Instruction& made) {
+    const Op& op = *made.step.op;
+    return !ReadsElement(made) ||
+           (made.step.inputs.size() == 1 && op.reads_shapes() && op.fill() && !op.random());
+  });
 }
 
 // The rows of a block of results, for whoever takes them as they come.
@@ -262,7 +273,27 @@ void TakeOneByOne(Block& results) {
   results.splits.clear();
 }
 
-// Throws when an operation fails; false when one does not take rows at once.
+// The results of all rows, made of the values that are there. Throws when an operation fails; false
+// when one does not take rows at once.
+bool Program::Results(std::vector<RowItems>& values, int64_t rows, Block& made) {
+  if (!RunAtOnce(instructions_, rows, values)) {
+    by_rows_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  made.structure = plan_.result;
+  made.rows = rows;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const RowItems& value = values[static_cast<size_t>(results_[i])];
+    made.columns.push_back(value.by_row ? value.items : Repeated(value.items, rows));
+    if (made.columns.back().shape().rank() == 0) return false;
+    if (!value.splits) continue;
+    made.splits.resize(results_.size());
+    made.splits[i] = *value.splits;
+  }
+  return true;
+}
+
+// As above.
 bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (rows.footprint() > kLongWork) LeaveForeignLock();
   std::vector<int> order;
@@ -276,21 +307,8 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
     values[i].items = std::move(start[i]);
     values[i].by_row = i < arguments_;
   }
-  if (!RunAtOnce(instructions_, rows.rows, values)) {
-    by_rows_.store(false, std::memory_order_relaxed);
-    return false;
-  }
   Block made;
-  made.structure = plan_.result;
-  made.rows = rows.rows;
-  for (size_t i = 0; i < results_.size(); ++i) {
-    const RowItems& value = values[static_cast<size_t>(results_[i])];
-    made.columns.push_back(value.by_row ? value.items : Repeated(value.items, rows.rows));
-    if (made.columns.back().shape().rank() == 0) return false;
-    if (!value.splits) continue;
-    made.splits.resize(results_.size());
-    made.splits[i] = *value.splits;
-  }
+  if (!Results(values, rows.rows, made)) return false;
   made.first = rows.first;
   if (made.ragged() && !ragged) {
     made.keys = rows.keys;
@@ -307,17 +325,8 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   return true;
 }
 
-// Rows that came one by one (shuffled, most often), stacked first. As above.
-bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) {
-  if (rows.rows == 1) return false;
-  Block stacked;
-  stacked.columns = ColumnsOf(rows.elements);
-  if (stacked.columns.empty()) return false;
-  stacked.structure = rows.structure;
-  stacked.rows = rows.rows;
-  std::vector<Block> made;
-  if (!MapStacked(stacked, ragged, made)) return false;
-  Block& results = made.front();
+// Results of rows that came one by one.
+void TakePlaces(const Block& rows, Block& results) {
   results.first = rows.origin(0);
   // They stay one by one where each comes from a place of its own, which a column could not say.
   bool placed = std::any_of(rows.elements.begin(), rows.elements.end(),
@@ -330,7 +339,48 @@ bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) 
   for (size_t i = 0; i < results.elements.size(); ++i) {
     results.elements[i].origin = rows.elements[i].origin;
   }
-  out.push_back(std::move(results));
+}
+
+// Rows that came one by one (shuffled, most often), stacked first. As above.
+bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) {
+  if (only_shapes_ && MapShapes(rows, ragged, out)) return true;
+  if (rows.rows == 1) return false;
+  Block stacked;
+  stacked.columns = ColumnsOf(rows.elements);
+  if (stacked.columns.empty()) return false;
+  stacked.structure = rows.structure;
+  stacked.rows = rows.rows;
+  std::vector<Block> made;
+  if (!MapStacked(stacked, ragged, made)) return false;
+  TakePlaces(rows, made.front());
+  out.push_back(std::move(made.front()));
+  return true;
+}
+
+// Rows that may differ in shape, when nothing but that is looked at. As above.
+bool Program::MapShapes(const Block& rows, bool ragged, std::vector<Block>& out) {
+  std::vector<int> order;
+  if (rows.structure != plan_.element) order = LeafOrder(rows.structure, plan_.element);
+  if (rows.structure != plan_.element && order.empty()) return false;
+  for (const Element& row : rows.elements) {
+    if (row.structure != rows.structure) return false;
+  }
+  std::vector<Tensor> start = Start(std::vector<Tensor>(arguments_), {});
+  std::vector<RowItems> values(start.size());
+  for (size_t i = 0; i < start.size(); ++i) values[i].items = std::move(start[i]);
+  for (const Instruction& made : instructions_) {
+    if (!ReadsElement(made)) continue;
+    auto leaf = static_cast<size_t>(made.step.inputs[0]);
+    if (!order.empty()) leaf = static_cast<size_t>(order[leaf]);
+    Tensor column = ReadShapes(*made.step.op->fill(), rows.elements, leaf);
+    if (column.shape().rank() == 0) return false;
+    values[static_cast<size_t>(made.step.output)] = {std::move(column), nullptr, true};
+  }
+  Block made;
+  if (!Results(values, rows.rows, made)) return false;
+  if (made.ragged() && !ragged) TakeOneByOne(made);
+  TakePlaces(rows, made);
+  out.push_back(std::move(made));
   return true;
 }
 

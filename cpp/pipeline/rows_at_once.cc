@@ -67,6 +67,7 @@ bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<
   std::vector<RowItems> inputs;
   std::vector<RowItems> outputs;
   for (const auto& [step, last, leaf] : steps) {
+    if (values[static_cast<size_t>(step.output)].by_row) continue;
     inputs.clear();
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       RowItems& value = values[static_cast<size_t>(step.inputs[i])];

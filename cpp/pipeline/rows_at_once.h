@@ -14,7 +14,8 @@ struct Instruction {
   int leaf = -1;           // of the result, when its output is that leaf and no other
 };
 
-// Runs the steps on values by number: those of arguments and constants are there. False when a step
+// Runs the steps on values by number: those of arguments and constants are there, and perhaps what
+// some steps would make. False when a step
 // does not take rows at once; throws when one fails.
 bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<RowItems>& values);
 

@@ -8,9 +8,11 @@
 #include "pipeline/held_rows.h"
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
+#include "transforms/bucket_batches.h"
 #include "transforms/children.h"
 #include "transforms/group_key.h"
 #include "transforms/grouped_rows.h"
+#include "transforms/keyed_rows.h"
 
 namespace penstock {
 namespace {
@@ -25,6 +27,9 @@ struct Grouping {
   FunctionPtr size_func;
   std::vector<int64_t> boundaries;
   std::vector<int64_t> sizes;
+  // Of buckets: the one batch that each window becomes. No rules: only `reduce` makes it.
+  BucketBatching batching;
+  bool drop_remainder = false;
   MaybeSpec spec;  // of the elements, when it is known beforehand
 };
 
@@ -62,11 +67,18 @@ class GroupIterator final : public BlockIterator {
         grouping_(data_->grouping()),
         context_(context.Replayed()),
         random_(data_->Randomness(context)),
-        input_(data_->StartInput(context_)) {}
+        input_(data_->StartInput(context_)),
+        batches_(grouping_.batching),
+        pulled_(input_, grouping_.key, grouping_.key_name) {
+    if (!grouping_.sizes.empty())
+      least_size_ = *std::min_element(grouping_.sizes.begin(), grouping_.sizes.end());
+    else if (!grouping_.size_func)
+      least_size_ = grouping_.size;
+  }
 
   void VisitState(StateVisitor& visitor) override {
     // The rows that wait are pulled again; those between them are passed over.
-    int64_t end = rows_.End(input_.position() - (unkeyed_ ? 1 : 0));
+    int64_t end = rows_.End(input_.position() - pulled_.waiting());
     int64_t low = rows_.Low(end);
     int64_t first = base_ + low;
     visitor.Int(first);
@@ -90,7 +102,13 @@ class GroupIterator final : public BlockIterator {
         Collect();
         continue;
       }
-      if (!opened_.iterator) Open(*rows_.taken());
+      if (!opened_.iterator) {
+        if (CanBatch(*rows_.taken())) {
+          if (auto batch = TakeBatch(*rows_.taken())) return Block::Of(*std::move(batch));
+          continue;
+        }
+        Open(*rows_.taken());
+      }
       Block block = opened_.iterator->NextBlock(max_rows);
       BecomeChildren(block, opened_.origin.key, opened_.given);
       if (std::exchange(block.end, false)) Close();
@@ -108,27 +126,25 @@ class GroupIterator final : public BlockIterator {
     }
   }
 
-  // Pulls an element into its window; takes that when it is full, or one when the input has ended.
+  // Brings the rows that were pulled into their windows, until one is full, and takes that; pulls
+  // more when there are none. Takes what is left, window by window, when the input has ended.
   void Collect() {
-    if (ended_) {
-      rows_.TakeLowest();
-      return;
+    if (ended_) return static_cast<void>(rows_.TakeLowest());
+    if (pulled_.empty()) {
+      // So many rows that at most the last one makes a window full: it is not held back, and
+      // nothing is pulled that is not needed for it.
+      constexpr int64_t kMostRows = 128;
+      Mark();
+      ended_ = !pulled_.Pull(std::min(rows_.Room(least_size_), kMostRows));
     }
-    if (!unkeyed_) Mark();
-    Step step = unkeyed_ ? *std::exchange(unkeyed_, std::nullopt) : input_.Next();
-    if (auto* error = std::get_if<Error>(&step)) throw *std::move(error);
-    auto* element = std::get_if<Element>(&step);
-    ended_ = !element;
-    if (ended_) return;
-    int64_t position = input_.position() - 1;
-    CallInfo info{stage_, random_, base_ + position};
-    try {
-      int64_t key = KeyOf(*element, info);
-      int64_t size = SizeOf(key, *element, info);
-      if (rows_.Add(key, size, position, std::move(*element))) rows_.Take(key);
-    } catch (const Error& error) {
-      if (error.transient()) unkeyed_ = std::move(step);
-      throw;
+    while (!pulled_.empty()) {
+      int64_t key = BucketOf(pulled_.Key(Info(0)));
+      int64_t size = SizeOf(key);
+      int64_t position = pulled_.position();
+      if (rows_.Add(key, size, position, pulled_.Take())) {
+        rows_.Take(key);
+        break;
+      }
     }
   }
 
@@ -144,27 +160,60 @@ class GroupIterator final : public BlockIterator {
     marked_ = position;
   }
 
-  int64_t KeyOf(const Element& element, const CallInfo& info) {
-    int64_t key = CallForInt(*grouping_.key, grouping_.key_name, element, info);
+  CallInfo Info(int64_t position) const { return {stage_, random_, base_ + position}; }
+
+  int64_t BucketOf(int64_t key) const {
     if (grouping_.sizes.empty()) return key;
     auto& ends = grouping_.boundaries;
     return std::upper_bound(ends.begin(), ends.end(), key) - ends.begin();
   }
 
-  int64_t SizeOf(int64_t key, const Element& element, const CallInfo& info) {
+  int64_t SizeOf(int64_t key) {
     if (!grouping_.sizes.empty()) return grouping_.sizes[static_cast<size_t>(key)];
     if (!grouping_.size_func) return grouping_.size;
     auto known = sizes_.find(key);
     if (known != sizes_.end()) return known->second;
-    Element argument{{Tensor::Scalar(key)}, Structure::Leaf(), element.origin};
-    int64_t size = CallForInt(*grouping_.size_func, "window_size_func", argument, info);
-    if (size < 1) {
-      Error error(ErrorKind::kInvalidArgument,
-                  "{}: window_size_func must return a size >= 1, got {} for key {}",
-                  std::string_view(stage_), size, key);
-      throw error.Note(PlaceNote(info, info.index, element.origin, nullptr)).At(element.origin);
+    try {
+      return sizes_[key] = AskForSize(key);
+    } catch (const Error& error) {
+      if (!error.transient()) pulled_.LeaveOut();
+      throw;
     }
-    return sizes_[key] = size;
+  }
+
+  int64_t AskForSize(int64_t key) {
+    CallInfo info = Info(pulled_.position());
+    Origin origin = pulled_.origin();
+    Element argument{{Tensor::Scalar(key)}, Structure::Leaf(), origin};
+    int64_t size = CallForInt(*grouping_.size_func, "window_size_func", argument, info);
+    if (size >= 1) return size;
+    Error error(ErrorKind::kInvalidArgument,
+                "{}: window_size_func must return a size >= 1, got {} for key {}",
+                std::string_view(stage_), size, key);
+    throw error.Note(PlaceNote(info, info.index, origin, nullptr)).At(origin);
+  }
+
+  // Whether the window is to become one batch, and each of its rows can be in it.
+  bool CanBatch(const GroupedRows::Window& window) {
+    if (grouping_.batching.rules.empty() || opened_.restored || opened_.contents) return false;
+    return batches_.Fits(window.key, window.rows);
+  }
+
+  // The batch of the window; none when it is a remainder that shall be dropped.
+  std::optional<Element> TakeBatch(GroupedRows::Window& window) {
+    std::optional<Element> batch;
+    auto rows = static_cast<int64_t>(window.rows.size());
+    try {
+      if (rows == SizeOf(window.key) || !grouping_.drop_remainder) {
+        batch = batches_.Make(window.key, window.rows);
+        batch->origin.key = ChildKey(batch->origin.key, 0);
+      }
+    } catch (...) {
+      Close();
+      throw;
+    }
+    Close();
+    return batch;
   }
 
   // Has the dataset of the window made. What fails for good is the window's error, and its end.
@@ -215,7 +264,9 @@ class GroupIterator final : public BlockIterator {
   GroupedRows rows_;
   Opened opened_;
   std::unordered_map<int64_t, int64_t> sizes_;
-  std::optional<Step> unkeyed_;  // the last one pulled: a function was interrupted
+  BucketBatches batches_;
+  int64_t least_size_ = 1;  // of a window that may be
+  KeyedRows pulled_;        // that are in no window yet
   int64_t marked_ = 0;
   int64_t base_ = 0;  // steps of the input before its own count began
   bool ended_ = false;
@@ -240,7 +291,7 @@ const RegisterDataset group_by_window(
     },
     true);
 
-// `reduce_func` makes one batch of each window.
+// `reduce_func` makes one batch of each window, where that is not made without it.
 const RegisterDataset buckets(
     "bucket_by_sequence_length",
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
@@ -250,6 +301,8 @@ const RegisterDataset buckets(
       grouping.reduce = args.Callable("reduce_func");
       grouping.boundaries = args.Ints("bucket_boundaries");
       grouping.sizes = args.Ints("bucket_batch_sizes");
+      grouping.batching = BatchingOf(args);
+      grouping.drop_remainder = args.Bool("drop_remainder");
       if (args.Has("element_spec")) grouping.spec = args.Spec("element_spec");
       auto& boundaries = grouping.boundaries;
       if (grouping.sizes.size() != boundaries.size() + 1) {

@@ -1,6 +1,9 @@
 // Calling a function for one element.
 #include "transforms/group_key.h"
 
+#include <cstring>
+#include <optional>
+
 #include "pipeline/whole_number.h"
 
 namespace penstock {
@@ -11,6 +14,26 @@ std::optional<int64_t> IntIn(const Tensor& value) {
   return one_bool ? std::optional<int64_t>(value.value<bool>()) : WholeNumber(value);
 }
 
+Error NotOneInt(const char* what, const Element& result, const CallInfo& info, int64_t index,
+                const Origin& origin) {
+  Error error(ErrorKind::kType, "{}: {} must return one int, got {}", std::string_view(info.stage),
+              std::string_view(what), ElementSpec::Of(result).ToString());
+  error.Note(PlaceNote(info, index, origin, nullptr));
+  return error.At(origin);
+}
+
+Error NoResult(const CallInfo& info) {
+  return {ErrorKind::kRuntime, "{}: a function gave no result", std::string_view(info.stage)};
+}
+
+bool IsIntColumn(const Block& block) {
+  return block.stacked() && block.structure == Structure::Leaf() &&
+         block.columns[0].shape().rank() == 1 && block.columns[0].dtype().code == TypeCode::kInt64;
+}
+
+// Rows, without error and end, from number `first` on.
+Block RowsFrom(const Block& rows, int64_t first) { return rows.Part(first, rows.rows - first); }
+
 }  // namespace
 
 Element CallForOne(Function& function, Element element, const CallInfo& info) {
@@ -19,7 +42,52 @@ Element CallForOne(Function& function, Element element, const CallInfo& info) {
   Step step = made.empty() ? Step(End{}) : std::move(made.front()).ToStep();
   if (auto* error = std::get_if<Error>(&step)) throw *std::move(error);
   if (auto* result = std::get_if<Element>(&step)) return std::move(*result);
-  throw Error(ErrorKind::kRuntime, "{}: a function gave no result", std::string_view(info.stage));
+  throw NoResult(info);
+}
+
+void CallForInts(Function& function, const char* what, const Block& rows, int64_t done,
+                 const CallInfo& info, std::vector<IntOrError>& out) {
+  std::vector<Block> made;
+  auto take = [&] {
+    int64_t row = done;
+    for (Block& block : made) {
+      if (block.rows > 0 && IsIntColumn(block)) {
+        for (int64_t i = 0; i < block.rows; ++i) {
+          int64_t number;
+          std::memcpy(&number, block.columns[0].data() + sizeof(number) * static_cast<size_t>(i),
+                      sizeof(number));
+          out.emplace_back(number);
+        }
+      } else {
+        for (int64_t i = 0; i < block.rows; ++i) {
+          Element result = block.Row(i);
+          std::optional<int64_t> number;
+          if (result.structure == Structure::Leaf()) number = IntIn(result.leaves[0]);
+          if (number)
+            out.emplace_back(*number);
+          else
+            out.emplace_back(
+                NotOneInt(what, result, info, info.index + row + i, rows.origin(row + i)));
+        }
+      }
+      row += block.rows;
+      if (block.error) {
+        out.emplace_back(*std::move(block.error));
+        ++row;
+      }
+    }
+  };
+  CallInfo asked = info;
+  asked.index += done;
+  try {
+    function.Map(RowsFrom(rows, done), asked, made);
+  } catch (const Error&) {
+    take();
+    throw;
+  }
+  size_t before = out.size();
+  take();
+  if (out.size() == before) out.emplace_back(NoResult(info));
 }
 
 int64_t CallForInt(Function& function, const char* what, const Element& element,
@@ -28,10 +96,7 @@ int64_t CallForInt(Function& function, const char* what, const Element& element,
   std::optional<int64_t> number;
   if (result.structure == Structure::Leaf()) number = IntIn(result.leaves[0]);
   if (number) return *number;
-  Error error(ErrorKind::kType, "{}: {} must return one int, got {}", std::string_view(info.stage),
-              std::string_view(what), ElementSpec::Of(result).ToString());
-  error.Note(PlaceNote(info, info.index, element.origin, nullptr));
-  throw error.At(element.origin);
+  throw NotOneInt(what, result, info, info.index, element.origin);
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #include "transforms/grouped_rows.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace penstock {
 namespace {
@@ -27,12 +28,29 @@ bool GroupedRows::Add(int64_t key, int64_t size, int64_t position, Element eleme
     firsts_.insert(position);
   }
   group.rows.push_back({position, std::move(element)});
-  return static_cast<int64_t>(group.rows.size()) >= group.size;
+  ++added_;
+  int64_t lacking = group.size - static_cast<int64_t>(group.rows.size());
+  lacking_ = std::min(lacking_, lacking);
+  return lacking <= 0;
+}
+
+int64_t GroupedRows::Room(int64_t least) {
+  if (lacking_ <= 0) {
+    // To look through many keys takes longer than to pull rows one by one for a while.
+    if (added_ < static_cast<int64_t>(groups_.size())) return 1;
+    added_ = 0;
+    lacking_ = std::numeric_limits<int64_t>::max();
+    for (auto& [key, group] : groups_) {
+      lacking_ = std::min(lacking_, group.size - static_cast<int64_t>(group.rows.size()));
+    }
+  }
+  return std::min(lacking_, least);
 }
 
 GroupedRows::Window& GroupedRows::Take(Groups::iterator group) {
   taken_.emplace(Window{group->first, windows_++, std::move(group->second.rows)});
   groups_.erase(group);
+  lacking_ = 0;
   return *taken_;
 }
 

@@ -28,6 +28,9 @@ class GroupedRows {
   bool empty() const { return groups_.empty(); }
   // Adds a row to the window of so many rows that its key has open; true when that is full.
   bool Add(int64_t key, int64_t size, int64_t position, Element element);
+  // So many rows, at least one, may be pulled whatever their keys: none but the last can make a
+  // window full. `least`: the size of the smallest window that there may be.
+  int64_t Room(int64_t least);
   // Takes the window of `key` out, or that of the lowest key; its rows belong to the state until
   // it is released. One window at a time.
   Window& Take(int64_t key) { return Take(groups_.find(key)); }
@@ -60,6 +63,8 @@ class GroupedRows {
   std::optional<Window> taken_;
   std::set<int64_t> firsts_;  // of each window, the position of its first row
   int64_t windows_ = 0;       // taken so far
+  int64_t lacking_ = 0;       // rows that the window lacks which lacks least; 0: not known
+  int64_t added_ = 0;         // rows since that was looked up
   int64_t refill_until_ = 0;
   std::vector<Row*> waiting_;  // rows to be pulled again, the last one first
 };

@@ -249,3 +249,94 @@ def test_the_experimental_form_is_the_same():
     form = ps.experimental.bucket_by_sequence_length(len, [3, 6], [3, 2, 2], drop_remainder=True)
     wanted = source().bucket_by_sequence_length(len, [3, 6], [3, 2, 2], drop_remainder=True)
     assert_same(list(source().apply(form)), list(wanted))
+
+
+def words_of(n):
+    return np.array([f"w{i}" for i in range(n)], object)
+
+
+def of_two_dtypes(n):
+    return np.full(n, n, np.int64 if n != 4 else np.float32)
+
+
+def of_two_ranks(n):
+    return np.full(n if n != 4 else (4, 2), n)
+
+
+def nested(n):
+    return {"x": np.full((n, 3), n), "name": f"{n}", "of": (np.float32(n), words_of(n))}
+
+
+def reordered(n):
+    element = nested(n)
+    return element if n % 2 else dict(reversed(element.items()))
+
+
+def opaque(n):
+    return np.array([object] * n, object) if n == 4 else words_of(n)
+
+
+LONG = [int(n) for n in np.random.default_rng(5).integers(0, 9, 120)]
+
+
+@pytest.mark.parametrize("padding", [{}, {"padding_values": 7}, {"padded_shapes": [6]}], ids=str)
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize(
+    "made", [row, words_of, of_two_dtypes, of_two_ranks, nested, reordered, opaque]
+)
+def test_batches_and_errors_are_those_of_padded_batch_for_each_bucket(made, drop, padding):
+    sizes = np.array([9, 5, 16])
+
+    def length(element):
+        return len(element["x"] if isinstance(element, dict) else element)
+
+    def batch(bucket, window):
+        return window.padded_batch(int(sizes[bucket]), drop_remainder=drop, **padding)
+
+    def bucket(element):
+        return (length(element) >= 3) + (length(element) >= 6)
+
+    ds = ps.Dataset.from_generator(lambda: map(made, LONG))
+    buckets = ds.bucket_by_sequence_length(length, [3, 6], sizes, drop_remainder=drop, **padding)
+    windows = ds.group_by_window(bucket, batch, window_size_func=lambda key: sizes[key])
+    assert_same(*(as_comparable(steps(iter(made))) for made in (buckets, windows)))
+
+
+def test_batches_without_padding_are_those_of_batch_for_each_bucket():
+    def batch(bucket, window):
+        return window.batch(4)
+
+    ds = source(LONG)
+    buckets = ds.bucket_by_sequence_length(len, [3, 6], [4] * 3, no_padding=True)
+    windows = ds.group_by_window(lambda x: (len(x) >= 3) + (len(x) >= 6), batch, 4)
+    came = as_comparable(steps(iter(buckets)))
+    assert_same(came, as_comparable(steps(iter(windows))))
+    assert sum(isinstance(s, str) for s in came) > 20  # of shapes that differ
+
+
+def as_comparable(came):
+    return [str(s) if isinstance(s, Failure) else s for s in came]
+
+
+def test_lengths_may_be_of_any_native_form():
+    wanted = list(source(LONG).bucket_by_sequence_length(len, [3, 6], [3, 2, 2]))
+    for length in (
+        lambda x: ps.shape(x)[0],
+        lambda x: ps.shape(x)[-1],
+        lambda x: x.shape[0] + 0,
+        lambda x: ps.cast(ps.shape(x), np.uint8)[0],
+        lambda x: ps.shape(ps.concat([x, x], 0))[0] // 2,
+        lambda x: np.minimum(x.shape[0], 100),
+    ):
+        ds = source(LONG).bucket_by_sequence_length(ps.native(length), [3, 6], [3, 2, 2])
+        assert_same(list(ds), wanted)
+
+
+def test_a_native_length_of_an_axis_that_a_row_lacks_is_an_error_of_that_row():
+    ds = ps.Dataset.from_generator(lambda: map(of_two_ranks, [1, 4, 2, 4, 3]))
+    length = ps.native(lambda x: ps.shape(x)[1])
+    came = steps(iter(ds.bucket_by_sequence_length(length, [3], [2, 2])))
+    assert next(s for s in came if not isinstance(s, Failure)).tolist() == [[[4, 4]] * 4] * 2
+    errors = [s for s in came if isinstance(s, Failure)]
+    wanted = "getitem: index 1 is out of bounds for axis 0 with size 1"
+    assert [(s.kind, s.text) for s in errors] == [("ValueError", wanted)] * 3

@@ -24,9 +24,9 @@ class Padded(Workload):
     unit = "million rows/s"
     limit = "one copy of each row into a batch of zeros, in sorted order in the case `bucketed`"
     bound = (
-        "Arrays come out of a Python generator one by one: their type, shape and address are "
-        "looked up for each. In `bucketed` each also passes through a call of the function that "
-        "tells its length, alone, and each bucket's batch through a pipeline of its own."
+        "Each row is an element of its own until it is in its batch: its type and shape are looked "
+        "at, and it is copied from where it lies. In `bucketed` each is also looked at for its "
+        "length and kept until its bucket is full."
     )
     scale = 1e6
     cases = {

@@ -182,6 +182,7 @@ class Bucketing:
         check_callable(_STAGE, "element_length_func", element_length_func)
         boundaries, sizes = tuple(bucket_boundaries), tuple(bucket_batch_sizes)
         reduce_func: _Batch | _PaddedBatch
+        padding: dict[str, Any] = {}
         if no_padding:
             reduce_func = _Batch(sizes, bool(drop_remainder))
             batches = self._then("batch", batch_size=1, drop_remainder=False)
@@ -197,11 +198,17 @@ class Bucketing:
                 boundaries if pad_to_bucket_boundary else None,
             )
             batches = reduce_func.padded(self, 1, reduce_func.shapes)  # checks them
+            padding["padded_shapes"] = reduce_func.shapes
+            padding["padding_value"], padding["padding_values"] = reduce_func.padding
         return self._then(
             _STAGE,
             element_length_func=element_length_func,
             bucket_boundaries=boundaries,
             bucket_batch_sizes=sizes,
+            drop_remainder=bool(drop_remainder),
+            no_padding=bool(no_padding),
+            pad_to_bucket_boundary=bool(pad_to_bucket_boundary),
+            **padding,
             reduce_func=reduce_func,
             element_spec=batches._node.spec(_of_any_number),
         )

@@ -47,11 +47,8 @@ def stream(task: Task) -> Epoch:
 
 
 def padded(task: Task) -> Epoch:
-    """from_generator(list), .padded_batch(256) or .bucket_by_sequence_length(native shape)."""
-    rows = lengths.rows(task)
-    source = ps.Dataset.from_generator(
-        lambda: rows, output_signature=ps.TensorSpec((None,), np.int64)
-    )
+    """experimental.from_list, .padded_batch(256) or .bucket_by_sequence_length(native shape)."""
+    source = ps.experimental.from_list(lengths.rows(task))
     if task.case == "padded":
         dataset = source.padded_batch(task.batch)
     else:

@@ -1,6 +1,7 @@
 // Converting to what is declared, and showing what cannot be.
 #include "python/declared.h"
 
+#include "python/array_items.h"
 #include "python/gil.h"
 
 namespace penstock {
@@ -29,6 +30,8 @@ bool ToReferences(const char* stage, PyObject* value, const LeafSpec& spec, Tens
 
 bool ToNumbers(const char* stage, PyObject* value, const LeafSpec& spec, Sharing sharing,
                Tensor* tensor) {
+  DType dtype;
+  if (IsPlainArray(value, &dtype) && dtype == spec.dtype) return ToTensor(value, sharing, tensor);
   PyArray_Descr* descr = DescrOf(spec.dtype);
   PyRef array = PyRef::Steal(
       PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));

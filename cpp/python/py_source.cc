@@ -62,8 +62,9 @@ class GeneratorDataset final : public Dataset {
 
 class GeneratorIterator final : public BlockIterator {
  public:
-  explicit GeneratorIterator(std::shared_ptr<const GeneratorDataset> data)
-      : data_(std::move(data)) {}
+  // `ragged`: the consumer takes blocks in that form.
+  GeneratorIterator(std::shared_ptr<const GeneratorDataset> data, bool ragged)
+      : data_(std::move(data)), takes_ragged_(ragged && !data_->policy().opaque) {}
 
   ~GeneratorIterator() override {
     // Closing a generator runs its finally blocks: here if this thread may, else with the next
@@ -107,6 +108,7 @@ class GeneratorIterator final : public BlockIterator {
       ++asked_;
     }
     RowPolicy policy = data_->policy();
+    if (takes_ragged_) policy.ragged = &ragged_;
     RowCollector collector(policy, max_rows, nullptr, 0, &last_structure_);
     bool end = false;
     while (collector.rows() < max_rows) {
@@ -146,7 +148,7 @@ class GeneratorIterator final : public BlockIterator {
     for (Block& block : blocks) {
       std::vector<DType> dtypes;
       if (block.rows > 0) {
-        for (auto& leaf : block.stacked() ? block.columns : block.elements[0].leaves) {
+        for (auto& leaf : block.elements.empty() ? block.columns : block.elements[0].leaves) {
           dtypes.push_back(leaf.dtype());
         }
         if (!structure_) {
@@ -206,14 +208,16 @@ class GeneratorIterator final : public BlockIterator {
   const Structure* structure_ = nullptr;  // of the first value
   std::vector<DType> dtypes_;
   PendingBlocks waiting_;
+  const bool takes_ragged_;
+  RaggedRows ragged_;  // kept for its memory
   int64_t asked_ = 0;
   int64_t to_skip_ = 0;
   bool ended_ = false;
 };
 
-IteratorPtr GeneratorDataset::MakeIterator(const RunContext&) const {
+IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<GeneratorIterator>(
-      std::static_pointer_cast<const GeneratorDataset>(shared_from_this()));
+      std::static_pointer_cast<const GeneratorDataset>(shared_from_this()), context.ragged);
 }
 
 std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Args& args) {

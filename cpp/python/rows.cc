@@ -7,6 +7,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "python/array_items.h"
 #include "python/declared.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -40,48 +41,6 @@ bool IsLeaf(PyObject* object) {
   return leaf;
 }
 
-// Writes `object` as a scalar of `dtype`; false when it is not exactly one.
-bool WriteScalar(DType dtype, PyObject* object, uint8_t* to) {
-  PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyFloat_Type) {
-    if (dtype.code != TypeCode::kFloat64) return false;
-    double value = PyFloat_AS_DOUBLE(object);
-    std::memcpy(to, &value, sizeof(value));
-    return true;
-  }
-  if (type == &PyLong_Type) {
-    if (dtype.code != TypeCode::kInt64) return false;
-    int overflow;
-    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    std::memcpy(to, &value, sizeof(value));
-    return !overflow;
-  }
-  if (type == &PyBool_Type) {
-    if (dtype.code != TypeCode::kBool) return false;
-    *to = object == Py_True;
-    return true;
-  }
-  if (type != ScalarType(dtype.code)) {
-    int code = ScalarTypeCode(type);
-    if (code < 0 || static_cast<TypeCode>(code) != dtype.code) return false;
-  }
-  std::memcpy(to, ScalarValue(object, dtype.code), dtype.itemsize);
-  return true;
-}
-
-// An array that can be copied byte by byte into a row of this dtype and shape.
-bool MatchesArray(PyObject* object, DType dtype, const Shape& shape) {
-  if (Py_TYPE(object) != &PyArray_Type) return false;
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  if (PyArray_NDIM(array) != shape.rank() || !PyArray_ISCARRAY_RO(array)) return false;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (PyArray_DIM(array, i) != shape[i]) return false;
-  }
-  DType found;
-  if (PyArray_DESCR(array)->type_num >= NPY_OBJECT || !PyArray_ISNOTSWAPPED(array)) return false;
-  return DTypeOfDescr(PyArray_DESCR(array), &found) && found == dtype;
-}
-
 // Memory for so many rows; none where there is not so much, though there may be for each of them.
 Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
   try {
@@ -95,7 +54,7 @@ Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
 
 // Whether an element may come into this block: one of elements of the same kind.
 bool Joins(const Block& block, const Element& element) {
-  if (block.stacked() || block.error || block.structure != element.structure) return false;
+  if (block.elements.empty() || block.error || block.structure != element.structure) return false;
   const std::vector<Tensor>& before = block.elements.back().leaves;
   return std::equal(before.begin(), before.end(), element.leaves.begin(), element.leaves.end(),
                     [](const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype(); });
@@ -109,7 +68,9 @@ RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer*
       max_rows_(max_rows),
       placer_(placer),
       first_row_(first_row),
-      last_structure_(last_structure) {}
+      last_structure_(last_structure) {
+  if (policy_.ragged) policy_.ragged->Clear();
+}
 
 bool RowCollector::Add(PyObject* value, const Origin& origin) {
   try {
@@ -157,6 +118,9 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
       *last_structure_ = flat_.structure;
     }
   }
+  if (policy_.ragged && (ragged_ || policy_.ragged->likely() || policy_.ragged->rows() > 0)) {
+    if (AddRagged(origin)) return true;
+  }
   bool fits = false;
   if (max_rows_ > 1 && !ragged_) {
     if (open_ && block_.structure != flat_.structure) CloseColumns();
@@ -191,6 +155,18 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
   return true;
 }
 
+bool RowCollector::AddRagged(const Origin& origin) {
+  if (max_rows_ == 1) return false;
+  if (open_) CloseColumns();
+  bool added = policy_.ragged->Add(flat_, policy_.declared, origin);
+  if (!added && policy_.ragged->rows() > 0) {
+    CloseColumns();
+    added = policy_.ragged->Add(flat_, policy_.declared, origin);
+  }
+  rows_ += added;
+  return added;
+}
+
 bool RowCollector::AddScalar(PyObject* value, uint64_t key) {
   if (!lone_scalar_ || !block_.keys.empty() || open_rows_ == 0 ||
       key != block_.first.key + static_cast<uint64_t>(open_rows_)) {
@@ -214,12 +190,11 @@ bool RowCollector::AddScalar(PyObject* value, uint64_t key) {
 }
 
 bool RowCollector::LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor) {
+  const Sharing sharing = policy_.copy || !exclusive ? Sharing::kCopy : Sharing::kIfUnique;
   if (policy_.declared) {
-    const Sharing sharing = policy_.copy ? Sharing::kCopy : Sharing::kIfUnique;
     return ToDeclared(policy_.stage, leaf, policy_.declared->leaves[i], sharing, tensor);
   }
-  bool copy = policy_.copy || !exclusive;
-  return ToTensor(leaf, copy ? Sharing::kCopy : Sharing::kIfUnique, tensor);
+  return ToTensor(leaf, sharing, tensor);
 }
 
 bool RowCollector::AddSingle(const Flattened& flat, const Origin& origin) {
@@ -342,6 +317,8 @@ bool RowCollector::AddToColumns(const Flattened& flat, bool* fits) {
 }
 
 void RowCollector::CloseColumns() {
+  if (policy_.ragged && policy_.ragged->rows() > 0) done_.push_back(policy_.ragged->Take());
+  if (!open_ && columns_.empty()) return;
   bool filled = open_ && open_rows_ > 0;
   for (Column& column : columns_) {
     if (column.objects) {

@@ -8,6 +8,7 @@
 #include "pipeline/spec.h"
 #include "python/python.h"
 #include "python/pytree.h"
+#include "python/ragged_rows.h"
 
 namespace penstock {
 
@@ -17,6 +18,7 @@ struct RowPolicy {
   const ElementSpec* declared = nullptr;  // convert to, and check against, this specification
   bool list_as_tuple = false;             // a list at the top level counts as a tuple
   bool copy = false;                      // the producer may change its arrays afterwards
+  RaggedRows* ragged = nullptr;           // rows that differ in size may come in ragged form, by it
   bool opaque = false;                    // pass objects through as they are
 };
 
@@ -51,6 +53,7 @@ class RowCollector {
   };
 
   bool AddRow(PyObject* value, const Origin& origin);
+  bool AddRagged(const Origin& origin);
   bool AddSingle(const Flattened& flat, const Origin& origin);
   bool AddToColumns(const Flattened& flat, bool* fits);
   bool StartColumns(const Flattened& flat);

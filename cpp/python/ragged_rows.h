@@ -1,0 +1,46 @@
+// Rows of Python arrays that differ in size, gathered one behind the other.
+#pragma once
+
+#include <vector>
+
+#include "element/element.h"
+#include "pipeline/spec.h"
+#include "python/python.h"
+#include "python/pytree.h"
+
+namespace penstock {
+
+class RaggedRows {
+ public:
+  // Adds a row whose leaves are scalars, or arrays like those of the rows before but for the size
+  // of their first axis. False, with nothing added, when it is another one: it may still be the
+  // first of a new block.
+  bool Add(const Flattened& flat, const ElementSpec* declared, const Origin& origin);
+  int64_t rows() const { return block_.rows; }
+  // The rows that were added, in ragged form where they do differ.
+  Block Take();
+  void Clear() { block_ = Block(); }
+  // Whether the rows of the last block did differ.
+  bool likely() const { return likely_; }
+
+ private:
+  struct Column {
+    DType dtype;
+    Shape shape;         // of the first row
+    bool array = false;  // else a scalar
+    BufferRef memory;
+    size_t used = 0;   // bytes of it
+    size_t usual = 0;  // of a block before
+    std::vector<int64_t> splits;
+  };
+  bool Begin(const Flattened& flat, const ElementSpec* declared, const Origin& origin);
+  static bool IsAlike(const Column& column);
+  static bool Fits(const Column& column, PyObject* leaf, const LeafSpec* declared);
+  static uint8_t* Room(Column& column, size_t bytes);
+
+  Block block_;
+  std::vector<Column> columns_;
+  bool likely_ = false;
+};
+
+}  // namespace penstock

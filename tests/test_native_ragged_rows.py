@@ -25,6 +25,9 @@ LINES = [
     b"1 2 3",
 ]
 
+TABLE = np.arange(10.0).reshape(5, 2)
+NAMES = np.array(["a", "", "cc"], object)
+
 
 def hashed(words):
     return S.to_hash_bucket_fast(words, BUCKETS)
@@ -64,6 +67,13 @@ FUNCTIONS = {
     "cut": (
         lambda line: (hashed(S.split(line))[:5], S.split(line)[-3:], S.split(line)[1:-1]),
         lambda line: (hashed(words_of(line))[:5], words_of(line)[-3:], words_of(line)[1:-1]),
+    ),
+    "looked up": (
+        lambda line: (
+            ps.gather(TABLE, S.length(S.split(line)) % 5),
+            ps.gather(NAMES, S.length(line) % 3),
+        ),
+        lambda line: (TABLE[S.length(words_of(line)) % 5], np.str_(NAMES[S.length(line) % 3])),
     ),
     "steps": (
         lambda line: hashed(S.split(line))[::2],

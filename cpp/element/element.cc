@@ -19,7 +19,11 @@ Origin Block::origin(int64_t row) const {
   Origin origin = first;
   origin.key = key(row);
   if (row > 0) {
-    if (origin.index >= 0) origin.index += row;
+    if (!indices.empty()) {
+      origin.index = indices[static_cast<size_t>(row)];
+    } else if (origin.index >= 0) {
+      origin.index += row;
+    }
     origin.offset = offsets.empty() ? -1 : offsets[static_cast<size_t>(row)];
   }
   return origin;
@@ -61,6 +65,9 @@ Block Block::Part(int64_t begin, int64_t count) const {
     if (!keys.empty()) part.keys.assign(keys.begin() + begin, keys.begin() + begin + count);
     if (!offsets.empty()) {
       part.offsets.assign(offsets.begin() + begin, offsets.begin() + begin + count);
+    }
+    if (!indices.empty()) {
+      part.indices.assign(indices.begin() + begin, indices.begin() + begin + count);
     }
   } else {
     part.elements.assign(elements.begin() + begin, elements.begin() + begin + count);

@@ -36,6 +36,7 @@ struct Block {
   std::vector<Element> elements;  // element form, `rows` of them
   std::vector<uint64_t> keys;     // identities of the rows; empty: first.key + i
   std::vector<int64_t> offsets;   // of the rows in first.file; empty: only the first one's is known
+  std::vector<int64_t> indices;   // likewise their positions; empty: first.index + i
   Origin first;                   // of the first row
   std::optional<Error> error;     // comes after the rows
   bool end = false;               // nothing comes after the rows

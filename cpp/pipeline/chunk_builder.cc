@@ -176,10 +176,10 @@ int64_t ChunkBuilder::Add(const Block& block, int64_t first, const char* stage) 
   form_.rows += count;
   pieces_.push_back(std::move(columns));
   if (!origins_) return count;
-  Origin origin = block.origin(first);
   for (int64_t i = 0; i < count; ++i) {
-    keys_.push_back(block.key(first + i));
-    indices_.push_back(origin.index < 0 ? -1 : origin.index + i);
+    Origin origin = block.origin(first + i);
+    keys_.push_back(origin.key);
+    indices_.push_back(origin.index);
   }
   return count;
 }

@@ -313,6 +313,7 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (made.ragged() && !ragged) {
     made.keys = rows.keys;
     made.offsets = rows.offsets;
+    made.indices = rows.indices;
     TakeOneByOne(made);
   }
   out.emplace_back();  // from here on nothing can fail
@@ -320,6 +321,7 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (made.elements.empty()) {
     made.keys = std::move(done.keys);
     made.offsets = std::move(done.offsets);
+    made.indices = std::move(done.indices);
   }
   out.back() = std::move(made);
   return true;
@@ -328,16 +330,20 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
 // Results of rows that came one by one.
 void TakePlaces(const Block& rows, Block& results) {
   results.first = rows.origin(0);
-  // They stay one by one where each comes from a place of its own, which a column could not say.
-  bool placed = std::any_of(rows.elements.begin(), rows.elements.end(),
-                            [](const Element& row) { return row.origin.file != nullptr; });
-  if (placed && results.elements.empty()) TakeOneByOne(results);
-  if (results.elements.empty()) {
-    results.first.index = -1;  // the rows behind it are not the next ones of its source
-    for (int64_t i = 0; i < rows.rows; ++i) results.keys.push_back(rows.key(i));
-  }
-  for (size_t i = 0; i < results.elements.size(); ++i) {
-    results.elements[i].origin = rows.elements[i].origin;
+  // They stay one by one where they come from several files, which a column could not say.
+  const std::shared_ptr<const std::string>& file = results.first.file;
+  bool one_file = std::all_of(rows.elements.begin(), rows.elements.end(),
+                              [&](const Element& row) { return row.origin.file == file; });
+  if (!one_file && results.elements.empty()) TakeOneByOne(results);
+  for (size_t i = 0; i < rows.elements.size(); ++i) {
+    const Origin& origin = rows.elements[i].origin;
+    if (!results.elements.empty()) {
+      results.elements[i].origin = origin;
+      continue;
+    }
+    results.keys.push_back(origin.key);
+    results.indices.push_back(origin.index);
+    if (file) results.offsets.push_back(origin.offset);
   }
 }
 

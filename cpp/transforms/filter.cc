@@ -1,6 +1,10 @@
 // filter: passes on the elements for which a predicate holds.
+#include <algorithm>
+#include <new>
+
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
+#include "pipeline/select_rows.h"
 
 namespace penstock {
 namespace {
@@ -18,7 +22,7 @@ class FilterDataset final : public Dataset {
   FunctionPtr predicate_;
 };
 
-class FilterIterator final : public Iterator {
+class FilterIterator final : public BlockIterator {
  public:
   FilterIterator(IteratorPtr input, FunctionPtr predicate, StageRandom random, CancelToken cancel)
       : input_(std::move(input)),
@@ -28,37 +32,112 @@ class FilterIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(index_);
-    input_.VisitState(visitor, interrupted_ ? 1 : 0);
+    input_.VisitState(visitor, left() + (error_ && !error_->transient()));
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    constexpr int64_t kMostRows = 4096;  // of one block
+    while (steps > 0) {
+      Block block = NextBlock(std::min(steps, kMostRows));
+      if (block.error && block.error->transient()) return block.error;
+      if (block.rows == 0 && !block.error) steps = 0;
+      steps -= block.rows + block.error.has_value();
+    }
+    return std::nullopt;
   }
 
  protected:
-  Step DoNext() override {
+  Block DoNextBlock(int64_t max_rows) override {
     for (;;) {
       // An endless input without a match must still be closable.
-      if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
-      if (!interrupted_) input_.Keep(input_.position());
-      Step step = interrupted_ ? *std::exchange(interrupted_, std::nullopt) : input_.Next();
-      auto* element = std::get_if<Element>(&step);
-      if (!element) {
-        if (auto* error = std::get_if<Error>(&step)) index_ += !error->transient();
-        return step;
+      if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      if (left() > 0) {
+        Element element = rows_.Row(at_);
+        if (TestNext(element)) return Block::Of(std::move(element));
+        continue;
       }
-      CallInfo info{"filter", random_, index_++};
-      try {
-        if (predicate_->Test(*element, info)) return step;
-      } catch (const Error& error) {
-        if (error.transient()) {
-          --index_;
-          interrupted_ = std::move(step);
+      if (error_) {
+        Error error = *std::exchange(error_, std::nullopt);
+        index_ += !error.transient();
+        return Block::Of(std::move(error));
+      }
+      input_.Keep(input_.position());
+      // A function of the user is called for no more elements than are wanted.
+      rows_ = input_.NextBlock(predicate_->needs_lock() ? 1 : max_rows);
+      at_ = 0;
+      error_ = std::exchange(rows_.error, std::nullopt);
+      const bool end = std::exchange(rows_.end, false);
+      if (rows_.rows > 1) {
+        const int64_t tested = rows_.rows;
+        if (auto passing = Passing()) {
+          index_ += tested;
+          rows_ = Block();
+          if (passing->rows > 0) return *std::move(passing);
         }
-        throw;
       }
+      if (end && left() == 0 && !error_) return Block::AtEnd();
     }
   }
 
  private:
+  // Rows whose test is still to be done.
+  int64_t left() const { return rows_.rows - at_; }
+
+  // Tests the first of them; an interrupted test is done again.
+  bool TestNext(const Element& element) {
+    CallInfo info{"filter", random_, index_++};
+    ++at_;
+    try {
+      return predicate_->Test(element, info);
+    } catch (const Error& error) {
+      if (error.transient()) {
+        --index_;
+        --at_;
+      }
+      throw;
+    }
+  }
+
+  // Those that pass, or none; nullopt, with all as they were, when each is to be tested alone: that
+  // tells what is wrong with one, and needs less memory.
+  std::optional<Block> Passing() {
+    try {
+      std::optional<std::vector<int64_t>> passing = Tested();
+      if (!passing) return std::nullopt;
+      return passing->empty() ? Block() : SelectRows(rows_, *passing);
+    } catch (const std::bad_alloc&) {
+      return std::nullopt;
+    }
+  }
+
+  // The numbers of those that pass.
+  std::optional<std::vector<int64_t>> Tested() {
+    made_.clear();
+    Block rows = rows_;
+    predicate_->Map(std::move(rows), CallInfo{"filter", random_, index_}, made_);
+    std::vector<int64_t> passing;
+    int64_t row = 0;
+    for (const Block& block : made_) {
+      if (block.error) return std::nullopt;
+      for (int64_t i = 0; i < block.rows; ++i, ++row) {
+        const std::vector<Tensor>& leaves =
+            block.stacked() ? block.columns : block.elements[static_cast<size_t>(i)].leaves;
+        const int64_t items = block.stacked() ? block.rows : 1;
+        if (leaves.size() != 1 || leaves[0].dtype().code != TypeCode::kBool ||
+            leaves[0].elements() != items) {
+          return std::nullopt;
+        }
+        if (leaves[0].data()[block.stacked() ? i : 0]) passing.push_back(row);
+      }
+    }
+    return passing;
+  }
+
   Input input_;
-  std::optional<Step> interrupted_;  // its test is to be done again
+  Block rows_;  // pulled; those from number at_ on are not tested yet
+  int64_t at_ = 0;
+  std::optional<Error> error_;  // behind them
+  std::vector<Block> made_;     // kept for its memory
   FunctionPtr predicate_;
   StageRandom random_;
   CancelToken cancel_;

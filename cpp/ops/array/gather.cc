@@ -20,6 +20,22 @@ class Gather final : public ItemsOp {
         batch_dims_(args.Int("batch_dims")),
         from_end_(args.Bool("from_end")) {}
 
+  // From one array for all rows: numbers of all of them are numbers of slices.
+  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
+                                     int64_t /*rows*/) const override {
+    constexpr size_t kSmallSlice = 4096;  // bytes; large ones are copied to where they belong
+    if (inputs.size() != 2 || inputs[0].by_row || axis_ != 0 || batch_dims_ != 0) {
+      return std::nullopt;
+    }
+    const Tensor& params = inputs[0].items;
+    const int64_t slices = params.shape().rank() > 0 ? params.shape()[0] : 0;
+    if (slices == 0 || params.nbytes() / static_cast<size_t>(slices) > kSmallSlice) {
+      return std::nullopt;
+    }
+    std::vector<Tensor> taken = Call({inputs[0].items, inputs[1].items}, {});
+    return RowItems{std::move(taken[0]), inputs[1].splits, true};
+  }
+
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("gather", inputs, 2);
     const Shape &params = inputs[0].shape(), &indices = inputs[1].shape();

@@ -4,7 +4,6 @@
 #include "ops/new_op.h"
 #include "ops/operand.h"
 #include "ops/strings/string_items.h"
-#include "ops/strings/string_parts.h"
 
 namespace penstock {
 namespace {
@@ -16,14 +15,16 @@ class Strip final : public Op {
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("strings.strip", inputs, 1);
     TypeCode kind = StringKind("strings.strip", "input", inputs[0]);
-    StringParts stripped(kind, inputs[0]);
-    for (int64_t i = 0; i < inputs[0].elements(); ++i) {
-      std::string_view text = stripped.string(i);
+    const int64_t count = inputs[0].elements();
+    std::vector<std::string_view> stripped;
+    stripped.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      std::string_view text = inputs[0].string(i);
       while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
       while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-      stripped.Add(text);
+      stripped.push_back(text);
     }
-    return {std::move(stripped).TakeAlone().Reshaped(inputs[0].shape())};
+    return {Tensor::Strings(kind, inputs[0].shape(), stripped)};
   }
 };
 
@@ -43,7 +44,7 @@ class ChangeCase final : public Op {
     }
     Tensor changed = Tensor::Strings(kind, inputs[0].shape(), strings);
     uint8_t* bytes = changed.mutable_data();
-    for (size_t i = 0; i < changed.buffer()->size(); ++i) {
+    for (size_t i = 0, size = changed.buffer()->size(); i < size; ++i) {
       const bool letter = static_cast<uint8_t>(bytes[i] - from) < 26;
       bytes[i] = static_cast<uint8_t>(bytes[i] + (letter ? to - from : 0));
     }

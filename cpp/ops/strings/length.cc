@@ -8,7 +8,6 @@
 #include "ops/operand.h"
 #include "ops/real_types.h"
 #include "ops/strings/string_items.h"
-#include "ops/strings/string_parts.h"
 
 namespace penstock {
 namespace {
@@ -56,11 +55,11 @@ class Substr final : public Op {
     std::vector<int64_t> positions = Broadcast("pos", inputs[1], shape);
     std::vector<int64_t> lengths = Broadcast("len", inputs[2], shape);
     std::vector<int64_t> numbers = Places(inputs[0].shape(), shape);
-    StringParts parts(kind, inputs[0]);
+    std::vector<std::string_view> parts(numbers.size());
     for (size_t i = 0; i < numbers.size(); ++i) {
-      parts.Add(Part(parts.string(numbers[i]), positions[i], lengths[i]));
+      parts[i] = Part(inputs[0].string(numbers[i]), positions[i], lengths[i]);
     }
-    return {std::move(parts).TakeAlone().Reshaped(shape)};
+    return {Tensor::Strings(kind, shape, parts)};
   }
 
  private:

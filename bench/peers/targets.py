@@ -55,7 +55,7 @@ TARGETS = (
     Target("slices", ("embeddings",), BEST, 1.2),
     Target("elements", ("strings",), "plain", 1.0),
     Target("parse", ("batched",), "tfdata", 5.0),
-    Target("tfrecord", ("100 KB",), "limit", 0.8),
+    Target("tfrecord", ("100 KB",), "limit", 0.9),
     Target("tfrecord", ("100 KB",), "tfdata", 2.0),
     Target("shuffle", ("integers",), "tfdata", 5.0),
     Target("stream", (), "tfdata", 1.5),
@@ -64,7 +64,7 @@ TARGETS = (
     Target("generator", (), BEST, 1.0),
     Target("cache", ("memory",), "limit", 0.8),
     Target("cache", ("memory",), "tfdata", 5.0),
-    Target("cache", ("file",), "limit", 0.6),
+    Target("cache", ("file",), "limit", 0.9),
     Target("gil", ("releases the GIL",), "plain", 0.98),
     Target("latency", (), "limit", 1 / 1.03, 0.003),
 )

@@ -1,6 +1,8 @@
 // Elements in and out of blocks.
 #include "element/element.h"
 
+#include <algorithm>
+
 namespace penstock {
 
 size_t Element::footprint() const {
@@ -14,19 +16,28 @@ uint64_t Block::key(int64_t row) const {
   return keys.empty() ? first.key + static_cast<uint64_t>(row) : keys[row];
 }
 
+int64_t Block::index(int64_t row) const {
+  if (!elements.empty()) return elements[row].origin.index;
+  if (!origins.empty()) return origins[row].index;
+  return first.index < 0 ? -1 : first.index + row;
+}
+
 Origin Block::origin(int64_t row) const {
   if (!elements.empty()) return elements[row].origin;
-  Origin origin = first;
+  Origin origin = origins.empty() ? first : origins[row];
   origin.key = key(row);
-  if (row > 0) {
-    if (!indices.empty()) {
-      origin.index = indices[static_cast<size_t>(row)];
-    } else if (origin.index >= 0) {
-      origin.index += row;
-    }
+  if (row > 0 && origins.empty()) {
+    origin.index = index(row);
     origin.offset = offsets.empty() ? -1 : offsets[static_cast<size_t>(row)];
   }
   return origin;
+}
+
+bool Block::from_files() const {
+  auto from_file = [](const Origin& origin) { return origin.file != nullptr; };
+  return from_file(first) || std::any_of(origins.begin(), origins.end(), from_file) ||
+         std::any_of(elements.begin(), elements.end(),
+                     [&](const Element& element) { return from_file(element.origin); });
 }
 
 Element Block::Row(int64_t row) const {
@@ -66,8 +77,8 @@ Block Block::Part(int64_t begin, int64_t count) const {
     if (!offsets.empty()) {
       part.offsets.assign(offsets.begin() + begin, offsets.begin() + begin + count);
     }
-    if (!indices.empty()) {
-      part.indices.assign(indices.begin() + begin, indices.begin() + begin + count);
+    if (!origins.empty()) {
+      part.origins.assign(origins.begin() + begin, origins.begin() + begin + count);
     }
   } else {
     part.elements.assign(elements.begin() + begin, elements.begin() + begin + count);

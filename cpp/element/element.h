@@ -36,17 +36,19 @@ struct Block {
   std::vector<Element> elements;  // element form, `rows` of them
   std::vector<uint64_t> keys;     // identities of the rows; empty: first.key + i
   std::vector<int64_t> offsets;   // of the rows in first.file; empty: only the first one's is known
-  std::vector<int64_t> indices;   // likewise their positions; empty: first.index + i
-  Origin first;                   // of the first row
-  std::optional<Error> error;     // comes after the rows
-  bool end = false;               // nothing comes after the rows
-  bool placed = false;            // the columns are rows of a slab made for the batch they join
+  std::vector<Origin> origins;  // of the rows, but for their keys; empty: they follow the first one
+  Origin first;                 // of the first row
+  std::optional<Error> error;   // comes after the rows
+  bool end = false;             // nothing comes after the rows
+  bool placed = false;          // the columns are rows of a slab made for the batch they join
 
   bool stacked() const { return elements.empty() && splits.empty(); }
   bool ragged() const { return !splits.empty(); }
   bool last() const { return end || error.has_value(); }
   uint64_t key(int64_t row) const;
+  int64_t index(int64_t row) const;  // in its source
   Origin origin(int64_t row) const;
+  bool from_files() const;  // whether any row is
   Element Row(int64_t row) const;
   // Rows [first, first + count), without error and end.
   Block Part(int64_t first, int64_t count) const;

@@ -168,7 +168,7 @@ int64_t ChunkBuilder::Add(const Block& block, int64_t first, const char* stage) 
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].dtype().code == TypeCode::kObject && columns[i].elements() > 0) {
-      ThrowOpaque(stage, structure, i, block.origin(first).index);
+      ThrowOpaque(stage, structure, i, block.index(first));
     }
   }
   if (!Joins(structure, columns)) return 0;
@@ -176,10 +176,9 @@ int64_t ChunkBuilder::Add(const Block& block, int64_t first, const char* stage) 
   form_.rows += count;
   pieces_.push_back(std::move(columns));
   if (!origins_) return count;
-  for (int64_t i = 0; i < count; ++i) {
-    Origin origin = block.origin(first + i);
-    keys_.push_back(origin.key);
-    indices_.push_back(origin.index);
+  for (int64_t row = first; row < first + count; ++row) {
+    keys_.push_back(block.key(row));
+    indices_.push_back(block.index(row));
   }
   return count;
 }

@@ -313,7 +313,7 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (made.ragged() && !ragged) {
     made.keys = rows.keys;
     made.offsets = rows.offsets;
-    made.indices = rows.indices;
+    made.origins = rows.origins;
     TakeOneByOne(made);
   }
   out.emplace_back();  // from here on nothing can fail
@@ -321,7 +321,7 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (made.elements.empty()) {
     made.keys = std::move(done.keys);
     made.offsets = std::move(done.offsets);
-    made.indices = std::move(done.indices);
+    made.origins = std::move(done.origins);
   }
   out.back() = std::move(made);
   return true;
@@ -330,11 +330,6 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
 // Results of rows that came one by one.
 void TakePlaces(const Block& rows, Block& results) {
   results.first = rows.origin(0);
-  // They stay one by one where they come from several files, which a column could not say.
-  const std::shared_ptr<const std::string>& file = results.first.file;
-  bool one_file = std::all_of(rows.elements.begin(), rows.elements.end(),
-                              [&](const Element& row) { return row.origin.file == file; });
-  if (!one_file && results.elements.empty()) TakeOneByOne(results);
   for (size_t i = 0; i < rows.elements.size(); ++i) {
     const Origin& origin = rows.elements[i].origin;
     if (!results.elements.empty()) {
@@ -342,8 +337,7 @@ void TakePlaces(const Block& rows, Block& results) {
       continue;
     }
     results.keys.push_back(origin.key);
-    results.indices.push_back(origin.index);
-    if (file) results.offsets.push_back(origin.offset);
+    results.origins.push_back(origin);
   }
 }
 

@@ -24,6 +24,10 @@ class Reservoir {
   void Add(Item item) { slots_.push_back(std::move(item)); }
   // The slot that Draw takes.
   uint64_t Choice() const { return key_.DrawBelow(static_cast<uint64_t>(drawn_), slots_.size()); }
+  // The slot that will be drawn so many draws from now if the slots are full until then.
+  const Item& Ahead(int64_t draws) const {
+    return slots_[key_.DrawBelow(static_cast<uint64_t>(drawn_ + draws), slots_.size())];
+  }
   Item Draw() { return Draw(Choice()); }
   Item Draw(uint64_t at) {
     ++drawn_;

@@ -99,7 +99,7 @@ bool RowWriter::AddToColumns(const std::vector<Tensor>& leaves, const Origin& or
   }
   if (open_rows_ == 0) open_.first = origin;
   open_.keys.push_back(origin.key);
-  open_.offsets.push_back(origin.offset);
+  open_.origins.push_back(origin);
   ++open_rows_;
   return true;
 }

@@ -66,12 +66,10 @@ Block SelectRows(Block& rows, const std::vector<int64_t>& chosen) {
     return some;
   }
   for (const Tensor& column : rows.columns) some.columns.push_back(Selected(column, chosen));
+  const bool places = rows.first.index >= 0 || rows.from_files();
   for (int64_t row : chosen) {
-    const auto place = static_cast<size_t>(row);
     some.keys.push_back(rows.key(row));
-    if (!rows.offsets.empty()) some.offsets.push_back(rows.offsets[place]);
-    if (rows.first.index < 0) continue;  // it is not known of any
-    some.indices.push_back(rows.indices.empty() ? rows.first.index + row : rows.indices[place]);
+    if (places) some.origins.push_back(rows.origin(row));
   }
   return some;
 }

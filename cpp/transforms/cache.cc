@@ -45,19 +45,19 @@ class Keeper {
   static bool Small(const Block& block) {
     constexpr size_t kSmallRow = 16 << 10;
     constexpr size_t kSmallBlock = 64 << 10;
-    if (block.stacked()) return Numbers(block.columns, block.first, kSmallBlock);
-    return std::all_of(block.elements.begin(), block.elements.end(), [](const Element& element) {
-      return Numbers(element.leaves, element.origin, kSmallRow);
-    });
+    // A chunk does not hold from which file its elements are, which errors behind it would tell.
+    if (block.from_files()) return false;
+    if (block.stacked()) return Numbers(block.columns, kSmallBlock);
+    return std::all_of(block.elements.begin(), block.elements.end(),
+                       [](const Element& element) { return Numbers(element.leaves, kSmallRow); });
   }
-  // A chunk does not hold from which file its elements are, which errors behind it would tell.
-  static bool Numbers(const std::vector<Tensor>& leaves, const Origin& origin, size_t most) {
+  static bool Numbers(const std::vector<Tensor>& leaves, size_t most) {
     size_t bytes = 0;
     for (auto& leaf : leaves) {
       if (leaf.dtype().is_reference()) return false;
       bytes += leaf.nbytes();
     }
-    return !leaves.empty() && !origin.file && bytes < most;
+    return !leaves.empty() && bytes < most;
   }
   void Flush() {
     if (builder_.rows() == 0) return;

@@ -13,7 +13,7 @@ constexpr size_t kSmallRow = 1 << 10;  // bytes of all leaves; a larger one is b
 std::vector<size_t> RowBytes(const Block& block) {
   std::vector<size_t> bytes;
   // Rows of different files could not say where they are from.
-  if (!block.stacked() || block.first.file) return bytes;
+  if (!block.stacked() || block.from_files()) return bytes;
   size_t all = 0;
   for (const Tensor& column : block.columns) {
     if (column.dtype().is_reference()) return {};
@@ -25,7 +25,7 @@ std::vector<size_t> RowBytes(const Block& block) {
 }
 
 bool Alike(const Block& one, const Block& other) {
-  if (!other.stacked() || other.first.file || one.structure != other.structure) return false;
+  if (!other.stacked() || other.from_files() || one.structure != other.structure) return false;
   return std::equal(one.columns.begin(), one.columns.end(), other.columns.begin(),
                     other.columns.end(), [](const Tensor& a, const Tensor& b) {
                       bool same = a.dtype() == b.dtype() && a.shape().rank() == b.shape().rank();

@@ -219,8 +219,8 @@ class WindowIterator final : public Iterator {
     Block part;
     part.rows = rows.rows;
     part.first = rows.first;
-    part.indices = rows.indices;
     part.offsets = rows.offsets;
+    part.origins = rows.origins;
     if (rows.stacked()) part.columns.push_back(rows.columns[leaf]);
     for (const Element& element : rows.elements) {
       part.elements.push_back({{element.leaves[leaf]}, Structure::Leaf(), element.origin});

@@ -21,12 +21,16 @@ class Overhead(Workload):
         "graphs), Python's where it has none."
     )
     unit = "ns per element"
-    limit = "the same work as a plain Python loop over NumPy's tightest form"
+    limit = (
+        "range: a plain Python loop; else calls of the function on a NumPy scalar that is there, "
+        "and nothing else: no values made of the integers, none collected"
+    )
     bound = (
         "`range`: the program's own loop, which makes and drops an integer for each element. "
-        "`map` and `dict`: the call of the Python function and the values that it makes, which "
-        "take most of the time of the plain loop, too; what penstock adds is to look at the type "
-        "of each value and to write it into a column."
+        "`map` and `dict`: the calls of the Python function. As in tf.data it gets scalars with a "
+        "dtype, with which Python calculates more slowly than with the integers that plain Python "
+        "passes: what is between the limit and plain Python is all that penstock can gain or lose "
+        "by making each scalar and by writing each value that comes back into a column."
     )
     rate = False
     scale = 1e9

@@ -24,8 +24,9 @@ class Stream(Workload):
     limit = "read(2) of the file and its CRC-32C, then NumPy's gather by a known permutation"
     bound = (
         "Memory: each record is copied into the buffer, which is larger than the caches, from "
-        "there into its batch, and into a Python object; besides, reading and its checksum. The "
-        "limit copies once, and makes no objects."
+        "there into its batch, and into a Python object, which takes most of the time of the "
+        "program's thread; besides, reading and its checksum. The limit copies once, and makes no "
+        "objects."
     )
     scale = 1e3
     cases = {"1 KB records": {"n": 150_000, "size": 1024, "buffer": 100_000, "batch": 256}}

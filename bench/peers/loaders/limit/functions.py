@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
-from itertools import islice
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -17,31 +18,25 @@ from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
 from bench.peers.workloads import imports as importing
+from bench.peers.workloads import overhead as counting
 
 CALLS = 600  # of the functions
 
 
 def overhead(task: Task) -> Epoch:
-    """range: a plain for; map: np.fromiter over map; dict: a list of tuples, np.array of each."""
+    """range: a plain for; else the function, called on one NumPy scalar, its results dropped."""
     if task.case == "range":
         return lambda: range(task.n)
-    return (lambda: mapped(task)) if task.case == "map" else (lambda: recorded(task))
+    function = counting.record if task.case == "dict" else lambda x: x + 1
+    return lambda: called(function, task)
 
 
-def mapped(task: Task) -> Iterator[Any]:
-    results = map(lambda x: x + 1, range(task.n))  # noqa: C417 - a function that is called
-    while len(batch := np.fromiter(islice(results, task.batch), np.int64)):
-        yield batch
-
-
-def recorded(task: Task) -> Iterator[Any]:
-    kinds = {"id": np.int64, "half": np.float64, "square": np.int64}
+def called(function: Callable[[Any], Any], task: Task) -> Iterator[Any]:
+    scalar = np.int64(1)
     for start in range(0, task.n, task.batch):
-        made = [(x, x / 2, x * x) for x in range(start, min(start + task.batch, task.n))]
-        columns = zip(*made, strict=True)
-        yield {
-            name: np.array(column, kinds[name]) for name, column in zip(kinds, columns, strict=True)
-        }
+        rows = np.arange(start, min(start + task.batch, task.n))
+        deque(map(function, repeat(scalar, len(rows))), maxlen=0)
+        yield function(rows)
 
 
 def compiled(task: Task) -> Epoch:

@@ -32,7 +32,9 @@ def shuffle(task: Task) -> Epoch:
 
 
 def cache(task: Task) -> Epoch:
-    """Copies of 256 rows into one buffer; or read(2) into it."""
+    """Copies of 256 rows into one buffer; or read(2) into it and google_crc32c.value of it."""
+    import google_crc32c
+
     values = caching.rows(task)
     buffer = aligned(task.batch, task.width)
 
@@ -45,6 +47,7 @@ def cache(task: Task) -> Epoch:
     def read() -> Iterator[Any]:
         with file.open("rb", buffering=0) as source:
             while got := source.readinto(buffer.data):
+                google_crc32c.value(buffer[: got // task.width])
                 yield buffer[: got // task.width]
 
     if task.case == "memory":

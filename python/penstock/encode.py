@@ -91,11 +91,12 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
                 nodes.insert(0, _core.make("from_tensors", [], state))
             program = trace(kind, value, nodes)
             encoded[name] = _core.debugged(program, value.__wrapped__)
-        elif callable(value) and _wants_rng(value):
-            encoded[name] = value
-            encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
+        elif name in _ENCODERS:
+            encoded[name] = _ENCODERS[name](value)
         else:
-            encoded[name] = _ENCODERS[name](value) if name in _ENCODERS else value
+            encoded[name] = value
+            if callable(value) and _wants_rng(value):
+                encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
     return encoded
 
 

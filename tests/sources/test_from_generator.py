@@ -63,6 +63,16 @@ def test_arguments_come_as_numpy_values():
     assert_same(seen, [np.int64(3), np.array([1, 2]), "a"])
 
 
+def test_an_argument_of_its_own_may_be_called_rng():
+    def numbers(count, rng=None):
+        assert rng is None
+        yield from range(count)
+
+    signature = ps.TensorSpec((), np.int64)
+    ds = ps.Dataset.from_generator(numbers, output_signature=signature, args=(3,))
+    assert list(ds) == [0, 1, 2]
+
+
 def test_each_iteration_calls_the_function_anew():
     calls = []
 

@@ -1,5 +1,7 @@
 """range: what it counts, and what it refuses."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,11 @@ def test_range_refuses_types_that_cannot_count(dtype):
 
 def test_range_takes_numpy_integers():
     assert_same(list(ps.Dataset.range(np.int32(1), np.uint8(3))), [1, 2])
+
+
+def test_its_type_is_not_taken_for_a_function(monkeypatch):
+    def look(function):
+        raise AssertionError(f"{function} was looked at, which takes a millisecond")
+
+    monkeypatch.setattr(inspect, "signature", look)
+    assert list(ps.Dataset.range(3, output_type=np.float32)) == [0, 1, 2]

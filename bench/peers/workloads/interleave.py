@@ -27,7 +27,8 @@ class Interleave(Workload):
     )
     bound = (
         "Starting 16 readers, and waking their threads for each of their sleeps; the readers are "
-        "Python generators, which share the GIL."
+        "Python generators, which share the GIL. Grain opens the next 16 readers while 16 are "
+        "read, so that it may come below the limit of 16 at a time."
     )
     rate = False
     scale = 1e3

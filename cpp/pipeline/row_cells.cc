@@ -5,6 +5,7 @@
 #include <bit>
 #include <new>
 
+#include "pipeline/keep_alone.h"
 #include "runtime/blocking.h"
 #include "runtime/platform.h"
 
@@ -39,18 +40,6 @@ void PrefetchRow(const void* cell, size_t bytes) {
 }
 
 bool IsForeign(const Tensor& leaf) { return leaf.buffer() && leaf.buffer()->foreign(); }
-
-// Copies leaves that are views of much more memory: a row of many that were made together would
-// keep them all for as long as it is kept.
-void KeepAlone(std::vector<Tensor>& leaves) {
-  constexpr size_t kLittle = 512;
-  for (Tensor& leaf : leaves) {
-    // Foreign memory is somebody else's, who keeps it anyway.
-    if (leaf.is_inline() || leaf.storage() == Storage::kObjects || IsForeign(leaf)) continue;
-    if (leaf.buffer()->size() <= 2 * leaf.footprint() + kLittle) continue;
-    leaf = leaf.Alone();
-  }
-}
 
 size_t LengthAt(const uint8_t* at) {
   size_t length;
@@ -115,7 +104,7 @@ RowCells::Cell RowCells::Put(Element element) {
   if (Packs(element.structure, element.leaves, false)) {
     if (Cell cell = Put(element.leaves, 0, element.origin)) return cell;
   }
-  KeepAlone(element.leaves);
+  KeepAlone(element);
   void* memory = Allocate(sizeof(Row) + sizeof(Leaves));
   Cell cell = new (memory) Row{std::move(element.origin), element.structure};
   new (BytesIn(cell)) Leaves(std::move(element.leaves));

@@ -1,0 +1,19 @@
+// Which views are worth a copy.
+#include "pipeline/keep_alone.h"
+
+#include <cstring>
+
+namespace penstock {
+
+void KeepAlone(Element& element) {
+  constexpr size_t kLittle = 512;
+  for (Tensor& leaf : element.leaves) {
+    // Foreign memory is somebody else's, who keeps it anyway.
+    if (leaf.is_inline() || leaf.storage() == Storage::kObjects || leaf.buffer()->foreign())
+      continue;
+    if (leaf.buffer()->size() <= 2 * leaf.footprint() + kLittle) continue;
+    leaf = leaf.Alone();
+  }
+}
+
+}  // namespace penstock

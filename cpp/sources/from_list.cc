@@ -1,4 +1,8 @@
 // from_list: elements in memory whose shapes may differ, with random access.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
 #include "pipeline/registry.h"
 
 namespace penstock {
@@ -6,6 +10,81 @@ namespace {
 
 // What the argument `elements` points to.
 using Elements = std::vector<std::shared_ptr<const Element>>;
+
+// The elements in ragged form.
+class RaggedList final : public Indexed {
+ public:
+  RaggedList(const Elements& elements, const ElementSpec& spec)
+      : elements_(elements), spec_(spec) {}
+
+  // Whether elements are numbers that differ in the size of their first axis alone, and so small
+  // that to copy them costs less than to pass them on one by one.
+  static bool Fits(const Elements& elements, const ElementSpec& spec) {
+    constexpr size_t kSmall = 2 << 10;  // bytes of an element
+    for (const LeafSpec& leaf : spec.leaves) {
+      if (leaf.any_rank || leaf.dtype.is_reference() || leaf.shape.rank() == kMaxRank) return false;
+      for (int d = 1; d < leaf.shape.rank(); ++d) {
+        if (leaf.shape[d] < 0) return false;
+      }
+    }
+    size_t bytes = 0;
+    for (auto& element : elements) bytes += element->footprint();
+    return bytes <= kSmall * elements.size() &&
+           std::any_of(spec.leaves.begin(), spec.leaves.end(), DiffersInSize);
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
+  Block Rows(int64_t first, int64_t count) const override {
+    return Joined(count, [first](int64_t row) { return first + row; });
+  }
+  Block Gather(const int64_t* indices, int64_t count) const override {
+    Block block = Joined(count, [indices](int64_t row) { return indices[row]; });
+    block.keys.assign(indices, indices + count);
+    return block;
+  }
+
+ private:
+  static bool DiffersInSize(const LeafSpec& leaf) {
+    return leaf.shape.rank() > 0 && leaf.shape[0] < 0;
+  }
+
+  template <typename IndexOf>
+  Block Joined(int64_t count, IndexOf index_of) const {
+    Block block;
+    block.structure = spec_.structure;
+    block.rows = count;
+    block.first.index = index_of(0);
+    block.first.key = static_cast<uint64_t>(block.first.index);
+    block.splits.resize(spec_.leaves.size());
+    for (size_t i = 0; i < spec_.leaves.size(); ++i) {
+      const LeafSpec& leaf = spec_.leaves[i];
+      auto row = [&](int64_t number) -> const Tensor& {
+        return elements_[static_cast<size_t>(index_of(number))]->leaves[i];
+      };
+      Shape shape = leaf.shape;
+      if (DiffersInSize(leaf)) {
+        std::vector<int64_t>& splits = block.splits[i];
+        splits.assign(1, 0);
+        for (int64_t n = 0; n < count; ++n) splits.push_back(splits.back() + row(n).shape()[0]);
+        shape[0] = splits.back();
+      } else {
+        shape = shape.Prepend(count);
+      }
+      Tensor column = Tensor::Make(leaf.dtype, shape);
+      uint8_t* to = column.mutable_data();
+      for (int64_t n = 0; n < count; ++n) {
+        size_t bytes = row(n).nbytes();
+        if (bytes > 0) std::memcpy(to, row(n).data(), bytes);
+        to += bytes;
+      }
+      block.columns.push_back(std::move(column));
+    }
+    return block;
+  }
+
+  const Elements& elements_;
+  const ElementSpec& spec_;
+};
 
 class ListDataset final : public Dataset, public Indexed {
  public:
@@ -23,6 +102,7 @@ class ListDataset final : public Dataset, public Indexed {
       spec_ = *std::move(cover);
       if (next.structure != spec_.structure) elements_[i] = Reordered(*elements_[i]);
     }
+    if (RaggedList::Fits(elements_, spec_)) ragged_.emplace(elements_, spec_);
   }
   int64_t cardinality() const override { return size(); }
   MaybeSpec spec() const override { return spec_; }
@@ -41,8 +121,9 @@ class ListDataset final : public Dataset, public Indexed {
   }
 
  protected:
-  IteratorPtr MakeIterator(const RunContext&) const override {
-    return MakeRowIterator(shared_from_this(), *this);
+  IteratorPtr MakeIterator(const RunContext& context) const override {
+    if (!context.ragged || !ragged_) return MakeRowIterator(shared_from_this(), *this);
+    return MakeRowIterator(shared_from_this(), *ragged_);
   }
 
  private:
@@ -67,6 +148,7 @@ class ListDataset final : public Dataset, public Indexed {
 
   Elements elements_;
   ElementSpec spec_;
+  std::optional<RaggedList> ragged_;
 };
 
 const RegisterDataset registration(

@@ -153,3 +153,27 @@ def test_batches_do_not_share_memory_with_later_ones():
     batches = list(generated("of one size").padded_batch(9))
     assert not any(np.shares_memory(a, b) for a in batches for b in batches if a is not b)
     assert all(batch.flags.writeable for batch in batches)
+
+
+def listed(row):
+    return ps.experimental.from_list([ROWS[row](i, n) for i, n in enumerate(SIZES)])
+
+
+@pytest.mark.parametrize("form", ["padded", "all of them", "ragged", "remainder"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("numbers", "with scalars", "with a word", "dicts", "dicts of two orders", "matrices"),
+        *("matrices of two widths", "of one size", "large", "without arrays"),
+    ],
+)
+def test_lists_are_batched_like_rows_that_come_one_by_one(row, form):
+    together = FORMS[form](listed(row))
+    singly = FORMS[form](listed(row).prefetch(1))
+    came = comparable(steps(iter(together)))
+    assert_same(came, comparable(steps(iter(singly))))
+    it, other = iter(together), iter(together)
+    for _ in range(len(came) // 2):
+        next(it)
+    other.set_state(it.get_state())
+    assert_same(comparable(steps(other)), came[len(came) // 2 :])

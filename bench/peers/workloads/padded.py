@@ -24,9 +24,10 @@ class Padded(Workload):
     unit = "million rows/s"
     limit = "one copy of each row into a batch of zeros, in sorted order in the case `bucketed`"
     bound = (
-        "Each row is an element of its own until it is in its batch: its type and shape are looked "
-        "at, and it is copied from where it lies. In `bucketed` each is also looked at for its "
-        "length and kept until its bucket is full."
+        "In `padded` the copies, of which there are two: rows are joined one behind the other, and "
+        "spread out in the batch; and fresh memory of batches that the consumer still holds. In "
+        "`bucketed` each row stays an element of its own, which is made, looked at for its length "
+        "and kept until its bucket is full."
     )
     scale = 1e6
     cases = {

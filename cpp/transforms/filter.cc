@@ -62,9 +62,7 @@ class FilterIterator final : public BlockIterator {
         return Block::Of(std::move(error));
       }
       input_.Keep(input_.position());
-      // A function of the user is called for no more elements than are wanted.
-      rows_ = input_.NextBlock(predicate_->needs_lock() ? 1 : max_rows);
-      at_ = 0;
+      Pull(max_rows);
       error_ = std::exchange(rows_.error, std::nullopt);
       const bool end = std::exchange(rows_.end, false);
       if (rows_.rows > 1) {
@@ -82,6 +80,16 @@ class FilterIterator final : public BlockIterator {
  private:
   // Rows whose test is still to be done.
   int64_t left() const { return rows_.rows - at_; }
+
+  // Small rows together; a function of the user is called for no more of them than are wanted.
+  void Pull(int64_t max_rows) {
+    constexpr int64_t kTogether = 1 << 20;  // bytes
+    rows_ = input_.NextBlock(std::min(max_rows, together_));
+    at_ = 0;
+    if (rows_.rows == 0 || predicate_->needs_lock()) return;
+    int64_t each = static_cast<int64_t>(rows_.footprint()) / rows_.rows;
+    together_ = std::max<int64_t>(kTogether / (each + 1), 1);
+  }
 
   // Tests the first of them; an interrupted test is done again.
   bool TestNext(const Element& element) {
@@ -136,6 +144,7 @@ class FilterIterator final : public BlockIterator {
   Input input_;
   Block rows_;  // pulled; those from number at_ on are not tested yet
   int64_t at_ = 0;
+  int64_t together_ = 1;        // rows that may be pulled at a time
   std::optional<Error> error_;  // behind them
   std::vector<Block> made_;     // kept for its memory
   FunctionPtr predicate_;

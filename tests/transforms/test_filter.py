@@ -181,3 +181,21 @@ def test_random_predicates_draw_the_same_for_blocks_and_single_elements():
     assert [int(x) for x in kept.prefetch(2)] == found
     alone = ps.Dataset.range(500).map(lambda x: x).filter(keep)  # asked for one at a time
     assert [int(x) for x in alone] == [int(x) for x in alone.prefetch(2)]
+
+
+@pytest.mark.parametrize(("size", "most"), [(10, 64), (1 << 20, 2)])
+def test_large_rows_are_not_made_long_before_they_are_wanted(size, most):
+    made = []
+
+    def rows(i):
+        made.append(i)
+        return np.zeros(size, np.uint8)
+
+    ds = ps.Dataset.range(1000).map(rows).filter(ps.native(lambda row: row[0] == 0)).batch(64)
+    with iter(ds.map(lambda batch: len(batch))) as it:
+        assert next(it) == 64
+        assert 64 <= len(made) <= 64 + most
+    made.clear()
+    with iter(ds.unbatch().take(3)) as it:
+        next(it)
+        assert len(made) <= 64 + most

@@ -103,6 +103,7 @@ class GeneratorIterator final : public BlockIterator {
       gil.Yield();
       PyRef value = NextValue();
       if (!value && !PyErr_Occurred()) return AtEnd();
+      if (value && !structure_) Fix(value.get());
       PyErr_Clear();  // it was raised where it came first
       --to_skip_;
       ++asked_;
@@ -172,6 +173,17 @@ class GeneratorIterator final : public BlockIterator {
       if (block.error) checked.push_back(Block::Of(*std::move(block.error)));
     }
     blocks = std::move(checked);
+  }
+
+  // The same of a value that was delivered before the state was saved.
+  void Fix(PyObject* value) {
+    const RowPolicy policy = data_->policy();
+    if (policy.declared || policy.opaque) return;
+    RowCollector collector(policy, 1, nullptr, 0, &last_structure_);
+    if (!collector.Add(value, Origin())) return;
+    std::vector<Block> blocks;
+    collector.Finish(blocks);
+    CheckAlike(blocks, 0);
   }
 
   static std::string Describe(const Structure* structure, const std::vector<DType>& dtypes) {

@@ -244,3 +244,19 @@ class TestShapesMayChange(DatasetContract):
         # The first element tells; only a signature can say that others differ.
         spec = self.build().element_spec
         assert spec == (ps.TensorSpec((0,), np.float64), ps.TensorSpec((), str))
+
+
+def test_after_a_restore_the_first_value_is_still_the_standard():
+    def rows():
+        for i in range(6):
+            yield {"another": i} if i == 3 else np.full(i % 2, i)
+
+    ds = ps.Dataset.from_generator(rows)
+    with iter(ds) as it:
+        came = [next(it) for _ in range(3)]
+        state = it.get_state()
+    with iter(ds) as it:
+        it.set_state(state)
+        came += steps(it)
+    assert_same(came, steps(iter(ds)))
+    assert "element 3" in came[3].text

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "pipeline/row_places.h"
+
 namespace penstock {
 
 Tensor RowWriter::Place(size_t leaf, DType dtype, const Shape& shape) {
@@ -97,10 +99,7 @@ bool RowWriter::AddToColumns(const std::vector<Tensor>& leaves, const Origin& or
     std::memcpy(columns_[i].mutable_data() + static_cast<size_t>(open_rows_) * size,
                 leaves[i].data(), size);
   }
-  if (open_rows_ == 0) open_.first = origin;
-  open_.keys.push_back(origin.key);
-  open_.origins.push_back(origin);
-  ++open_rows_;
+  NoteOrigin(open_, open_rows_++, origin);
   return true;
 }
 

@@ -154,7 +154,7 @@ class PyFunction final : public Function {
         random.For(rows.key(row));
         PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
                                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
-        bool added = result && (collector.AddScalar(result, rows.key(row)) ||
+        bool added = result && (collector.AddScalar(result, rows, row) ||
                                 collector.Add(result, rows.origin(row)));
         if (!added && gil.TakeInterrupt()) {
           Py_XDECREF(result);

@@ -52,7 +52,7 @@ class IndexableFunction final : public Function {
         }
         PyRef value = fetched ? PyRef::Borrow(PySequence_Fast_GET_ITEM(fetched.get(), row))
                               : Fetch(PositionOf(rows, row));
-        if (value && (collector.AddScalar(value.get(), rows.key(row)) ||
+        if (value && (collector.AddScalar(value.get(), rows, row) ||
                       collector.Add(value.get(), rows.origin(row)))) {
           continue;
         }

@@ -7,6 +7,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "pipeline/row_places.h"
 #include "python/array_items.h"
 #include "python/declared.h"
 #include "python/errors.h"
@@ -136,17 +137,7 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
     }
   }
   if (fits) {
-    if (open_rows_ == 0) {
-      block_.first = origin;
-    } else if (!block_.keys.empty() ||
-               origin.key != block_.first.key + static_cast<uint64_t>(open_rows_)) {
-      // No longer consecutive: every key is written down.
-      for (auto i = static_cast<int64_t>(block_.keys.size()); i < open_rows_; ++i) {
-        block_.keys.push_back(block_.first.key + static_cast<uint64_t>(i));
-      }
-      block_.keys.push_back(origin.key);
-    }
-    ++open_rows_;
+    NoteOrigin(block_, open_rows_++, origin);
   } else {
     CloseColumns();
     if (!AddSingle(flat_, origin)) return false;
@@ -167,11 +158,8 @@ bool RowCollector::AddRagged(const Origin& origin) {
   return added;
 }
 
-bool RowCollector::AddScalar(PyObject* value, uint64_t key) {
-  if (!lone_scalar_ || !block_.keys.empty() || open_rows_ == 0 ||
-      key != block_.first.key + static_cast<uint64_t>(open_rows_)) {
-    return false;
-  }
+bool RowCollector::AddScalar(PyObject* value, const Block& source, int64_t row) {
+  if (!lone_scalar_ || open_rows_ == 0) return false;
   Column& column = columns_[0];
   uint8_t* to =
       column.dense.mutable_data() + static_cast<size_t>(open_rows_) * column.dtype.itemsize;
@@ -184,6 +172,7 @@ bool RowCollector::AddScalar(PyObject* value, uint64_t key) {
   } else if (!WriteScalar(column.dtype, value, to)) {
     return false;
   }
+  if (!Follows(block_, open_rows_, source, row)) NoteOrigin(block_, open_rows_, source.origin(row));
   ++open_rows_;
   ++rows_;
   return true;

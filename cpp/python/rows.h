@@ -30,8 +30,9 @@ class RowCollector {
   RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer, int64_t first_row,
                const Structure** last_structure);
 
-  // Adds one value (borrowed) when it is a scalar like those before it; false: use Add.
-  bool AddScalar(PyObject* value, uint64_t key);
+  // Adds one value (borrowed), made of a row of `source`, when it is a scalar like those before it;
+  // false: use Add.
+  bool AddScalar(PyObject* value, const Block& source, int64_t row);
   // Adds one value (borrowed). False when it cannot become an element: a Python error is set.
   bool Add(PyObject* value, const Origin& origin);
   void AddError(Error error);

@@ -135,11 +135,14 @@ def parsed(line):
         lambda ds: ds.map(parsed, num_parallel_calls=2),
         lambda ds: ds.map(measured).map(refuse),
         lambda ds: ds.map(measured, num_parallel_calls=2).map(refuse),
+        lambda ds: ds.map(lambda line: (line, len(line))).map(refuse),
+        lambda ds: ds.map(lambda line: (line, len(line)), num_parallel_calls=2).map(refuse),
         lambda ds: ds.batch(4).unbatch().take(0).concatenate(ds.map(measured).cache().map(refuse)),
     ],
 )
-def test_a_row_knows_its_file(stages, tmp_path):
-    errors = failures(stages(two_files(tmp_path).shuffle(60)))
+@pytest.mark.parametrize("ahead", [lambda ds: ds, lambda ds: ds.shuffle(60)])
+def test_a_row_knows_its_file(ahead, stages, tmp_path):
+    errors = failures(stages(ahead(two_files(tmp_path))))
     assert len(errors) == 80
     for error in errors:
         text = str(error)
@@ -148,11 +151,14 @@ def test_a_row_knows_its_file(stages, tmp_path):
         assert f"(file {tmp_path / name}, byte {5 * number})" in error.__notes__[0]
 
 
-def test_a_row_that_a_native_function_made_knows_its_file(tmp_path):
+@pytest.mark.parametrize("ahead", [lambda ds: ds, lambda ds: ds.shuffle(60)])
+@pytest.mark.parametrize("function", [lengths, lambda line: len(line)])
+@pytest.mark.parametrize("calls", [None, 2])
+def test_a_row_made_of_another_knows_its_file(ahead, function, calls, tmp_path):
     def refuse_length(x):
         raise ValueError(int(x))
 
-    made = two_files(tmp_path).shuffle(60).map(lengths, num_parallel_calls=2).map(refuse_length)
+    made = ahead(two_files(tmp_path)).map(function, num_parallel_calls=calls).map(refuse_length)
     came = [error.__notes__[0].split("(file ")[1].split(")")[0] for error in failures(made)]
     places = [f"{tmp_path / name}, byte {5 * i}" for name in "ab" for i in range(40)]
     assert sorted(came) == sorted(places)

@@ -239,6 +239,7 @@ def test_a_field_that_some_lines_do_not_have(tmp_path, calls):
 
 
 PARTS = [
+    lambda x: x[()],
     lambda x: x[0],
     lambda x: x[-1],
     lambda x: x[1:3],

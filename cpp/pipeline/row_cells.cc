@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "pipeline/keep_alone.h"
 #include "runtime/blocking.h"
@@ -187,6 +188,33 @@ void RowCells::Drop(Cell cell) {
   Free(cell, bytes);
 }
 
+void RowCells::Move(std::span<Cell* const> all) {
+  const size_t old = slabs_.size();
+  const size_t old_bytes = std::exchange(slab_bytes_, 0);
+  free_.fill(nullptr);
+  fresh_bytes_ = 0;
+  try {
+    for (Cell* cell : all) {
+      Cell from = *cell;
+      const size_t bytes = from->structure ? sizeof(Leaves) : BytesOf(from);
+      Cell to = new (Allocate(sizeof(Row) + bytes)) Row(std::move(*from));
+      used_bytes_ -= ClassOf(sizeof(Row) + bytes).bytes;  // of the cell before
+      if (to->structure) {
+        new (BytesIn(to)) Leaves(std::move(LeavesIn(from)));
+        LeavesIn(from).~Leaves();
+      } else {
+        std::memcpy(BytesIn(to), BytesIn(from), bytes);
+      }
+      from->~Row();
+      *cell = to;
+    }
+  } catch (const std::bad_alloc&) {  // those that are left stay where they are
+    slab_bytes_ += old_bytes;
+    return;
+  }
+  slabs_.erase(slabs_.begin(), slabs_.begin() + static_cast<std::ptrdiff_t>(old));
+}
+
 size_t RowCells::BytesOf(Cell cell) const {
   size_t bytes = fixed_;
   const uint8_t* at = BytesIn(cell);
@@ -203,22 +231,27 @@ void* RowCells::Allocate(size_t bytes) {
   void*& first = free_[size.number];
   if (void* cell = first) {
     std::memcpy(&first, cell, sizeof first);
+    used_bytes_ += size.bytes;
     return cell;
   }
   if (fresh_bytes_ < size.bytes) {
     size_t slab = std::min(kFirstSlab << std::min<size_t>(slabs_.size(), 10), kLastSlab);
     slabs_.push_back(Buffer::Allocate(slab));
+    slab_bytes_ += slab;
     fresh_ = slabs_.back()->data();
     fresh_bytes_ = slab;
   }
   void* cell = fresh_;
   fresh_ += size.bytes;
   fresh_bytes_ -= size.bytes;
+  used_bytes_ += size.bytes;
   return cell;
 }
 
 void RowCells::Free(void* cell, size_t bytes) {
-  void*& first = free_[ClassOf(bytes).number];
+  const SizeClass size = ClassOf(bytes);
+  used_bytes_ -= size.bytes;
+  void*& first = free_[size.number];
   std::memcpy(cell, &first, sizeof first);
   first = cell;
 }

@@ -34,6 +34,11 @@ class RowCells {
   // again. What is made of bytes are columns.
   void Take(std::span<const Cell> cells, Block& out);
   void Drop(Cell cell);
+  // Whether the cells take much more memory than the rows in them: that of one size serves no
+  // other, so it does when rows become longer and longer. Then Move is worth its copies.
+  bool wasteful() const { return slab_bytes_ > 2 * used_bytes_ + kMostWaste; }
+  // Moves all the rows that there are to new memory and gives the old one back.
+  void Move(std::span<Cell* const> all);
 
  private:
   struct Leaf {
@@ -42,6 +47,7 @@ class RowCells {
     size_t bytes;  // before the strings of a row: those of numbers, or of a string's length
   };
   static constexpr int kClasses = 32 + 6 * 32;
+  static constexpr size_t kMostWaste = 8 << 20;
   using Leaves = std::vector<Tensor>;
 
   bool Packs(const Structure* structure, const Leaves& leaves, bool columns);
@@ -61,6 +67,8 @@ class RowCells {
   bool closed_ = false;                 // rows of different forms come
   std::array<void*, kClasses> free_{};  // each free cell begins with a pointer to the next one
   std::vector<BufferRef> slabs_;
+  size_t slab_bytes_ = 0;
+  size_t used_bytes_ = 0;     // of cells with rows
   uint8_t* fresh_ = nullptr;  // what is left of the last slab
   size_t fresh_bytes_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 namespace penstock {
 namespace {
@@ -81,7 +82,19 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
     }
   }
   cells_.Take(drawn_, out);
+  if (!ended_ && cells_.wasteful()) MoveRows();
   return out;
+}
+
+void ShuffleBuffer::MoveRows() {
+  std::vector<RowCells::Cell*> all;
+  try {
+    all.reserve(slots_.slots().size());
+  } catch (const std::bad_alloc&) {
+    return;  // it can be done later
+  }
+  for (Held& held : slots_.slots()) all.push_back(&held.cell);
+  cells_.Move(all);
 }
 
 // In a buffer larger than the CPU's caches each draw would wait for memory twice, for the slot and

@@ -55,6 +55,7 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   RowCells::Cell KeepNext();
   Block Draw(int64_t max_rows);
   void PrefetchNext() const;
+  void MoveRows();
   void Clear();
   Error TakeError();
   int64_t Low() const;

@@ -76,3 +76,21 @@ def test_many_small_rows():
         for _ in range(1000):
             next(it)
         assert resident() - before < 60 * 2**20  # some 400 bytes a row; with their blocks, 200 MiB
+
+
+def test_lines_that_become_longer(tmp_path):
+    file = tmp_path / "lines"
+    with file.open("w") as to:
+        to.writelines("x" * (16 + i // 20) + "\n" for i in range(60_000))
+    batches = ps.TextLineDataset(str(file)).shuffle(2000).batch(250)
+    lengths = []
+    with iter(batches) as it:
+        next(it)
+        before = resident()
+        for _ in range(230):
+            lengths += [len(line) for line in next(it)]
+        # With a place kept for each length that there was, some 80 MiB.
+        assert resident() - before < 55 * 2**20
+        lengths += [len(line) for batch in it for line in batch]
+    assert len(lengths) == 60_000 - 250
+    assert max(lengths) == 16 + 59_999 // 20

@@ -52,12 +52,12 @@ class GetItem final : public CropOp {
   // that row alone, when they are taken one by one.
   std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
                                      int64_t rows) const override {
+    if (inputs.size() != 1 || parts_.size() != kWidth) return std::nullopt;
     const RowItems& input = inputs[0];
     const bool number = parts_[0] == kNumber;
     const bool slice = parts_[0] == kSlice && (parts_[4] == kAbsent || parts_[4] == 1);
     const bool scalars = !input.splits && input.items.shape().rank() < 2;
-    if (inputs.size() != 1 || parts_.size() != kWidth || !(number || slice) || scalars ||
-        input.items.dtype().code == TypeCode::kObject) {
+    if (!(number || slice) || scalars || input.items.dtype().code == TypeCode::kObject) {
       return std::nullopt;
     }
     Shape shape = input.items.shape();  // of the items, without the axis of rows

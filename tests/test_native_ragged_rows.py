@@ -346,3 +346,11 @@ def test_every_byte_is_a_space_or_none():
     for separator in range(1, 128):
         one = bytes([separator])
         assert S.split(text, one).tolist() == text.split(one)
+
+
+def test_the_shape_of_a_row_without_items_is_its_own():
+    raw = ps.native(lambda line: ps.io.decode_raw(ps.strings.split(line), np.uint8))
+    lines = np.array([b"abc def", b"", b"ghi"], object)
+    together = list(ps.Dataset.from_tensor_slices(lines).map(raw))
+    alone = [row for line in lines for row in ps.Dataset.from_tensors(line).map(raw)]
+    assert_same(together, alone)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pipeline/random.h"
+#include "pipeline/row_places.h"
 
 namespace penstock {
 namespace {
@@ -53,15 +54,17 @@ std::vector<Tensor> Extremes(const std::vector<Tensor>& columns,
   return rows;
 }
 
-// What is behind row `row` of a block, whose columns may have been moved to `columns`.
-Block Behind(Block& block, int64_t row, std::vector<Tensor>& columns) {
+// What is behind row `row` of a block, whose columns were moved to `columns` of that structure.
+Block Behind(Block& block, int64_t row, const std::vector<Tensor>& columns,
+             const Structure* structure) {
   Block rest;
-  rest.structure = block.structure;
+  rest.structure = structure;
   if (block.elements.empty()) {  // all rows of a column are alike: only the first is blamed
     rest.rows = block.rows - 1;
-    for (Tensor& column : columns) {
+    for (const Tensor& column : columns) {
       if (rest.rows) rest.columns.push_back(column.Rows(1, rest.rows));
     }
+    for (int64_t i = 0; i < rest.rows; ++i) NoteOrigin(rest, i, block.origin(i + 1));
   } else {
     rest.rows = block.rows - row - 1;
     for (int64_t i = row + 1; i < block.rows; ++i) {
@@ -198,7 +201,7 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
     }
     if (error) {
       error->At(block.origin(row));
-      *rest = Behind(block, row, piece.columns);
+      *rest = Behind(block, row, piece.columns, structure);
       return error;
     }
     Include(std::move(piece), structure, block.origin(row));

@@ -1,7 +1,7 @@
 // Which views are worth a copy.
 #include "pipeline/keep_alone.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace penstock {
 
@@ -14,6 +14,13 @@ void KeepAlone(Element& element) {
     if (leaf.buffer()->size() <= 2 * leaf.footprint() + kLittle) continue;
     leaf = leaf.Alone();
   }
+}
+
+bool CanBeAlone(const Block& rows) {
+  if (rows.rows == 0) return true;
+  const auto& leaves = rows.elements.empty() ? rows.columns : rows.elements[0].leaves;
+  return std::none_of(leaves.begin(), leaves.end(),
+                      [](const Tensor& leaf) { return leaf.storage() == Storage::kObjects; });
 }
 
 }  // namespace penstock

@@ -285,7 +285,10 @@ bool Program::Results(std::vector<RowItems>& values, int64_t rows, Block& made) 
   for (size_t i = 0; i < results_.size(); ++i) {
     const RowItems& value = values[static_cast<size_t>(results_[i])];
     made.columns.push_back(value.by_row ? value.items : Repeated(value.items, rows));
-    if (made.columns.back().shape().rank() == 0) return false;
+    if (made.columns.back().shape().rank() == 0) {
+      by_rows_.store(false, std::memory_order_relaxed);
+      return false;
+    }
     if (!value.splits) continue;
     made.splits.resize(results_.size());
     made.splits[i] = *value.splits;

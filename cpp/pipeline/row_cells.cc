@@ -22,7 +22,7 @@ struct SizeClass {
 };
 
 // Steps of 16 bytes up to 512, then 32 classes per power of two.
-SizeClass ClassOf(size_t bytes) {
+constexpr SizeClass ClassOf(size_t bytes) {
   if (bytes <= 512) {
     size_t steps = (bytes + 15) / 16;
     return {steps - 1, 16 * steps};
@@ -117,6 +117,7 @@ void RowCells::Take(std::span<const Cell> cells, Block& out) {
   if (cells.empty()) return;
   out.structure = cells[0]->structure ? cells[0]->structure : structure_;
   if (cells[0]->structure) {
+    out.elements.reserve(cells.size());
     for (Cell cell : cells) {
       out.elements.push_back({std::move(LeavesIn(cell)), cell->structure, std::move(cell->origin)});
       Drop(cell);
@@ -134,6 +135,8 @@ void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
   std::vector<uint8_t*> to;     // where the next row of each leaf goes
   std::vector<int64_t*> spans;  // and where it says so, of strings
   std::vector<int64_t> ends(form_.size());
+  out.keys.reserve(cells.size());
+  out.origins.reserve(cells.size());
   size_t at = 0;
   for (const Leaf& leaf : form_) {
     size_t bytes = cells.size() * leaf.bytes;
@@ -227,6 +230,7 @@ size_t RowCells::BytesOf(Cell cell) const {
 
 void* RowCells::Allocate(size_t bytes) {
   constexpr size_t kFirstSlab = 64 << 10, kLastSlab = 4 << 20;
+  static_assert(ClassOf(sizeof(Row) + kMostBytes).number < kClasses);
   const SizeClass size = ClassOf(bytes);
   void*& first = free_[size.number];
   if (void* cell = first) {

@@ -31,7 +31,7 @@ class RowCells {
   Cell Put(const std::vector<Tensor>& columns, int64_t row, Origin origin);
   Cell Put(Element element);
   // The rows in this order, all of them bytes or all of them of one structure; their cells are free
-  // again. What is made of bytes are columns.
+  // again. What is made of bytes are columns. When memory runs out nothing is taken.
   void Take(std::span<const Cell> cells, Block& out);
   void Drop(Cell cell);
   // Whether the cells take much more memory than the rows in them: that of one size serves no

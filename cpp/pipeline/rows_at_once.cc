@@ -41,6 +41,10 @@ Tensor Widened(const Tensor& tensor, int rank) {
   return tensor.Reshaped(Shape(dims.data(), dims.size()));
 }
 
+bool AnyEmpty(const std::vector<int64_t>& splits) {
+  return std::adjacent_find(splits.begin(), splits.end()) != splits.end();
+}
+
 // Calls the operation once. Items of rows that differ in size are to it rows of their own: what it
 // does row by row it does item by item. False when it is not such an operation.
 bool CallByRows(const Op& op, const std::vector<RowItems>& inputs, const Common& common,
@@ -56,6 +60,8 @@ bool CallByRows(const Op& op, const std::vector<RowItems>& inputs, const Common&
   for (Tensor& output : op.Call(items, {})) {
     const Shape& shape = output.shape();
     if (ragged && (shape.rank() == 0 || shape[0] != common.splits->back())) return false;
+    // The further axes of a row without items are its operation's own to decide.
+    if (ragged && shape.rank() > 1 && AnyEmpty(*common.splits)) return false;
     outputs.push_back({std::move(output), common.splits, common.by_row});
   }
   return true;

@@ -90,14 +90,20 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
              origin.key != block_.first.key + static_cast<uint64_t>(rows())) {
     return false;
   }
+  // Nothing counts until all columns have taken their part: memory may run out between them.
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
     PyObject* leaf = flat.leaves[i];
-    const LeafSpec* spec = declared ? &declared->leaves[i] : nullptr;
-    if (column.array ? !Fits(column, leaf, spec)
-                     : !WriteScalar(column.dtype, leaf, Room(column, column.dtype.itemsize))) {
-      return false;
+    if (!column.array) {
+      if (!WriteScalar(column.dtype, leaf, Room(column, column.dtype.itemsize))) return false;
+      continue;
     }
+    if (!Fits(column, leaf, declared ? &declared->leaves[i] : nullptr)) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(leaf);
+    auto bytes = static_cast<size_t>(PyArray_NBYTES(array));
+    uint8_t* to = Room(column, bytes);
+    if (bytes > 0) std::memcpy(to, PyArray_DATA(array), bytes);
+    column.splits.reserve(static_cast<size_t>(block_.rows) + 2);
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
@@ -106,9 +112,7 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
       continue;
     }
     auto* array = reinterpret_cast<PyArrayObject*>(flat.leaves[i]);
-    auto bytes = static_cast<size_t>(PyArray_NBYTES(array));
-    if (bytes > 0) std::memcpy(Room(column, bytes), PyArray_DATA(array), bytes);
-    column.used += bytes;
+    column.used += static_cast<size_t>(PyArray_NBYTES(array));
     column.splits.push_back(column.splits.back() + PyArray_DIM(array, 0));
   }
   ++block_.rows;

@@ -39,6 +39,7 @@ class RaggedList final : public Indexed {
   }
   Block Gather(const int64_t* indices, int64_t count) const override {
     Block block = Joined(count, [indices](int64_t row) { return indices[row]; });
+    block.first = Origin();
     block.keys.assign(indices, indices + count);
     return block;
   }

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "pipeline/input.h"
+#include "pipeline/keep_alone.h"
 #include "pipeline/registry.h"
 #include "pipeline/select_rows.h"
 
@@ -88,7 +89,7 @@ class FilterIterator final : public BlockIterator {
     at_ = 0;
     if (rows_.rows == 0 || predicate_->needs_lock()) return;
     int64_t each = static_cast<int64_t>(rows_.footprint()) / rows_.rows;
-    together_ = std::max<int64_t>(kTogether / (each + 1), 1);
+    together_ = CanBeAlone(rows_) ? std::max<int64_t>(kTogether / (each + 1), 1) : 1;
   }
 
   // Tests the first of them; an interrupted test is done again.

@@ -1,6 +1,8 @@
 // Pulling rows, asking for their keys, and handing them out one by one.
 #include "transforms/keyed_rows.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "pipeline/keep_alone.h"
@@ -13,7 +15,8 @@ bool KeyedRows::Pull(int64_t max_rows) {
   pulled_at_ = input_.position();
   next_ = 0;
   keys_.clear();
-  rows_ = input_.NextRows(max_rows);
+  rows_ = input_.NextRows(std::min(max_rows, together_));
+  together_ = CanBeAlone(rows_) ? std::numeric_limits<int64_t>::max() : 1;
   return true;
 }
 

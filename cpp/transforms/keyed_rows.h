@@ -39,6 +39,7 @@ class KeyedRows {
   const char* const what_;
   Block rows_;                    // and what came behind them
   int64_t pulled_at_ = 0;         // the position of the first one
+  int64_t together_ = 1;          // rows that may be pulled at a time
   int64_t next_ = 0;              // the first one that was not taken
   std::vector<IntOrError> keys_;  // of all rows; of fewer after an interrupt
 };

@@ -5,6 +5,8 @@
 #include <limits>
 #include <new>
 
+#include "pipeline/keep_alone.h"
+
 namespace penstock {
 namespace {
 
@@ -54,11 +56,12 @@ Block ShuffleBuffer::DoNextBlock(int64_t max_rows) {
   return Draw(std::min(max_rows, kMostRows));
 }
 
-// A block ends where a row is kept in another way than those before it.
+// A block ends where a row is kept in another way than those before it. Rows that were drawn when
+// memory ran out come first.
 Block ShuffleBuffer::Draw(int64_t max_rows) {
+  const auto most = static_cast<size_t>(max_rows);
   Block out;
-  drawn_.clear();
-  while (static_cast<int64_t>(drawn_.size()) < max_rows) {
+  while (drawn_.size() < most) {
     Fill(std::numeric_limits<int64_t>::max(), max_rows - static_cast<int64_t>(drawn_.size()) - 1);
     if (!slots_.full() && !ended_) {  // an error is next
       if (drawn_.empty()) return Block::Of(TakeError());
@@ -81,8 +84,11 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
       ForgetFailures(base_ + low);
     }
   }
-  cells_.Take(drawn_, out);
-  if (!ended_ && cells_.wasteful()) MoveRows();
+  const size_t rows = std::min(most, drawn_.size());
+  cells_.Take(std::span(drawn_).first(rows), out);
+  drawn_.erase(drawn_.begin(), drawn_.begin() + static_cast<std::ptrdiff_t>(rows));
+  out.end = out.end && drawn_.empty();
+  if (!ended_ && drawn_.empty() && cells_.wasteful()) MoveRows();
   return out;
 }
 
@@ -136,7 +142,7 @@ void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
 }
 
 // Rows that are pulled together are copied out of the memory they share, so it is done where they
-// are small, and not with references to objects, which nobody here may copy.
+// are small.
 void ShuffleBuffer::Pull(int64_t rows) {
   constexpr int64_t kTogether = 64 << 10;  // bytes
   input_.Mark();
@@ -145,10 +151,7 @@ void ShuffleBuffer::Pull(int64_t rows) {
   if (ahead_.rows == 0) return;
   ahead_packs_ = ahead_.stacked() && cells_.Packs(ahead_.structure, ahead_.columns);
   int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
-  const auto& leaves = ahead_.stacked() ? ahead_.columns : ahead_.elements[0].leaves;
-  bool objects = std::ranges::any_of(
-      leaves, [](const Tensor& leaf) { return leaf.storage() == Storage::kObjects; });
-  together_ = objects ? 1 : std::clamp<int64_t>(kTogether / (each + 1), 1, kMostRows);
+  together_ = CanBeAlone(ahead_) ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostRows) : 1;
 }
 
 // The next one of the rows ahead.
@@ -161,9 +164,11 @@ RowCells::Cell ShuffleBuffer::KeepNext() {
 }
 
 void ShuffleBuffer::Clear() {
+  for (RowCells::Cell cell : drawn_) cells_.Drop(cell);
   for (const Held& held : slots_.slots()) {
     if (held.cell) cells_.Drop(held.cell);
   }
+  drawn_.clear();
   slots_.slots().clear();
 }
 

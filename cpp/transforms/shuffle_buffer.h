@@ -69,7 +69,7 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   int64_t size_;
   Reservoir<Held> slots_;
   RowCells cells_;
-  std::vector<RowCells::Cell> drawn_;  // of the block that is being made
+  std::vector<RowCells::Cell> drawn_;  // for the block that is being made
   CancelToken cancel_;
   Block ahead_;  // pulled; its rows from ahead_row_ on have not been looked at
   int64_t ahead_row_ = 0;

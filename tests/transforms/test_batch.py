@@ -257,3 +257,12 @@ def test_an_enormous_batch_takes_what_there_is():
     assert_same(list(of([1, 2]).batch(2**40)), [stack(1, 2)])
     ds = ps.Dataset.range(3).map(lambda x: x, num_parallel_calls=2).batch(2**40)
     assert_same(list(ds), [stack(0, 1, 2)])
+
+
+def test_rows_that_do_not_fit_keep_their_names():
+    first = ps.Dataset.from_tensor_slices({"a": np.arange(2), "b": np.zeros((2, 2), int)})
+    other = ps.Dataset.from_tensor_slices({"b": np.arange(4) + 100, "a": np.full((4, 2), 7)})
+    came = steps(iter(first.concatenate(other).batch(5)))
+    for i, failure in enumerate(came[:-1], 2):
+        assert failure.text.startswith(f"batch: element {i}'s leaf ['a'] has shape (2,)")
+    assert_same(came[-1:], [{"a": np.arange(2), "b": np.zeros((2, 2), int)}])

@@ -33,8 +33,6 @@ def shuffle(task: Task) -> Epoch:
 
 def cache(task: Task) -> Epoch:
     """Copies of 256 rows into one buffer; or read(2) into it and google_crc32c.value of it."""
-    import google_crc32c
-
     values = caching.rows(task)
     buffer = aligned(task.batch, task.width)
 
@@ -45,6 +43,8 @@ def cache(task: Task) -> Epoch:
             yield buffer[: len(rows)]
 
     def read() -> Iterator[Any]:
+        import google_crc32c
+
         with file.open("rb", buffering=0) as source:
             while got := source.readinto(buffer.data):
                 google_crc32c.value(buffer[: got // task.width])

@@ -3,7 +3,7 @@
 
 namespace penstock {
 
-void NoteOrigin(Block& block, int64_t row, const Origin& origin) {
+void WriteOrigin(Block& block, int64_t row, const Origin& origin) {
   if (row == 0) {
     block.first = origin;
     return;

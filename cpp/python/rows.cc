@@ -172,8 +172,7 @@ bool RowCollector::AddScalar(PyObject* value, const Block& source, int64_t row) 
   } else if (!WriteScalar(column.dtype, value, to)) {
     return false;
   }
-  if (!Follows(block_, open_rows_, source, row)) NoteOrigin(block_, open_rows_, source.origin(row));
-  ++open_rows_;
+  NoteOrigin(block_, open_rows_++, source, row);
   ++rows_;
   return true;
 }

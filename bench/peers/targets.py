@@ -45,7 +45,7 @@ TARGETS = (
     Target("jpeg", ("uint8",), BEST, 1.25),
     Target("jpeg_records", ("float32",), BEST, 1.9),
     Target("jpeg_records", ("uint8",), BEST, 1.25),
-    Target("overhead", ("map",), "plain", 1.3),
+    Target("overhead", ("map",), "limit", 0.9),
     Target("overhead", ("map",), "torch", 3.0),
     Target("compiled", (), "limit", 1.0),
     Target("slices", ("scalars",), "limit", 0.8),
@@ -64,7 +64,7 @@ TARGETS = (
     Target("generator", (), BEST, 1.0),
     Target("cache", ("memory",), "limit", 0.8),
     Target("cache", ("memory",), "tfdata", 5.0),
-    Target("cache", ("file",), "limit", 0.9),
+    Target("cache", ("file",), "limit", 0.85),
     Target("gil", ("releases the GIL",), "plain", 0.98),
     Target("latency", (), "limit", 1 / 1.03, 0.003),
 )

@@ -29,8 +29,9 @@ class Overhead(Workload):
         "`range`: the program's own loop, which makes and drops an integer for each element. "
         "`map` and `dict`: the calls of the Python function. As in tf.data it gets scalars with a "
         "dtype, with which Python calculates more slowly than with the integers that plain Python "
-        "passes: what is between the limit and plain Python is all that penstock can gain or lose "
-        "by making each scalar and by writing each value that comes back into a column."
+        "passes: the limit, which only calls, takes as long as plain Python's whole loop, or "
+        "longer. penstock makes each scalar in the memory of the one before, and writes each "
+        "value that comes back into a column."
     )
     rate = False
     scale = 1e9

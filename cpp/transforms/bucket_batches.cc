@@ -97,23 +97,26 @@ bool BucketBatches::Fits(int64_t number, const std::vector<GroupedRows::Row>& ro
 }
 
 Element BucketBatches::Make(int64_t number, std::vector<GroupedRows::Row>& rows) {
-  Bucket& bucket = buckets_[static_cast<size_t>(number)];
-  if (!bucket.batch) {
+  // Back in its bucket only when all went well: what failed half way may hold some of the rows.
+  std::unique_ptr<BatchRows>& kept = buckets_[static_cast<size_t>(number)].batch;
+  std::unique_ptr<BatchRows> batch = std::move(kept);
+  if (!batch) {
     if (asked_.pads)
-      bucket.batch =
-          std::make_unique<Padder>("padded_batch", asked_.rules[static_cast<size_t>(number)]);
+      batch = std::make_unique<Padder>("padded_batch", asked_.rules[static_cast<size_t>(number)]);
     else
-      bucket.batch = std::make_unique<Stacker>("batch");
+      batch = std::make_unique<Stacker>("batch");
   }
   Block all;
   all.rows = static_cast<int64_t>(rows.size());
   all.elements.reserve(rows.size());
   for (GroupedRows::Row& row : rows) all.elements.push_back(std::move(row.element));
   all.structure = all.elements.front().structure;
-  bucket.batch->SetCapacity(all.rows);
+  batch->SetCapacity(all.rows);
   Block rest;
-  if (auto error = bucket.batch->Append(std::move(all), 0, &rest)) throw *std::move(error);
-  return bucket.batch->Take();
+  if (auto error = batch->Append(std::move(all), 0, &rest)) throw *std::move(error);
+  Element made = batch->Take();
+  kept = std::move(batch);
+  return made;
 }
 
 }  // namespace penstock

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "element/error.h"
 #include "ops/array/axes.h"
@@ -76,8 +78,7 @@ class Reduce final : public FillOp {
                   "{}: at least one item along the axes was expected, got an array of shape {}",
                   how_.name, x.shape().ToString());
     }
-    bool narrow = how_.type == Reduction::kMean && x.dtype().code == TypeCode::kFloat16;
-    return {DType::Of(narrow ? TypeCode::kFloat16 : sums), shape};
+    return {DType::Of(ResultType(x.dtype().code)), shape};
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
@@ -85,9 +86,14 @@ class Reduce final : public FillOp {
     TypeCode type = SumType(inputs[0].dtype().code);
     Tensor x = As(type, inputs[0]);
     Tensor sums = out.dtype().code == type ? out : Tensor::Make(DType::Of(type), out.shape());
+    const int64_t count = x.elements() / out.elements();  // in each sum
     // A scalar lies inside its tensor: `sums` then is a copy.
-    Fold(x, sums);
-    if (how_.divide) Divide(sums, x.elements() / std::max<int64_t>(sums.elements(), 1));
+    if (how_.type == Reduction::kMeanOfInput && SumMayOverflow(x, count)) {
+      MeanInParts(x, count, sums);
+    } else {
+      Fold(x, sums);
+      if (how_.divide) Divide(sums, count);
+    }
     if (out.dtype().code != type || out.is_inline()) {
       CastItems(type, sums.data(), out.dtype().code, out.mutable_data(),
                 static_cast<size_t>(out.elements()));
@@ -102,18 +108,23 @@ class Reduce final : public FillOp {
 
   TypeCode SumType(TypeCode input) const {
     if (logical_) return TypeCode::kBool;
-    if (how_.type == Reduction::kMean) {
-      if (input <= TypeCode::kUInt64) return TypeCode::kFloat64;
-      return input == TypeCode::kFloat16 ? TypeCode::kFloat32 : input;
-    }
-    if (how_.type == Reduction::kSum && input <= TypeCode::kUInt64) {
-      return input >= TypeCode::kUInt8 ? TypeCode::kUInt64 : TypeCode::kInt64;
-    }
-    if (how_.type == Reduction::kSame && !from_first_ && input == TypeCode::kBool) {
+    const bool as_input = how_.type == Reduction::kSame || how_.type == Reduction::kMeanOfInput;
+    if (as_input && !from_first_ && input == TypeCode::kBool) {
       throw Error(ErrorKind::kType, "{}: numbers were expected, got bool; cast them first",
                   how_.name);
     }
-    return input;
+    if (how_.type == Reduction::kSame) return input;
+    if (input <= TypeCode::kUInt64) {
+      if (how_.type == Reduction::kMean) return TypeCode::kFloat64;
+      return input >= TypeCode::kUInt8 ? TypeCode::kUInt64 : TypeCode::kInt64;
+    }
+    return how_.divide && input == TypeCode::kFloat16 ? TypeCode::kFloat32 : input;
+  }
+
+  TypeCode ResultType(TypeCode input) const {
+    const TypeCode sums = SumType(input);
+    const bool narrow = how_.type == Reduction::kMean && input == TypeCode::kFloat16;
+    return narrow || how_.type == Reduction::kMeanOfInput ? input : sums;
   }
 
   const LoopTable::Loop& LoopFor(const LoopTable& table, TypeCode code) const {
@@ -205,6 +216,57 @@ class Reduce final : public FillOp {
     for (int64_t i = 0; i < sums.elements(); ++i) {
       std::memcpy(sums.mutable_data() + static_cast<size_t>(i) * item, first, item);
     }
+  }
+
+  // Whether `count` of these 64-bit integers may be too large together; narrower ones, which are
+  // added in 64 bits, never are.
+  bool SumMayOverflow(const Tensor& x, int64_t count) const {
+    bool may = false;
+    VisitWide(x, [&]<typename T>(const T* values) {
+      const auto [least, most] = std::minmax_element(values, values + x.elements());
+      const T number = static_cast<T>(count);
+      may = *most > std::numeric_limits<T>::max() / number;
+      if constexpr (std::is_signed_v<T>) {
+        may = may || *least < std::numeric_limits<T>::min() / number;
+      }
+    });
+    return may;
+  }
+
+  // The mean of 64-bit integers whose sum needs more bits: the sum of their quotients by the count,
+  // and what the remainders add to it.
+  void MeanInParts(const Tensor& x, int64_t count, Tensor& means) const {
+    Tensor quotients = Tensor::Make(x.dtype(), x.shape());
+    Tensor remainders = Tensor::Make(x.dtype(), x.shape());
+    Tensor rest = Tensor::Make(x.dtype(), means.shape());
+    VisitWide(x, [&]<typename T>(const T* values) {
+      const T number = static_cast<T>(count);
+      auto* quotient = reinterpret_cast<T*>(quotients.mutable_data());
+      auto* remainder = reinterpret_cast<T*>(remainders.mutable_data());
+      for (int64_t i = 0; i < x.elements(); ++i) {
+        quotient[i] = static_cast<T>(values[i] / number);
+        remainder[i] = static_cast<T>(values[i] % number);
+      }
+      Fold(quotients, means);
+      Fold(remainders, rest);
+      auto* mean = reinterpret_cast<T*>(means.mutable_data());
+      const auto* left = reinterpret_cast<const T*>(rest.data());
+      for (int64_t i = 0; i < means.elements(); ++i) {
+        mean[i] = static_cast<T>(mean[i] + left[i] / number);
+        const T cut = static_cast<T>(left[i] % number);
+        if constexpr (std::is_signed_v<T>) {  // cut towards zero, as each part was
+          if (mean[i] > 0 && cut < 0) --mean[i];
+          if (mean[i] < 0 && cut > 0) ++mean[i];
+        }
+      }
+    });
+  }
+
+  // Calls with the items of 64-bit integers, and not for other types.
+  template <typename Visit>
+  static void VisitWide(const Tensor& x, const Visit& visit) {
+    if (x.dtype().code == TypeCode::kInt64) visit(reinterpret_cast<const int64_t*>(x.data()));
+    if (x.dtype().code == TypeCode::kUInt64) visit(reinterpret_cast<const uint64_t*>(x.data()));
   }
 
   void Divide(Tensor& sums, int64_t count) const {

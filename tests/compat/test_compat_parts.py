@@ -150,6 +150,12 @@ def test_checks_pass_where_they_hold():
     assert tf.debugging.check_numerics([1.0], "bad").numpy() == [1]
 
 
+def test_means_of_small_integers_hold_their_sum():
+    mean = tf.reduce_mean(np.full((4, 500), 200, np.uint8), axis=1)
+    assert mean.dtype == np.uint8
+    assert np.asarray(mean).tolist() == [200] * 4
+
+
 def test_devices_and_names_are_contexts_without_meaning():
     with tf.device("/cpu:0"), tf.name_scope("input"):
         assert tf.add(1, 1) == 2

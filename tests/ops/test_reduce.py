@@ -48,8 +48,7 @@ def test_sums_of_floats_are_numpys_to_the_last_bit(shape, dtype):
     x = normal(shape, dtype)
     for axis in (None, *range(len(shape))):
         same(ps.reduce_sum(x, axis), np.sum(x, axis))
-        if dtype != "e":
-            same(ps.reduce_mean(x, axis), np.mean(x, axis))
+        same(ps.reduce_mean(x, axis), np.mean(x, axis))
     assert_native(lambda a: (a.sum(), a.sum(0), a.sum(-1), np.prod(a, -1)), [x])
 
 
@@ -69,10 +68,37 @@ def test_types_are_tensorflows_for_penstocks(dtype):
     same(ps.reduce_sum(x, 1), x.sum(1, dtype=dtype))
     same(ps.reduce_max(x, 0), x.max(0))
     if np.dtype(dtype).kind in "iu":
-        sums = x.sum(1, dtype=dtype).astype(object)
+        sums = x.sum(1, dtype=object)
         wanted = np.array([int(s / 3) for s in sums], dtype)
         same(ps.reduce_mean(x, 1), wanted)
     assert_native(lambda a: (ps.reduce_sum(a, 0), ps.reduce_mean(a), ps.reduce_any(a)), [x, x])
+
+
+@pytest.mark.parametrize("dtype", dtypes("bhilBHIL"), ids=str)
+def test_means_of_integers_hold_their_sums(dtype):
+    ends = np.iinfo(dtype)
+    for values in (
+        np.full((3, 1000), ends.max, dtype),
+        np.full((3, 1000), ends.min, dtype),
+        np.resize(np.array([ends.max, ends.max, ends.min, ends.max], dtype), (3, 7)),
+        np.resize(np.array([ends.min, 1, ends.min, 0, ends.min], dtype), (2, 9)),
+        RNG.integers(ends.min, ends.max, (5, 11), dtype, endpoint=True),
+    ):
+        for axis in (None, 0, 1, -1):
+            whole = values.astype(object)
+            sums = np.sum(whole, axis)
+            number = whole.size // np.size(sums)
+            wanted = np.vectorize(lambda s: abs(s) // number * (1 if s > 0 else -1), [object])(sums)  # noqa: B023
+            same(ps.reduce_mean(values, axis), np.asarray(wanted.tolist(), dtype))
+        assert_native(lambda a: (ps.reduce_mean(a), ps.reduce_mean(a, -1)), [values, values])
+
+
+def test_the_mean_of_half_floats_is_numpys():
+    x = np.full(2000, 200, np.float16)  # their sum is beyond the type
+    same(ps.reduce_mean(x), np.mean(x))
+    x = normal((30, 70), "e")
+    for axis in (None, 0, 1):
+        same(ps.reduce_mean(x, axis), np.mean(x, axis))
 
 
 def test_means_of_negative_integers_are_cut_towards_zero():

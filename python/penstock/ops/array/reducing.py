@@ -16,6 +16,7 @@ __all__ = [
     "AS_INPUT",
     "AS_MEAN",
     "AS_SUM",
+    "MEAN_AS_INPUT",
     "reduce",
     "reduce_all",
     "reduce_any",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 Axis = int | Sequence[int] | None
-AS_INPUT, AS_SUM, AS_MEAN = range(3)  # cpp/ops/reduce.h
+AS_INPUT, AS_SUM, AS_MEAN, MEAN_AS_INPUT = range(4)  # cpp/ops/reduce.h
 
 
 def reduce(
@@ -73,8 +74,8 @@ def reduce_sum(
     Returns
     -------
     numpy.ndarray
-        The dtype of the input, as in TensorFlow: small integers wrap around, where `numpy.sum`
-        makes 64 bits of them.
+        The dtype of the input, as in TensorFlow: a sum that this type cannot hold wraps around.
+        `numpy.sum` makes 64 bits of small integers; so does `cast` before.
 
     Raises
     ------
@@ -115,8 +116,8 @@ def reduce_mean(
     Returns
     -------
     numpy.ndarray
-        The dtype of the input, as in TensorFlow: the mean of integers is cut to an integer, and
-        their sum wraps around. `numpy.mean` gives float64. Of no floats it is NaN.
+        The dtype of the input, as in TensorFlow: the mean of integers is cut towards zero to an
+        integer, where `numpy.mean` gives float64. Of no floats it is NaN.
 
     Raises
     ------
@@ -127,16 +128,19 @@ def reduce_mean(
 
     Notes
     -----
-    The sum is that of `reduce_sum`.
+    The sum that it is made of does not overflow: integers are added in 64 bits (and beyond, where
+    those are too few), float16 in float32. Other floats are added as in `reduce_sum`.
 
     Examples
     --------
+    >>> ps.reduce_mean(np.full(1000, 200, np.uint8))
+    np.uint8(200)
     >>> ps.reduce_mean(np.float32([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ], dtype=float32)
     >>> int(ps.reduce_mean([1, 2]))
     1
     """
-    return reduce("reduce_mean", np.add, input_tensor, axis, keepdims)
+    return reduce("reduce_mean", np.add, input_tensor, axis, keepdims, MEAN_AS_INPUT)
 
 
 def reduce_max(

@@ -24,8 +24,12 @@ std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) co
   Shape came = column.shape().WithoutFirst();
   Shape began = pieces().front().columns[leaf].shape().WithoutFirst();
   if (came == began) return std::nullopt;
-  return Format("has shape {}, the batch began with {}; make the shapes equal in a map first",
-                came.ToString(), began.ToString());
+  std::string_view advice = came.rank() == began.rank()
+                                ? "use padded_batch or ragged_batch, or make the shapes equal in "
+                                  "a map first"
+                                : "make the shapes equal in a map first";
+  return Format("has shape {}, the batch began with {}; {}", came.ToString(), began.ToString(),
+                advice);
 }
 
 void Stacker::Keep(Piece piece) {

@@ -2,6 +2,7 @@
 #include "transforms/batching.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <utility>
 
@@ -56,7 +57,8 @@ class BatchIterator final : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     // A batch half full (an error came in between): its elements are pulled again, and what has
     // failed before does not fail again. What waits behind the error has not been looked at yet.
-    int64_t again = pulled_ + replay_ - rest_.rows - (error_ && !error_->transient());
+    // Errors that are held back have not been told, nor has what came after the first of them.
+    int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : told_;
     visitor.Int(again);
     input_.VisitState(visitor, pulled_);
     int64_t first = pulled_ == 0 ? index_ : first_;
@@ -69,7 +71,7 @@ class BatchIterator final : public Iterator {
                   "pipeline has {}; make the pipeline as it was",
                   turn_, sizes_.size());
     }
-    replay_ = again;
+    replay_ = told_ = again;
     index_ = first;
   }
 
@@ -91,6 +93,7 @@ class BatchIterator final : public Iterator {
     }
     rows_->SetCapacity(size);
     while (rows_->rows() < size) {
+      if (auto error = NextHeld(size)) return *std::move(error);
       if (rest_.rows > 0) {
         if (auto error = Append(std::exchange(rest_, Block()), false)) return *std::move(error);
         continue;
@@ -100,6 +103,11 @@ class BatchIterator final : public Iterator {
         if (error.transient()) return error;
         ++index_;
         if (rows_->rows() == 0) pulled_ = 0;  // nothing is held
+        if (!held_.empty()) {                 // it waits for its turn
+          held_.push_back({std::move(error), pulled_, false});
+          continue;
+        }
+        told_ = pulled_;
         return error;
       }
       if (ended_) break;
@@ -120,24 +128,57 @@ class BatchIterator final : public Iterator {
         if (auto error = Append(std::move(block), told)) return *std::move(error);
       }
     }
+    if (auto error = NextHeld(size)) return *std::move(error);
     if (rows_->rows() == 0 || (drop_ && rows_->rows() < size)) return End{};
-    pulled_ = 0;
+    pulled_ = told_ = misfits_ = 0;
     turn_ = (turn_ + 1) % static_cast<int64_t>(sizes_.size());
     return rows_->Take();
   }
 
  private:
+  struct Held {
+    Error error;
+    int64_t
+        step;  // of those pulled since the last batch was full: the one that it is of, from 1 on
+    bool misfit;
+  };
+
+  // Steps that were pulled and that nothing has been done with.
+  int64_t NotLookedAt() const { return rest_.rows + (error_ && !error_->transient()); }
+
   // `told`: when it does not fit, that was said before the state was saved.
   std::optional<Error> Append(Block block, bool told) {
     int64_t rows = block.rows;
     auto error = rows_->Append(std::move(block), index_, &rest_);
     index_ += rows - rest_.rows;
-    if (error && !told && rows_->rows() == 0) {  // nothing is held: go on from here
-      pulled_ = rest_.rows + (error_ && !error_->transient());
+    if (!error) return error;
+    if (rows_->rows() == 0) {
+      if (told) return std::nullopt;
+      pulled_ = NotLookedAt();  // nothing is held: go on from here
+      told_ = 0;
       first_ = index_;
       input_.Keep(input_.position() - pulled_);
+      return error;
     }
-    if (told) error.reset();
+    ++misfits_;
+    if (told) return std::nullopt;
+    if (drop_) {
+      held_.push_back({*std::move(error), pulled_ - NotLookedAt(), true});
+      return std::nullopt;
+    }
+    told_ = pulled_ - NotLookedAt();
+    return error;
+  }
+
+  // A row that does not fit may belong to a remainder that is dropped. That it does not is known
+  // when there are as many rows as a batch has, if all had fitted.
+  std::optional<Error> NextHeld(int64_t size) {
+    bool dropped = ended_ && NotLookedAt() == 0 && rows_->rows() + misfits_ < size;
+    while (dropped && !held_.empty() && held_.front().misfit) held_.pop_front();
+    if (held_.empty() || (!dropped && rows_->rows() + misfits_ < size)) return std::nullopt;
+    Error error = std::move(held_.front().error);
+    told_ = held_.front().step;
+    held_.pop_front();
     return error;
   }
 
@@ -145,11 +186,14 @@ class BatchIterator final : public Iterator {
   const std::vector<int64_t> sizes_;
   const bool drop_;
   std::unique_ptr<BatchRows> rows_;
-  int64_t turn_ = 0;    // of the sizes: the one of the next batch
-  int64_t index_ = 0;   // of the next row to be appended, in the input
-  int64_t first_ = 0;   // the same for the first row of the batch
-  int64_t pulled_ = 0;  // steps of the input since the last batch was full
-  int64_t replay_ = 0;  // of these, seen before the state was saved
+  int64_t turn_ = 0;       // of the sizes: the one of the next batch
+  int64_t index_ = 0;      // of the next row to be appended, in the input
+  int64_t first_ = 0;      // the same for the first row of the batch
+  int64_t pulled_ = 0;     // steps of the input since the last batch was full
+  int64_t replay_ = 0;     // of these, seen before the state was saved
+  int64_t told_ = 0;       // of these, all up to the last one whose error has been returned
+  int64_t misfits_ = 0;    // rows that did not fit since the last batch was full
+  std::deque<Held> held_;  // errors that wait until it is known whether the batch is dropped
   Block rest_;
   std::optional<Error> error_;
   bool ended_ = false;

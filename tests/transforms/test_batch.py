@@ -102,7 +102,7 @@ def test_an_element_of_another_shape_is_named_and_its_neighbours_are_kept(source
         next(it)
     assert str(error.value) == (
         "batch: element 17 has shape (3,), the batch began with (4,); "
-        "make the shapes equal in a map first"
+        "use padded_batch or ragged_batch, or make the shapes equal in a map first"
     )
     assert_same(list(it), [np.stack(values[:17] + values[18:])])
 
@@ -146,6 +146,100 @@ def test_states_around_elements_that_do_not_fit(source, bad):
         build = staticmethod(lambda: source(values).batch(3))
 
     Ragged().check_states(Ragged.build)
+
+
+def test_advice_for_another_number_of_axes_names_nothing_that_refuses_it():
+    came = steps(iter(of([np.zeros(2), np.zeros((2, 2))]).batch(2)))
+    assert came[0].text.endswith("the batch began with (2,); make the shapes equal in a map first")
+
+
+SIZES = {  # sizes of rows, the position of each error before whole batches of 3
+    "in the remainder": ([2, 2, 2, 2, 3], []),
+    "before the remainder": ([2, 2, 3, 2, 2], [2]),
+    "just not in the remainder": ([2, 2, 2, 2, 2, 3], [5]),
+    "two that fill a batch": ([2, 3, 3], [1, 2]),
+    "more than fill a batch": ([2, 3, 3, 3, 3, 2, 2], [1, 2, 3, 4]),
+    "in whole batches": ([2, 3, 2, 2, 5, 5, 5], [1]),
+}
+
+
+@pytest.mark.parametrize(("sizes", "errors"), SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("source", VARIANTS.values(), ids=VARIANTS)
+def test_rows_of_a_dropped_remainder_may_have_any_shape(source, sizes, errors):
+    values = [np.full(size, i) for i, size in enumerate(sizes)]
+
+    def build():
+        return source(values).batch(3, drop_remainder=True)
+
+    came = steps(iter(build()))
+    told = [s.text.split(" has ")[0] for s in came if isinstance(s, Failure)]
+    assert told == [f"batch: element {i}" for i in errors]
+    fit = [v for i, v in enumerate(values) if i not in errors]
+    whole = [np.stack(fit[i : i + 3]) for i in range(0, len(fit) - len(fit) % 3, 3)]
+    assert_same([s for s in came if not isinstance(s, Failure)], whole)
+
+
+def test_what_else_does_not_fit_in_a_dropped_remainder_is_no_error_either():
+    for odd in (1.5, "a", (1, 2), {"a": 1}):
+        ds = MAPS["map"]([1, 2, 3, odd])
+        assert_same(list(ds.batch(3, drop_remainder=True)), [stack(1, 2, 3)])
+        ds = MAPS["map"]([1, 2, 3, 4, odd])
+        assert_same(list(ds.batch(3, drop_remainder=True)), [stack(1, 2, 3)])
+
+
+@pytest.mark.parametrize("method", ["padded_batch", "ragged_batch"])
+def test_a_dropped_remainder_of_other_batches(method):
+    values = [np.zeros(i) for i in range(4)] + [np.zeros((2, 2))]
+    batches = list(getattr(MAPS["map"](values), method)(3, drop_remainder=True))
+    assert len(batches) == 1
+    values.append(np.zeros(1))
+    came = steps(iter(getattr(MAPS["map"](values), method)(3, drop_remainder=True)))
+    assert [type(step) is Failure for step in came] == [False, True]
+
+
+def test_errors_before_a_dropped_remainder_stay_in_it():
+    def fail(i):
+        if i in (3, 5):
+            raise Boom(str(int(i)))
+        return np.zeros(3 if i == 4 else 2)
+
+    came = steps(iter(ps.Dataset.range(6).map(fail).batch(5, drop_remainder=True)))
+    assert came == [Failure("Boom", "3"), Failure("Boom", "5")]
+
+
+@pytest.mark.parametrize("parallel", [None, 2])
+def test_a_dropped_remainder_of_a_native_function(parallel):
+    rows = [b"a" * 2] * 4 + [b"a" * 3]
+    raw = ps.native(lambda row: ps.io.decode_raw(row, np.uint8))
+    ds = of(rows).map(raw, num_parallel_calls=parallel).batch(3, drop_remainder=True)
+    assert [batch.shape for batch in ds] == [(3, 2)]
+    ds = of([*rows, b"aa"]).map(raw, num_parallel_calls=parallel).batch(3, drop_remainder=True)
+    assert [type(step) is Failure for step in steps(iter(ds))] == [False, True]
+
+
+@pytest.mark.parametrize("source", MAPS.values(), ids=MAPS)
+@pytest.mark.parametrize(
+    "bad", [(1,), (5,), (6,), (5, 6), (1, 2), (1, 2, 3, 4), (4, 5), (2, 3, 5, 6)]
+)
+def test_states_around_a_dropped_remainder(source, bad):
+    values = [np.full(2, i) if i not in bad else np.full(3, i) for i in range(7)]
+
+    def value(i):
+        if i == 5 and 4 in bad:
+            raise Boom("5")
+        return values[i]
+
+    class Dropped(DatasetContract):
+        apply = None
+        build = staticmethod(
+            lambda: (
+                ps.Dataset.range(7)
+                .map(value, num_parallel_calls=2 if source is MAPS["parallel map"] else None)
+                .batch(3, drop_remainder=True)
+            )
+        )
+
+    Dropped().check_states(Dropped.build)
 
 
 def test_an_error_comes_first_and_the_batch_goes_on():

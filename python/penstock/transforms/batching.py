@@ -53,7 +53,11 @@ class Batching:
         ValueError
             At the call, if `batch_size` or `num_parallel_calls` is < 1. While iterating, if an
             element differs from the first of its batch in structure, dtype or shape; the others of
-            the batch are kept.
+            the batch are kept. Where `drop_remainder` leaves the batch out, that is no error.
+
+        See Also
+        --------
+        padded_batch, ragged_batch : For elements of different shapes.
 
         Notes
         -----

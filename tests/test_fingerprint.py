@@ -125,3 +125,88 @@ def test_it_is_the_same_in_every_process():
     }
     assert len(found) == 1
     assert int(found.pop()) > 0
+
+
+# --- what refers to what: everything is looked at once ---
+
+
+def keeping(ds, tmp_path):
+    """Do all that needs a fingerprint; return the elements from the cache."""
+    assert ds.fingerprint() == ds.fingerprint()
+    ds.save(str(tmp_path / "saved"))
+    kept = ds.cache(str(tmp_path / "cache"))
+    first = [int(x) for x in kept]
+    assert [int(x) for x in ps.Dataset.load(str(tmp_path / "saved"))] == first
+    assert [int(x) for x in ds.snapshot(str(tmp_path / "snapshot"))] == first
+    assert [int(x) for x in kept] == first
+    return first
+
+
+Dataset = ps.Dataset
+
+
+def test_a_function_may_name_the_class_dataset(tmp_path):
+    ds = BASE.take(4).flat_map(lambda x: Dataset.range(x))
+    assert keeping(ds, tmp_path) == [0, 0, 1, 0, 1, 2]
+    other = BASE.take(4).flat_map(lambda x: Dataset.range(x + 1))
+    assert other.fingerprint() != ds.fingerprint()
+
+
+def test_a_function_may_name_a_dataset_made_of_functions_that_name_it(tmp_path):
+    looping = BASE.take(3).map(lambda x: x + len(LOOPING["ds"]))
+    LOOPING["ds"] = looping
+    assert keeping(looping, tmp_path) == [3, 4, 5]
+
+
+LOOPING = {}
+
+
+def method_calls(count, last):
+    """Make a class whose methods each call all of its methods by the name of the class."""
+    all_of_them = ", ".join(f"Many.m{j}(self)" for j in range(count))
+    body = "".join(f"    def m{i}(self):\n        return [{all_of_them}]\n" for i in range(count))
+    scope = {"__name__": __name__}
+    exec(f"class Many:\n{body}    last = {last}\ndef use(x):\n    return x + Many.last", scope)
+    return scope["use"]
+
+
+@pytest.mark.timeout(20)  # it was 89 s for 9 methods, and more than a life for these
+def test_a_class_whose_methods_name_the_class_is_looked_at_once(tmp_path):
+    assert keeping(BASE.take(3).map(method_calls(40, 1)), tmp_path) == [1, 2, 3]
+    one, two = (BASE.map(method_calls(40, last)).fingerprint() for last in (1, 2))
+    assert one != two
+    assert one == BASE.map(method_calls(40, 1)).fingerprint()
+
+
+@pytest.mark.timeout(20)
+def test_values_that_are_shared_are_looked_at_once():
+    def nested(inner):
+        value = (inner,)
+        for _ in range(15):
+            value = [value, {"again": value}, value]
+        return BASE.map(lambda x: x + len(value)).fingerprint()
+
+    assert nested(1) == nested(1)
+    functions = [scaled]
+    for _ in range(19):
+        functions.append((lambda f, g: lambda x: f(g(x)))(functions[-1], functions[-1]))
+    assert BASE.map(functions[-1]).fingerprint() == BASE.map(functions[-1]).fingerprint()
+
+
+def test_a_value_that_contains_itself_ends():
+    circle = [1]
+    circle.append(circle)
+    assert BASE.map(lambda x: x + circle[0]).fingerprint() > 0
+
+
+@pytest.mark.timeout(20)
+def test_tensors_of_tensorflows_names_are_looked_at_once(tmp_path):
+    import penstock.compat.tf as tf
+
+    tensor = tf.constant([1, 2, 3])
+    ds = tf.data.Dataset.from_tensor_slices(tensor).map(lambda x: x + tensor[0])
+    assert [int(x) for x in ds.cache(str(tmp_path / "cache"))] == [2, 3, 4]
+    assert int(ds.fingerprint()) == int(ds.fingerprint())
+    other = tf.constant([2, 2, 3])
+    changed = tf.data.Dataset.from_tensor_slices(tensor).map(lambda x: x + other[0])
+    assert int(changed.fingerprint()) != int(ds.fingerprint())

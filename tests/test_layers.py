@@ -29,6 +29,7 @@ PYTHON_LAYERS = [
     {"ops"},
     {"random"},
     {"encode", "pickling"},
+    {"digest"},
     {"fingerprint"},
     {"sources", "transforms", "adapters"},
     {"dataset"},

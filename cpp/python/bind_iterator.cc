@@ -28,8 +28,7 @@ void CloseRun(Iter* it, bool wait) {
   Run& run = *it->run;
   run.closed = true;
   it->scalars_left = 0;
-  std::shared_ptr<Session> session = run.session;
-  if (session) session->Cancel();
+  if (run.session) run.session->Cancel();         // ends the wait of a thread that is inside
   if (run.fork_generation != ForkGeneration()) {  // of the parent: leaked in a fork child
     new std::shared_ptr<Session>(std::move(run.session));
     return;
@@ -44,10 +43,14 @@ void CloseRun(Iter* it, bool wait) {
   } else {
     Enter(run, "close");
   }
-  run.block = Block();
+  // What is there now is closed: while this thread waited, another may have restored the run.
+  run.closed = true;
+  it->scalars_left = 0;
   run.row = 0;
-  run.session.reset();
+  Block block = std::exchange(run.block, Block());
+  std::shared_ptr<Session> session = std::exchange(run.session, nullptr);
   if (session) {
+    session->Cancel();
     if (wait) {
       Attachment attachment(Attachment::Role::kConsumer);
       if (session->has_threads()) attachment.Detach();
@@ -162,12 +165,10 @@ int IterInit(PyObject* self, PyObject* args, PyObject*) {
     delete it->run;
     it->run = run;
     if (dict["warm_start"].cast<bool>()) {
-      Enter(*run, "iter");
+      const Entered entered(*run, "iter");
       Begin(*run);
       Attachment attachment(Attachment::Role::kConsumer);
       run->session->Warm();
-      attachment.Attach();
-      Leave(*run);
     }
     return py::none();
   });
@@ -179,19 +180,15 @@ PyObject* GetState(PyObject* self, PyObject*) {
   return Guarded([&]() -> py::object {
     Run& run = RunOf(self);
     CheckUsable(run, "get_state");
-    Enter(run, "get_state");
     std::string state;
-    try {
+    {
+      const Entered entered(run, "get_state");
       if (run.closed) throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
       Begin(run);
       Attachment attachment(Attachment::Role::kConsumer);
       run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));
       state = run.session->GetState();
-    } catch (...) {
-      Leave(run);
-      throw;
     }
-    Leave(run);
     return py::bytes(state);
   });
 }
@@ -206,7 +203,7 @@ PyObject* SetState(PyObject* self, PyObject* state) {
     // Restoring may call functions, and a failure stops threads. Made before the session: a
     // session that fails dies inside it.
     Attachment attachment(Attachment::Role::kConsumer);
-    auto session = std::make_shared<Session>(run.plan, run.options);
+    std::shared_ptr<Session> session = MakeSession(run);
     try {
       session->SetState({data, static_cast<size_t>(size)});
     } catch (const Error& error) {
@@ -219,15 +216,17 @@ PyObject* SetState(PyObject* self, PyObject* state) {
     InstallExitHook();
     RegisterRun(session);
     auto* it = reinterpret_cast<Iter*>(self);
-    Enter(run, "set_state");
-    std::shared_ptr<Session> old = std::exchange(run.session, std::move(session));
-    it->scalars_left = 0;
-    run.block = Block();
-    run.row = 0;
-    run.ask = 1;
-    run.closed = false;
-    Leave(run);
-    if (old) Retire(std::move(old), PyRef::Borrow(run.dataset.get()));
+    Block passed;  // destroyed when others may enter: objects in it may call Python
+    {
+      const Entered entered(run, "set_state");
+      session.swap(run.session);
+      passed = std::exchange(run.block, Block());
+      it->scalars_left = 0;
+      run.row = 0;
+      run.ask = 1;
+      run.closed = false;
+    }
+    if (session) Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
     return py::none();
   });
 }
@@ -241,11 +240,17 @@ PyObject* Close(PyObject* self, PyObject*) {
 }
 
 PyObject* Stats(PyObject* self, PyObject*) {
-  return Guarded([&] { return StatsOf(RunOf(self).session.get()); });
+  return Guarded([&] {
+    const std::shared_ptr<Session> session = RunOf(self).session;  // another thread may replace it
+    return StatsOf(session.get());
+  });
 }
 
 PyObject* Moves(PyObject* self, PyObject*) {
-  return Guarded([&] { return MovesOf(RunOf(self).session.get()); });
+  return Guarded([&] {
+    const std::shared_ptr<Session> session = RunOf(self).session;
+    return MovesOf(session.get());
+  });
 }
 
 PyMethodDef g_methods[] = {{"get_state", GetState, METH_NOARGS, "The position as bytes."},

@@ -54,12 +54,6 @@ void Push(Dropped* node) {
   if (head == nullptr) Py_AddPendingCall(DrainPending, nullptr);
 }
 
-bool HoldsGil() {
-  if (t_attachment) return t_attachment->attached();
-  if (ThreadPool::InPool()) return false;
-  return PyGILState_Check();
-}
-
 // With the GIL: whether some thread could want it. No gap is needed for one that waits in the
 // engine: it says so when it does.
 bool OthersMayRun() {
@@ -200,6 +194,12 @@ Attachment& EnsureAttached() {
   if (!t_attachment) throw Error(ErrorKind::kRuntime, "a native thread tried to call Python");
   t_attachment->Attach();
   return *t_attachment;
+}
+
+bool HoldsGil() {
+  if (t_attachment) return t_attachment->attached();
+  if (ThreadPool::InPool()) return false;
+  return PyGILState_Check();
 }
 
 void DeferredDecref(PyObject* object) {

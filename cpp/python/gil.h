@@ -70,6 +70,8 @@ Attachment* CurrentAttachment();
 // For code that is about to call Python: attaches if need be. Throws on a native thread.
 Attachment& EnsureAttached();
 
+// Whether this thread holds the GIL. Also for threads that the engine did not make.
+bool HoldsGil();
 // Releases the reference now when this thread holds the GIL, else leaves it to the next holder.
 void DeferredDecref(PyObject* object);
 // The same for `count` references in memory from malloc, which is freed too.

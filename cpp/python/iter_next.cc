@@ -124,23 +124,15 @@ PyObject* NextSlow(Iter* it) {
     }
     if (run.block.end || run.closed) return nullptr;
     CheckUsable(run, "next");
-    Enter(run, "next");
-    bool fetched = false;
-    try {
+    {
+      const Entered entered(run, "next");
       // Another thread may have fetched while this one waited to enter.
       bool idle = it->scalars_left == 0 && run.row == run.block.rows && !run.block.last();
       if (idle && !run.closed) {
         Begin(run);
-        fetched = Fetch(it);
-      } else {
-        fetched = true;
+        if (!Fetch(it)) return nullptr;
       }
-    } catch (...) {
-      Leave(run);
-      throw;
     }
-    Leave(run);
-    if (!fetched) return nullptr;
     if (it->scalars_left > 0) return TakeScalar(it);
   }
 }

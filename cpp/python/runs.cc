@@ -28,7 +28,21 @@ std::mutex& RunsMutex() {
   return mutex;
 }
 
+void EndSession(Session* session) {
+  if (CurrentAttachment() || !HoldsGil()) {
+    delete session;
+    return;
+  }
+  // Without one the wait for the threads would keep the GIL from them.
+  Attachment attachment(Attachment::Role::kConsumer);
+  delete session;
+}
+
 }  // namespace
+
+std::shared_ptr<Session> MakeSession(const Run& run) {
+  return {new Session(run.plan, run.options), EndSession};
+}
 
 void Retire(std::shared_ptr<Session> session, PyRef dataset) {
   session->Cancel();
@@ -96,7 +110,7 @@ void CheckUsable(const Run& run, const char* method) {
 void Begin(Run& run) {
   if (run.session) return;
   InstallExitHook();
-  run.session = std::make_shared<Session>(run.plan, run.options);
+  run.session = MakeSession(run);
   RegisterRun(run.session);
 }
 

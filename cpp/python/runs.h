@@ -26,11 +26,26 @@ struct Run {
   uint64_t fork_generation = ForkGeneration();
 };
 
+// A session that may end wherever its last reference is dropped: a thread that holds the GIL there
+// lets go of it while it waits for the threads of the run, which need it to end.
+std::shared_ptr<Session> MakeSession(const Run& run);
 // Starts the run, if it has not been started yet.
 void Begin(Run& run);
-// Only one thread at a time; `method` is for the error.
+// Only one thread at a time; `method` is for the error. Others may run, and give the run another
+// session, before this returns: what was read of the run before may be gone.
 void Enter(Run& run, const char* method);
 void Leave(Run& run);
+// Inside for a scope. Made before an Attachment of the same scope, so that it ends with the GIL.
+class Entered final {
+ public:
+  Entered(Run& run, const char* method) : run_(run) { Enter(run, method); }
+  ~Entered() { Leave(run_); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  Run& run_;
+};
 // Whether the caller is a function that this run is waiting for.
 bool FromInside(const Run& run);
 // Throws in a fork child of the process that made it.

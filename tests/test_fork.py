@@ -78,6 +78,39 @@ def test_inherited_iterators_say_what_to_do():
     assert next(running)["x"] == 2
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dataset.range(100),
+        lambda: Dataset.range(100).map(str),
+        lambda: Dataset.range(100).batch(2),
+        lambda: Dataset.range(100).map(lambda x: (x, np.full(3, x))).batch(9).unbatch(),
+    ],
+    ids=["scalars", "strings", "arrays", "tuples"],
+)
+def test_child_gets_nothing_of_what_lies_ready_in_the_parent(make):
+    it = iter(make())
+    taken = [next(it) for _ in range(7)]  # blocks have grown by then
+
+    def child():
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match=r"^next: .* created before os.fork\(\)"):
+                next(it)
+
+    in_child(child)
+    assert len(taken) + len(list(it)) == len(list(make()))
+
+
+def test_child_knows_that_an_iterator_has_ended():
+    it = iter(Dataset.range(3))
+    assert len(list(it)) == 3
+
+    def child():
+        assert list(it) == []
+
+    in_child(child)
+
+
 def test_child_makes_new_iterators_of_old_and_new_datasets():
     ds = pipeline()
     it = iter(ds)

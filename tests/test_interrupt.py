@@ -1,5 +1,6 @@
 """Ctrl-C in a blocked next() is answered at once, and costs no element."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -141,6 +142,83 @@ def test_state_saved_after_an_interrupt_is_exact(name):
     again.set_state(it.get_state())
     assert values + [int(x) for x in again] == list(range(N))
     assert values + [int(x) for x in it] == list(range(N))
+
+
+class Interrupted:
+    """A generator's values, with a Ctrl-C while the value `at` is made, once."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def strike(self, i):
+        if i == self.at:
+            self.at = None
+            signal.raise_signal(signal.SIGINT)
+
+    def generator(self):
+        for i in range(N):
+            self.strike(i)
+            yield i
+
+    def iterator(self):
+        outer = self
+
+        class Values:
+            i = 0
+
+            def __iter__(self):
+                return self
+
+            def __next__(self):
+                outer.strike(self.i)
+                if self.i == N:
+                    raise StopIteration
+                self.i += 1
+                return self.i - 1
+
+        return Values()
+
+
+@pytest.mark.parametrize("at", [0, 3, N - 1])
+@pytest.mark.parametrize("behind", [lambda ds: ds, lambda ds: ds.batch(1).unbatch()])
+def test_a_generator_that_an_interrupt_has_ended_says_so_once(at, behind):
+    source = Interrupted(at)
+    ds = behind(Dataset.from_generator(source.generator))
+    it = iter(ds)
+    assert [int(next(it)) for _ in range(at)] == list(range(at))
+    with pytest.raises(KeyboardInterrupt):
+        next(it)
+    state = it.get_state()
+    with pytest.raises(RuntimeError, match=rf"KeyboardInterrupt .* element {at} .* did not come"):
+        next(it)
+    assert list(it) == []
+    again = iter(ds)
+    again.set_state(state)
+    assert [int(x) for x in again] == list(range(at, N))
+
+
+def test_an_iterator_that_outlives_an_interrupt_goes_on():
+    it = iter(Dataset.from_generator(Interrupted(2).iterator))
+    values = []
+    for _ in range(N):
+        with contextlib.suppress(KeyboardInterrupt):
+            values.append(int(next(it)))
+    assert values + [int(x) for x in it] == list(range(N))
+
+
+def test_an_interrupt_while_a_state_is_restored_is_raised():
+    source = Interrupted(None)
+    ds = Dataset.from_generator(source.generator)
+    it = iter(ds)
+    for _ in range(4):
+        next(it)
+    source.at = 1
+    again = iter(ds)
+    again.set_state(it.get_state())
+    with pytest.raises(KeyboardInterrupt):
+        next(again)
+    with pytest.raises(RuntimeError, match="KeyboardInterrupt"):
+        next(again)
 
 
 def test_interrupt_while_the_next_epoch_fills_its_buffer_is_answered_at_once():

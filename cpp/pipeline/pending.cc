@@ -4,10 +4,18 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+// An interrupt takes no element's place.
+int64_t StepsOf(const Block& block) {
+  return block.rows + (block.error && !block.error->transient());
+}
+
+}  // namespace
 
 void PendingBlocks::Add(Block block) {
   if (block.rows == 0 && !block.last()) return;
-  steps_ += block.rows + block.error.has_value();
+  steps_ += StepsOf(block);
   blocks_.push_back(std::move(block));
 }
 
@@ -51,7 +59,7 @@ Block PendingBlocks::Take(int64_t max_rows) {
       }
     }
   }
-  steps_ -= block.rows + block.error.has_value();
+  steps_ -= StepsOf(block);
   return block;
 }
 

@@ -26,6 +26,10 @@ Args ArgsOfDict(const std::string& owner, const pybind11::dict& dict);
 pybind11::list StatsOf(const Session* session);
 pybind11::list MovesOf(const Session* session);
 
+// For py::class_: __new__ makes a whole object or raises TypeError. pybind11 leaves that to
+// __init__, and would take what has skipped it for a value in memory that nobody has written.
+void MadeWhole(PyHeapTypeObject* heap);
+
 void BindDataset(pybind11::module_& module);
 void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);

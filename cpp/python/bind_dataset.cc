@@ -51,10 +51,20 @@ int NodeClear(PyObject* self) {
 }
 
 void CollectNodes(PyHeapTypeObject* heap) {
+  MadeWhole(heap);
   heap->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   heap->ht_type.tp_traverse = NodeTraverse;
   heap->ht_type.tp_clear = NodeClear;
 }
+
+// __new__ of a class whose instances are whole: __init__ runs here, and what calls it again after
+// that changes nothing. Where there is no constructor, pybind11's __init__ says so.
+PyObject* NewWhole(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
+  PyObject* self = py::detail::make_new_instance(cls);
+  if (self && cls->tp_init(self, args, kwargs) < 0) Py_CLEAR(self);
+  return self;
+}
+
 struct Value {
   std::shared_ptr<const Element> element;
 };
@@ -263,6 +273,11 @@ DatasetPtr KeepingDataset(PyObject* object) {
   return {std::move(kept), plan.get()};
 }
 
+void MadeWhole(PyHeapTypeObject* heap) {
+  heap->ht_type.tp_new = NewWhole;
+  heap->ht_type.tp_flags &= ~Py_TPFLAGS_BASETYPE;  // an __init__ of theirs could leave ours out
+}
+
 Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
   Args args(owner);
   std::shared_ptr<const ElementSpec> declared;
@@ -280,28 +295,30 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
 
 void BindDataset(py::module_& module) {
   g_wrap_dataset = WrapPlan;
-  py::class_<Value>(module, "Value")
+  py::class_<Value>(module, "Value", py::custom_type_setup(MadeWhole))
       .def(py::init(&MakeValue), py::arg("value"), py::arg("borrow"))
       .def("spec", [](const Value& value) {
         return Spec{std::make_shared<const ElementSpec>(ElementSpec::Of(*value.element))};
       });
-  py::class_<NativeFunction>(module, "NativeFunction");
+  py::class_<NativeFunction>(module, "NativeFunction", py::custom_type_setup(MadeWhole));
   module.def(
       "reader",
       [](const std::string& kind, const py::dict& args) {
         return NativeFunction{MakeReader(kind, ArgsOfDict(kind, args))};
       },
       py::arg("kind"), py::arg("args"));
-  py::class_<Spec>(module, "Spec").def(py::init(&MakeSpec), py::arg("nested"));
-  py::class_<Elements>(module, "Elements").def(py::init([](const std::vector<Value>& values) {
-    auto elements = std::make_shared<std::vector<std::shared_ptr<const Element>>>();
-    for (const Value& value : values) elements->push_back(value.element);
-    return Elements{std::move(elements)};
-  }));
-  py::class_<Opaque>(module, "Opaque").def(py::init([](const py::object& object) {
-    return Opaque{ToForeign(PyRef::Borrow(object.ptr()))};
-  }));
-  py::class_<Indexable>(module, "Indexable")
+  py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
+      .def(py::init(&MakeSpec), py::arg("nested"));
+  py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))
+      .def(py::init([](const std::vector<Value>& values) {
+        auto elements = std::make_shared<std::vector<std::shared_ptr<const Element>>>();
+        for (const Value& value : values) elements->push_back(value.element);
+        return Elements{std::move(elements)};
+      }));
+  py::class_<Opaque>(module, "Opaque", py::custom_type_setup(MadeWhole))
+      .def(py::init(
+          [](const py::object& object) { return Opaque{ToForeign(PyRef::Borrow(object.ptr()))}; }));
+  py::class_<Indexable>(module, "Indexable", py::custom_type_setup(MadeWhole))
       .def(py::init<py::object, int64_t>(), py::arg("object"), py::arg("size"));
   py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
       .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })

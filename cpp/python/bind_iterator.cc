@@ -2,7 +2,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <unordered_set>
 #include <vector>
 
 #include "pipeline/session.h"
@@ -17,6 +20,27 @@ namespace py = pybind11;
 
 namespace penstock {
 namespace {
+
+// All iterators, for a fork's child: what lies ready in them belongs to the parent, which goes on
+// to deliver it.
+struct LiveIterators {
+  std::mutex mutex;  // a leaf lock
+  std::unordered_set<Iter*> iterators;
+};
+LiveIterators& Live() {
+  static auto& live = *[] {
+    auto* made = new LiveIterators;
+    HoldAcrossFork(made->mutex);
+    OnForkChild([] {
+      for (Iter* it : Live().iterators) {
+        it->scalars_left = 0;
+        if (it->run) it->run->row = it->run->block.rows;
+      }
+    });
+    return made;
+  }();
+  return live;
+}
 
 int64_t Undelivered(const Iter* it) {
   const Run& run = *it->run;
@@ -97,6 +121,11 @@ void IterDealloc(PyObject* self) {
   auto* it = reinterpret_cast<Iter*>(self);
   PyObject_GC_UnTrack(self);
   IterFinalize(self);
+  {
+    LiveIterators& live = Live();
+    std::lock_guard lock(live.mutex);
+    live.iterators.erase(it);
+  }
   delete it->run;
   it->reuse[0].~PyRef();
   it->reuse[1].~PyRef();
@@ -110,6 +139,9 @@ PyObject* IterNew(PyTypeObject* cls, PyObject*, PyObject*) {
   if (!it) return nullptr;
   new (&it->reuse[0]) PyRef;
   new (&it->reuse[1]) PyRef;
+  LiveIterators& live = Live();
+  std::lock_guard lock(live.mutex);
+  live.iterators.insert(it);
   return reinterpret_cast<PyObject*>(it);
 }
 
@@ -129,7 +161,7 @@ PyObject* Guarded(Call call) {
 
 Run& RunOf(PyObject* self) {
   Run* run = reinterpret_cast<Iter*>(self)->run;
-  if (!run) throw Error(ErrorKind::kRuntime, "iterator: __init__ was not called");
+  if (!run) throw NotMade();
   return *run;
 }
 
@@ -150,20 +182,34 @@ RunOptions OptionsOf(const py::dict& dict) {
 }
 
 // The dataset, and its options.
-int IterInit(PyObject* self, PyObject* args, PyObject*) {
+int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* done = Guarded([&]() -> py::object {
+    auto* it = reinterpret_cast<Iter*>(self);
+    // Threads may be inside the run that it has.
+    if (it->run) {
+      throw Error(ErrorKind::kType,
+                  "iterator: __init__ was called before; make another one with iter(dataset)");
+    }
     PyObject *dataset, *options;
-    if (!PyArg_ParseTuple(args, "OO", &dataset, &options)) throw py::error_already_set();
+    if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
+      throw Error(ErrorKind::kType, "iterator: no keyword arguments were expected");
+    }
+    if (!PyArg_ParseTuple(args, "OO!:Iterator", &dataset, &PyDict_Type, &options)) {
+      throw py::error_already_set();
+    }
     DatasetPtr plan = DatasetOfPython(dataset);
-    if (!plan) throw Error(ErrorKind::kType, "iterator: a Dataset was expected");
-    auto* run = new Run;
+    if (!plan) {
+      throw Error(ErrorKind::kType,
+                  "iterator: dataset must be a Dataset, got {}; use iter(dataset)",
+                  std::string_view(Py_TYPE(dataset)->tp_name));
+    }
+    auto made = std::make_unique<Run>();
+    Run* run = made.get();
     run->dataset = PyRef::Borrow(dataset);
     run->plan = std::move(plan);
     auto dict = py::reinterpret_borrow<py::dict>(options);
     run->options = OptionsOf(dict);
-    auto* it = reinterpret_cast<Iter*>(self);
-    delete it->run;
-    it->run = run;
+    it->run = made.release();
     if (dict["warm_start"].cast<bool>()) {
       const Entered entered(*run, "iter");
       Begin(*run);

@@ -158,7 +158,7 @@ uint32_t MaskedCrcOf(const py::buffer& buffer) {
 }  // namespace
 
 void BindOp(py::module_& module) {
-  py::class_<SharedOp>(module, "Op")
+  py::class_<SharedOp>(module, "Op", py::custom_type_setup(MadeWhole))
       .def(py::init([](const std::string& name, const py::dict& attributes) {
              return SharedOp{MakeOp(name, ArgsOfDict(name, attributes))};
            }),

@@ -17,6 +17,12 @@ struct Iter {
   Run* run;
 };
 
+// A subclass has skipped __init__, or it was made by __new__ alone.
+inline Error NotMade() {
+  return Error(ErrorKind::kType,
+               "iterator: __init__ was not called; iterators are made by iter(dataset)");
+}
+
 // Its __next__: the hot path.
 PyObject* IterNext(PyObject* self);
 

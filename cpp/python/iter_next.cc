@@ -107,10 +107,12 @@ inline PyObject* TakeScalar(Iter* it) {
 }
 
 PyObject* NextSlow(Iter* it) {
+  if (!it->run) throw NotMade();
   Run& run = *it->run;
   for (;;) {
     if (run.row < run.block.rows) return EmitRow(run);
     if (run.block.error) {
+      CheckUsable(run, "next");
       Error error = *std::move(run.block.error);
       run.block = Block();
       run.row = 0;

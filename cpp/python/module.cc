@@ -73,7 +73,7 @@ void BindProcess(py::module_& module) {
   module.def("trace_stop", &Trace::StopJson);
   module.attr("MANIFEST_NAME") = kManifestName;
   module.def("set_seed", &SetGlobalSeed);
-  py::class_<KeyScope>(module, "KeyScope")
+  py::class_<KeyScope>(module, "KeyScope", py::custom_type_setup(MadeWhole))
       .def(py::init<uint64_t>(), py::arg("seed"))
       .def("enter", &KeyScope::Enter)
       .def("exit", &KeyScope::Exit);
@@ -86,6 +86,11 @@ void BindProcess(py::module_& module) {
 
 }  // namespace
 }  // namespace penstock
+
+// The entry point is at the end of this file: before anything of a module runs, that of pybind11
+// asks for the GIL in the name of the main interpreter, and a subinterpreter waits for itself.
+#undef PYBIND11_PLUGIN_IMPL
+#define PYBIND11_PLUGIN_IMPL(name) static PyObject* InitByPybind()
 
 PYBIND11_MODULE(_core, m) {
   using namespace penstock;
@@ -107,4 +112,16 @@ PYBIND11_MODULE(_core, m) {
   BindIterator(m);
   BindOp(m);
   BindProcess(m);
+}
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core();
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(
+        PyExc_ImportError,
+        "penstock: a subinterpreter cannot use it, as threads of the engine call Python "
+        "in the main interpreter; import it there, or in a process of its own");
+    return nullptr;
+  }
+  return InitByPybind();
 }

@@ -76,8 +76,11 @@ class GeneratorIterator final : public BlockIterator {
     // The place is a count: a restored iterator asks the generator for as many values again.
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
     visitor.Int(asked);
-    visitor.Bool(ended_);
-    if (!visitor.saving()) to_skip_ = asked;
+    bool ended = ended_ && !cut_short_;  // a generator that is called again has the rest
+    visitor.Bool(ended);
+    if (visitor.saving()) return;
+    ended_ = ended;
+    to_skip_ = asked;
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -102,23 +105,34 @@ class GeneratorIterator final : public BlockIterator {
     while (to_skip_ > 0) {
       gil.Yield();
       PyRef value = NextValue();
-      if (!value && !PyErr_Occurred()) return AtEnd();
+      if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();
+      if (!value && gil.TakeInterrupt()) {
+        cut_short_ = true;
+        return Block::Of(Error(ErrorKind::kInterrupted, ""));
+      }
       if (value && !structure_) Fix(value.get());
       PyErr_Clear();  // it was raised where it came first
+      cut_short_ = false;
       --to_skip_;
       ++asked_;
     }
     RowPolicy policy = data_->policy();
     if (takes_ragged_) policy.ragged = &ragged_;
     RowCollector collector(policy, max_rows, nullptr, 0, &last_structure_);
+    const int64_t first = asked_;
     bool end = false;
     while (collector.rows() < max_rows) {
       gil.Yield();
       PyRef value = NextValue();
       if (!value && !PyErr_Occurred()) {
+        if (cut_short_) {
+          collector.AddError(CutShort());
+          break;
+        }
         end = true;
         break;
       }
+      if (value) cut_short_ = false;
       Origin origin;
       origin.key = static_cast<uint64_t>(asked_);
       origin.index = asked_++;
@@ -129,7 +143,7 @@ class GeneratorIterator final : public BlockIterator {
     }
     std::vector<Block> blocks;
     collector.Finish(blocks);
-    CheckAlike(blocks, asked_ - collector.rows());
+    CheckAlike(blocks, first);
     // Values of several shapes make several blocks: the later ones wait.
     waiting_.Add(std::move(blocks));
     if (waiting_.empty()) return AtEnd();
@@ -202,9 +216,22 @@ class GeneratorIterator final : public BlockIterator {
     return PyRef::Steal(CallPython([this] { return PyIter_Next(iterator_.get()); }));
   }
 
+  // The end that follows an interrupt at once: a generator is over when an exception has left it.
+  Error CutShort() {
+    AtEnd();
+    int64_t missing = asked_++;
+    return Error(
+        ErrorKind::kRuntime,
+        "{}: a KeyboardInterrupt reached the generator and ended it, so that element {} and "
+        "those behind it did not come; make a new iterator, and give it the state of this "
+        "one from before this error to go on there",
+        std::string_view(data_->policy().stage), missing);
+  }
+
   // The raised exception as the failure of the value asked for last.
   Error Failure() {
     if (CurrentAttachment()->TakeInterrupt()) {
+      cut_short_ = static_cast<bool>(iterator_);
       if (asked_ > 0) --asked_;
       return Error(ErrorKind::kInterrupted, "");
     }
@@ -225,6 +252,7 @@ class GeneratorIterator final : public BlockIterator {
   int64_t asked_ = 0;
   int64_t to_skip_ = 0;
   bool ended_ = false;
+  bool cut_short_ = false;  // what was asked for last met an interrupt
 };
 
 IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {

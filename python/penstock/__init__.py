@@ -4,8 +4,11 @@ A C++ core that runs with the GIL released, behind tf.data's names and semantics
 batches out.
 """
 
-from penstock import experimental, random
+# First: it refuses a subinterpreter before NumPy is loaded there, which would spoil it elsewhere.
 from penstock._core import build_info
+
+# isort: split
+from penstock import experimental, random
 from penstock.data_loader import DataLoader, default_collate
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from penstock.errors import DataError, ErrorInfo, OutOfRangeError, TraceError

@@ -1,0 +1,71 @@
+"""What Python has not made whole gives a TypeError, never memory that nobody wrote."""
+
+import inspect
+
+import pytest
+
+import penstock as ps
+from penstock import _core
+
+CLASSES = [cls for _, cls in inspect.getmembers(_core, inspect.isclass)]
+
+
+def methods(cls):
+    """What a class gives its instances, and arguments for it."""
+    arguments = {"set_state": (b"",)}
+    for name in dir(cls):
+        if not name.startswith("__") or name in ("__next__", "__call__"):
+            yield name, arguments.get(name, ())
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_what_has_skipped_init_is_refused(cls):
+    try:
+        half = cls.__new__(cls)
+    except TypeError:
+        return
+    for name, arguments in methods(cls):
+        with pytest.raises(TypeError, match=r"__init__ was not called; .* made by iter"):
+            getattr(half, name)(*arguments)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_a_subclass_that_skips_init_is_refused(cls):
+    with pytest.raises(TypeError):
+        next(type("Sub", (cls,), {"__init__": lambda self: None})())
+
+
+def test_the_classes_are_all_looked_at():
+    assert {"Iterator", "KeyScope", "Node", "Op", "Value"} <= {cls.__name__ for cls in CLASSES}
+
+
+def test_a_half_made_iterator_dies_quietly():
+    it = ps.Iterator.__new__(ps.Iterator)
+    assert list(vars(ps.Iterator)["__slots__"]) == ["_dataset"]
+    del it
+
+
+def test_an_iterator_is_made_once():
+    it = iter(ps.Dataset.range(100).map(lambda x: x, num_parallel_calls=2).prefetch(2))
+    next(it)
+    with pytest.raises(TypeError, match="__init__ was called before"):
+        it.__init__(ps.Dataset.range(3), ps.Options().for_engine())
+    assert [int(x) for x in it] == list(range(1, 100))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"),
+    [
+        ((), {}),
+        ((3, {}), {}),
+        ((ps.Dataset.range(3), 3), {}),
+        ((ps.Dataset.range(3), {}, 1), {}),
+        ((ps.Dataset.range(3),), {"options": {}}),
+    ],
+)
+def test_an_iterator_takes_a_dataset_and_options(arguments, keywords):
+    it = ps.Iterator.__new__(ps.Iterator)
+    with pytest.raises(TypeError):
+        _core.Iterator.__init__(it, *arguments, **keywords)
+    with pytest.raises(TypeError, match="__init__ was not called"):
+        next(it)

@@ -9,7 +9,7 @@
 # PENSTOCK_JPEG    AUTO, ON or OFF: the native JPEG codec (AUTO)
 # PENSTOCK_PNG     AUTO, ON or OFF: the native PNG codec (AUTO)
 # PENSTOCK_ZLIB    AUTO, ON or OFF: reading and writing compressed files (AUTO)
-# PENSTOCK_ZSTD    AUTO, ON or OFF: zstd in saved datasets (AUTO)
+# PENSTOCK_ZSTD    AUTO, ON or OFF: zstd in record files and saved datasets (AUTO)
 # PENSTOCK_RE2     AUTO, ON or OFF: regular expressions in native functions (AUTO)
 # PENSTOCK_APT     0: never install system packages (1)
 #
@@ -57,7 +57,7 @@ codecs=(
   "JPEG jpeglib.h libjpeg62-turbo-dev no native JPEG codec"
   "PNG png.h libpng-dev no native PNG codec"
   "ZLIB zlib.h zlib1g-dev no compressed files"
-  "ZSTD zstd.h libzstd-dev no zstd in saved datasets"
+  "ZSTD zstd.h libzstd-dev no zstd in record files and saved datasets"
   "RE2 re2/re2.h libre2-dev no regular expressions in native functions"
 )
 

@@ -4,12 +4,27 @@ import gzip
 import struct
 import zlib
 
+import pytest
+
+from penstock import _core
+
+
+def zstd(data):
+    """Compress to one frame, by the library that penstock writes with."""
+    packer = _core.ZstdCompressor("test", 3)
+    return packer.compress(data) + packer.flush()
+
+
 COMPRESS = {
     None: lambda data: data,
     "": lambda data: data,
     "GZIP": gzip.compress,
     "ZLIB": zlib.compress,
+    "ZSTD": zstd,
 }
+# What this build can read.
+COMPRESSIONS = ["GZIP", "ZLIB"] + ["ZSTD"] * _core.build_info()["zstd"]["native"]
+needs_zstd = pytest.mark.skipif("ZSTD" not in COMPRESSIONS, reason="built without zstd")
 
 
 def crc32c(data):

@@ -24,7 +24,9 @@ pytestmark = [
     pytest.mark.timeout(280),
     pytest.mark.skipif(sys.platform != "linux", reason="auditwheel repairs wheels of Linux"),
     pytest.mark.skipif(
-        not all(_core.build_info()[name]["native"] for name in ("jpeg", "png", "zlib", "re2")),
+        not all(
+            _core.build_info()[name]["native"] for name in ("jpeg", "png", "zlib", "zstd", "re2")
+        ),
         reason="this build lacks a codec: a wheel with them inside needs all",
     ),
 ]

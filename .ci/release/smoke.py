@@ -1,4 +1,4 @@
-"""Proves an installed wheel: import, a pipeline, images, a gzip file; says what was mapped.
+"""Proves an installed wheel: import, a pipeline, images, compressed files; says what was mapped.
 
     python .ci/release/smoke.py
 
@@ -73,6 +73,14 @@ def check_gzip() -> None:
     check(lines, [b"one", b"two"], "lines of a gzip file")
 
 
+def check_zstd() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "records.zst")
+        with ps.io.TFRecordWriter(path, "ZSTD") as writer:
+            writer.write(b"one")
+        check(list(ps.TFRecordDataset(path, "ZSTD")), [b"one"], "records of a zstd file")
+
+
 def check_regex() -> None:
     # Wheels of Windows are without RE2, and take Python's re.
     check(_core.build_info()["re2"]["native"], sys.platform != "win32", "RE2")
@@ -95,10 +103,12 @@ def main() -> None:
     check_png()
     check(build["zlib"]["native"], True, "native zlib")
     check_gzip()
+    check(build["zstd"]["native"], True, "native zstd")
+    check_zstd()
     check_regex()
     # Python before 3.13 has no such question: there is always a GIL.
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    codecs = {name: build[name]["version"] for name in ("jpeg", "png", "zlib", "re2")}
+    codecs = {name: build[name]["version"] for name in ("jpeg", "png", "zlib", "zstd", "re2")}
     print(json.dumps({"mapped": mapped_libraries(), "codecs": codecs, "gil": gil}))
 
 

@@ -1,47 +1,35 @@
-// Reading compressed streams of bytes, by zlib when it was built in.
+// The ways in which a file of records may be compressed: their names, and how such a file begins.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace penstock {
 
-enum class Compression : uint8_t { kNone, kGzip, kZlib };
+enum class Compression : uint8_t { kNone, kGzip, kZlib, kZstd };
 
-// "", "GZIP" or "ZLIB". A ValueError for other names, and for these when zlib was not built in,
+// "", "GZIP", "ZLIB" or "ZSTD".
+std::string_view NameOf(Compression compression);
+
+// The other way round. A ValueError for other names, and for those whose library was not built in,
 // that begins with `owner`.
 Compression CompressionOf(std::string_view name, std::string_view owner);
 
-// How a file begins that is compressed: "GZIP", "ZLIB", or "" for neither.
-std::string_view CompressionSeen(const uint8_t* data, size_t size);
+// What the first bytes of a file say about how it is compressed.
+struct CompressionSeen {
+  std::string_view name;  // "" when they are those of no compressed file
+  bool readable = false;  // `name` is one for CompressionOf
+  bool certain = false;   // no text begins so
+  size_t need = 0;        // so many bytes are needed to tell; 0 when these were enough
 
-// Name and version of the zlib that is loaded; empty when none was built in.
-std::string ZlibVersion();
-
-struct ZlibStream;
-
-// Decompresses one stream (one member of a gzip file), piece by piece.
-class Inflater {
- public:
-  struct Progress {
-    size_t read = 0;                // bytes taken from the input
-    size_t written = 0;             // bytes put into the output
-    bool ended = false;             // the stream is complete and its checksum right
-    const char* problem = nullptr;  // why the input is no such stream; for good
-  };
-
-  explicit Inflater(Compression format);
-  ~Inflater();
-  // Takes what it can: until the input is used up, the output full, or the stream at its end.
-  Progress Run(const uint8_t* input, size_t size, uint8_t* output, size_t room);
-  // For another stream.
-  void Reset();
-
- private:
-  std::unique_ptr<ZlibStream> stream_;
+  // "it begins as GZIP does: try compression_type=\"GZIP\"".
+  std::string Advice() const;
 };
+CompressionSeen LookAt(const uint8_t* data, size_t size);
+
+// Whether a file name ends as those of such files do: ".gz" for "GZIP".
+bool IsNamedSo(std::string_view path, const CompressionSeen& seen);
 
 }  // namespace penstock

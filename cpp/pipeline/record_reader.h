@@ -21,7 +21,7 @@ struct ByteWindow {
 struct Found {
   enum Kind : uint8_t {
     kRecord,  // `size` bytes at `begin`; what follows is at `next`
-    kMore,    // cannot tell from fewer than `need` bytes
+    kMore,    // cannot tell from fewer than `need` bytes; the record has at least `size`
     kEnd,     // there is none behind these bytes
     kBad,     // a record with a `problem`; what follows is at `next`
     kLost,    // a `problem`, behind which nothing can be found

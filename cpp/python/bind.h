@@ -33,5 +33,6 @@ void MadeWhole(PyHeapTypeObject* heap);
 void BindDataset(pybind11::module_& module);
 void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
+void BindZstd(pybind11::module_& module);
 
 }  // namespace penstock

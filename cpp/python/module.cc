@@ -4,7 +4,7 @@
 #include "ops/image/png_version.h"
 #include "ops/strings/regex_version.h"
 #include "pipeline/chunk_codec.h"
-#include "pipeline/compression.h"
+#include "pipeline/decompressor.h"
 #include "pipeline/key_scope.h"
 #include "pipeline/random.h"
 #include "pipeline/saved_folder.h"
@@ -111,6 +111,7 @@ PYBIND11_MODULE(_core, m) {
   BindDataset(m);
   BindIterator(m);
   BindOp(m);
+  BindZstd(m);
   BindProcess(m);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "element/error.h"
+#include "pipeline/decompressor.h"
 
 namespace penstock {
 namespace {
@@ -47,31 +48,35 @@ class PlainStream final : public ByteStream {
   std::string problem_;
 };
 
-class InflatedStream final : public ByteStream {
+class DecompressedStream final : public ByteStream {
  public:
-  InflatedStream(std::unique_ptr<InputFile> file, Compression format, size_t chunk)
+  DecompressedStream(std::unique_ptr<InputFile> file, Compression format, size_t chunk)
       : file_(std::move(file)),
         format_(format),
-        inflater_(format),
+        decompressor_(NewDecompressor(format)),
         packed_(Buffer::Allocate(chunk)) {}
 
   size_t Read(uint8_t* to, size_t room) override {
     while (problem_.empty() && !finished_) {
-      if (begin_ == end_ && !Refill()) break;
+      if (begin_ == end_ && !waiting_ && !Refill()) break;
       if (between_ && !BeginMember()) break;
-      if (begin_ == end_) continue;
-      Inflater::Progress progress =
-          inflater_.Run(packed_->data() + begin_, end_ - begin_, to, room);
+      if (begin_ == end_ && !waiting_) continue;
+      Decompressor::Progress progress =
+          decompressor_->Run(packed_->data() + begin_, end_ - begin_, to, room);
       const uint8_t* start = packed_->data() + begin_;
       const size_t read = end_ - begin_;
       begin_ += progress.read;
       produced_ += static_cast<int64_t>(progress.written);
-      if (progress.problem) {
-        problem_ = produced_ == 0 && members_ == 0 && CompressionSeen(start, read) != Name()
-                       ? OtherFile(CompressionSeen(start, read))
-                       : Format("the {} data is damaged before byte {} of the file ({})", Name(),
-                                file_offset_ - static_cast<int64_t>(end_ - begin_),
-                                std::string_view(progress.problem));
+      waiting_ = progress.written == room && !progress.ended;
+      if (!progress.problem.empty()) {
+        CompressionSeen seen = LookAt(start, read);
+        problem_ =
+            produced_ == 0 && members_ == 0 && seen.name != Name()
+                ? OtherFile(seen)
+                : Format("the {} data is damaged before byte {} of the file ({})", Name(),
+                         // Not every library says how far it came.
+                         file_offset_ - static_cast<int64_t>(progress.read > 0 ? end_ - begin_ : 0),
+                         progress.problem);
       }
       if (progress.ended) {
         between_ = true;
@@ -99,17 +104,12 @@ class InflatedStream final : public ByteStream {
   const std::string& problem() const override { return problem_; }
 
  private:
-  std::string_view Name() const { return format_ == Compression::kGzip ? "GZIP" : "ZLIB"; }
+  std::string_view Name() const { return NameOf(format_); }
 
-  std::string OtherFile(std::string_view seen) const {
-    return seen.empty() ? Format(
-                              "a {} file was expected, got one that does not begin so; leave "
-                              "compression_type out if it is not compressed",
-                              Name())
-                        : Format(
-                              "a {} file was expected, got one that begins as {} does: try "
-                              "compression_type=\"{}\"",
-                              Name(), seen, seen);
+  std::string OtherFile(const CompressionSeen& seen) const {
+    return Format(
+        "a {} file was expected, got one that does not begin so; {}", Name(),
+        seen.name.empty() ? "leave compression_type out if it is not compressed" : seen.Advice());
   }
 
   // More compressed bytes; false at the end of the file.
@@ -128,13 +128,20 @@ class InflatedStream final : public ByteStream {
     return false;
   }
 
+  // By its first byte: the decompressor looks at the others.
+  bool MayBeginMember(uint8_t byte) const {
+    if (format_ == Compression::kGzip) return byte == 0x1f;
+    return format_ == Compression::kZstd && (byte == 0x28 || (byte & 0xf0) == 0x50);
+  }
+
   // Behind a member: another one, or padding. False for anything else.
   bool BeginMember() {
-    while (begin_ < end_ && packed_->data()[begin_] == 0) ++begin_;
+    const bool padded = format_ != Compression::kZstd;
+    while (padded && begin_ < end_ && packed_->data()[begin_] == 0) ++begin_;
     if (begin_ == end_) return true;
     between_ = false;
-    if (format_ == Compression::kGzip && packed_->data()[begin_] == 0x1f) {
-      inflater_.Reset();
+    if (MayBeginMember(packed_->data()[begin_])) {
+      decompressor_->Reset();
       return true;
     }
     problem_ = Format("something follows the end of the {} data, at byte {} of the file", Name(),
@@ -144,13 +151,14 @@ class InflatedStream final : public ByteStream {
 
   std::unique_ptr<InputFile> file_;
   const Compression format_;
-  Inflater inflater_;
+  const std::unique_ptr<Decompressor> decompressor_;
   const BufferRef packed_;  // aligned, because reads into other memory can be slow (file.cc)
   size_t begin_ = 0;        // of what is not decompressed yet
   size_t end_ = 0;
   int64_t file_offset_ = 0;  // of end_
   int64_t produced_ = 0;
   int64_t members_ = 0;   // complete ones
+  bool waiting_ = false;  // there may be more in the decompressor, without more input
   bool between_ = false;  // a member has ended, and no other has begun
   bool finished_ = false;
   std::string problem_;
@@ -161,8 +169,8 @@ class InflatedStream final : public ByteStream {
 std::unique_ptr<ByteStream> OpenStream(std::unique_ptr<InputFile> file, Compression compression,
                                        size_t chunk) {
   if (compression == Compression::kNone) return std::make_unique<PlainStream>(std::move(file));
-  return std::make_unique<InflatedStream>(std::move(file), compression,
-                                          std::max<size_t>(chunk, 4096));
+  return std::make_unique<DecompressedStream>(std::move(file), compression,
+                                              std::max<size_t>(chunk, 4096));
 }
 
 }  // namespace penstock

@@ -96,28 +96,29 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
         return {.kind = Found::kLost, .problem = "a header was expected, the file is empty"};
       }
       scanner_.Begin(0);
-      if (!scanner_.End(window.data, window.size, window.ended, &begin)) return Without(window);
+      if (!scanner_.End(window.data, window.size, window.ended, &begin)) return Without(window, 0);
     }
     if (begin == window.size) {
       if (window.ended) return {.kind = Found::kEnd};
-      return Without(window);
+      return Without(window, begin);
     }
     size_t next = 0;
     scanner_.Begin(window.offset + static_cast<int64_t>(begin));
     auto size = scanner_.End(window.data + begin, window.size - begin, window.ended, &next);
-    if (!size) return Without(window);
+    if (!size) return Without(window, begin);
     return {.kind = Found::kRecord, .begin = begin, .size = *size, .next = begin + next};
   }
 
  private:
-  Found Without(const ByteWindow& window) const {
+  // The record that begins at `begin` has no end yet.
+  Found Without(const ByteWindow& window, size_t begin) const {
     if (window.ended) {
       return {.kind = Found::kLost,
               .problem = Format("the quote at byte {} of the file is not closed before its end",
                                 scanner_.quote())};
     }
     // Doubling: each byte of a long record is moved only a few times.
-    return {.kind = Found::kMore, .need = 2 * window.size + 1};
+    return {.kind = Found::kMore, .size = window.size - begin, .need = 2 * window.size + 1};
   }
 
   const bool header_;
@@ -125,7 +126,7 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
 };
 
 const FileFormat kFormat{
-    "CsvDataset", /*any_bytes=*/false, [](const Args& args) -> std::unique_ptr<RecordReader> {
+    "CsvDataset", Beginning::kText, [](const Args& args) -> std::unique_ptr<RecordReader> {
       return std::make_unique<CsvRecordReader>(args.Text("field_delim").at(0),
                                                args.Bool("use_quote_delim"), args.Bool("header"));
     }};

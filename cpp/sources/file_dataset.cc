@@ -22,7 +22,10 @@ class FileDataset final : public Dataset {
         compression_(CompressionOf(
             args_.Has("compression_type") ? args_.Text("compression_type") : std::string(),
             format.stage)),
-        chunk_(static_cast<size_t>(args_.IntAtLeast("buffer_size", 0))) {
+        chunk_(static_cast<size_t>(args_.IntAtLeast("buffer_size", 0))),
+        max_record_(static_cast<size_t>(args_.Has("max_record_bytes")
+                                            ? args_.IntAtLeast("max_record_bytes", 1)
+                                            : kMaxRecordBytes)) {
     format_.maker(args_);  // checks the arguments
   }
   int64_t cardinality() const override { return kUnknown; }
@@ -30,6 +33,7 @@ class FileDataset final : public Dataset {
   const std::shared_ptr<const std::string>& path() const { return path_; }
   const FileFormat& format() const { return format_; }
   Compression compression() const { return compression_; }
+  size_t max_record() const { return max_record_; }
   std::unique_ptr<ByteSource> Open(const CancelToken& cancel) const {
     auto file = LocalFiles().Open(*path_, &cancel);
     return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
@@ -45,6 +49,7 @@ class FileDataset final : public Dataset {
   std::shared_ptr<const std::string> path_;
   Compression compression_;
   size_t chunk_;
+  size_t max_record_;
 };
 
 // The records of a block: where they lie in the window's memory, and in the file.
@@ -144,12 +149,10 @@ class FileIterator final : public BlockIterator {
   }
 
   Block Records(int64_t most) {
-    if (bytes_->window().offset == 0 && !recognized_) {
-      bytes_->Fill(3);
+    if (!recognized_) {
       recognized_ = true;
-      if (!data_->format().any_bytes && Advice().size() > 0) {
-        return Fail("a file that is not compressed was expected" + Advice(), true);
-      }
+      Recognize();
+      if (compressed_) return Fail(NotPlain(), true);
     }
     RowSpans spans(most);
     Block block;
@@ -161,10 +164,12 @@ class FileIterator final : public BlockIterator {
       Found found = reader_->Find(Window());
       if (found.kind == Found::kMore) {
         if (bytes_->window().ended) return Fail(bytes_->problem(), true);
-        Grow(found);
+        if (auto problem = Grow(found)) return Fail(*problem, true);
       } else if (found.kind == Found::kEnd) {
         finished_ = true;
         return Block::AtEnd();
+      } else if (found.kind == Found::kRecord) {
+        return Fail(TooLong(found.size, true), true);
       } else {
         bool last = found.kind == Found::kLost;
         Block failed = Fail(found.problem + Advice(), last);
@@ -185,9 +190,14 @@ class FileIterator final : public BlockIterator {
       auto room = std::min<size_t>(kAtOnce, static_cast<size_t>(most - spans.rows()));
       size_t count = reader_->FindRun(window, std::span(found.data(), room));
       if (count > 0) {
+        const size_t whole = count;
+        // Windows are small: seldom has one room for a record that is too long.
+        if (found[count - 1].next > data_->max_record()) count = NotTooLong({found.data(), count});
+        if (count == 0) return;
         spans.Add({found.data(), count}, bytes_->position(), window.offset);
         index_ += static_cast<int64_t>(count);
         bytes_->Skip(found[count - 1].next);
+        if (count < whole) return;
         window = Window();
       }
       if (count < room) return;
@@ -202,23 +212,59 @@ class FileIterator final : public BlockIterator {
     return window;
   }
 
-  void Grow(const Found& found) {
-    // A record that the file has not room for is not read first, however long it claims to be.
-    int64_t left = found.exact ? bytes_->left() : -1;
-    if (left >= 0 && static_cast<uint64_t>(left) < found.need)
-      short_ = true;
-    else
-      bytes_->Fill(found.need);
+  // How many records come before one that is too long.
+  size_t NotTooLong(std::span<const RecordSpan> records) const {
+    auto longer = [&](const RecordSpan& record) { return record.size > data_->max_record(); };
+    return static_cast<size_t>(std::find_if(records.begin(), records.end(), longer) -
+                               records.begin());
+  }
+  std::string TooLong(size_t size, bool exact) const {
+    return Format(
+        "a record of {} bytes{} is longer than max_record_bytes, which is {}; give a larger one if "
+        "the file is as it should be",
+        size, exact ? "" : " or more", data_->max_record());
   }
 
-  // For a file that was opened as it is, and begins as a compressed one does.
+  // Why the record cannot be had; nullopt once there are more of its bytes.
+  std::optional<std::string> Grow(const Found& found) {
+    // A record that the file has not room for is not read first, however long it claims to be.
+    int64_t left = found.exact ? bytes_->left() : -1;
+    if (left >= 0 && static_cast<uint64_t>(left) < found.need) {
+      short_ = true;
+      return std::nullopt;
+    }
+    constexpr size_t kLineEnd = 2;
+    if (found.size > data_->max_record() + (found.exact ? 0 : kLineEnd - 1)) {
+      return TooLong(found.size, found.exact);
+    }
+    size_t need = found.need;
+    if (found.size > 0 && !found.exact) {
+      need = std::min(need, bytes_->window().size - found.size + data_->max_record() + kLineEnd);
+    }
+    bytes_->Fill(need);
+    return std::nullopt;
+  }
+
+  // Looks at the first bytes of a file that was opened as it is.
+  void Recognize() {
+    const Beginning beginning = data_->format().beginning;
+    if (bytes_->window().offset != 0 || data_->compression() != Compression::kNone) return;
+    bytes_->Fill(1);
+    do {
+      seen_ = LookAt(bytes_->window().data, bytes_->window().size);
+      if (seen_.need > 0) bytes_->Fill(seen_.need);
+    } while (seen_.need > 0 && bytes_->window().size >= seen_.need);
+    compressed_ = (beginning == Beginning::kText && seen_.certain) ||
+                  (beginning == Beginning::kAnyBytes && IsNamedSo(*data_->path(), seen_));
+  }
+  std::string NotPlain() const {
+    return "a file that is not compressed was expected; " + seen_.Advice();
+  }
+
+  // For a problem with the first record.
   std::string Advice() const {
-    const ByteWindow& window = bytes_->window();
-    if (window.offset != 0 || data_->compression() != Compression::kNone) return "";
-    std::string_view seen = CompressionSeen(window.data, window.size);
-    if (seen != "GZIP" && !data_->format().any_bytes) return "";  // two letters of a text may be
-    return seen.empty() ? ""
-                        : Format("; it begins as {} does: try compression_type=\"{}\"", seen, seen);
+    if (bytes_->window().offset != 0 || seen_.name.empty()) return "";
+    return "; " + seen_.Advice();
   }
 
   std::shared_ptr<const FileDataset> data_;
@@ -228,7 +274,9 @@ class FileIterator final : public BlockIterator {
   int64_t offset_ = 0;
   int64_t index_ = 0;
   bool recognized_ = false;  // the first bytes have been looked at
-  bool short_ = false;       // the file ends within the record that begins here
+  bool compressed_ = false;  // by which it was seen that the file is no plain one
+  CompressionSeen seen_;
+  bool short_ = false;  // the file ends within the record that begins here
   bool finished_ = false;
 };
 

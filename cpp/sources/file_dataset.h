@@ -6,14 +6,24 @@
 
 namespace penstock {
 
+// How a file that was not decompressed shows that it should have been.
+enum class Beginning : uint8_t {
+  kText,     // no text begins as compressed files do
+  kChecked,  // its first record is none
+  kAnyBytes  // the name says so, too
+};
+
 struct FileFormat {
   const char* stage;  // what errors call it
-  bool any_bytes;     // a file of this format may begin with any bytes
+  Beginning beginning;
   RecordReaderMaker maker;
 };
 
 // A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
-// read `buffer_size` bytes at a time. The format's own arguments are checked.
+// read `buffer_size` bytes at a time. Nothing is read behind a record of more than
+// `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The format's
+// own arguments are checked.
+constexpr int64_t kMaxRecordBytes = int64_t{256} << 20;
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);
 
 // A function that opens a file name as the dataset `kind` with these arguments, which are checked.

@@ -42,7 +42,7 @@ class FixedLengthReader final : public FormatReader<FixedLengthReader> {
   const size_t footer_;
 };
 
-const FileFormat kFormat{"FixedLengthRecordDataset", /*any_bytes=*/true,
+const FileFormat kFormat{"FixedLengthRecordDataset", Beginning::kAnyBytes,
                          [](const Args& args) -> std::unique_ptr<RecordReader> {
                            return std::make_unique<FixedLengthReader>(args);
                          }};

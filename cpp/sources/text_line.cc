@@ -41,7 +41,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
     if (!end && !window.ended) {
       searched_ = window.size;
       // Doubling: each byte of a long line is moved only a few times.
-      return {.kind = Found::kMore, .need = 2 * window.size + 1};
+      return {.kind = Found::kMore, .size = window.size, .need = 2 * window.size + 1};
     }
     searched_ = 0;
     if (!end && window.size == 0) return {.kind = Found::kEnd};
@@ -83,7 +83,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
   size_t searched_ = 0;  // bytes of the window without a line end
 };
 
-const FileFormat kFormat{"TextLineDataset", /*any_bytes=*/false,
+const FileFormat kFormat{"TextLineDataset", Beginning::kText,
                          [](const Args&) -> std::unique_ptr<RecordReader> {
                            return std::make_unique<TextLineReader>();
                          }};

@@ -45,7 +45,8 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
     constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
     uint64_t whole = length > kMost ? kMost : kHeader + length + kCrc;
     if (window.size < whole) {
-      if (!window.ended) return {.kind = Found::kMore, .need = whole, .exact = true};
+      if (!window.ended)
+        return {.kind = Found::kMore, .size = length, .need = whole, .exact = true};
       return {.kind = Found::kLost,
               .problem = Format("the file ends within a record of {} bytes; it was not written to "
                                 "its end",
@@ -64,7 +65,7 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
   }
 };
 
-const FileFormat kFormat{"TFRecordDataset", /*any_bytes=*/false,
+const FileFormat kFormat{"TFRecordDataset", Beginning::kChecked,
                          [](const Args&) -> std::unique_ptr<RecordReader> {
                            return std::make_unique<TfRecordReader>();
                          }};

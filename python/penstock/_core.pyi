@@ -1,7 +1,7 @@
 """What the engine's extension module binds; it does not grow with transformations."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self, TypedDict, TypeVar, overload
+from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +133,13 @@ def call_op(  # type: ignore[overload-overlap]
 @overload
 def call_op(name: str, inputs: list[Any], attributes: Mapping[str, Any]) -> npt.NDArray[Any]: ...
 def op_names() -> list[str]: ...
+
+class ZstdCompressor:
+    FLUSH: ClassVar[int]
+    def __init__(self, owner: str, level: int) -> None: ...
+    def compress(self, data: Buffer) -> bytes: ...
+    def flush(self, mode: int = ...) -> bytes: ...
+
 def masked_crc32c(arg0: Buffer, /) -> int: ...
 
 # The build and the machine.

@@ -20,7 +20,7 @@ from penstock.on_error import first_good
 from penstock.options import Options
 from penstock.pickling import reduced
 from penstock.sources.endless import EndlessSources
-from penstock.sources.files import FileSources
+from penstock.sources.file_names import FileSources
 from penstock.sources.generator import GeneratorSources
 from penstock.sources.indexable import IndexableSources
 from penstock.sources.memory import MemorySources

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 import penstock as ps
-from records import frame
+from records import COMPRESSIONS, frame, needs_zstd
 
 RECORDS = [b"one", b"", bytes(range(256)) * 40, b"\0"]
 PLAIN = b"".join(map(frame, RECORDS))
@@ -45,12 +45,22 @@ def test_compression(tmp_path, options, unpack):
     assert list(ps.TFRecordDataset(path, kind)) == RECORDS
 
 
+@needs_zstd
+@pytest.mark.parametrize("level", [None, 0, 1, 22])
+def test_zstd(tmp_path, level):
+    options = ps.io.TFRecordOptions("ZSTD", level)
+    path = written(tmp_path / "file", options)
+    assert path.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    assert path.stat().st_size < len(PLAIN)
+    assert list(ps.TFRecordDataset(path, "ZSTD")) == RECORDS
+
+
 @pytest.mark.parametrize("kind", [str, lambda path: path])
 def test_a_path_may_be_of_any_type(tmp_path, kind):
     assert list(ps.TFRecordDataset(written(kind(tmp_path / "ä")))) == RECORDS
 
 
-@pytest.mark.parametrize("options", [None, "GZIP", "ZLIB"])
+@pytest.mark.parametrize("options", [None, *COMPRESSIONS])
 def test_what_was_flushed_can_be_read(tmp_path, options):
     path = tmp_path / "growing"
     with ps.io.TFRecordWriter(path, options) as writer:
@@ -102,7 +112,7 @@ def test_an_error_in_the_block_keeps_what_was_written(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")  # noqa: PTH110
-@pytest.mark.parametrize("options", [None, "GZIP"])
+@pytest.mark.parametrize("options", [None, "GZIP", *COMPRESSIONS[2:]])
 def test_a_full_disk_is_told_at_the_end_at_the_latest(options):
     writer = ps.io.TFRecordWriter("/dev/full", options)
     writer.write(b"small")  # fits the buffer
@@ -162,6 +172,10 @@ def test_a_file_that_cannot_be_opened(tmp_path):
     [
         ({"compression_type": "gzip"}, "compression_type must be .* got 'gzip'"),
         ({"compression_level": 10}, "compression_level must be 0 to 9, got 10"),
+        (
+            {"compression_type": "ZSTD", "compression_level": 23},
+            "compression_level must be 0 to 22, got 23",
+        ),
     ],
 )
 def test_wrong_options_are_refused(arguments, words):

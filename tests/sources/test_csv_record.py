@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
-from records import COMPRESS
+from records import COMPRESS, COMPRESSIONS
 
 CsvDataset = ps.experimental.CsvDataset
 INT, RAW, FLOAT = np.int32, bytes, np.float32
@@ -138,7 +138,7 @@ def test_records_are_those_that_were_written(tmp_path_factory, rows, ending, buf
     assert_same(list(found), rows)
 
 
-@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("kind", COMPRESSIONS)
 def test_compressed_files_have_the_same_records(write, kind):
     path = write(COMPRESS[kind](TEXT))
     ds = CsvDataset(path, [-1, b""], kind, buffer_size=1)

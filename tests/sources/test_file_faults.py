@@ -10,7 +10,7 @@ import pytest
 import penstock as ps
 from contract import steps
 from penstock.sources.files import file_args, read_files
-from records import COMPRESS, frame
+from records import COMPRESS, COMPRESSIONS, frame
 
 
 def csv_records(names, compression_type=None, buffer_size=None, num_parallel_reads=None):
@@ -105,7 +105,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_an_error(tmp_path, form, reads):
         assert came[-1] == form[2](0)
 
 
-@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_a_compressed_file_that_is_cut_gives_what_is_whole_and_an_error(
     tmp_path, form, compression
 ):
@@ -119,7 +119,7 @@ def test_a_compressed_file_that_is_cut_gives_what_is_whole_and_an_error(
         assert f"ends within its {compression} data, after {length} bytes" in error.text
 
 
-@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_damaged_compression_is_one_error(tmp_path, form, compression):
     packed = bytearray(COMPRESS[compression](content(form, 3000)))
     path = tmp_path / "damaged"
@@ -137,9 +137,9 @@ def test_damaged_compression_is_one_error(tmp_path, form, compression):
         assert all(str(path) in s.text for s in errors)
 
 
-@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_the_wrong_compression_is_told_with_advice(tmp_path, form, compression):
-    other = {"GZIP": "ZLIB", "ZLIB": "GZIP"}[compression]
+    other = {"GZIP": "ZLIB", "ZLIB": "GZIP", "ZSTD": "GZIP"}[compression]
     path = tmp_path / "wrong"
     path.write_bytes(content(form, 10))
     (came,) = steps(iter(form[0](path, compression)))

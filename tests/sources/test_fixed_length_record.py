@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from contract import DatasetContract, steps
-from records import COMPRESS, in_turn
+from records import COMPRESS, COMPRESSIONS, in_turn
 
 FILES = [b"HHaabbccF", b"HHF", b"HHxxF", bytes(range(203))]
 ROWS = [[f[2:-1][i : i + 2] for i in range(0, len(f) - 3, 2)] for f in FILES]
 
 
-@pytest.fixture(scope="module", params=[None, "GZIP", "ZLIB"])
+@pytest.fixture(scope="module", params=[None, *COMPRESSIONS])
 def made(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fixed")
     for i, content in enumerate(FILES):
@@ -57,7 +57,7 @@ class TestParallelReads(OfFiles):
     record=st.integers(1, 12),
     header=st.integers(0, 8),
     footer=st.integers(0, 8),
-    compression=st.sampled_from([None, "GZIP", "ZLIB"]),
+    compression=st.sampled_from([None, *COMPRESSIONS]),
 )
 def test_every_layout_gives_its_whole_records(
     tmp_path_factory, content, record, header, footer, compression

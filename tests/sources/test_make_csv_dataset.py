@@ -8,7 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
-from records import COMPRESS
+from records import COMPRESS, COMPRESSIONS
 
 make = ps.experimental.make_csv_dataset
 
@@ -126,7 +126,7 @@ def test_several_files_are_read_in_turn(write):
     assert rows(prefetch_buffer_size=0) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("kind", COMPRESSIONS)
 def test_compressed_files_tell_their_columns_too(write, kind):
     path = write(COMPRESS[kind](PLAIN))
     (batch,) = make(path, 3, num_epochs=1, shuffle=False, compression_type=kind)

@@ -7,7 +7,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
-from records import COMPRESS, in_turn
+from records import COMPRESS, COMPRESSIONS, in_turn
 
 TEXTS = [b"one\ntwo\r\n\r\nthree", b"", b"\n", b"\rx\r\r\n\xff\0end\n", b"last\n\n"]
 LINES = [[b"one", b"two", b"", b"three"], [], [b""], [b"\rx\r", b"\xff\0end"], [b"last", b""]]
@@ -56,7 +56,7 @@ class TestParallelReads(OfFiles):
     expected = list(in_turn(LINES, 3))
 
 
-@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_compressed_files_have_the_same_lines(tmp_path, compression):
     paths = []
     for i, text in enumerate(TEXTS):

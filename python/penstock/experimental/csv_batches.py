@@ -13,7 +13,8 @@ from penstock.experimental.csv_columns import CsvColumns
 from penstock.experimental.csv_records import CsvFields, csv_fields
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.ops.native import native
-from penstock.sources.files import AUTOTUNE_READS, Names, file_args, read_files
+from penstock.sources.file_names import Names
+from penstock.sources.files import AUTOTUNE_READS, file_args, read_files
 from penstock.transforms.arguments import check_batch_size
 
 __all__ = ["make_csv_dataset"]
@@ -78,6 +79,8 @@ def make_csv_dataset(
     compression_type: str | None = None,
     ignore_errors: bool = False,
     encoding: str = "utf-8",
+    *,
+    max_record_bytes: int | None = None,
 ) -> Dataset:
     r"""Read files of comma-separated values into batches of named columns.
 
@@ -119,14 +122,15 @@ def make_csv_dataset(
     num_rows_for_inference : int, optional
         How many records are looked at to find out the types; None means all.
     compression_type : str, optional
-        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones. With "ZLIB" names and
-        defaults must be given.
+        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
     ignore_errors : bool
         Whether records that cannot be decoded, and files that cannot be read on, are left out: as
         `Dataset.ignore_errors` does it, for up to 100 in a row in one file. Names and types are
         found out without it.
     encoding : str
         Of the files, for finding out names and types.
+    max_record_bytes : int, optional
+        As in `TextLineDataset`.
 
     Returns
     -------
@@ -163,7 +167,7 @@ def make_csv_dataset(
         "header": header,
         "field_delim": field_delim,
         "use_quote_delim": use_quote_delim,
-        **file_args("make_csv_dataset", compression_type, None),
+        **file_args("make_csv_dataset", compression_type, None, max_record_bytes),
     }
     columns = CsvColumns(files, args, encoding)
     names = columns.names() if column_names is None else [str(name) for name in column_names]

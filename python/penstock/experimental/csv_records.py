@@ -12,7 +12,8 @@ from penstock import _core
 from penstock.dataset import Dataset
 from penstock.ops.decoding import csv_types, decode_csv_records
 from penstock.ops.native import native
-from penstock.sources.files import Names, file_args, read_files
+from penstock.sources.file_names import Names
+from penstock.sources.files import file_args, read_files
 from penstock.structure import TensorSpec
 
 __all__ = ["CsvDataset"]
@@ -53,6 +54,8 @@ def CsvDataset(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
     exclude_cols: Sequence[int] | None = None,
+    *,
+    max_record_bytes: int | None = None,
 ) -> Dataset:
     r"""Read the records of files of comma-separated values (RFC 4180).
 
@@ -64,7 +67,7 @@ def CsvDataset(
         For each column that is read its value where a field is empty, or its type where no field
         may be: as in `io.decode_csv`.
     compression_type : str, optional
-        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
     buffer_size : int, optional
         Bytes of one read; None means 512 KiB.
     header : bool
@@ -80,6 +83,8 @@ def CsvDataset(
         The columns to read, ascending. Fields behind the last one are not looked at.
     exclude_cols : sequence of int, optional
         The columns to leave out, ascending, instead.
+    max_record_bytes : int, optional
+        As in `TextLineDataset`.
 
     Returns
     -------
@@ -131,7 +136,7 @@ def CsvDataset(
         "header": header,
         "field_delim": field_delim,
         "use_quote_delim": use_quote_delim,
-        **file_args("CsvDataset", compression_type, buffer_size),
+        **file_args("CsvDataset", compression_type, buffer_size, max_record_bytes),
     }
     return csv_fields(read_files("csv_record", filenames, args, None), fields)
 

@@ -12,9 +12,9 @@ from penstock.experimental.transformations import Transformation
 from penstock.ops.examples import parse_example
 from penstock.ops.features import Feature, FixedLenSequenceFeature
 from penstock.ops.native import native
+from penstock.sources.file_names import Names
 from penstock.sources.files import (
     FixedLengthRecordDataset,
-    Names,
     TextLineDataset,
     TFRecordDataset,
 )

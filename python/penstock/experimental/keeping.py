@@ -21,7 +21,7 @@ class TFRecordWriter:
     filename : str or path
         The file; one that exists is overwritten.
     compression_type : str, optional
-        None or "" for a plain file, "GZIP" or "ZLIB" for a compressed one.
+        None or "" for a plain file, "GZIP", "ZLIB" or "ZSTD" for a compressed one.
 
     Raises
     ------

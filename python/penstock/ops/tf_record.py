@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
+from typing import Any
 
 from penstock import _core
 from penstock.closing import Closing
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
+_MOST_LEVELS = {"": 9, "GZIP": 9, "ZLIB": 9, "ZSTD": 22}
 _BUFFER_SIZE = 256 * 1024
 
 
@@ -19,9 +21,9 @@ class TFRecordOptions:
     Parameters
     ----------
     compression_type : str, optional
-        None or "" for a plain file, "GZIP" or "ZLIB" for a compressed one.
+        None or "" for a plain file, "GZIP", "ZLIB" or "ZSTD" for a compressed one.
     compression_level : int, optional
-        1 (fast) to 9 (small), 0 for none; None leaves it to zlib.
+        1 (fast) to 9 (small), 0 for none; of "ZSTD" 1 to 22. None leaves it to the library.
 
     Raises
     ------
@@ -32,14 +34,15 @@ class TFRecordOptions:
     def __init__(
         self, compression_type: str | None = None, compression_level: int | None = None
     ) -> None:
-        if compression_type and compression_type not in _WINDOW_BITS:
+        if compression_type and compression_type not in _MOST_LEVELS:
             raise ValueError(
-                'TFRecordOptions: compression_type must be None, "", "GZIP" or "ZLIB", got '
+                'TFRecordOptions: compression_type must be None, "", "GZIP", "ZLIB" or "ZSTD", got '
                 f"{compression_type!r}"
             )
-        if compression_level is not None and not -1 <= compression_level <= 9:
+        most = _MOST_LEVELS[compression_type or ""]
+        if compression_level is not None and not -1 <= compression_level <= most:
             raise ValueError(
-                f"TFRecordOptions: compression_level must be 0 to 9, got {compression_level}"
+                f"TFRecordOptions: compression_level must be 0 to {most}, got {compression_level}"
             )
         self.compression_type = compression_type or ""
         self.compression_level = compression_level
@@ -63,7 +66,7 @@ class TFRecordWriter(Closing):
     OSError
         If the file cannot be opened.
     ValueError
-        If `options` are wrong.
+        If `options` are wrong, or zstd is asked for and was not built in.
 
     Notes
     -----
@@ -86,11 +89,14 @@ class TFRecordWriter(Closing):
     ) -> None:
         if options is None or isinstance(options, str):
             options = TFRecordOptions(options)
-        self._packer = None
-        if options.compression_type:
+        self._packer: Any = None
+        level = -1 if options.compression_level is None else options.compression_level
+        if options.compression_type == "ZSTD":
+            self._packer = _core.ZstdCompressor("TFRecordWriter", max(level, 0))
+            self._flush_mode = self._packer.FLUSH
+        elif options.compression_type:
             import zlib
 
-            level = -1 if options.compression_level is None else options.compression_level
             self._packer = zlib.compressobj(level, wbits=_WINDOW_BITS[options.compression_type])
             self._flush_mode = zlib.Z_SYNC_FLUSH
         self._path = os.fspath(path)

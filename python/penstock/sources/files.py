@@ -1,8 +1,7 @@
-"""Sources over files: list_files and the record formats."""
+"""Sources over files: the record formats."""
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from penstock.errors import TraceError
 from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.ops.native import SymbolicReader
 from penstock.ops.symbol import Symbol
+from penstock.sources.file_names import Names
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -27,81 +27,6 @@ _BUFFER_SIZE = 512 * 1024  # fits the cache of a CPU
 # would take longer to wake than to read.
 _READ_AHEAD = 128
 
-Names = str | os.PathLike[str]
-
-
-class FileSources:
-    """Mixin: datasets of file names."""
-
-    __slots__ = ()
-
-    @staticmethod
-    def list_files(
-        file_pattern: Names | Sequence[Names],
-        shuffle: bool | None = None,
-        seed: int | None = None,
-        name: str | None = None,
-    ) -> Dataset:
-        """List the files that match one or more glob patterns.
-
-        Parameters
-        ----------
-        file_pattern : str, path, or sequence of them
-            Patterns with ``*``, ``?``, ``[...]`` and ``**``.
-        shuffle : bool, optional
-            Shuffle the names anew in each epoch; None means True, as in tf.data.
-        seed : int, optional
-            Seed of the shuffle.
-        name : str, optional
-            A label without further meaning.
-
-        Returns
-        -------
-        Dataset
-            Of ``str``; with ``shuffle=False`` sorted within each pattern.
-
-        Raises
-        ------
-        FileNotFoundError
-            If a pattern matches nothing.
-        ValueError
-            If there is no pattern.
-
-        Notes
-        -----
-        The patterns are matched once, at the call.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> for name in ("b.txt", "a.txt"):
-        ...     Path(name).touch()
-        >>> list(ps.Dataset.list_files("*.txt", shuffle=False))
-        ['a.txt', 'b.txt']
-        """
-        from penstock.dataset import Dataset
-
-        if isinstance(file_pattern, (str, os.PathLike)):
-            file_pattern = [file_pattern]
-        elif not np.iterable(file_pattern):
-            raise TypeError(
-                "list_files: file_pattern must be a pattern or a list of patterns, "
-                f"got {file_pattern!r}"
-            )
-        patterns: list[Names] = list(file_pattern)
-        if not patterns:
-            raise ValueError("list_files: at least one pattern was expected, got none")
-        names: list[str] = []
-        for pattern in patterns:
-            matches = sorted(glob.glob(os.fspath(pattern), recursive=True))  # noqa: PTH207
-            if not matches:
-                raise FileNotFoundError(f"list_files: no file matches {os.fspath(pattern)!r}")
-            names.extend(matches)
-        dataset = Dataset.from_tensor_slices(np.array(names, dtype=object))
-        if shuffle is None or shuffle:
-            dataset = dataset.shuffle(len(names), seed=seed)
-        return dataset
-
 
 def TFRecordDataset(
     filenames: Names | Sequence[Names] | Dataset,
@@ -112,6 +37,7 @@ def TFRecordDataset(
     *,
     on_error: OnError = "raise",
     max_errors: int | None = MAX_ERRORS,
+    max_record_bytes: int | None = None,
 ) -> Dataset:
     """Read the records of TFRecord files.
 
@@ -120,7 +46,7 @@ def TFRecordDataset(
     filenames : str, path, sequence of them, or Dataset of str
         The files.
     compression_type : str, optional
-        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
     buffer_size : int, optional
         Bytes of one read; None means 512 KiB.
     num_parallel_reads : int, optional
@@ -132,6 +58,10 @@ def TFRecordDataset(
         What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
     max_errors : int, optional
         How many in a row are left out at most, >= 1; None: any number.
+    max_record_bytes : int, optional
+        The most bytes of one record, >= 1; None means 256 MiB. Memory for about twice as many is
+        had at most, whatever a compressed file expands to. A longer one is an error behind which
+        the next file follows.
 
     Returns
     -------
@@ -147,12 +77,13 @@ def TFRecordDataset(
         While iterating, at the place of a record whose checksum is wrong; the record behind it
         follows. Where a length is damaged or the file ends too early, the next file follows.
     ValueError
-        If an argument is wrong, or zlib was not built in.
+        If an argument is wrong, or the library of a compression was not built in.
 
     Notes
     -----
     Both checksums of every record are checked, and memory is only had for bytes that arrive,
-    whatever a damaged length says. Files are read without the GIL. With `num_parallel_reads` each
+    whatever a damaged length says; a zstd file may need a window of up to 128 MiB. Files are read
+    without the GIL. With `num_parallel_reads` each
     file has a thread of its own, and the order is always the same. A saved state holds byte
     offsets; to continue in a compressed file, it is decompressed again up to there. A pipe can be
     read once, from its beginning.
@@ -165,7 +96,7 @@ def TFRecordDataset(
     >>> list(ps.TFRecordDataset("animals.tfrecord"))
     [b'cat', b'dog']
     """
-    args = file_args("TFRecordDataset", compression_type, buffer_size)
+    args = file_args("TFRecordDataset", compression_type, buffer_size, max_record_bytes)
     return read_files(
         "tf_record", filenames, args, num_parallel_reads, on_error=on_error, max_errors=max_errors
     )
@@ -197,7 +128,7 @@ def FixedLengthRecordDataset(
     buffer_size : int, optional
         Bytes of one read; None means 512 KiB.
     compression_type : str, optional
-        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
     num_parallel_reads : int, optional
         None reads one file after the other. `n` reads `n` files at a time and takes a record of
         each in turn; AUTOTUNE (-1) takes 8.
@@ -219,9 +150,10 @@ def FixedLengthRecordDataset(
         While iterating, at the place of a file that cannot be read; the next file follows.
     DataError
         While iterating, behind the last whole record of a file whose bytes between header and
-        footer are no multiple of `record_bytes`; the next file follows.
+        footer are no multiple of `record_bytes`, and where name and first bytes say that a file
+        is compressed and `compression_type` does not; the next file follows.
     ValueError
-        If an argument is wrong, or zlib was not built in.
+        If an argument is wrong, or the library of a compression was not built in.
 
     Notes
     -----
@@ -260,6 +192,7 @@ def TextLineDataset(
     *,
     on_error: OnError = "raise",
     max_errors: int | None = MAX_ERRORS,
+    max_record_bytes: int | None = None,
 ) -> Dataset:
     r"""Read the lines of text files.
 
@@ -268,7 +201,7 @@ def TextLineDataset(
     filenames : str, path, sequence of them, or Dataset of str
         The files.
     compression_type : str, optional
-        None or "" for plain files, "GZIP" or "ZLIB" for compressed ones.
+        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
     buffer_size : int, optional
         Bytes of one read; None means 512 KiB.
     num_parallel_reads : int, optional
@@ -280,6 +213,10 @@ def TextLineDataset(
         What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
     max_errors : int, optional
         How many in a row are left out at most, >= 1; None: any number.
+    max_record_bytes : int, optional
+        The most bytes of one line, >= 1; None means 256 MiB. Memory for about twice as many is had
+        at most, whatever a compressed file expands to. A longer one is an error behind which the
+        next file follows.
 
     Returns
     -------
@@ -293,9 +230,10 @@ def TextLineDataset(
         next file follows.
     DataError
         While iterating, where a file ends or changes in a way that it should not (compressed data
-        that is cut off); the next file follows.
+        that is cut off), or is compressed and `compression_type` does not say so; the next file
+        follows.
     ValueError
-        If an argument is wrong, or zlib was not built in.
+        If an argument is wrong, or the library of a compression was not built in.
 
     Notes
     -----
@@ -309,20 +247,27 @@ def TextLineDataset(
     >>> list(ps.TextLineDataset("poem.txt"))
     [b'one', b'two']
     """
-    args = file_args("TextLineDataset", compression_type, buffer_size)
+    args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
     return read_files(
         "text_line", filenames, args, num_parallel_reads, on_error=on_error, max_errors=max_errors
     )
 
 
-def file_args(stage: str, compression_type: str | None, buffer_size: int | None) -> dict[str, Any]:
+def file_args(
+    stage: str,
+    compression_type: str | None,
+    buffer_size: int | None,
+    max_record_bytes: int | None = None,
+) -> dict[str, Any]:
     """Return the arguments that all formats of files have."""
     if buffer_size is not None and buffer_size < 0:
         raise ValueError(f"{stage}: buffer_size must be >= 0 bytes, got {buffer_size}")
-    return {
+    args = {
         "compression_type": compression_type or "",
         "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size,
     }
+    # Left out when it is not given, so that plans stay what they were without it.
+    return args if max_record_bytes is None else args | {"max_record_bytes": max_record_bytes}
 
 
 _NAMES = {

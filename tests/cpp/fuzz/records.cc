@@ -5,6 +5,7 @@
 #include "pipeline/crc32c.h"
 #include "pipeline/registry.h"
 #include "pipeline/session.h"
+#include "pipeline/zstd_stream.h"
 
 #if defined(PENSTOCK_HAS_ZLIB)
 #include <zlib.h>
@@ -156,6 +157,19 @@ const RegisterTarget within({"tf_record_gzip", TfRecords,
                                RunFile("tf_record", Deflated(input, 31), "GZIP", random);
                              },
                              RepairTfRecords});
+#endif
+#if defined(PENSTOCK_HAS_ZSTD)
+std::string Zstd(const std::string& content) {
+  return ZstdCompressor(1).Run(content, ZstdCompressor::Until::kEnd);
+}
+
+std::vector<std::string> ZstdFiles(const std::string&) {
+  std::string skippable("\x5a\x2a\x4d\x18\x04\0\0\0note", 12);
+  std::string one = Zstd("one\ntwo\n");
+  return {one, skippable + one + Zstd(std::string(5000, 'z'))};
+}
+
+const RegisterTarget zstd({"zstd", ZstdFiles, Files("text_line", "ZSTD")});
 #endif
 const RegisterTarget tf_record({"tf_record", TfRecords, Files("tf_record", ""), RepairTfRecords});
 const RegisterTarget text_line({"text_line", Lines, Files("text_line", "")});

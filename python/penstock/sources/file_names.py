@@ -1,0 +1,88 @@
+"""Sources of file names: list_files."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+Names = str | os.PathLike[str]
+
+
+class FileSources:
+    """Mixin: datasets of file names."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def list_files(
+        file_pattern: Names | Sequence[Names],
+        shuffle: bool | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """List the files that match one or more glob patterns.
+
+        Parameters
+        ----------
+        file_pattern : str, path, or sequence of them
+            Patterns with ``*``, ``?``, ``[...]`` and ``**``.
+        shuffle : bool, optional
+            Shuffle the names anew in each epoch; None means True, as in tf.data.
+        seed : int, optional
+            Seed of the shuffle.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of ``str``; with ``shuffle=False`` sorted within each pattern.
+
+        Raises
+        ------
+        FileNotFoundError
+            If a pattern matches nothing.
+        ValueError
+            If there is no pattern.
+
+        Notes
+        -----
+        The patterns are matched once, at the call.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> for name in ("b.txt", "a.txt"):
+        ...     Path(name).touch()
+        >>> list(ps.Dataset.list_files("*.txt", shuffle=False))
+        ['a.txt', 'b.txt']
+        """
+        from penstock.dataset import Dataset
+
+        if isinstance(file_pattern, (str, os.PathLike)):
+            file_pattern = [file_pattern]
+        elif not np.iterable(file_pattern):
+            raise TypeError(
+                "list_files: file_pattern must be a pattern or a list of patterns, "
+                f"got {file_pattern!r}"
+            )
+        patterns: list[Names] = list(file_pattern)
+        if not patterns:
+            raise ValueError("list_files: at least one pattern was expected, got none")
+        names: list[str] = []
+        for pattern in patterns:
+            matches = sorted(glob.glob(os.fspath(pattern), recursive=True))  # noqa: PTH207
+            if not matches:
+                raise FileNotFoundError(f"list_files: no file matches {os.fspath(pattern)!r}")
+            names.extend(matches)
+        dataset = Dataset.from_tensor_slices(np.array(names, dtype=object))
+        if shuffle is None or shuffle:
+            dataset = dataset.shuffle(len(names), seed=seed)
+        return dataset

@@ -130,11 +130,11 @@ bool DTypeOfDescr(PyArray_Descr* descr, DType* dtype) {
       *dtype = DType::Of(TypeCode::kObject);
       return true;
     default:
-      PyErr_Format(
-          PyExc_TypeError,
-          "array: dtype %S cannot travel through a pipeline; use a dict of arrays, one for "
-          "each field",
-          descr);
+      PyErr_Format(PyExc_TypeError, "array: dtype %S cannot travel through a pipeline; %s", descr,
+                   PyDataType_HASFIELDS(descr)
+                       ? "make a dict of its fields: {name: array[name] for name in "
+                         "array.dtype.names}"
+                       : "convert it first");
       return false;
   }
 }

@@ -55,9 +55,9 @@ def test_what_has_no_common_rows_is_refused(tensors, words):
 
 
 def test_lists_of_unequal_lengths_are_refused():
-    with pytest.raises(ValueError, match=r"length|shape|inhomogeneous"):
+    with pytest.raises(ValueError, match="differ in shape"):
         ps.Dataset.from_tensor_slices([[1, 2], [3]])
-    with pytest.raises(ValueError, match="unequal lengths"):
+    with pytest.raises(ValueError, match="differ in shape"):
         ps.Dataset.from_tensor_slices([["a", "b"], ["c"]])
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.sources.tensors import as_tensors, ragged_list
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
@@ -61,6 +63,9 @@ class MemorySources:
         ----------
         tensors : nested arrays
             The element. Arrays are shared with the dataset: do not change them afterwards.
+            A mapping (``np.load("x.npz")``) is a dict of its arrays; a table of pandas, polars or
+            Arrow is a dict of its columns, without the index; a structured array is a dict of its
+            fields.
         name : str, optional
             A label without further meaning.
 
@@ -69,12 +74,19 @@ class MemorySources:
         Dataset
             Of this one element; its arrays are read-only.
 
+        Raises
+        ------
+        ValueError
+            If a list has no regular shape, or a column values that no array holds.
+        TypeError
+            If an object has rows and is no array: `from_indexable` takes those.
+
         Examples
         --------
         >>> ps.Dataset.from_tensors(([1, 2], "a")).first()
         (array([1, 2]), 'a')
         """
-        return _make("from_tensors", tensors=tensors)
+        return _of_tensors("from_tensors", tensors)
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -85,6 +97,9 @@ class MemorySources:
         tensors : nested arrays
             Each of shape ``(n, ...)`` with the same `n`. A list is one array, a tuple is several.
             The memory is shared with the dataset: do not change it afterwards.
+            A mapping (``np.load("x.npz")``) is a dict of its arrays; a table of pandas, polars or
+            Arrow is a dict of its columns, without the index; a structured array is a dict of its
+            fields.
         name : str, optional
             A label without further meaning.
 
@@ -96,7 +111,11 @@ class MemorySources:
         Raises
         ------
         ValueError
-            If there is no array, one is a scalar, or the first axes differ.
+            If there is no array, one is a scalar, or the first axes differ; a list has no regular
+            shape; or a column has values that no array holds: missing ones, but for floats (NaN)
+            and times (NaT), lists of different lengths, times of a zone.
+        TypeError
+            If an object has rows and is no array: `from_indexable` takes those.
 
         Notes
         -----
@@ -109,7 +128,22 @@ class MemorySources:
         >>> [(int(e["x"]), e["name"]) for e in ds]
         [(1, 'a'), (2, 'b')]
         """
-        return _make("from_tensor_slices", tensors=tensors)
+        return _of_tensors("from_tensor_slices", tensors)
+
+
+def _of_tensors(kind: str, tensors: Any) -> Dataset:
+    tensors = as_tensors(kind, tensors)
+    try:
+        return _make(kind, tensors=tensors)
+    except ValueError:
+        leaf = ragged_list(tensors)
+        if leaf is None:
+            raise
+        raise ValueError(
+            f"{kind}: a list is one array, and the rows of {'tensors' + leaf} differ in shape; use "
+            "experimental.from_list for elements of different shapes, and then padded_batch or "
+            "ragged_batch (for ragged rows) to batch them"
+        ) from None
 
 
 def _make(kind: str, **args: Any) -> Dataset:

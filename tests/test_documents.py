@@ -1,0 +1,42 @@
+"""What README.md and CONTRIBUTING.md name is there."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = re.compile(r"`([^`\n]+)`")
+PLACE = re.compile(r"(?:\.ci|bench|cpp|docs|examples|python|tests)/[\w./-]*\w")
+MADE = {"build", "dist"}
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "README.md", "cpp/README.md"])
+def test_files_and_folders_that_are_named_exist(name):
+    text = (ROOT / name).read_text()
+    for code in CODE.findall(text):
+        for place in PLACE.findall(code):
+            example = re.search(r"/x\.|/test_x\.", place)  # of what is to be added
+            assert example or (ROOT / place).exists(), f"{name}: {place}"
+
+
+def test_classes_that_contributors_are_told_of_exist():
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests").glob("*.py"))
+    for contract in re.findall(r"`(\w+Contract)`", (ROOT / "CONTRIBUTING.md").read_text()):
+        assert f"class {contract}" in tests, contract
+
+
+def test_folders_of_the_table_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text[text.index("| folder | what |") : text.index("An include goes")]
+    for row in table.splitlines()[2:]:
+        for place in CODE.findall(row.split("|")[1] if "|" in row else ""):
+            assert (ROOT / place).is_dir(), place
+
+
+def test_the_quickstart_needs_no_more_than_it_installs():
+    text = (ROOT / "docs" / "quickstart.md").read_text()
+    names = re.findall(r"^(?:>>> )?(?:import|from) (\w+)", text, re.MULTILINE)
+    assert "penstock" in names
+    assert set(names) - sys.stdlib_module_names == {"numpy", "penstock"}

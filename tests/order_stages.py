@@ -190,6 +190,9 @@ STAGES = {
     "choose_from_datasets": lambda ds, run: ps.Dataset.choose_from_datasets(
         [ds, numbers(run).shuffle(9)], ps.Dataset.random().take(N).map(lambda x: x % 2)
     ),
+    "count": lambda ds, run: ps.Dataset.from_tensor_slices(
+        [ps.experimental.count(ds.filter(lambda x, k=k: x % k == 0)) for k in range(1, 9)]
+    ),
     "concatenate": lambda ds, run: ds.concatenate(numbers(run)).map(more_noise, run.calls),
     "elements": lambda ds, run: ds.window(9).flat_map(lambda a, b: ps.Dataset.zip(a, b)),
     "enumerate": lambda ds, run: ds.enumerate(),

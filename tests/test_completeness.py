@@ -19,6 +19,7 @@ PUBLIC = {
     "cache_file": ps.Dataset.cache,
     "elements": ps.Dataset.window,
     "group_by_reducer": ps.experimental.group_by_reducer,
+    "count": ps.experimental.count,
     "csv_record": ps.experimental.CsvDataset,
     "fixed_length_record": ps.FixedLengthRecordDataset,
     "from_list": ps.experimental.from_list,

@@ -139,6 +139,7 @@ def test_arguments_keep_the_order_and_defaults_of_tf_data():
             "reader_func": none,
             "shard_func": none,
         },
+        "count": {"dataset": ...},
         "dense_to_ragged_batch": {
             "batch_size": ...,
             "drop_remainder": False,

@@ -46,6 +46,14 @@ std::optional<Error> Input::Discard(int64_t& steps) {
   return error;
 }
 
+std::optional<Error> Input::Pass(int64_t& steps) {
+  if (auto error = Prepare()) return error;
+  int64_t before = steps;
+  auto error = iterator_->Pass(steps);
+  position_ += before - steps;
+  return error;
+}
+
 void Input::Retire() {
   trail_.Add(position_, SaveState(*iterator_));
   iterator_.reset();

@@ -26,6 +26,8 @@ class Input {
   void VisitState(StateVisitor& visitor, int64_t back = 0);
   // Passes over steps, as Iterator::Discard.
   std::optional<Error> Discard(int64_t& steps);
+  // As Iterator::Pass.
+  std::optional<Error> Pass(int64_t& steps);
   Iterator& iterator() { return *iterator_; }
   // Destroys the iterator, of which nothing more is wanted, and keeps what states need of it.
   void Retire();

@@ -112,14 +112,16 @@ Block Iterator::NextBlock(int64_t max_rows) {
 Block Iterator::DoNextBlock(int64_t) { return Block::Of(DoNext()); }
 
 std::optional<Error> Iterator::Discard(int64_t& steps) {
-  while (steps > 0) {
+  auto error = Pass(steps);
+  if (!error) steps = 0;
+  return error;
+}
+
+std::optional<Error> Iterator::Pass(int64_t& steps) {
+  for (; steps > 0; --steps) {
     Step step = Next();
-    if (std::holds_alternative<End>(step))
-      steps = 0;
-    else if (auto* error = std::get_if<Error>(&step); error && error->transient())
-      return *error;
-    else
-      --steps;
+    if (std::holds_alternative<End>(step)) break;
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return *error;
   }
   return std::nullopt;
 }

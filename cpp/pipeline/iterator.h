@@ -28,6 +28,10 @@ class Iterator {
   // Passes over `steps` elements or errors that were delivered before (after a restore): cheaper
   // than Next where a stage can jump. Counts `steps` down; a transient error ends it early.
   virtual std::optional<Error> Discard(int64_t& steps);
+  // Passes over up to `steps` elements or errors of which nothing is wanted but how many there are,
+  // and computes no more than that takes. Counts `steps` down: without an error, what is left of
+  // them is how many are missing before the end.
+  virtual std::optional<Error> Pass(int64_t& steps);
   // Saves or restores the position as of the last step delivered. Restoring happens before the
   // first step.
   virtual void VisitState(StateVisitor& visitor) = 0;

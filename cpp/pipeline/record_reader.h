@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -42,6 +43,12 @@ struct RecordSpan {
   size_t next;
 };
 
+// How far a record reaches, as far as that is known before it is read.
+struct Extent {
+  size_t next = 0;   // bytes to where the next record begins; 0: only reading tells
+  size_t whole = 0;  // bytes that there must be for the record to be complete
+};
+
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
@@ -50,6 +57,10 @@ class RecordReader {
   // Whole records from the beginning of the window on, as many as there are and fit into `spans`;
   // returns how many. What stopped it is for Find to tell.
   virtual size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) = 0;
+  // Bytes of the window that FindExtent needs; none where only reading tells.
+  virtual std::optional<size_t> extent_bytes() const { return std::nullopt; }
+  // Of the record at the beginning of the window.
+  virtual Extent FindExtent(const ByteWindow&) const { return {}; }
 };
 
 // FindRun over the Find of a format, which is not called through a pointer.

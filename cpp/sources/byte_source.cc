@@ -11,6 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kLeastChunk = 4096;
+constexpr size_t kFar = size_t{64} << 10;     // reading less takes no longer than another read
 constexpr size_t kAtOnce = size_t{16} << 20;  // more is had only as bytes arrive
 
 }  // namespace
@@ -44,7 +45,12 @@ void ByteSource::Fill(size_t need) {
       filled = window_.size;
     }
     // What others hold of this memory ends before the window does.
-    size_t got = stream_->Read(buffer_->data() + filled, buffer_->size() - filled);
+    size_t most = buffer_->size() - filled;
+    if (at_once_ > 0) {
+      most = std::min(most, std::max(need - window_.size, at_once_));
+      at_once_ = at_once_ < chunk_ ? 2 * at_once_ : 0;
+    }
+    size_t got = stream_->Read(buffer_->data() + filled, most);
     window_.ended = got == 0;
     window_.size += got;
   }
@@ -55,6 +61,22 @@ void ByteSource::Skip(size_t size) {
   window_.data += size;
   window_.size -= size;
   window_.offset += static_cast<int64_t>(size);
+}
+
+void ByteSource::Jump(size_t size) {
+  if (size <= window_.size) return Skip(size);
+  if (size >= kFar) at_once_ = kLeastChunk;
+  if (size - window_.size < kFar) {
+    Fill(size);
+    return Skip(std::min(size, window_.size));
+  }
+  const int64_t there = window_.offset + static_cast<int64_t>(size);
+  stream_->Seek(there);
+  begin_ += window_.size;
+  window_.data += window_.size;
+  window_.size = 0;
+  window_.offset = there;
+  window_.ended = false;
 }
 
 void ByteSource::Seek(int64_t offset) {

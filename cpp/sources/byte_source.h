@@ -19,6 +19,9 @@ class ByteSource {
   // that somebody else holds stays as it is, and another is begun.
   void Fill(size_t need);
   void Skip(size_t size);
+  // Skips any number of bytes that the file has. What lies far behind the window is not read, and
+  // little is read at a time there until several reads have followed one another.
+  void Jump(size_t size);
   // Before the first Fill.
   void Seek(int64_t offset);
 
@@ -37,6 +40,7 @@ class ByteSource {
   BufferRef buffer_;
   size_t begin_ = 0;  // of the window in the buffer
   ByteWindow window_;
+  size_t at_once_ = 0;  // most bytes that one read takes beyond what is needed, behind a jump
 };
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // Up to `room` bytes; 0 at the end. Throws an Error that names the file.
   virtual size_t Read(uint8_t* to, size_t room) = 0;
-  // Before the first Read.
+  // Before the first Read; in a file that is not compressed (left() >= 0) at any time.
   virtual void Seek(int64_t offset) = 0;
   // Bytes from `offset` to the end, -1 when unknown.
   virtual int64_t left(int64_t offset) = 0;

@@ -98,11 +98,17 @@ class FileIterator final : public BlockIterator {
     visitor.Bool(finished_);
   }
 
-  std::optional<Error> Discard(int64_t& steps) override {
+  std::optional<Error> Pass(int64_t& steps) override {
     while (steps > 0) {
-      Block block = NextBlock(std::min(steps, kMostRows));
+      try {
+        steps -= Jump(steps);
+      } catch (const Error& error) {
+        if (error.transient()) return error;  // any other is met again where it belongs
+      }
+      if (steps == 0) break;
+      Block block = NextBlock(jumps_ ? 1 : std::min(steps, kMostRows));
       if (block.error && block.error->transient()) return block.error;
-      if (block.rows == 0 && !block.error) steps = 0;
+      if (block.rows == 0 && !block.error) break;
       steps -= std::min<int64_t>(steps, block.rows + block.error.has_value());
     }
     return std::nullopt;
@@ -132,6 +138,7 @@ class FileIterator final : public BlockIterator {
     if (offset_ > 0) bytes->Seek(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);
+    jumps_ = reader_->extent_bytes() && bytes_->left() >= 0;
   }
 
   // An error in the place of a record; `last`: nothing comes behind it.
@@ -146,6 +153,25 @@ class FileIterator final : public BlockIterator {
     Error error(ErrorKind::kData, "{}: record {}: {}", std::string_view(data_->format().stage),
                 index_, problem);
     return Fail(std::move(error), last);
+  }
+
+  // Passes over records whose ends are known before they are read, up to `most`; returns how many.
+  int64_t Jump(int64_t most) {
+    int64_t passed = 0;
+    while (jumps_ && !finished_ && passed < most) {
+      if (cancel_.cancelled()) throw Error(ErrorKind::kCancelled, "");
+      bytes_->Fill(*reader_->extent_bytes());
+      const Extent extent = reader_->FindExtent(Window());
+      if (extent.next == 0 || extent.whole > data_->max_record()) break;
+      if (extent.whole > bytes_->window().size) {  // the file must have it
+        const int64_t left = bytes_->left();
+        if (left < 0 || extent.whole > static_cast<uint64_t>(left)) break;
+      }
+      bytes_->Jump(extent.next);
+      ++index_;
+      ++passed;
+    }
+    return passed;
   }
 
   Block Records(int64_t most) {
@@ -277,6 +303,7 @@ class FileIterator final : public BlockIterator {
   bool compressed_ = false;  // by which it was seen that the file is no plain one
   CompressionSeen seen_;
   bool short_ = false;  // the file ends within the record that begins here
+  bool jumps_ = false;  // the next record can be found without reading this one
   bool finished_ = false;
 };
 

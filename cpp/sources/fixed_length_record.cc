@@ -21,6 +21,12 @@ class FixedLengthReader final : public FormatReader<FixedLengthReader> {
     return {.kind = Found::kRecord, .begin = before, .size = record_, .next = before + record_};
   }
 
+  std::optional<size_t> extent_bytes() const override { return 0; }
+  Extent FindExtent(const ByteWindow& window) const override {
+    size_t next = (window.offset == 0 ? header_ : 0) + record_;
+    return {next, next + footer_};
+  }
+
  private:
   Found Rest(const ByteWindow& window, size_t before) const {
     if (window.size == before + footer_) return {.kind = Found::kEnd};

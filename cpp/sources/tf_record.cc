@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kLength = 8;
 constexpr size_t kCrc = 4;
 constexpr size_t kHeader = kLength + kCrc;
+constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
 
 uint64_t Number(const uint8_t* bytes, size_t size) {
   uint64_t value = 0;
@@ -42,7 +43,6 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
                   "the checksum of a record's length is wrong, so what follows in this file "
                   "cannot be found; the file is damaged, or holds no TFRecords"};
     }
-    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
     uint64_t whole = length > kMost ? kMost : kHeader + length + kCrc;
     if (window.size < whole) {
       if (!window.ended)
@@ -62,6 +62,16 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
     }
     return {
         .kind = Found::kRecord, .begin = kHeader, .size = size, .next = static_cast<size_t>(whole)};
+  }
+
+  // Whether its content is damaged changes nothing about where the next one begins.
+  std::optional<size_t> extent_bytes() const override { return kHeader; }
+  Extent FindExtent(const ByteWindow& window) const override {
+    if (window.size < kHeader || !HasCrc(window.data, kLength)) return {};
+    uint64_t length = Number(window.data, kLength);
+    if (length > kMost) return {};
+    auto whole = static_cast<size_t>(kHeader + length + kCrc);
+    return {whole, whole};
   }
 };
 

@@ -110,11 +110,55 @@ class InterleaveIterator final : public BlockIterator {
     Reopen(pulled, positions, visitor);
   }
 
+  std::optional<Error> Pass(int64_t& steps) override {
+    // With several in turn the order depends on which steps are errors: they do not end a turn.
+    if (parallel_ || options_.cycle > 1) return BlockIterator::Pass(steps);
+    while (steps > 0) {
+      if (auto other = FindTurn()) {
+        if (!other->error) break;
+        if (other->error->transient()) return other->error;
+        --steps;
+        continue;
+      }
+      if (auto error = slots_[0]->Pass(steps)) return error;
+      if (steps > 0) slots_[0].reset();  // it has ended
+    }
+    return std::nullopt;
+  }
+
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     if (parallel_) {
       if (auto error = OpenAhead()) return Block::Of(*std::move(error));
     }
+    for (;;) {
+      if (auto other = FindTurn()) return *std::move(other);
+      OpenedPtr& slot = slots_[static_cast<size_t>(turn_)];
+      bool checked = slot->checked();
+      Block block = slot->Take(checked ? std::min(max_rows, left_) : 1);
+      left_ -= block.rows;
+      bool end = std::exchange(block.end, false);
+      if (left_ == 0) {
+        NextTurn();  // an end that came with the last row is met at the next visit, as any other
+      } else if (end) {
+        slot.reset();
+        NextTurn();
+      }
+      if (!checked && block.rows > 0)
+        Check(ElementSpec::Of(std::get<Element>(Block(block).ToStep())));
+      if (block.rows > 0 || block.error) return block;
+    }
+  }
+
+ private:
+  struct Ahead {
+    int64_t position;  // in the input
+    OpenedPtr opened;  // or
+    std::optional<Error> error;
+  };
+
+  // Moves on to the dataset whose turn it is; an error or the end when there is none.
+  std::optional<Block> FindTurn() {
     int64_t closed = 0;  // slots in a row without anything left
     int64_t unready = 0;
     for (;;) {
@@ -141,28 +185,9 @@ class InterleaveIterator final : public BlockIterator {
         NextTurn();
         continue;
       }
-      bool checked = slot->checked();
-      Block block = slot->Take(checked ? std::min(max_rows, left_) : 1);
-      left_ -= block.rows;
-      bool end = std::exchange(block.end, false);
-      if (left_ == 0) {
-        NextTurn();  // an end that came with the last row is met at the next visit, as any other
-      } else if (end) {
-        slot.reset();
-        NextTurn();
-      }
-      if (!checked && block.rows > 0)
-        Check(ElementSpec::Of(std::get<Element>(Block(block).ToStep())));
-      if (block.rows > 0 || block.error) return block;
+      return std::nullopt;
     }
   }
-
- private:
-  struct Ahead {
-    int64_t position;  // in the input
-    OpenedPtr opened;  // or
-    std::optional<Error> error;
-  };
 
   void NextTurn() {
     turn_ = (turn_ + 1) % options_.cycle;

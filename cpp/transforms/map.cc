@@ -57,6 +57,23 @@ class MapIterator final : public BlockIterator {
     return error;
   }
 
+  std::optional<Error> Pass(int64_t& steps) override {
+    // What waits here comes first.
+    const int64_t waiting =
+        results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
+    if (waiting > 0 || input_error_) {
+      int64_t first = std::min(steps, waiting);
+      steps -= first;
+      auto error = BlockIterator::Pass(first);
+      steps += first;
+      if (error || steps == 0) return error;
+    }
+    int64_t before = steps;
+    auto error = input_.Pass(steps);
+    index_ += before - steps;
+    return error;
+  }
+
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     if (!results_.empty()) return Deliver(results_.Take(max_rows));

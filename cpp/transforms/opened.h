@@ -39,6 +39,14 @@ class Opened {
     BecomeChildren(block, parent_, given_);  // identities of the outer dataset
     return block;
   }
+  // As Iterator::Pass; inline only.
+  std::optional<Error> Pass(int64_t& steps) {
+    const int64_t before = steps;
+    auto error = input_->Pass(steps);
+    input_->Keep(input_->position());
+    given_ += before - steps;
+    return error;
+  }
   void VisitState(StateVisitor& visitor) {
     visitor.Int(given_);
     if (producer_)

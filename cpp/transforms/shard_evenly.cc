@@ -179,7 +179,8 @@ class ShardEvenlyIterator final : public Iterator {
                  known_, round_ + dealing_.index);
   }
 
-  // There may not be one for every shard. To drop a round it must be gone through to its end.
+  // There may not be one for every shard. To drop a round it must be gone through to its end; of
+  // the others' elements no more is computed than it takes to know that they are there.
   Step FromRound() {
     const bool drops = dealing_.remainder == Remainder::kDrop;
     if (known_ < 0) {
@@ -189,18 +190,31 @@ class ShardEvenlyIterator final : public Iterator {
     }
     for (;;) {
       if (context_.cancel.cancelled()) return Error(ErrorKind::kCancelled, "");
+      // Of the next one, in the round; negative in what is left of the round before.
+      const int64_t number = position() - round_;
+      int64_t others = 0;  // that only need to be there
+      if (mine_)
+        others = drops ? dealing_.shards - number : 0;
+      else if (number < 0)
+        others = -number;
+      else if (beside_ || !data_->pads())
+        others = dealing_.index - number;
+      if (others > 0) {
+        if (auto error = input_.Pass(others)) return *std::move(error);
+        if (others > 0) break;
+        continue;
+      }
+      if (mine_) {
+        beside_.reset();
+        return *std::exchange(mine_, std::nullopt);
+      }
       Step step = input_.Next();
       auto* error = std::get_if<Error>(&step);
       if (error && error->transient()) return step;
       if (std::holds_alternative<End>(step)) break;
-      int64_t number = position() - 1 - round_;  // in the round
       auto* element = std::get_if<Element>(&step);
-      if (element && number >= 0 && !beside_ && data_->pads()) beside_ = *element;
+      if (element && !beside_ && data_->pads()) beside_ = *element;
       if (number == dealing_.index) mine_ = std::move(step);
-      if (mine_ && (!drops || number + 1 == dealing_.shards)) {
-        beside_.reset();
-        return *std::exchange(mine_, std::nullopt);
-      }
     }
     mine_.reset();
     const int64_t there = position() - round_;

@@ -8,12 +8,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from penstock.adapters.file_shards import Remainder, shard_files
 from penstock.ops.native import native
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
-
-Remainder = Literal["drop", "pad", "repeat"]
 
 # Stages that keep elements for later runs, by the names that users know.
 _KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
@@ -39,6 +38,7 @@ class ProcessShards:
         *,
         seed: int = 0,
         mask_key: str = "valid",
+        by: Literal["elements", "files"] = "elements",
         name: str | None = None,
     ) -> Dataset:
         """Give every `num_shards`-th element, and as many of them whatever the index.
@@ -63,6 +63,12 @@ class ProcessShards:
             What everything random before this stage draws from, unless it has a seed of its own.
         mask_key : str
             The key of the mask, for dicts.
+        by : "elements" or "files"
+            What is dealt out. "files": every `num_shards`-th file of the list that was given to
+            `TFRecordDataset`, `TextLineDataset` or `FixedLengthRecordDataset`, which must be the
+            dataset itself. Shards have as many elements as one another all the same: "drop" cuts
+            them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
+            shard's own first elements.
         name : str, optional
             A label without further meaning.
 
@@ -77,7 +83,8 @@ class ProcessShards:
         ValueError
             If `num_shards`, `index` or `remainder` is none of these; if a `shuffle` before it
             would have another order in each process (see the notes); with "pad", if the elements
-            have the key `mask_key` already.
+            have the key `mask_key` already; with ``by="files"``, if the dataset is anything but
+            records of files, or if a shard has none to give.
         TypeError
             With "pad", for opaque Python objects.
         RuntimeError
@@ -86,9 +93,9 @@ class ProcessShards:
 
         Notes
         -----
-        Length: it need not be known. Then a shard looks at all elements as they come; "repeat"
-        begins the input anew for its last element. The padding has the shape of one of the last
-        elements of the input.
+        Length: it need not be known. Then a shard goes through the elements of the others as far as
+        it takes to know that they are there; "repeat" begins the input anew for its last element.
+        The padding has the shape of one of the last elements of the input.
 
         Order: every shard must be made from the same pipeline, and go through it as often. Then
         they all see the same order, though each is in a process of its own: a `shuffle` before
@@ -102,8 +109,15 @@ class ProcessShards:
 
         Cost: put it early. Where rows can be chosen by position (`range`, `from_tensor_slices`,
         `from_indexable`, also behind `shuffle`), the others' are never touched; a plain `map`
-        before it is not called for them when the length is known. Behind `batch` it deals out
-        batches: drop the remainder there too, or the last one has fewer rows in one shard.
+        before it is not called for them. Of files that are not compressed and read one after the
+        other, the others' records of fixed length are not read, and of the others' TFRecords only
+        the 12 bytes that hold a length, when records are larger than some 64 KB. Anything else
+        (lines, compressed files, `num_parallel_reads`, a `filter` or `shuffle` before it) is read
+        and computed in every shard; shard such data ``by="files"``, or give every shard files of
+        its own. ``by="files"`` counts the records of all files at the call, in each process, which
+        costs as much as going through others' records; then a process reads its own files only.
+        Behind `batch` it deals out batches: drop the remainder there too, or the last one has fewer
+        rows in one shard.
 
         Errors: an element that fails counts, and is raised in its own shard alone. What leaves
         out elements behind this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
@@ -123,6 +137,10 @@ class ProcessShards:
         >>> [(int(x), bool(real)) for x, real in ds.shard_evenly(3, 1, "pad")]
         [(1, True), (4, True), (0, False)]
         """
+        if by == "files":
+            return shard_files(self, num_shards, index, remainder)
+        if by != "elements":
+            raise ValueError(f"shard_evenly: by must be 'elements' or 'files', got {by!r}")
         _check_order(self)
         args: dict[str, Any] = {"num_shards": num_shards, "index": index, "seed": seed}
         if remainder != "pad":
@@ -148,12 +166,13 @@ class ProcessShards:
         group: Any = None,
         seed: int = 0,
         mask_key: str = "valid",
+        by: Literal["elements", "files"] = "elements",
     ) -> Dataset:
         """Give the part of this process of PyTorch: `shard_evenly` by its rank.
 
         Parameters
         ----------
-        remainder, seed, mask_key
+        remainder, seed, mask_key, by
             As in `shard_evenly`.
         group : torch.distributed.ProcessGroup, optional
             The processes that share the elements; None: all.
@@ -182,16 +201,21 @@ class ProcessShards:
         10
         """
         count, rank = _torch_processes(group)
-        return self.shard_evenly(count, rank, remainder, seed=seed, mask_key=mask_key)
+        return self.shard_evenly(count, rank, remainder, seed=seed, mask_key=mask_key, by=by)
 
     def shard_for_jax(
-        self, remainder: Remainder = "drop", *, seed: int = 0, mask_key: str = "valid"
+        self,
+        remainder: Remainder = "drop",
+        *,
+        seed: int = 0,
+        mask_key: str = "valid",
+        by: Literal["elements", "files"] = "elements",
     ) -> Dataset:
         """Give the part of this process of JAX: `shard_evenly` by ``jax.process_index()``.
 
         Parameters
         ----------
-        remainder, seed, mask_key
+        remainder, seed, mask_key, by
             As in `shard_evenly`.
 
         Returns
@@ -212,7 +236,7 @@ class ProcessShards:
         import jax
 
         count, index = jax.process_count(), jax.process_index()
-        return self.shard_evenly(count, index, remainder, seed=seed, mask_key=mask_key)
+        return self.shard_evenly(count, index, remainder, seed=seed, mask_key=mask_key, by=by)
 
 
 def _check_order(dataset: Any) -> None:

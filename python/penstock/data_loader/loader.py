@@ -11,6 +11,7 @@ from penstock.data_loader.arguments import check, check_order, choose_samplers, 
 from penstock.data_loader.orders import restore_epochs, samplers_state
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
+from penstock.data_loader.processes import check_accelerate
 
 _VERSION = 1
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -69,6 +70,9 @@ class DataLoader:
         If arguments exclude each other, or one is out of its range.
     TypeError
         If `dataset` is neither of the two kinds.
+    RuntimeError
+        When a pass begins, if Accelerate runs several processes and no `sampler` says what each of
+        them has: ``accelerator.prepare`` does not divide this loader.
 
     Notes
     -----
@@ -114,7 +118,8 @@ class DataLoader:
         in_order: bool = True,
     ) -> None:
         check(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
-        self._iterable = is_iterable(dataset, sampler is not None or batch_sampler is not None)
+        self._order_given = sampler is not None or batch_sampler is not None
+        self._iterable = is_iterable(dataset, self._order_given)
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
@@ -157,6 +162,7 @@ class DataLoader:
         super().__setattr__(name, value)
 
     def __iter__(self) -> Pass:
+        check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
         made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
         self._position, self._saved = position, None

@@ -2,7 +2,7 @@
 
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from penstock.debugging import debug_mode, disable_debug_mode, enable_debug_mode
-from penstock.experimental.access import at, cardinality, get_structure
+from penstock.experimental.access import at, cardinality, count, get_structure
 from penstock.experimental.csv_batches import make_csv_dataset
 from penstock.experimental.csv_records import CsvDataset
 from penstock.experimental.devices import copy_to_device, prefetch_to_device
@@ -74,6 +74,7 @@ __all__ = [
     "cardinality",
     "choose_from_datasets",
     "copy_to_device",
+    "count",
     "debug_mode",
     "dense_to_ragged_batch",
     "disable_debug_mode",

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.dataset import INFINITE_CARDINALITY, Dataset
 from penstock.iterator import Iterator
 
-__all__ = ["at", "cardinality", "get_structure"]
+__all__ = ["at", "cardinality", "count", "get_structure"]
 
 
 def at(dataset: Dataset, index: int) -> Any:
@@ -83,6 +83,45 @@ def cardinality(dataset: Dataset) -> int:
     4
     """
     return dataset.cardinality()
+
+
+def count(dataset: Dataset) -> int:
+    """Count the elements of a dataset by going through it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Any that ends.
+
+    Returns
+    -------
+    int
+        How many elements it gives; those that fail are counted.
+
+    Raises
+    ------
+    ValueError
+        If it is known to be infinite.
+
+    Notes
+    -----
+    No more is computed than it takes to know that an element is there: the function of a `map` is
+    not called, and of large TFRecords only the lengths are read. A known `cardinality` is the
+    answer. `assert_cardinality` makes the number known to a pipeline.
+
+    Examples
+    --------
+    >>> ds = ps.Dataset.range(10).filter(lambda x: x % 3 == 0)
+    >>> ps.experimental.count(ds)
+    4
+    """
+    known = dataset.cardinality()
+    if known == INFINITE_CARDINALITY:
+        raise ValueError("count: a dataset that ends was expected, this one is infinite; use take")
+    if known >= 0:
+        return known
+    with Iterator(dataset._then("count"), dataset._options.for_engine(counted=False)) as it:
+        return int(next(it))
 
 
 def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:

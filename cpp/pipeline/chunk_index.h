@@ -4,13 +4,10 @@
 #include <vector>
 
 #include "pipeline/chunk_file.h"
+#include "pipeline/our_files.h"
 #include "pipeline/state.h"
 
 namespace penstock {
-
-// The first bytes and the last ones; "\r\n" and "\x1a" show a transfer that took it for text.
-constexpr std::string_view kChunkMagic = "PSROWS\r\n";
-constexpr std::string_view kChunkEndMagic = "\x1aPSROWE\n";
 
 void VisitHeader(StateVisitor& visitor, ChunkHeader& header);
 void VisitSpec(StateVisitor& visitor, ElementSpec& spec);

@@ -38,6 +38,8 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
 ChunkIndex::ChunkIndex(const std::string& path) : path_(std::make_shared<const std::string>(path)) {
   LeaveForeignLock();
   file_ = LocalFiles().Open(path);
+  // Of a pipe or a device nobody knows when it ends.
+  if (file_->size() < 0) ThrowFile(path_, -1, "a file of rows was expected, got no regular file");
   ReadHeader();
   try {
     ReadFooter();

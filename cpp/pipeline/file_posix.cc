@@ -10,6 +10,7 @@
 
 #include "element/error.h"
 #include "pipeline/file.h"
+#include "pipeline/file_path.h"
 #include "pipeline/stop_check.h"
 #include "runtime/blocking.h"
 
@@ -77,6 +78,7 @@ class LocalOpener final : public Opener {
   std::unique_ptr<InputFile> Open(const std::string& path,
                                   const CancelToken* cancel) const override {
     LeaveForeignLock();
+    RequireWhole(path);
     // Without waiting for the other end of a pipe: that happens where it can be ended.
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");

@@ -9,6 +9,7 @@
 
 #include "element/error.h"
 #include "pipeline/file.h"
+#include "pipeline/file_path.h"
 #include "pipeline/stop_check.h"
 #include "runtime/blocking.h"
 
@@ -82,6 +83,7 @@ class LocalOpener final : public Opener {
   std::unique_ptr<InputFile> Open(const std::string& path,
                                   const CancelToken* cancel) const override {
     LeaveForeignLock();
+    RequireWhole(path);
     std::wstring wide = WidePath(path);
     DWORD attributes = GetFileAttributesW(wide.c_str());
     if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY)) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "pipeline/crc32c.h"
+#include "pipeline/file_path.h"
 
 namespace penstock {
 namespace {
@@ -69,13 +70,14 @@ Manifest Manifest::Read(const std::string& folder) {
 }
 
 bool IsSavedFolder(const std::string& folder) {
+  RequireWhole(folder);
   std::error_code unknown;
   return std::filesystem::exists(Manifest::PathIn(folder), unknown);
 }
 
 FolderWriter::FolderWriter(const std::string& folder, std::string fingerprint,
                            ChunkWriter::Options options)
-    : temporary_(folder, Temporary::Kind::kFolder),
+    : temporary_(options.stage, folder, OurKind::kFolder),
       fingerprint_(std::move(fingerprint)),
       options_(options) {}
 
@@ -83,10 +85,8 @@ void FolderWriter::Append(const Block& rows, int64_t shard) {
   auto number = static_cast<size_t>(shard);
   if (shards_.size() <= number) shards_.resize(number + 1);
   if (!shards_[number]) {
-    char name[32];
-    std::snprintf(name, sizeof(name), "/shard-%05lld.rows", static_cast<long long>(shard));
-    shards_[number] = std::make_unique<ChunkWriter>(temporary_.path() + name,
-                                                    ChunkHeader{fingerprint_, ""}, options_);
+    std::string path = temporary_.path() + "/" + ShardName(shard);
+    shards_[number] = std::make_unique<ChunkWriter>(path, ChunkHeader{fingerprint_, ""}, options_);
   }
   shards_[number]->Append(rows);
 }

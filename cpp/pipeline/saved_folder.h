@@ -9,8 +9,6 @@
 
 namespace penstock {
 
-constexpr const char* kManifestName = "penstock-dataset.txt";
-
 // The list. Text, so that a person can see what a folder is; written last.
 struct Manifest {
   struct Shard {

@@ -4,19 +4,20 @@
 #include <cstdint>
 #include <string>
 
+#include "pipeline/our_files.h"
 #include "runtime/fork.h"
 
 namespace penstock {
 
 // Made beside its target, locked as long as its process lives (the system takes the lock back from
-// a dead one), and removed unless it is committed. Whoever makes one first removes those beside it
-// that nobody holds locked: what interrupted writers have left.
+// a dead one), and removed unless it is committed. Whoever makes one first removes what dead
+// writers of the same target have left; nothing of anybody else is ever removed or replaced.
 class Temporary {
  public:
-  enum class Kind { kFile, kFolder };
-
-  // Makes the folders on the way, too. Throws an Error that names the file.
-  Temporary(std::string target, Kind kind);
+  // Makes the folders on the way, too; a link at the target is followed, and stays. Throws an Error
+  // that names the file: when something is there that is not ours, among others. `stage`: for
+  // errors.
+  Temporary(std::string stage, const std::string& target, OurKind kind);
   ~Temporary();
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -24,20 +25,29 @@ class Temporary {
   const std::string& path() const { return path_; }
   const std::string& target() const { return target_; }
   // Renames it to the target; its contents must be on the disk already. What is there is replaced
-  // in one step (a folder in two, away and in, where the system cannot exchange them).
+  // in one step (a folder in two, away and in, where the system cannot exchange them) when it is
+  // ours; else an Error, and it stays.
   void Commit();
 
  private:
   bool Make();
-  void Remove();
+  bool Place();
+  bool PlaceAside();
+  void Committed();
+  void Unlock();
 
+  std::string stage_;
   std::string target_;
   std::string path_;
-  Kind kind_;
+  OurKind kind_;
   int lock_ = -1;
   bool committed_ = false;
   uint64_t generation_ = ForkGeneration();
 };
+
+[[noreturn]] void ThrowTaken(std::string_view stage, const std::string& target, OurKind kind);
+// Throws when something is at the target of a stage that it must not replace.
+void RequireReplaceable(std::string_view stage, const std::string& target, OurKind kind);
 
 // Appends to a new file.
 class OutputFile {

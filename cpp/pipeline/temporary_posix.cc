@@ -15,6 +15,7 @@
 #include <filesystem>
 
 #include "element/error.h"
+#include "pipeline/file_path.h"
 #include "pipeline/temporary.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
@@ -25,30 +26,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMark = ".tmp-";
+constexpr int kMostTries = 100;  // while others commit and clean up at the same place
 
 // Opens what is there and takes its lock; -1 when it is somebody's, or gone.
 int OpenLocked(const std::string& path) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return -1;
   if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
   close(file);
   return -1;
-}
-
-void RemoveAbandoned(const fs::path& target) {
-  std::error_code ignored;
-  fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
-  std::string begin = target.filename().string() + std::string(kMark);
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
-       at.increment(ignored)) {
-    if (at->path().filename().string().compare(0, begin.size(), begin) != 0) continue;
-    int lock = OpenLocked(at->path().string());
-    if (lock < 0) continue;
-    std::error_code failed;  // somebody else's to remove
-    fs::remove_all(at->path(), failed);
-    close(lock);
-  }
 }
 
 void SyncFolder(const std::string& path) {
@@ -68,30 +54,52 @@ bool Exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const st
 #endif
 }
 
+// To a name that nobody has; false when somebody has it meanwhile. Throws when it cannot be done.
+bool MoveToFree(const std::string& path, const std::string& target, OurKind kind) {
+  // A folder replaces nothing but an empty one.
+  bool safe = kind == OurKind::kFolder;
+  if (!safe && link(path.c_str(), target.c_str()) == 0) {
+    (void)unlink(path.c_str());
+    return true;
+  }
+  if (!safe && errno == EEXIST) return false;
+  // Not every file system has links to files; there, what comes within this moment is replaced.
+  if (rename(path.c_str(), target.c_str()) == 0) return true;
+  if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) return false;
+  throw Error::FromErrno(errno, target, "cannot rename " + path + " to its place");
+}
+
 }  // namespace
 
-Temporary::Temporary(std::string target, Kind kind) : target_(std::move(target)), kind_(kind) {
+Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
+    : stage_(std::move(stage)), target_(target), kind_(kind) {
   LeaveForeignLock();
+  RequireWhole(target_);
   while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
+  target_ = WithoutLink(target_);
   fs::path parent = fs::path(target_).parent_path();
   std::error_code failed;
   if (!parent.empty()) fs::create_directories(parent, failed);
   if (failed) throw Error::FromErrno(failed.value(), parent.string(), "cannot make the folder");
+  RequireReplaceable(stage_, target_, kind_);
   RemoveAbandoned(target_);
   // Another process that cleans up may take a new one for an abandoned one before it is locked.
   for (int tries = 0; !Make(); ++tries) {
-    if (tries == 100) throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
+    if (tries == kMostTries) {
+      throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
+    }
   }
 }
 
 bool Temporary::Make() {
   static std::atomic<uint64_t> count{0};
   char name[64];
+  // A number of its own is all that is wanted of the counter.
   std::snprintf(name, sizeof(name), "%d-%llx-%llx", static_cast<int>(getpid()),
                 static_cast<unsigned long long>(NowNs()),
                 static_cast<unsigned long long>(count.fetch_add(1, std::memory_order_relaxed)));
-  path_ = target_ + std::string(kMark) + name;
-  if (kind_ == Kind::kFile) {
+  path_ = target_ + std::string(kTemporaryMark) + name;
+  if (kind_ == OurKind::kFile) {
     int made = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (made < 0 && errno == EEXIST) return false;
     if (made < 0) throw Error::FromErrno(errno, path_, "cannot create");
@@ -112,45 +120,84 @@ bool Temporary::Make() {
   return false;
 }
 
-void Temporary::Remove() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 Temporary::~Temporary() {
-  if (lock_ >= 0) close(lock_);
   // In a fork child it is the parent's.
-  if (!committed_ && generation_ == ForkGeneration()) Remove();
+  if (!committed_ && generation_ == ForkGeneration()) RemoveOurs(path_, kind_);
+  if (lock_ >= 0) close(lock_);
 }
 
 void Temporary::Commit() {
   LeaveForeignLock();
-  std::string former;
-  if (kind_ == Kind::kFolder && fs::exists(fs::symlink_status(target_))) {
-    former = path_;
-    if (!Exchange(path_, target_)) {
-      former = target_ + ".old" + path_.substr(target_.size());
-      if (rename(target_.c_str(), former.c_str()) != 0) {
-        throw Error::FromErrno(errno, target_, "cannot replace " + target_);
-      }
+  for (int tries = 0; !Place(); ++tries) {
+    if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
+  }
+}
+
+// One attempt; false when somebody else has changed meanwhile what is there.
+bool Temporary::Place() {
+  RequireReplaceable(stage_, target_, kind_);
+  if (LookAt(target_, kind_, true) == Occupant::kNothing) {
+    if (!MoveToFree(path_, target_, kind_)) return false;
+    Committed();
+    return true;
+  }
+  if (!Exchange(path_, target_)) {
+    if (kind_ == OurKind::kFolder) return PlaceAside();
+    if (rename(path_.c_str(), target_.c_str()) != 0) {
+      throw Error::FromErrno(errno, target_, "cannot rename " + path_ + " to its place");
     }
+    Committed();
+    return true;
   }
-  if (former != path_ && rename(path_.c_str(), target_.c_str()) != 0) {
+  // What it has replaced is looked at now that nobody can change it any more.
+  if (LookAt(path_, kind_, true) == Occupant::kForeign) {
+    Exchange(path_, target_);
+    ThrowTaken(stage_, target_, kind_);
+  }
+  Committed();
+  RemoveOurs(path_, kind_);
+  return true;
+}
+
+// A folder in two steps. What is moved away is locked until the new one is in its place: others
+// would put it back.
+bool Temporary::PlaceAside() {
+  int former = OpenLocked(target_);
+  if (former < 0) return false;
+  std::string aside = path_ + kAsideMark;
+  if (rename(target_.c_str(), aside.c_str()) != 0) {
     int code = errno;
-    if (!former.empty()) (void)rename(former.c_str(), target_.c_str());
-    throw Error::FromErrno(code, target_, "cannot rename " + path_ + " to its place");
+    close(former);
+    if (code == ENOENT) return false;
+    throw Error::FromErrno(code, target_, "cannot replace " + target_);
   }
-  close(lock_);
-  lock_ = -1;
+  bool foreign = LookAt(aside, kind_, true) == Occupant::kForeign;
+  bool placed = !foreign && rename(path_.c_str(), target_.c_str()) == 0;
+  int code = errno;
+  if (!placed) (void)rename(aside.c_str(), target_.c_str());
+  close(former);
+  if (foreign) ThrowTaken(stage_, target_, kind_);
+  if (!placed) throw Error::FromErrno(code, target_, "cannot rename " + path_ + " to its place");
+  Committed();
+  RemoveOurs(aside, kind_);
+  return true;
+}
+
+void Temporary::Committed() {
+  Unlock();
   committed_ = true;
   SyncFolder(fs::path(target_).parent_path().string());
-  std::error_code ignored;
-  if (!former.empty()) fs::remove_all(former, ignored);
+}
+
+void Temporary::Unlock() {
+  close(lock_);
+  lock_ = -1;
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   LeaveForeignLock();
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  RequireWhole(path_);
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file_ < 0) throw Error::FromErrno(errno, path_, "cannot create");
 }
 

@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "element/error.h"
+#include "pipeline/file_path.h"
 #include "pipeline/temporary.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
@@ -21,8 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMark = ".tmp-";
-constexpr const char* kLockName = ".lock";
+constexpr int kMostTries = 100;  // while others commit and clean up at the same place
 
 fs::path PathOf(const std::string& utf8) {
   return fs::path(std::u8string(utf8.begin(), utf8.end()));
@@ -39,46 +40,48 @@ int Open(const fs::path& path, int flags) {
   return file;
 }
 
-// Removing fails where somebody has a file open.
-void RemoveAbandoned(const fs::path& target) {
-  std::error_code ignored;
-  fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
-  std::wstring begin = target.filename().wstring() + PathOf(kMark).wstring();
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
-       at.increment(ignored)) {
-    if (at->path().filename().wstring().compare(0, begin.size(), begin) != 0) continue;
-    std::error_code held;
-    if (at->is_directory(held)) {
-      fs::path lock = at->path() / kLockName;
-      if (fs::exists(lock, held) && !fs::remove(lock, held)) continue;
-    }
-    fs::remove_all(at->path(), held);
-  }
+// To a name that nobody has; false when somebody has it meanwhile.
+bool MoveToFree(const std::string& path, const std::string& target) {
+  if (MoveFileExW(PathOf(path).c_str(), PathOf(target).c_str(), 0)) return true;
+  DWORD code = GetLastError();
+  if (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS) return false;
+  throw FileError({static_cast<int>(code), std::system_category()}, target,
+                  "cannot rename " + path + " to its place");
 }
 
 }  // namespace
 
-Temporary::Temporary(std::string target, Kind kind) : target_(std::move(target)), kind_(kind) {
+Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
+    : stage_(std::move(stage)), target_(target), kind_(kind) {
   LeaveForeignLock();
+  RequireWhole(target_);
   while (target_.size() > 1 && (target_.back() == '/' || target_.back() == '\\')) {
     target_.pop_back();
   }
+  target_ = WithoutLink(target_);
   fs::path parent = PathOf(target_).parent_path();
   std::error_code failed;
   if (!parent.empty()) fs::create_directories(parent, failed);
   if (failed) throw FileError(failed, target_, "cannot make the folder");
-  RemoveAbandoned(PathOf(target_));
+  RequireReplaceable(stage_, target_, kind_);
+  RemoveAbandoned(target_);
   for (int tries = 0; !Make(); ++tries) {
-    if (tries == 100) throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
+    if (tries == kMostTries) {
+      throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
+    }
   }
 }
 
 bool Temporary::Make() {
   static std::atomic<uint64_t> count{0};
-  path_ = target_ + kMark + std::to_string(GetCurrentProcessId()) + "-" + std::to_string(NowNs()) +
-          "-" + std::to_string(count.fetch_add(1, std::memory_order_relaxed));
+  // A number of its own is all that is wanted of the counter.
+  char name[64];
+  std::snprintf(name, sizeof(name), "%lu-%llx-%llx", GetCurrentProcessId(),
+                static_cast<unsigned long long>(NowNs()),
+                static_cast<unsigned long long>(count.fetch_add(1, std::memory_order_relaxed)));
+  path_ = target_ + kTemporaryMark + name;
   fs::path made = PathOf(path_);
-  if (kind_ == Kind::kFile) return true;  // locked by its OutputFile
+  if (kind_ == OurKind::kFile) return true;  // locked by its OutputFile
   std::error_code failed;
   if (!fs::create_directory(made, failed)) {
     if (failed) throw FileError(failed, path_, "cannot create the folder");
@@ -88,44 +91,57 @@ bool Temporary::Make() {
   return lock_ >= 0;
 }
 
-void Temporary::Remove() {
-  std::error_code ignored;
-  fs::remove_all(PathOf(path_), ignored);
-}
-
 Temporary::~Temporary() {
   if (lock_ >= 0) _close(lock_);
-  if (!committed_) Remove();
+  if (!committed_) RemoveOurs(path_, kind_);
 }
 
 void Temporary::Commit() {
   LeaveForeignLock();
-  if (lock_ >= 0) {
-    _close(lock_);
-    lock_ = -1;
-    std::error_code ignored;
-    fs::remove(PathOf(path_) / kLockName, ignored);
+  Unlock();
+  for (int tries = 0; !Place(); ++tries) {
+    if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
   }
+  Committed();
+}
+
+void Temporary::Committed() { committed_ = true; }
+
+// One attempt; false when somebody else has changed meanwhile what is there.
+bool Temporary::Place() {
+  RequireReplaceable(stage_, target_, kind_);
+  if (LookAt(target_, kind_, true) == Occupant::kNothing) return MoveToFree(path_, target_);
+  return PlaceAside();
+}
+
+// In two steps: what is there away, and this in.
+bool Temporary::PlaceAside() {
+  std::string aside = path_ + kAsideMark;
+  if (!MoveToFree(target_, aside)) return false;
+  bool foreign = LookAt(aside, kind_, true) == Occupant::kForeign;
   std::error_code failed;
-  fs::path former;
-  if (kind_ == Kind::kFolder && fs::exists(PathOf(target_))) {
-    former = PathOf(target_ + ".old" + path_.substr(target_.size()));
-    fs::rename(PathOf(target_), former, failed);
-    if (failed) throw FileError(failed, target_, "cannot replace " + target_);
-  }
-  fs::rename(PathOf(path_), PathOf(target_), failed);
-  if (failed) {
+  if (!foreign) fs::rename(PathOf(path_), PathOf(target_), failed);
+  if (foreign || failed) {
     std::error_code ignored;
-    if (!former.empty()) fs::rename(former, PathOf(target_), ignored);
+    fs::rename(PathOf(aside), PathOf(target_), ignored);
+    if (foreign) ThrowTaken(stage_, target_, kind_);
     throw FileError(failed, target_, "cannot rename " + path_ + " to its place");
   }
-  committed_ = true;
+  RemoveOurs(aside, kind_);
+  return true;
+}
+
+void Temporary::Unlock() {
+  if (lock_ < 0) return;
+  _close(lock_);
+  lock_ = -1;
   std::error_code ignored;
-  if (!former.empty()) fs::remove_all(former, ignored);
+  fs::remove(PathOf(path_) / kLockName, ignored);
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   LeaveForeignLock();
+  RequireWhole(path_);
   file_ = Open(PathOf(path_), _O_WRONLY | _O_CREAT | _O_TRUNC);
   if (file_ < 0) throw Error::FromErrno(errno, path_, "cannot create");
 }

@@ -1,6 +1,7 @@
 // cache(filename): the elements of the first full pass, kept in a file for this process and later
 // ones.
 #include "pipeline/chunk_cursor.h"
+#include "pipeline/file_path.h"
 #include "pipeline/registry.h"
 #include "transforms/filling_pass.h"
 
@@ -29,7 +30,7 @@ class FileSink final : public RowSink {
   FileSink(const std::string& filename, const ChunkHeader& header, MaybeSpec spec)
       : header_(header),
         spec_(std::move(spec)),
-        temporary_(filename, Temporary::Kind::kFile),
+        temporary_("cache", filename, OurKind::kFile),
         writer_(temporary_.path(), header_, {"cache", Codec::kNone, true}) {}
   void Append(const Block& rows) override { writer_.Append(rows); }
   int64_t rows() const override { return writer_.rows(); }
@@ -131,6 +132,8 @@ bool CacheFileIterator::OpenFile() {
   const std::string& name = data_->filename();
   try {
     auto index = std::make_shared<const ChunkIndex>(name);
+    // A file of a saved dataset: it has the form, and none of a cache's randomness.
+    if (index->header().randomness.empty()) ThrowTaken("cache", name, OurKind::kFile);
     if (index->header().fingerprint != data_->fingerprint()) {
       context_.session->Warn(Format(
           "cache: {} was made by another pipeline, or its files or functions have changed since; "
@@ -149,6 +152,7 @@ bool CacheFileIterator::OpenFile() {
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kNotFound) return false;
     if (error.kind() != ErrorKind::kData && error.kind() != ErrorKind::kType) throw;
+    RequireReplaceable("cache", WithoutLink(name), OurKind::kFile);
     context_.session->Warn(Format("cache: {}; it is made anew", error.message()));
     return false;
   }

@@ -96,11 +96,6 @@ def test_a_file_that_shrinks_while_it_is_read_costs_no_element(name):
     assert (np.stack(came) == rows).all()
 
 
-def test_a_foreign_file_is_replaced_with_a_warning(name):
-    name.write_text("not a cache\n" * 100)
-    assert "no file of rows" in passes_as_if_it_were_not_there(name)[0]
-
-
 # --- the disk ---
 
 

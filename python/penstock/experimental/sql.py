@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.dataset import Dataset
+from penstock.paths import check_whole
 from penstock.structure import TensorSpec, as_dtype
 
 __all__ = ["SqlDataset"]
@@ -73,7 +74,8 @@ def SqlDataset(
     if driver_name != "sqlite":
         raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")
     signature = _mapped(output_types, lambda kind: TensorSpec((), _checked(kind)))
-    rows = _Query(os.fspath(data_source_name), query, output_types)
+    path = os.fspath(check_whole("SqlDataset", "data_source_name", data_source_name))
+    rows = _Query(path, query, output_types)
     return Dataset.from_generator(rows, output_signature=signature)
 
 

@@ -37,6 +37,7 @@ from penstock.ops.sequence_examples import (
     parse_single_sequence_example,
 )
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
+from penstock.paths import check_whole
 
 __all__ = [
     "FixedLenFeature",
@@ -136,6 +137,7 @@ def write_file(
         contents = contents.encode()
     if not isinstance(contents, bytes):
         raise TypeError(f"write_file: contents must be bytes or str, got {type(contents).__name__}")
+    check_whole("write_file", "filename", filename)
     path = Path(os.fsdecode(filename)).resolve()  # a link stays one, to the new file
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
@@ -179,6 +181,8 @@ def matching_files(
     array(['a.txt', 'b.txt', 'c.csv'], dtype=object)
     """
     patterns = [pattern] if isinstance(pattern, (str, os.PathLike)) else pattern
+    for each in patterns:
+        check_whole("matching_files", "pattern", each)
     found = (glob.glob(os.fspath(each), recursive=True) for each in patterns)  # noqa: PTH207
     return np.array(sorted(name for names in found for name in names), dtype=object)
 

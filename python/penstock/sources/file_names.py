@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.paths import check_whole
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
@@ -78,6 +80,7 @@ class FileSources:
             raise ValueError("list_files: at least one pattern was expected, got none")
         names: list[str] = []
         for pattern in patterns:
+            check_whole("list_files", "file_pattern", pattern)
             matches = sorted(glob.glob(os.fspath(pattern), recursive=True))  # noqa: PTH207
             if not matches:
                 raise FileNotFoundError(f"list_files: no file matches {os.fspath(pattern)!r}")

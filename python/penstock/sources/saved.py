@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _core
+from penstock.paths import check_whole
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -74,7 +75,7 @@ class SavedSources:
         >>> [int(e["x"]) for e in ps.Dataset.load("saved-dicts")]
         [1, 2]
         """
-        folder = Path(path)
+        folder = Path(os.fsdecode(check_whole("load", "path", path)))
         if not folder.exists():
             raise FileNotFoundError(2, "load: there is no such folder", os.fspath(path))
         if not (folder / _core.MANIFEST_NAME).exists():

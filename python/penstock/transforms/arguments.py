@@ -6,6 +6,8 @@ import operator
 import os
 from typing import Any
 
+from penstock.paths import check_whole
+
 
 def check_callable(stage: str, argument: str, function: Any) -> None:
     """Raise TypeError unless the argument of a stage is a function."""
@@ -14,10 +16,10 @@ def check_callable(stage: str, argument: str, function: Any) -> None:
 
 
 def check_path(stage: str, argument: str, path: Any) -> str:
-    """Return the argument of a stage as a str; raise TypeError unless it names a file."""
+    """Return the argument of a stage as a str; raise an error unless it names a file."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {path!r}")
-    return os.fsdecode(path)
+    return os.fsdecode(check_whole(stage, argument, path))
 
 
 def check_batch_size(stage: str, batch_size: Any) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock import _core
 from penstock.transforms.arguments import check_path
 
 if TYPE_CHECKING:
@@ -164,7 +162,7 @@ class Keeping:
         Raises
         ------
         FileExistsError
-            If something else is at `path`.
+            If something else is at `path`, or other files are in the folder.
         OSError
             If the files cannot be written; nothing is left then.
         TypeError
@@ -188,15 +186,9 @@ class Keeping:
                 "save: checkpoint_args is not supported, None was expected; call save again to "
                 "begin anew"
             )
-        folder = Path(check_path("save", "path", path))
-        if os.path.lexists(folder) and not _is_replaceable(folder):
-            raise FileExistsError(
-                f"save: {str(folder)!r} exists and is no saved dataset; choose another path or "
-                "remove it"
-            )
         stage = self._then(
             "snapshot",
-            path=str(folder),
+            path=check_path("save", "path", path),
             compression=compression or "",
             shard_func=shard_func,
             always=True,
@@ -217,9 +209,3 @@ class _SnapshotReader:
         from penstock.sources.saved import read_saved
 
         return read_saved(folder, None, self.reader_func)
-
-
-def _is_replaceable(folder: Path) -> bool:
-    return folder.is_dir() and (
-        (folder / _core.MANIFEST_NAME).exists() or not any(folder.iterdir())
-    )

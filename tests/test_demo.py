@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from penstock.demo import command, main, measure, photos
+import penstock as ps
+from penstock.demo import command, forms, main, measure, photos
 from penstock.demo.errors import DemoError
 from penstock.demo.progress import Progress
+from penstock.demo.recorder import Recorder
 
 pytest.importorskip("PIL")
 pytest.importorskip("matplotlib")
@@ -19,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 QUICK = ["--images=20", "--batch=8", "--epochs=1", "--step-ms=1", "--open-ms=0"]
-FORMS = ["naive", "prefetch", "parallel reads", "parallel map", "cache", "vectorised map"]
+FORMS = ["naive", "prefetch", "parallel reads", "parallel map", "cache", "native"]
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,21 @@ def test_every_form_gives_every_image_as_float32_in_0_to_1(pictures):
             assert [batch.shape for batch in batches] == [(n, 224, 224, 3) for n in (8, 8, 4)]
             assert {str(batch.dtype) for batch in batches} == {"float32"}
             assert all(batch.min() >= 0 and 0.2 < batch.max() <= 1 for batch in batches)
+
+
+def test_plain_and_native_forms_give_the_same_images(pictures):
+    source = command.Source(photos.find(pictures, 20).patterns(), 1, 0.0)
+    call = forms.Functions(Recorder(), 0.0)
+    encoded = ps.Dataset.list_files(source.patterns, shuffle=False).map(call.read)
+    plain, native = encoded.map(call.prepare), encoded.map(forms.prepare_natively)
+    for one, other in zip(with_seed(plain), with_seed(native), strict=True):
+        assert np.array_equal(one, other)
+
+
+def with_seed(ds):
+    """Draw the same random numbers for the same elements, whatever the datasets are."""
+    ps.set_seed(3)
+    return list(ds)
 
 
 def test_intervals_of_a_run_tell_who_waited(pictures):

@@ -28,10 +28,13 @@ class Run:
         The errors of images that could not be used, from all passes.
     ended_early : bool
         Whether the time limit ended it.
+    notes_map : bool
+        Whether the intervals have those of its map.
     """
 
     def __init__(self, form: Form, source: Source, epochs: int, step_seconds: float) -> None:
         self.name = form.name
+        self.notes_map = form.notes_map
         self.images = 0
         self.seconds = 0.0
         self.waited = 0.0

@@ -81,6 +81,9 @@ def _panel(panel: Any, run: Run, span: float) -> None:
         if lane == "train":
             _bars(panel, [i for i in shown if i.lane == "wait"], row, start, span)
         _bars(panel, [i for i in shown if i.lane == lane], row, start, span)
+    if not run.notes_map:
+        note = "in threads of C++, which note nothing here"
+        panel.text(span / 2, LANES.index("map") + 0.5, note, ha="center", va="center", size=10)
     panel.set_xlim(0, span)
     panel.set_ylim(len(LANES), 0)
     panel.set_yticks([row + 0.5 for row in range(len(LANES))], LANES)

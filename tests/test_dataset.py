@@ -232,3 +232,17 @@ def test_names_are_accepted_everywhere():
         .cache(name="m")
     )
     assert len(list(ds)) == 5
+
+
+@pytest.mark.parametrize("arguments", [(), ([1, 2],), (range(3), 2)])
+def test_a_dataset_is_made_by_sources(arguments):
+    class Own(ps.Dataset):
+        def __init__(self, *arguments):
+            raise AssertionError("not called")
+
+    for kind in (ps.Dataset, Own):
+        with pytest.raises(TypeError) as error:
+            kind(*arguments)
+        assert str(error.value).startswith(f"{kind.__name__}: a Dataset is made by a source")
+        for source in ("from_tensor_slices", "from_generator", "from_indexable", "list_files"):
+            assert source in str(error.value)

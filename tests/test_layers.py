@@ -24,7 +24,7 @@ PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("closing", "debugging", "paths", "option_set", "unused_options", "options"),
+        *("closing", "debugging", "keywords", "option_set", "paths", "unused_options", "options"),
     },
     {"ops"},
     {"random"},

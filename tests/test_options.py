@@ -344,3 +344,21 @@ def test_dataset_name_is_in_traces():
         trace = ps._core.trace_stop()
     assert '"train: map"' in trace
     assert '"range"' in trace
+
+
+@pytest.mark.parametrize(
+    ("read", "near"),
+    [
+        (lambda o: o.determinstic, "perhaps deterministic"),
+        (lambda o: o.autotun.enabled, "perhaps autotune"),
+        (lambda o: o.threading.private_threadpoolsize, "perhaps private_threadpool_size"),
+        (lambda o: o.ram_budget, "perhaps autotune.ram_budget"),
+        (lambda o: o.memory_limits, "perhaps memory_limit"),
+        (lambda o: setattr(o, "privat_threadpool_size", 2), "threading.private_threadpool_size"),
+    ],
+)
+def test_a_misspelt_option_names_the_nearest(read, near):
+    with pytest.raises(AttributeError, match=near) as error:
+        read(ps.Options())
+    assert "there is no option" in str(error.value)
+    assert not hasattr(ps.Options(), "__wrapped__")

@@ -30,6 +30,13 @@ class Opener {
                                           const CancelToken* cancel = nullptr) const = 0;
 };
 
+// How an error begins of a path that cannot be opened.
+inline std::string CannotOpen(const std::string& path) {
+  return path.find("://") == std::string::npos ? "cannot open"
+                                               : "cannot open (files of this machine are read, and "
+                                                 "this is a URL: download or mount it)";
+}
+
 // Files of this machine: large reads with readahead advice.
 const Opener& LocalFiles();
 

@@ -81,7 +81,7 @@ class LocalOpener final : public Opener {
     RequireWhole(path);
     // Without waiting for the other end of a pipe: that happens where it can be ended.
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
+    if (fd < 0) throw Error::FromErrno(errno, path, CannotOpen(path));
     struct stat info;
     bool known = fstat(fd, &info) == 0;
     if (known && S_ISDIR(info.st_mode)) {

@@ -93,7 +93,7 @@ class LocalOpener final : public Opener {
     constexpr DWORD kShare = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
     HANDLE handle = CreateFileW(wide.c_str(), GENERIC_READ, kShare, nullptr, OPEN_EXISTING,
                                 FILE_FLAG_SEQUENTIAL_SCAN, nullptr);
-    if (handle == INVALID_HANDLE_VALUE) throw LastError(path, "cannot open");
+    if (handle == INVALID_HANDLE_VALUE) throw LastError(path, CannotOpen(path));
     return std::make_unique<LocalFile>(path, handle, cancel);
   }
 };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from penstock.adapters.torch import TorchForms
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
+from penstock.keywords import methods_name_arguments
 from penstock.on_error import first_good
 from penstock.options import Options
 from penstock.pickling import reduced
@@ -56,6 +57,7 @@ _FETCHES = ("from_indexable", "parallel_from_indexable")
 _OF_POSITIONS = ("repeat", "shard", "shard_evenly", "shuffle", "skip", "take")
 
 
+@methods_name_arguments
 class Dataset(
     MemorySources,
     IndexableSources,
@@ -106,6 +108,15 @@ class Dataset(
     _inputs: tuple[Dataset, ...]
     _args: dict[str, Any]
     _options: Options
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse: sources make datasets."""
+        raise TypeError(
+            f"{cls.__name__}: a Dataset is made by a source, not called: "
+            "Dataset.from_tensor_slices for arrays in memory, Dataset.from_generator for what can "
+            "be iterated, Dataset.from_indexable for an object with rows, Dataset.list_files, "
+            "TextLineDataset and TFRecordDataset for files, Dataset.range for numbers"
+        )
 
     @staticmethod
     def _make(kind: str, inputs: tuple[Dataset, ...], args: dict[str, Any]) -> Dataset:
@@ -371,7 +382,7 @@ def _merged(kind: str, inputs: tuple[Dataset, ...]) -> Options:
                 f"{kind}: its inputs have different options: {name} is {one!r} and {two!r}; the "
                 "last one counts, set it on the result to choose",
                 RuntimeWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         options = options.merge(other._options)
     return options

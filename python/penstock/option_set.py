@@ -106,12 +106,26 @@ class OptionSet:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not isinstance(vars(type(self)).get(name), (Option, Group, Alias)):
-            names = [n for n, v in vars(type(self)).items() if isinstance(v, (Option, Group))]
-            near = difflib.get_close_matches(name, names, 1) or names
-            raise AttributeError(
-                f"{type(self).__name__}: there is no option {name!r}; perhaps {', '.join(near)}"
-            )
+            raise self._unknown(name)
         object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:  # only of what is not there
+        raise AttributeError(name) if name.startswith("_") else self._unknown(name)
+
+    def _unknown(self, name: str) -> AttributeError:
+        kinds = (Option, Group, Alias)
+        names = [n for n, v in vars(type(self)).items() if isinstance(v, kinds)]
+        near = difflib.get_close_matches(name, names, 1)
+        if not near:  # in one of the groups
+            groups = [n for n in names if isinstance(getattr(type(self), n), Group)]
+            for group in groups:
+                inner = vars(getattr(type(self), group).kind)
+                inner = [n for n, v in inner.items() if isinstance(v, kinds)]
+                near += [f"{group}.{n}" for n in difflib.get_close_matches(name, inner, 1, 0.8)]
+        return AttributeError(
+            f"{type(self).__name__}: there is no option {name!r}; perhaps "
+            f"{', '.join(near or names)}"
+        )
 
     def set_values(self) -> dict[str, Any]:
         """Return what is set: values by their names, ``group.option`` inside a group."""

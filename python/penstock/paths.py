@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from typing import Any
+
+# A scheme of one letter is a drive of Windows.
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def check_whole(stage: str, argument: str, path: Any) -> Any:
@@ -14,3 +19,40 @@ def check_whole(stage: str, argument: str, path: Any) -> Any:
             f"{stage}: {argument} must be a path without null characters, got {text!r}"
         )
     return path
+
+
+def path_of(stage: str, argument: str, path: Any) -> str:
+    """Return a path as a str.
+
+    Parameters
+    ----------
+    stage, argument : str
+        What errors name.
+    path : str, bytes or path
+        Of a file or folder of this machine.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these, an open file for instance.
+    ValueError
+        If it is a URL, or has a null character.
+    """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
+    name = os.fsdecode(check_whole(stage, argument, path))
+    if _URL.match(name) and not Path(name).exists():
+        raise ValueError(
+            f"{stage}: {argument} must be a path of this machine, got the URL {name!r}; download "
+            "or mount it, or read it in Dataset.from_generator"
+        )
+    return name
+
+
+def what_came(path: Any) -> str:
+    """Return how an error says what was given for a path."""
+    if hasattr(path, "read") or hasattr(path, "write"):
+        name = getattr(path, "name", None)
+        advice = f"its name, {name!r}" if isinstance(name, str) else "a path"
+        return f"an open file ({type(path).__name__}); give {advice}"
+    return f"{path!r:.200}"

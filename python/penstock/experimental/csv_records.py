@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.dataset import Dataset
+from penstock.keywords import names_arguments
 from penstock.ops.decoding import csv_types, decode_csv_records
 from penstock.ops.native import native
 from penstock.sources.file_names import Names
@@ -43,6 +44,7 @@ def csv_fields(records: Dataset, fields: CsvFields) -> Dataset:
     return dataset
 
 
+@names_arguments
 def CsvDataset(
     filenames: Names | Sequence[Names] | Dataset,
     record_defaults: Sequence[Any],

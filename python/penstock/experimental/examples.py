@@ -9,6 +9,7 @@ from penstock import _core
 from penstock.dataset import AUTOTUNE, Dataset
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.experimental.transformations import Transformation
+from penstock.keywords import names_arguments
 from penstock.ops.examples import parse_example
 from penstock.ops.features import Feature, FixedLenSequenceFeature
 from penstock.ops.native import native
@@ -141,6 +142,7 @@ def parse_example_dataset(
     return apply
 
 
+@names_arguments
 def make_batched_features_dataset(
     file_pattern: Names | Sequence[Names],
     batch_size: int,

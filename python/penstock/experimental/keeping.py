@@ -9,7 +9,7 @@ from typing import Any
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
 from penstock.ops import tf_record
-from penstock.paths import check_whole
+from penstock.paths import path_of
 
 __all__ = ["TFRecordWriter", "load", "save", "snapshot"]
 
@@ -40,7 +40,7 @@ class TFRecordWriter:
     def __init__(
         self, filename: str | os.PathLike[str], compression_type: str | None = None
     ) -> None:
-        self._filename = os.fspath(check_whole("TFRecordWriter", "filename", filename))
+        self._filename = path_of("TFRecordWriter", "filename", filename)
         self._options = tf_record.TFRecordOptions(compression_type or None)
 
     def write(self, dataset: Dataset) -> None:

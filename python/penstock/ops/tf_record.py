@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock import _core
 from penstock.closing import Closing
-from penstock.paths import check_whole
+from penstock.paths import path_of
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
 _MOST_LEVELS = {"": 9, "GZIP": 9, "ZLIB": 9, "ZSTD": 22}
@@ -100,9 +100,9 @@ class TFRecordWriter(Closing):
 
             self._packer = zlib.compressobj(level, wbits=_WINDOW_BITS[options.compression_type])
             self._flush_mode = zlib.Z_SYNC_FLUSH
-        self._path = os.fspath(check_whole("TFRecordWriter", "path", path))
+        self._path = path_of("TFRecordWriter", "path", path)
         self._failed = False
-        self._file = Path(path).open("wb", buffering=_BUFFER_SIZE)  # noqa: SIM115 - close() closes it
+        self._file = Path(self._path).open("wb", buffering=_BUFFER_SIZE)  # noqa: SIM115 - close() closes it
 
     def write(self, record: bytes) -> None:
         """Append a record.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.paths import check_whole
+from penstock.paths import path_of, what_came
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -70,20 +70,19 @@ class FileSources:
 
         if isinstance(file_pattern, (str, os.PathLike)):
             file_pattern = [file_pattern]
-        elif not np.iterable(file_pattern):
+        elif hasattr(file_pattern, "read") or not np.iterable(file_pattern):
             raise TypeError(
                 "list_files: file_pattern must be a pattern or a list of patterns, "
-                f"got {file_pattern!r}"
+                f"got {what_came(file_pattern)}"
             )
-        patterns: list[Names] = list(file_pattern)
+        patterns = [path_of("list_files", "file_pattern", pattern) for pattern in file_pattern]
         if not patterns:
             raise ValueError("list_files: at least one pattern was expected, got none")
         names: list[str] = []
         for pattern in patterns:
-            check_whole("list_files", "file_pattern", pattern)
-            matches = sorted(glob.glob(os.fspath(pattern), recursive=True))  # noqa: PTH207
+            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
             if not matches:
-                raise FileNotFoundError(f"list_files: no file matches {os.fspath(pattern)!r}")
+                raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
             names.extend(matches)
         dataset = Dataset.from_tensor_slices(np.array(names, dtype=object))
         if shuffle is None or shuffle:

@@ -11,9 +11,11 @@ import numpy as np
 from penstock import _core
 from penstock.encode import Reader, encode
 from penstock.errors import TraceError
+from penstock.keywords import names_arguments
 from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.ops.native import SymbolicReader
 from penstock.ops.symbol import Symbol
+from penstock.paths import path_of, what_came
 from penstock.sources.file_names import Names
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _BUFFER_SIZE = 512 * 1024  # fits the cache of a CPU
 _READ_AHEAD = 128
 
 
+@names_arguments
 def TFRecordDataset(
     filenames: Names | Sequence[Names] | Dataset,
     compression_type: str | None = None,
@@ -102,6 +105,7 @@ def TFRecordDataset(
     )
 
 
+@names_arguments
 def FixedLengthRecordDataset(
     filenames: Names | Sequence[Names] | Dataset,
     record_bytes: int,
@@ -183,6 +187,7 @@ def FixedLengthRecordDataset(
     )
 
 
+@names_arguments
 def TextLineDataset(
     filenames: Names | Sequence[Names] | Dataset,
     compression_type: str | None = None,
@@ -271,6 +276,7 @@ def file_args(
 
 
 _NAMES = {
+    "csv_record": "CsvDataset",
     "fixed_length_record": "FixedLengthRecordDataset",
     "text_line": "TextLineDataset",
     "tf_record": "TFRecordDataset",
@@ -308,19 +314,19 @@ def _records(
 ) -> Dataset:
     from penstock.dataset import Dataset
 
+    stage = _NAMES.get(kind, kind)
     if isinstance(filenames, (str, bytes, os.PathLike)):
-        return Dataset._make(kind, (), {"filename": os.fsdecode(filenames), **args})
+        return Dataset._make(kind, (), {"filename": path_of(stage, "filenames", filenames), **args})
     if isinstance(filenames, Dataset):
         files = filenames
     else:
-        try:
-            names = np.array([os.fsdecode(f) for f in filenames], dtype=object)
-        except TypeError:
+        if hasattr(filenames, "read") or not np.iterable(filenames):
             raise TypeError(
-                f"{_NAMES.get(kind, kind)}: filenames must be a path, a list of paths or a Dataset "
-                f"of them, got {filenames!r}"
-            ) from None
-        files = Dataset.from_tensor_slices(names)
+                f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
+                f"{what_came(filenames)}"
+            )
+        names = [path_of(stage, "each of filenames", name) for name in filenames]
+        files = Dataset.from_tensor_slices(np.array(names, dtype=object))
     reader = Reader(kind, args)
     if num_parallel_reads is None:
         return files._then("flat_map", map_func=reader)

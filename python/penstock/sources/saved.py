@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _core
-from penstock.paths import check_whole
+from penstock.paths import path_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -75,15 +75,16 @@ class SavedSources:
         >>> [int(e["x"]) for e in ps.Dataset.load("saved-dicts")]
         [1, 2]
         """
-        folder = Path(os.fsdecode(check_whole("load", "path", path)))
+        path = path_of("load", "path", path)
+        folder = Path(path)
         if not folder.exists():
-            raise FileNotFoundError(2, "load: there is no such folder", os.fspath(path))
+            raise FileNotFoundError(2, "load: there is no such folder", path)
         if not (folder / _core.MANIFEST_NAME).exists():
             raise ValueError(
-                f"load: {os.fspath(path)!r} was expected to be a folder that Dataset.save has "
+                f"load: {path!r} was expected to be a folder that Dataset.save has "
                 f"written, but it has no {_core.MANIFEST_NAME}"
             )
-        return read_saved(os.fspath(path), element_spec, reader_func)
+        return read_saved(path, element_spec, reader_func)
 
 
 def read_saved(

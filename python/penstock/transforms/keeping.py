@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.transforms.arguments import check_path
+from penstock.paths import path_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -74,7 +74,7 @@ class Keeping:
         >>> list(ds) == list(ds)
         True
         """
-        file = check_path("cache", "filename", filename)
+        file = path_of("cache", "filename", filename)
         return self._then("cache_file", filename=file) if file else self._then("cache")
 
     def snapshot(
@@ -130,7 +130,7 @@ class Keeping:
         """
         return self._then(
             "snapshot",
-            path=check_path("snapshot", "path", path),
+            path=path_of("snapshot", "path", path),
             compression=compression or "",
             shard_func=shard_func,
             reader=_SnapshotReader(reader_func),
@@ -188,7 +188,7 @@ class Keeping:
             )
         stage = self._then(
             "snapshot",
-            path=check_path("save", "path", path),
+            path=path_of("save", "path", path),
             compression=compression or "",
             shard_func=shard_func,
             always=True,

@@ -1,0 +1,116 @@
+"""Errors of wrong keyword arguments: they name ours, or the nearest."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T", bound=type)
+
+# What PyTorch, Grain, Hugging Face, Keras and other loaders call it: arguments of ours, of which
+# the first one that a function has is meant.
+_SAME = {
+    **dict.fromkeys(
+        ("num_workers", "num_proc", "worker_count", "workers", "max_workers", "num_threads"),
+        ("num_parallel_calls", "num_parallel_reads"),
+    ),
+    **dict.fromkeys(("concurrency", "parallelism"), ("num_parallel_calls", "num_parallel_reads")),
+    **dict.fromkeys(("drop_last", "drop_last_batch"), ("drop_remainder",)),
+    **dict.fromkeys(
+        ("function", "fn", "func", "transform", "transforms", "f"),
+        ("map_func", "predicate", "transformation_func", "generator"),
+    ),
+    **dict.fromkeys(
+        ("prefetch_factor", "prefetch_size", "prefetch", "shuffle_buffer_size", "bufsize"),
+        ("buffer_size", "buffer_output_elements"),
+    ),
+    **dict.fromkeys(("world_size", "shard_count", "num_replicas"), ("num_shards",)),
+    **dict.fromkeys(("rank", "shard_index", "process_index"), ("index",)),
+    **dict.fromkeys(("ordered", "in_order"), ("deterministic",)),
+    **dict.fromkeys(("num_epochs", "epochs", "times"), ("count",)),
+    **dict.fromkeys(("n", "num", "size"), ("count", "batch_size", "buffer_size")),
+    **dict.fromkeys(("files", "paths", "path", "file_names", "data_files"), ("filenames",)),
+    "compression": ("compression_type",),
+    "random_state": ("seed",),
+}
+# What is a stage of its own here.
+_STAGES = {
+    "batch_size": "batch(batch_size) is a stage of its own",
+    "batched": "put batch(n) before it, and the function gets whole batches",
+    "with_indices": "put enumerate() before it, and the function gets the index too",
+    "shuffle": "shuffle(buffer_size) is a stage of its own",
+    "prefetch": "prefetch(n) is a stage of its own",
+    "prefetch_factor": "prefetch(n) is a stage of its own",
+    "drop_remainder": "batch(n, drop_remainder=True) is a stage of its own",
+    "drop_last": "batch(n, drop_remainder=True) is a stage of its own",
+    "repeat": "repeat(count) is a stage of its own",
+    "num_epochs": "repeat(count) is a stage of its own",
+    "remove_columns": "the function returns what is to stay",
+    "input_columns": "the function gets the whole element",
+    "collate_fn": "give it to map behind batch, or to ps.DataLoader",
+    "pin_memory": "give it to to_torch",
+}
+
+
+def names_arguments(function: _F) -> _F:
+    """Have a wrong keyword argument of a function named, and ours with it."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            # Raised by the call itself, before the function ran.
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is None and kwargs:
+                _explain(function, kwargs)
+            raise
+
+    return checked  # type: ignore[return-value]
+
+
+def methods_name_arguments(kind: _T) -> _T:
+    """Do the same for the public methods of a class, and of those that it is made of."""
+    for base in reversed(kind.__mro__[:-1]):
+        for name, method in list(vars(base).items()):
+            if name.startswith("_"):
+                continue
+            if inspect.isfunction(method):
+                setattr(kind, name, names_arguments(method))
+            elif isinstance(method, staticmethod):
+                setattr(kind, name, staticmethod(names_arguments(method.__func__)))
+    return kind
+
+
+def _explain(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    parameters = inspect.signature(function).parameters
+    names = [
+        name
+        for name, parameter in parameters.items()
+        if name != "self"
+        and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for wrong in given:
+        if wrong not in names:
+            stage = function.__name__
+            raise TypeError(
+                f"{stage}: there is no argument {wrong!r}; {_advice(wrong, names)}"
+            ) from None
+
+
+def _advice(wrong: str, names: list[str]) -> str:
+    for same in _SAME.get(wrong, ()):
+        if same in names:
+            return f"it is {same} here"
+    if wrong in _STAGES:
+        return _STAGES[wrong]
+    near = difflib.get_close_matches(wrong, names, 1)
+    if near:
+        return f"perhaps {near[0]} is meant"
+    return f"there are {', '.join(names)}" if names else "it takes none"

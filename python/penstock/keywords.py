@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable
@@ -110,6 +109,8 @@ def _advice(wrong: str, names: list[str]) -> str:
             return f"it is {same} here"
     if wrong in _STAGES:
         return _STAGES[wrong]
+    import difflib  # here: only a mistake needs it
+
     near = difflib.get_close_matches(wrong, names, 1)
     if near:
         return f"perhaps {near[0]} is meant"

@@ -49,7 +49,7 @@ def test_an_iterator_is_made_once():
     it = iter(ps.Dataset.range(100).map(lambda x: x, num_parallel_calls=2).prefetch(2))
     next(it)
     with pytest.raises(TypeError, match="__init__ was called before"):
-        it.__init__(ps.Dataset.range(3), ps.Options().for_engine())
+        it.__init__(ps.Dataset.range(3), ps.Options()._for_engine())
     assert [int(x) for x in it] == list(range(1, 100))
 
 

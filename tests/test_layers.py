@@ -24,7 +24,8 @@ PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("closing", "debugging", "keywords", "option_set", "paths", "unused_options", "options"),
+        *("labels", "describe", "arity", "closing", "debugging", "keywords", "paths"),
+        *("option_set", "unused_options", "options"),
     },
     {"ops"},
     {"random"},

@@ -342,7 +342,7 @@ def test_dataset_name_is_in_traces():
         list(ps.Dataset.range(30))
     finally:
         trace = ps._core.trace_stop()
-    assert '"train: map"' in trace
+    assert '"train: map(abs)"' in trace
     assert '"range"' in trace
 
 

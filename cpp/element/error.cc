@@ -34,4 +34,24 @@ Error Error::Foreign(std::shared_ptr<void> exception) {
   return error;
 }
 
+Error& Error::In(ErrorPlace place, Origin origin) {
+  std::string note = Format("penstock: in stage {}, element {}", place.stage.text(), place.element);
+  if (!place.text.empty())
+    note += place.text[0] == '(' ? " " + place.text : " (" + place.text + ")";
+  if (origin.file) {
+    note += Format(" (file {}", *origin.file);
+    if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
+    note += ")";
+  }
+  Note(std::move(note));
+  place_ = std::make_shared<const ErrorPlace>(std::move(place));
+  return At(std::move(origin));
+}
+
+void Error::LeftStage(const StageLabel& stage) {
+  if (left_stage_ || transient()) return;
+  left_stage_ = true;
+  if (!place_ && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
+}
+
 }  // namespace penstock

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/stage_label.h"
+
 namespace penstock {
 
 enum class ErrorKind : uint8_t {
@@ -31,6 +33,13 @@ struct Origin {
   int64_t index = -1;  // position in its source
   std::shared_ptr<const std::string> file;
   int64_t offset = -1;  // bytes into the file
+};
+
+// The step of a stage that failed.
+struct ErrorPlace {
+  StageLabel stage;
+  int64_t element = 0;  // its number at the stage
+  std::string text;     // what it is, shortly (ElementText); "": nothing to tell
 };
 
 namespace internal {
@@ -92,6 +101,12 @@ class Error : public std::exception {
     notes_.push_back(std::move(note));
     return *this;
   }
+  // Says in a note which element of which stage failed, and which file that is from.
+  Error& In(ErrorPlace place, Origin origin);
+  const ErrorPlace* place() const { return place_.get(); }
+  // By the frame of the stage that it comes from, before any other sees it: without a place, a note
+  // has the stage's label, if that says more than what it is.
+  void LeftStage(const StageLabel& stage);
   // Interruptions and cancellations pass through stages without being counted as elements.
   bool transient() const {
     return kind_ == ErrorKind::kCancelled || kind_ == ErrorKind::kInterrupted;
@@ -103,6 +118,8 @@ class Error : public std::exception {
   Origin origin_;
   std::shared_ptr<void> foreign_;
   int os_error_ = 0;
+  bool left_stage_ = false;
+  std::shared_ptr<const ErrorPlace> place_;
   std::vector<std::string> notes_;
 };
 

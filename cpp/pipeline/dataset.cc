@@ -11,9 +11,13 @@ namespace penstock {
 IteratorPtr Dataset::Start(const RunContext& context) const {
   IteratorPtr iterator = MakeIterator(context);
   const std::string& run = context.session->options().name;
-  const char* shown = run.empty() ? trace_name_ : InternName(run + ": " + name_);
-  iterator->Attach(&name_, shown, context.session->stats().Add(context.path, name_));
+  const char* shown = run.empty() ? trace_name_ : InternName(run + ": " + label_.text());
+  iterator->Attach(&label_, shown, context.session->stats().Add(context.path, label_));
   return iterator;
+}
+
+StageStats* Dataset::Stats(const RunContext& context) const {
+  return context.session->stats().Add(context.path, {kind_, label_.name, label_.function});
 }
 
 IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t batch_rows,

@@ -14,6 +14,7 @@
 #include "pipeline/random.h"
 #include "pipeline/spec.h"
 #include "runtime/cancel.h"
+#include "runtime/stage_label.h"
 #include "runtime/thread_pool.h"
 
 namespace penstock {
@@ -95,7 +96,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 
   // The kind that makes it, and the name that users know it by (map, however it is run).
   const std::string& kind() const { return kind_; }
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return label_.kind; }
+  // The same with what tells it from others of its kind.
+  const StageLabel& label() const { return label_; }
   const std::vector<DatasetPtr>& inputs() const { return inputs_; }
   const Dataset& input(size_t i = 0) const { return *inputs_[i]; }
   // Stages from here to the furthest source.
@@ -105,6 +108,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   Lane lane() const { return needs_lock_ ? Lane::kPython : Lane::kNative; }
   // The same for equal chains from the source up to here: a stage's own part of random keys.
   uint64_t chain() const { return chain_; }
+
+  // Its counters in the statistics of the run.
+  StageStats* Stats(const RunContext& context) const;
 
   // What randomness of this stage hangs on: the seed of the run, its place, its chain.
   StageRandom Randomness(const RunContext& context) const;
@@ -134,7 +140,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
  private:
   friend DatasetPtr MakeDataset(const std::string&, std::vector<DatasetPtr>, const Args&);
   std::string kind_;
-  std::string name_;
+  StageLabel label_;
   std::vector<DatasetPtr> inputs_;
   int depth_ = 1;
   bool needs_lock_ = false;

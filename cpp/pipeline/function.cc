@@ -3,33 +3,21 @@
 
 #include <algorithm>
 
+#include "element/element_text.h"
+
 namespace penstock {
 
 bool Function::Test(const Element&, const CallInfo& info) {
   throw Error(ErrorKind::kType, "{}: this function cannot be used as a predicate",
-              std::string_view(info.stage));
+              info.stage->kind);
 }
 
 DatasetPtr Function::Open(const Element&, const CallInfo& info) {
-  throw Error(ErrorKind::kType, "{}: this function cannot return a dataset",
-              std::string_view(info.stage));
+  throw Error(ErrorKind::kType, "{}: this function cannot return a dataset", info.stage->kind);
 }
 
-std::string PlaceNote(const CallInfo& info, int64_t index, const Origin& origin,
-                      const Tensor* leaf) {
-  std::string note =
-      Format("penstock: in stage {}, element {}", std::string_view(info.stage), index);
-  constexpr size_t kLongest = 200;
-  if (leaf && leaf->dtype().code == TypeCode::kText && leaf->elements() == 1 &&
-      leaf->string().size() <= kLongest) {
-    note += Format(" ('{}')", leaf->string());
-  }
-  if (origin.file) {
-    note += Format(" (file {}", *origin.file);
-    if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
-    note += ")";
-  }
-  return note;
+ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element) {
+  return {*info.stage, info.index + row, ElementText(element)};
 }
 
 Tensor RowPlacer::Place(int64_t row, size_t leaf, DType dtype, const Shape& shape) {

@@ -9,6 +9,7 @@
 #include "element/element.h"
 #include "pipeline/random.h"
 #include "pipeline/spec.h"
+#include "runtime/stage_label.h"
 
 namespace penstock {
 
@@ -38,7 +39,7 @@ class RowPlacer {
 
 // What a call is told about its place.
 struct CallInfo {
-  const char* stage = "map";    // for notes on errors
+  const StageLabel* stage;      // for errors; outlives the call
   StageRandom random;           // folded with each element's key
   int64_t index = 0;            // position of the first row at this stage
   RowPlacer* placer = nullptr;  // where single rows go, null: anywhere
@@ -46,10 +47,8 @@ struct CallInfo {
   bool ragged = false;          // results may come in ragged form
 };
 
-// Which element failed, for a note on its error: with the text of `leaf` when it is one, a file
-// name most often.
-std::string PlaceNote(const CallInfo& info, int64_t index, const Origin& origin,
-                      const Tensor* leaf);
+// The place of a failure: row `row` of the call, which is `element`.
+ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element);
 
 class Function {
  public:

@@ -49,23 +49,29 @@ bool Interrupted(MonoTime now) {
 
 }  // namespace
 
-void Iterator::Attach(const std::string* kind, const char* trace_name, StageStats* stats) {
-  kind_ = kind;
+void Iterator::Attach(const StageLabel* label, const char* trace_name, StageStats* stats) {
+  label_ = label;
   trace_name_ = trace_name;
   stats_ = stats;
 }
 
-void Iterator::Count(const Step& step) {
+void Iterator::Count(Step& step) {
   if (std::holds_alternative<Element>(step)) ++steps_;
   stats_->steps.fetch_add(std::holds_alternative<Element>(step), std::memory_order_relaxed);
-  if (std::holds_alternative<Error>(step)) stats_->errors.fetch_add(1, std::memory_order_relaxed);
+  if (auto* error = std::get_if<Error>(&step)) {
+    stats_->errors.fetch_add(1, std::memory_order_relaxed);
+    error->LeftStage(*label_);
+  }
 }
 
-void Iterator::Count(const Block& block) {
+void Iterator::Count(Block& block) {
   steps_ += block.rows;
   stats_->blocks.fetch_add(1, std::memory_order_relaxed);
   stats_->steps.fetch_add(block.rows, std::memory_order_relaxed);
-  if (block.error) stats_->errors.fetch_add(1, std::memory_order_relaxed);
+  if (block.error) {
+    stats_->errors.fetch_add(1, std::memory_order_relaxed);
+    block.error->LeftStage(*label_);
+  }
 }
 
 template <typename Answer, typename Call>

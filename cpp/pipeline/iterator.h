@@ -6,6 +6,7 @@
 
 #include "element/element.h"
 #include "pipeline/state.h"
+#include "runtime/stage_label.h"
 #include "runtime/stats.h"
 
 namespace penstock {
@@ -36,9 +37,9 @@ class Iterator {
   // first step.
   virtual void VisitState(StateVisitor& visitor) = 0;
 
-  const std::string& kind() const { return *kind_; }
+  const std::string& kind() const { return label_->kind; }
   StageStats& stats() { return *stats_; }
-  void Attach(const std::string* kind, const char* trace_name, StageStats* stats);
+  void Attach(const StageLabel* label, const char* trace_name, StageStats* stats);
 
  protected:
   virtual Step DoNext() = 0;
@@ -47,10 +48,10 @@ class Iterator {
  private:
   template <typename Answer, typename Call>
   Answer Framed(Call call);
-  void Count(const Step& step);
-  void Count(const Block& block);
+  void Count(Step& step);
+  void Count(Block& block);
 
-  const std::string* kind_ = nullptr;
+  const StageLabel* label_ = nullptr;
   const char* trace_name_ = nullptr;
   StageStats* stats_ = nullptr;
   int64_t steps_ = 0;

@@ -79,7 +79,7 @@ Producer::~Producer() {
 void Producer::Start() {
   if (pump_) return;
   session_.NoteThreads();
-  pump_.emplace(lane_, options_.name, [this] { Run(); });
+  pump_.emplace(lane_, options_.stage->kind.c_str(), [this] { Run(); });
 }
 
 bool Producer::Room() {
@@ -152,7 +152,7 @@ void Producer::Tune() {
   if (limit >= kMostAutotuned || session_.budget().over()) return;
   limit_.store(limit * 2, std::memory_order_relaxed);
   stats_->buffer_limit.store(static_cast<int32_t>(limit * 2), std::memory_order_relaxed);
-  session_.LogMove({0, options_.name, "buffer_size", limit, limit * 2,
+  session_.LogMove({0, *options_.stage, "buffer_size", limit, limit * 2,
                     "the buffer was found empty after it had been full"});
 }
 

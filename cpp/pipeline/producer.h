@@ -44,7 +44,7 @@ class Grain {
 };
 
 struct ProducerOptions {
-  const char* name = "prefetch";
+  const StageLabel* stage;            // whose it is; outlives the producer
   int64_t limit = 2;                  // elements ahead; kAutotune: grows as needed
   std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
   std::shared_ptr<Permits> permits;   // null: as it likes

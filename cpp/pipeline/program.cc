@@ -40,9 +40,8 @@ class Program final : public Function {
         }
         writer.AddError(Placed(std::move(error), element, info, row));
       } catch (const std::bad_alloc&) {  // of this row: the others are not lost
-        writer.AddError(
-            Placed(Error(ErrorKind::kMemory, "{}: out of memory", std::string_view(info.stage)),
-                   element, info, row));
+        writer.AddError(Placed(Error(ErrorKind::kMemory, "{}: out of memory", info.stage->kind),
+                               element, info, row));
       }
     }
     writer.Finish(out);
@@ -55,7 +54,7 @@ class Program final : public Function {
       std::string types;
       for (const Tensor& leaf : leaves) types += ' ' + leaf.dtype().name();
       throw Placed(Error(ErrorKind::kType, "{}: the predicate must return one bool, got {}{}",
-                         std::string_view(info.stage), plan_.result->ToString(), types),
+                         info.stage->kind, plan_.result->ToString(), types),
                    element, info, 0);
     }
     return leaves[0].value<bool>();
@@ -66,7 +65,7 @@ class Program final : public Function {
       throw Error(
           ErrorKind::kType,
           "{}: the function must return a Dataset; use map for functions that return values",
-          std::string_view(info.stage));
+          info.stage->kind);
     }
     return plan_.reader->Open(One(element, info), info);
   }
@@ -84,19 +83,18 @@ class Program final : public Function {
     if (order.empty()) {
       throw Error(ErrorKind::kType,
                   "{}: the native function was traced for elements of structure {}, got {}",
-                  std::string_view(info.stage), plan_.element->ToString(), structure->ToString());
+                  info.stage->kind, plan_.element->ToString(), structure->ToString());
     }
     return order;
   }
 
   static Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) {
-    const Tensor* leaf = element.structure == Structure::Leaf() ? &element.leaves[0] : nullptr;
+    const Origin opened = error.origin();  // by an operation
+    error.In(PlaceOf(info, row, element), element.origin);
+    if (!opened.file) return error;
     Origin origin = element.origin;
-    error.Note(PlaceNote(info, info.index + row, origin, leaf));
-    if (error.origin().file) {  // the one that an operation tried to open
-      origin.file = error.origin().file;
-      origin.offset = error.origin().offset;
-    }
+    origin.file = opened.file;
+    origin.offset = opened.offset;
     error.At(std::move(origin));
     return error;
   }

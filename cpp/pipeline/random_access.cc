@@ -35,7 +35,7 @@ Step MapAt(const Dataset& stage, Function& function, int64_t index, const RunCon
   auto* element = std::get_if<Element>(&step);
   if (!element) return step;
   std::vector<Block> made;
-  CallInfo info{stage.name().c_str(), stage.Randomness(context), index};
+  CallInfo info{&stage.label(), stage.Randomness(context), index};
   function.Map(Block::Of(std::move(*element)), info, made);
   return std::move(made.at(0)).ToStep();
 }

@@ -63,7 +63,9 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   std::shared_ptr<Dataset> dataset = name == kind ? found->second.maker(inputs, args)
                                                   : found->second.maker(inputs, args.OwnedBy(name));
   dataset->kind_ = kind;
-  dataset->name_ = name;
+  dataset->label_.kind = name;
+  if (args.Has("name")) dataset->label_.name = args.Text("name");
+  if (args.Has("function")) dataset->label_.function = args.Text("function");
   dataset->depth_ = depth;
   dataset->needs_lock_ = needs_lock;
   dataset->quiet_ = quiet || dataset->asynchronous();
@@ -72,7 +74,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
     dataset->chain_ = RandomKey{dataset->chain_}.Fold(HashOf(name)).value;
   }
   dataset->inputs_ = std::move(inputs);
-  dataset->trace_name_ = InternName(name);
+  dataset->trace_name_ = InternName(dataset->label_.text());
   return dataset;
 }
 

@@ -31,7 +31,7 @@ struct RunOptions {
 // Why AUTOTUNE moved a knob.
 struct TuningMove {
   double seconds;  // since the run began
-  std::string stage;
+  StageLabel stage;
   std::string knob;
   int64_t from;
   int64_t to;
@@ -65,6 +65,8 @@ class Session {
   Block NextBlock(int64_t max_rows);
   // How many rows (or the error) of the last block have reached the user.
   void SetUndelivered(int64_t steps) { undelivered_ = steps; }
+  // Steps of the root since the beginning, or since SetState. For the thread that pulls.
+  int64_t position() const { return input_ ? input_->position() : 0; }
   std::string GetState();
   // Only before the first block.
   void SetState(std::string_view state);

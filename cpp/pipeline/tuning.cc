@@ -26,7 +26,7 @@ int MostCalls(const Session& session, int64_t calls, bool compute) {
   return static_cast<int>(std::clamp<int64_t>(calls, 1, kMostThreads));
 }
 
-Tuning::Tuning(Session& session, std::string stage, const char* knob, int start, int most,
+Tuning::Tuning(Session& session, StageLabel stage, const char* knob, int start, int most,
                bool fixed)
     : session_(session),
       stage_(std::move(stage)),

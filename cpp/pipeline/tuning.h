@@ -34,7 +34,7 @@ class Tuning final {
  public:
   // `fixed`: the width stays at `most`. Else it starts at `start`, or what the options say instead,
   // and moves up to `most` as far as the calls of the session suffice.
-  Tuning(Session& session, std::string stage, const char* knob, int start, int most, bool fixed);
+  Tuning(Session& session, StageLabel stage, const char* knob, int start, int most, bool fixed);
   ~Tuning();
   Tuning(const Tuning&) = delete;
   Tuning& operator=(const Tuning&) = delete;
@@ -50,7 +50,7 @@ class Tuning final {
   int Start(int start, int most);
 
   Session& session_;
-  const std::string stage_;
+  const StageLabel stage_;
   const bool fixed_;
   const int most_;
   std::atomic<int> width_;

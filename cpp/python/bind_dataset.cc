@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "element/element_text.h"
 #include "pipeline/dataset_leaf.h"
 #include "pipeline/registry.h"
 #include "python/bind.h"
@@ -322,6 +323,7 @@ void BindDataset(py::module_& module) {
       .def(py::init<py::object, int64_t>(), py::arg("object"), py::arg("size"));
   py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
       .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })
+      .def_property_readonly("label", [](const Node& n) { return n.plan->label().text(); })
       .def_property_readonly("cardinality", [](const Node& n) { return n.plan->cardinality(); })
       .def("spec",
            [](const Node& n, const py::object& leaf) { return SpecToPython(n.plan->spec(), leaf); })
@@ -347,6 +349,10 @@ void BindDataset(py::module_& module) {
         return Node{std::move(plan), RootsOf(args)};
       },
       py::arg("kind"), py::arg("inputs"), py::arg("args"));
+  module.def(
+      "element_text",
+      [](const py::object& object) { return ElementText(*MakeValue(object, true).element); },
+      py::arg("element"));
   module.def("dataset_kinds", &DatasetKinds);
 }
 

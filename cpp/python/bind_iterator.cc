@@ -165,7 +165,7 @@ Run& RunOf(PyObject* self) {
   return *run;
 }
 
-// What Options.for_engine of Python made.
+// What Options._for_engine of Python made.
 RunOptions OptionsOf(const py::dict& dict) {
   RunOptions options;
   options.deterministic = dict["deterministic"].cast<bool>();
@@ -271,9 +271,23 @@ PyObject* SetState(PyObject* self, PyObject* state) {
       run.row = 0;
       run.ask = 1;
       run.closed = false;
+      run.restored = true;
     }
     if (session) Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
     return py::none();
+  });
+}
+
+// (elements delivered or None, whether they are counted from a restored state, whether closed)
+PyObject* Position(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    const Run& run = RunOf(self);
+    py::object delivered = py::none();  // a thread that is inside moves on
+    if (!run.busy) {
+      const int64_t pulled = run.session ? run.session->position() : 0;
+      delivered = py::int_(pulled - Undelivered(reinterpret_cast<Iter*>(self)));
+    }
+    return py::make_tuple(delivered, run.restored, run.closed);
   });
 }
 
@@ -302,8 +316,9 @@ PyObject* Moves(PyObject* self, PyObject*) {
 PyMethodDef g_methods[] = {{"get_state", GetState, METH_NOARGS, "The position as bytes."},
                            {"set_state", SetState, METH_O, "Continues from bytes of get_state."},
                            {"close", Close, METH_NOARGS, "Stops all threads of the run."},
-                           {"stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
-                           {"tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},
+                           {"_position", Position, METH_NOARGS, "How far it is, for repr."},
+                           {"_stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
+                           {"_tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},
                            {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot g_slots[] = {{Py_tp_new, reinterpret_cast<void*>(IterNew)},

@@ -10,6 +10,7 @@
 
 #include "python/errors.h"
 #include "python/gil.h"
+#include "python/running_call.h"
 #include "python/runs.h"
 #include "runtime/clock.h"
 #include "runtime/event_count.h"
@@ -35,16 +36,22 @@ struct Job {
   uint64_t number;
 };
 
+// A thread and the job that it runs.
+struct Running {
+  const char* name;
+  const RunningCall::Thread* thread;
+};
+
 struct Lanes {
   std::mutex mutex;  // a leaf lock, never waited for with a Python call inside
   std::deque<Job> jobs;
   uint64_t numbers = 0;
-  size_t waiting = 0;                // threads without a job
-  size_t starting = 0;               // threads on their way
-  std::vector<const char*> running;  // the names of the jobs that run
-  int alive = 0;                     // threads that may use Python
-  EventCount wake;                   // a job, or the shutdown
-  EventCount left;                   // a thread has ended
+  size_t waiting = 0;   // threads without a job
+  size_t starting = 0;  // threads on their way
+  std::vector<Running> running;
+  int alive = 0;    // threads that may use Python
+  EventCount wake;  // a job, or the shutdown
+  EventCount left;  // a thread has ended
 };
 
 std::atomic<Lanes*> g_lanes{nullptr};
@@ -69,20 +76,20 @@ Lanes& TheLanes() {
   return *lanes;
 }
 
-bool TakeJob(Lanes& lanes, Job* job) {
+bool TakeJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
   if (lanes.jobs.empty()) return false;
   *job = std::move(lanes.jobs.front());
   lanes.jobs.pop_front();
-  lanes.running.push_back(job->name);
+  lanes.running.push_back({job->name, &thread});
   return true;
 }
 
 // Waits for a job, detached; false when the thread should end.
-bool WaitForJob(Lanes& lanes, Job* job) {
+bool WaitForJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
   int64_t deadline = NowNs() + kIdleNs;
   {
     std::lock_guard lock(lanes.mutex);
-    if (TakeJob(lanes, job)) return true;
+    if (TakeJob(lanes, thread, job)) return true;
     if (lanes.waiting >= kMostIdle) return false;
     ++lanes.waiting;
   }
@@ -90,7 +97,7 @@ bool WaitForJob(Lanes& lanes, Job* job) {
     uint32_t key = lanes.wake.PrepareWait();
     {
       std::lock_guard lock(lanes.mutex);
-      bool took = TakeJob(lanes, job);
+      bool took = TakeJob(lanes, thread, job);
       if (took || g_shutdown.load(std::memory_order_acquire) || NowNs() >= deadline) {
         --lanes.waiting;
         lanes.wake.CancelWait();
@@ -101,10 +108,20 @@ bool WaitForJob(Lanes& lanes, Job* job) {
   }
 }
 
-// The one that stands for a body which has ended.
-void Finished(Lanes& lanes, const char* name) {
+void Finished(Lanes& lanes, const RunningCall::Thread& thread) {
   std::lock_guard lock(lanes.mutex);
-  lanes.running.erase(std::find(lanes.running.begin(), lanes.running.end(), name));
+  std::erase_if(lanes.running, [&](const Running& running) { return running.thread == &thread; });
+}
+
+// With the GIL: what is called now, by stages and elements.
+std::string CallsInProgress(Lanes& lanes) {
+  std::string text;
+  std::lock_guard lock(lanes.mutex);
+  for (const Running& running : lanes.running) {
+    if (!text.empty()) text += "; ";
+    text += running.thread->call ? running.thread->call->text() : running.name;
+  }
+  return text;
 }
 
 // What escapes is a bug; it must not end the interpreter's thread in the middle.
@@ -155,13 +172,16 @@ PyObject* LaneMain(PyObject*, PyObject*) {
   {
     Attachment attachment(Attachment::Role::kLane);
     attachment.Detach();
+    RunningCall::Thread thread;
+    RunningCall::SetThread(&thread);
     Job job;
-    while (WaitForJob(lanes, &job)) {
+    while (WaitForJob(lanes, thread, &job)) {
       Trace::SetThreadName(job.name);
       RunGuarded(job);
-      Finished(lanes, job.name);
+      Finished(lanes, thread);
       attachment.Detach();
     }
+    RunningCall::SetThread(nullptr);
   }
   {
     std::lock_guard lock(lanes.mutex);
@@ -228,15 +248,11 @@ bool Shutdown() {
   Attachment attachment(Attachment::Role::kConsumer);
   WaitStatus status = WaitUntil(lanes.left, CancelToken(), NowNs() + kPatienceNs, ended);
   if (status == WaitStatus::kTimeout) {
-    std::string names;
-    {
-      std::lock_guard lock(lanes.mutex);
-      for (const char* name : lanes.running)
-        names += (names.empty() ? "" : ", ") + std::string(name);
-    }
+    attachment.Attach();  // as each look for signals does
+    const std::string calls = CallsInProgress(lanes);
     std::fprintf(stderr,
                  "penstock: the process waits for a function that is still running in stage %s\n",
-                 names.c_str());
+                 calls.c_str());
     status = WaitUntil(lanes.left, CancelToken(), ended);
   }
   attachment.Attach();

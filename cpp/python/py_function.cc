@@ -5,12 +5,14 @@
 #include <string>
 
 #include "pipeline/pending.h"
+#include "python/arity_note.h"
 #include "python/bind.h"
 #include "python/element_rng.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/pytree.h"
 #include "python/rows.h"
+#include "python/running_call.h"
 #include "python/types.h"
 
 namespace penstock {
@@ -110,7 +112,11 @@ class Arguments {
   PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
     if (!rows.stacked()) {
       Tensor& leaf = rows.elements[row].leaves[i];
-      return ToPython(consume ? std::move(leaf) : leaf);
+      // Strings and numbers stay, for the note on an error; of an array that needs no memory.
+      const DType dtype = leaf.dtype();
+      const bool array = leaf.shape().rank() > 0 && !dtype.is_reference();
+      const bool moves = consume && (array || dtype.code == TypeCode::kObject);
+      return ToPython(moves ? std::move(leaf) : leaf);
     }
     const Tensor& column = rows.columns[i];
     DType dtype = column.dtype();
@@ -136,7 +142,7 @@ class PyFunction final : public Function {
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     Attachment& gil = EnsureAttached();
     RowPolicy policy;
-    policy.stage = info.stage;
+    policy.stage = info.stage->kind.c_str();
     policy.declared = declared_.get();
     policy.list_as_tuple = true;
     if (rows.rows == 1 && !declared_ && !info.placer && !rng_name_ && IsScalarColumn(rows)) {
@@ -149,7 +155,9 @@ class PyFunction final : public Function {
       std::optional<ElementRngs::Lease> rng;
       if (rng_name_) rng.emplace(rngs_);
       bool scalars = IsScalarColumn(rows) && !rng;
-      for (int64_t row = 0; row < rows.rows; ++row) {
+      int64_t row = 0;
+      const RunningCall running(info, rows, row);
+      for (; row < rows.rows; ++row) {
         gil.Yield();
         random.For(rows.key(row));
         PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
@@ -180,8 +188,8 @@ class PyFunction final : public Function {
     Tensor value;
     if (!ToTensor(result.get(), Sharing::kCopy, &value)) throw UserError(row, 0, info);
     if (value.elements() != 1 || value.dtype().code != TypeCode::kBool) {
-      PyErr_Format(PyExc_TypeError, "%s: the predicate must return one bool, got %R", info.stage,
-                   result.get());
+      PyErr_Format(PyExc_TypeError, "%s: the predicate must return one bool, got %R",
+                   info.stage->kind.c_str(), result.get());
       throw UserError(row, 0, info);
     }
     return value.value<bool>();
@@ -197,7 +205,7 @@ class PyFunction final : public Function {
       PyErr_Format(PyExc_TypeError,
                    "%s: the function must return a Dataset, got %.200R; use map for "
                    "functions that return values",
-                   info.stage, result.get());
+                   info.stage->kind.c_str(), result.get());
       throw UserError(row, 0, info);
     }
     return dataset;
@@ -229,6 +237,8 @@ class PyFunction final : public Function {
     EnsureAttached().Yield();
     ScopedRandom random(info.random);
     random.For(rows.key(0));
+    constexpr int64_t kRow = 0;
+    const RunningCall running(info, rows, kRow);
     PyObject* frame[2] = {nullptr, MakeScalar(rows.columns[0].dtype(), rows.columns[0].data())};
     PyRef result;
     if (frame[1]) {
@@ -269,6 +279,8 @@ class PyFunction final : public Function {
   PyRef CallOnce(Block& row, const CallInfo& info) {
     ScopedRandom random(info.random);
     random.For(row.key(0));
+    constexpr int64_t kRow = 0;
+    const RunningCall running(info, row, kRow);
     Arguments arguments;
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
@@ -279,11 +291,13 @@ class PyFunction final : public Function {
   Error UserError(const Block& rows, int64_t row, const CallInfo& info) {
     if (CurrentAttachment()->TakeInterrupt()) return Error(ErrorKind::kInterrupted, "");
     Error error = CurrentUserError();
-    Origin origin = rows.origin(row);
-    std::optional<Tensor> leaf;
-    if (rows.structure == Structure::Leaf() && rows.stacked()) leaf = rows.columns[0].Row(row);
-    error.Note(PlaceNote(info, info.index + row, origin, leaf ? &*leaf : nullptr));
-    error.At(std::move(origin));
+    Element element = rows.Row(row);
+    const bool tuple = element.structure->kind() == Structure::Kind::kTuple;
+    const size_t count = tuple ? element.structure->children().size() : 1;
+    error.In(PlaceOf(info, row, element), element.origin);
+    std::string arity = ArityNote(error, callable_.get(), info.stage->kind.c_str(), count,
+                                  static_cast<bool>(rng_name_));
+    if (!arity.empty()) error.Note(std::move(arity));
     return error;
   }
 

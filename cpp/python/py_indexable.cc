@@ -7,6 +7,7 @@
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/rows.h"
+#include "python/running_call.h"
 
 namespace penstock {
 namespace {
@@ -28,20 +29,22 @@ class IndexableFunction final : public Function {
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     Attachment& gil = EnsureAttached();
     RowPolicy policy;
-    policy.stage = info.stage;
+    policy.stage = info.stage->kind.c_str();
     policy.declared = declared_.get();
     RowCollector collector(policy, rows.rows, info.placer, info.first_row, &last_structure_);
     {
       ScopedRandom random(info.random);
       gil.Yield();
       random.For(rows.key(0));
+      int64_t row = 0;
+      const RunningCall running(info, rows, row);
       PyRef fetched;
       std::optional<Error> wrong;  // with the object, and so with each of its rows
       if (!HasItsSize() || !FetchAll(rows, &fetched)) {
         if (gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
         wrong = CurrentUserError();
       }
-      for (int64_t row = 0; row < rows.rows; ++row) {
+      for (; row < rows.rows; ++row) {
         if (wrong) {
           collector.AddError(At(*wrong, rows, row, info));
           continue;
@@ -129,10 +132,8 @@ class IndexableFunction final : public Function {
 
   // As a failure of this row.
   static Error At(Error error, const Block& rows, int64_t row, const CallInfo& info) {
-    error.Note(PlaceNote(info, info.index + row, rows.origin(row), nullptr) +
-               Format(", index {}", PositionOf(rows, row)));
-    error.At(rows.origin(row));
-    return error;
+    return error.In({*info.stage, info.index + row, Format("index {}", PositionOf(rows, row))},
+                    rows.origin(row));
   }
 
   PyRef object_;

@@ -1,11 +1,13 @@
 // generator: the values of a Python iterable that is made anew for each iterator.
 #include <algorithm>
+#include <optional>
 
 #include "pipeline/pending.h"
 #include "pipeline/registry.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/rows.h"
+#include "python/running_call.h"
 
 namespace penstock {
 namespace {
@@ -94,6 +96,7 @@ class GeneratorIterator final : public BlockIterator {
     if (ended_) return Block::AtEnd();
     max_rows = std::min(max_rows, kMostRows);
     Attachment& gil = EnsureAttached();
+    std::optional<RunningCall> running(std::in_place, data_->label(), asked_);
     if (!iterator_) {
       iterator_ = data_->Open();
       if (!iterator_) {
@@ -141,6 +144,7 @@ class GeneratorIterator final : public BlockIterator {
         break;
       }
     }
+    running.reset();  // what follows may give up the GIL
     std::vector<Block> blocks;
     collector.Finish(blocks);
     CheckAlike(blocks, first);
@@ -236,9 +240,7 @@ class GeneratorIterator final : public BlockIterator {
       return Error(ErrorKind::kInterrupted, "");
     }
     Error error = CurrentPythonError();
-    error.Note(Format("penstock: in stage {}, element {}", std::string_view(data_->policy().stage),
-                      asked_ > 0 ? asked_ - 1 : 0));
-    return error;
+    return error.In({data_->label(), asked_ > 0 ? asked_ - 1 : 0, ""}, Origin());
   }
 
   std::shared_ptr<const GeneratorDataset> data_;

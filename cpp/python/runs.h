@@ -23,6 +23,7 @@ struct Run {
   unsigned long owner = 0;  // that thread
   EventCount idle;          // woken when it leaves
   bool closed = false;
+  bool restored = false;  // its session began at a saved state
   uint64_t fork_generation = ForkGeneration();
 };
 

@@ -8,14 +8,21 @@ namespace py = pybind11;
 using namespace py::literals;
 
 namespace penstock {
+namespace {
+
+py::object OrNone(const std::string& text) {
+  return text.empty() ? py::object(py::none()) : py::object(py::str(text));
+}
+
+}  // namespace
 
 py::list StatsOf(const Session* session) {
   py::list stages;
   if (!session) return stages;
-  py::object name = py::none();
-  if (!session->options().name.empty()) name = py::str(session->options().name);
+  py::object dataset = OrNone(session->options().name);
   for (auto& s : session->stats().Snapshot()) {
-    stages.append(py::dict("dataset"_a = name, "path"_a = s.path, "kind"_a = s.kind,
+    stages.append(py::dict("dataset"_a = dataset, "path"_a = s.path, "kind"_a = s.label.kind,
+                           "name"_a = OrNone(s.label.name), "function"_a = OrNone(s.label.function),
                            "elements"_a = s.steps, "errors"_a = s.errors,
                            "busy_seconds"_a = static_cast<double>(s.busy_ns) * 1e-9,
                            "wait_seconds"_a = static_cast<double>(s.wait_ns) * 1e-9,
@@ -29,8 +36,10 @@ py::list MovesOf(const Session* session) {
   py::list moves;
   if (!session) return moves;
   for (auto& m : session->moves()) {
-    moves.append(py::dict("seconds"_a = m.seconds, "stage"_a = m.stage, "knob"_a = m.knob,
-                          "from"_a = m.from, "to"_a = m.to, "reason"_a = m.reason));
+    moves.append(py::dict("seconds"_a = m.seconds, "stage"_a = m.stage.kind,
+                          "name"_a = OrNone(m.stage.name), "function"_a = OrNone(m.stage.function),
+                          "knob"_a = m.knob, "from"_a = m.from, "to"_a = m.to,
+                          "reason"_a = m.reason));
   }
   return moves;
 }

@@ -5,14 +5,14 @@
 
 namespace penstock {
 
-StageStats* StatsSink::Add(std::string stage_path, std::string kind) {
+StageStats* StatsSink::Add(std::string stage_path, StageLabel label) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_path_.find(stage_path); found != by_path_.end()) {
     return &found->second->stats;
   }
   Entry& entry = entries_.emplace_back();
   entry.path = std::move(stage_path);
-  entry.kind = std::move(kind);
+  entry.label = std::move(label);
   by_path_.emplace(entry.path, &entry);
   return &entry.stats;
 }
@@ -24,7 +24,7 @@ std::vector<StageSnapshot> StatsSink::Snapshot() const {
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) {
     const StageStats& s = entry.stats;
-    all.push_back({entry.path, entry.kind, read(s.steps), read(s.blocks), read(s.errors),
+    all.push_back({entry.path, entry.label, read(s.steps), read(s.blocks), read(s.errors),
                    read(s.busy_ns), read(s.wait_ns), read(s.bytes), read(s.buffer_size),
                    read(s.buffer_limit), read(s.parallelism)});
   }

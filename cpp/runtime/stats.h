@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/stage_label.h"
+
 namespace penstock {
 
 // Written by the stage's threads, read by anybody. relaxed everywhere: each number stands alone.
@@ -38,7 +40,7 @@ static_assert(sizeof(StageStats) == 64);
 // The numbers of one stage at one moment; fields as in StageStats.
 struct StageSnapshot {
   std::string path;
-  std::string kind;
+  StageLabel label;
   int64_t steps = 0;
   int64_t blocks = 0;
   int64_t errors = 0;
@@ -57,8 +59,8 @@ class StatsSink final {
   StatsSink& operator=(const StatsSink&) = delete;
 
   // Thread-safe. The entry lives as long as the sink; the same path gives the same entry, so the
-  // counts of a stage that is made again (repeat) go on. The first kind wins.
-  StageStats* Add(std::string stage_path, std::string kind);
+  // counts of a stage that is made again (repeat) go on. The first label wins.
+  StageStats* Add(std::string stage_path, StageLabel label);
 
   // In the order of Add.
   std::vector<StageSnapshot> Snapshot() const;
@@ -66,7 +68,7 @@ class StatsSink final {
  private:
   struct Entry {
     std::string path;
-    std::string kind;
+    StageLabel label;
     StageStats stats;
   };
   // Guards the list, not the counters. Entries never move, and the map's keys live in them.

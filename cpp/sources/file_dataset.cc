@@ -317,15 +317,14 @@ class ReaderFunction final : public Function {
   ReaderFunction(std::string kind, Args args) : kind_(std::move(kind)), args_(std::move(args)) {}
 
   void Map(Block&&, const CallInfo& info, std::vector<Block>&) override {
-    throw Error(ErrorKind::kType, "{}: a reader opens files, it maps nothing",
-                std::string_view(info.stage));
+    throw Error(ErrorKind::kType, "{}: a reader opens files, it maps nothing", info.stage->kind);
   }
   DatasetPtr Open(const Element& element, const CallInfo& info) override {
     if (element.leaves.size() != 1 || element.leaves[0].shape().rank() != 0 ||
         !element.leaves[0].dtype().is_reference() ||
         element.leaves[0].dtype().code == TypeCode::kObject) {
       throw Error(ErrorKind::kType, "{}: a file name (str or bytes) was expected, got {}",
-                  std::string_view(info.stage), ElementSpec::Of(element).structure->ToString());
+                  info.stage->kind, ElementSpec::Of(element).structure->ToString());
     }
     Args args = args_;
     args.Set("filename", std::string(element.leaves[0].string()));

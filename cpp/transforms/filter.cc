@@ -25,8 +25,10 @@ class FilterDataset final : public Dataset {
 
 class FilterIterator final : public BlockIterator {
  public:
-  FilterIterator(IteratorPtr input, FunctionPtr predicate, StageRandom random, CancelToken cancel)
-      : input_(std::move(input)),
+  FilterIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr predicate,
+                 StageRandom random, CancelToken cancel)
+      : stage_(stage),
+        input_(std::move(input)),
         predicate_(std::move(predicate)),
         random_(random),
         cancel_(std::move(cancel)) {}
@@ -94,7 +96,7 @@ class FilterIterator final : public BlockIterator {
 
   // Tests the first of them; an interrupted test is done again.
   bool TestNext(const Element& element) {
-    CallInfo info{"filter", random_, index_++};
+    CallInfo info{&stage_, random_, index_++};
     ++at_;
     try {
       return predicate_->Test(element, info);
@@ -123,7 +125,7 @@ class FilterIterator final : public BlockIterator {
   std::optional<std::vector<int64_t>> Tested() {
     made_.clear();
     Block rows = rows_;
-    predicate_->Map(std::move(rows), CallInfo{"filter", random_, index_}, made_);
+    predicate_->Map(std::move(rows), CallInfo{&stage_, random_, index_}, made_);
     std::vector<int64_t> passing;
     int64_t row = 0;
     for (const Block& block : made_) {
@@ -142,6 +144,7 @@ class FilterIterator final : public BlockIterator {
     return passing;
   }
 
+  const StageLabel& stage_;
   Input input_;
   Block rows_;  // pulled; those from number at_ on are not tested yet
   int64_t at_ = 0;
@@ -155,8 +158,8 @@ class FilterIterator final : public BlockIterator {
 };
 
 IteratorPtr FilterDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<FilterIterator>(StartInput(context), predicate_, Randomness(context),
-                                          context.cancel);
+  return std::make_unique<FilterIterator>(label(), StartInput(context), predicate_,
+                                          Randomness(context), context.cancel);
 }
 
 const RegisterDataset registration(

@@ -33,7 +33,7 @@ class ReducerDataset final : public Dataset {
 
 class ReducerIterator final : public Iterator {
  public:
-  ReducerIterator(const char* stage, IteratorPtr input, Reducer reducer, StageRandom random,
+  ReducerIterator(const StageLabel& stage, IteratorPtr input, Reducer reducer, StageRandom random,
                   CancelToken cancel)
       : stage_(stage),
         input_(std::move(input)),
@@ -64,7 +64,7 @@ class ReducerIterator final : public Iterator {
     auto state = std::next(states_.begin(), given_);
     Element last = state->second;
     last.origin.key = ChildKey(static_cast<uint64_t>(state->first), 1);
-    CallInfo info{stage_, random_, given_};
+    CallInfo info{&stage_, random_, given_};
     try {
       Element result = CallForOne(*reducer_.finalize, std::move(last), info);
       result.origin = {static_cast<uint64_t>(state->first), given_++, nullptr, -1};
@@ -98,7 +98,7 @@ class ReducerIterator final : public Iterator {
   }
 
   void Reduce(const Element& element) {
-    CallInfo info{stage_, random_, steps_};
+    CallInfo info{&stage_, random_, steps_};
     int64_t key = CallForInt(*reducer_.key, "key_func", element, info);
     auto state = states_.find(key);
     if (state == states_.end()) {
@@ -119,14 +119,13 @@ class ReducerIterator final : public Iterator {
       Error error(ErrorKind::kType,
                   "{}: reduce_func must return a state of the structure and dtypes that it was "
                   "given, {}, got {}; have init_func return what reduce_func does",
-                  std::string_view(stage_), before.ToString(), after.ToString());
-      error.Note(PlaceNote(info, info.index, element.origin, nullptr));
-      throw error.At(element.origin);
+                  stage_.kind, before.ToString(), after.ToString());
+      throw error.In(PlaceOf(info, 0, element), element.origin);
     }
     old = std::move(made);
   }
 
-  const char* const stage_;
+  const StageLabel& stage_;
   Input input_;
   const Reducer reducer_;
   const StageRandom random_;
@@ -140,7 +139,7 @@ class ReducerIterator final : public Iterator {
 };
 
 IteratorPtr ReducerDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<ReducerIterator>(name().c_str(), StartInput(context.Replayed()), reducer_,
+  return std::make_unique<ReducerIterator>(label(), StartInput(context.Replayed()), reducer_,
                                            Randomness(context), context.cancel);
 }
 

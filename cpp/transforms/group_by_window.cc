@@ -63,7 +63,7 @@ class GroupIterator final : public BlockIterator {
  public:
   GroupIterator(std::shared_ptr<const GroupDataset> data, const RunContext& context)
       : data_(std::move(data)),
-        stage_(data_->name().c_str()),
+        stage_(data_->label()),
         grouping_(data_->grouping()),
         context_(context.Replayed()),
         random_(data_->Randomness(context)),
@@ -119,7 +119,7 @@ class GroupIterator final : public BlockIterator {
  private:
   void Refill() {
     try {
-      rows_.Refill(stage_, input_, context_.cancel);
+      rows_.Refill(stage_.kind.c_str(), input_, context_.cancel);
     } catch (const Error& error) {
       if (!error.transient()) opened_ = Opened();
       throw;
@@ -160,7 +160,7 @@ class GroupIterator final : public BlockIterator {
     marked_ = position;
   }
 
-  CallInfo Info(int64_t position) const { return {stage_, random_, base_ + position}; }
+  CallInfo Info(int64_t position) const { return {&stage_, random_, base_ + position}; }
 
   int64_t BucketOf(int64_t key) const {
     if (grouping_.sizes.empty()) return key;
@@ -188,9 +188,9 @@ class GroupIterator final : public BlockIterator {
     int64_t size = CallForInt(*grouping_.size_func, "window_size_func", argument, info);
     if (size >= 1) return size;
     Error error(ErrorKind::kInvalidArgument,
-                "{}: window_size_func must return a size >= 1, got {} for key {}",
-                std::string_view(stage_), size, key);
-    throw error.Note(PlaceNote(info, info.index, origin, nullptr)).At(origin);
+                "{}: window_size_func must return a size >= 1, got {} for key {}", stage_.kind,
+                size, key);
+    throw error.In(PlaceOf(info, 0, argument), origin);
   }
 
   // Whether the window is to become one batch, and each of its rows can be in it.
@@ -224,7 +224,7 @@ class GroupIterator final : public BlockIterator {
       pair.structure = Structure::Tuple({Structure::Leaf(), Structure::Leaf()});
       pair.leaves = {Tensor::Scalar(window.key), g_wrap_dataset(opened_.contents)};
       pair.origin = opened_.origin;
-      opened_.reduced = grouping_.reduce->Open(pair, CallInfo{stage_, random_, window.number});
+      opened_.reduced = grouping_.reduce->Open(pair, CallInfo{&stage_, random_, window.number});
       RunContext context = context_.At(opened_.origin.key);
       context.path += ".*";
       IteratorPtr iterator = opened_.reduced->Start(context);
@@ -256,7 +256,7 @@ class GroupIterator final : public BlockIterator {
   }
 
   const std::shared_ptr<const GroupDataset> data_;
-  const char* const stage_;
+  const StageLabel& stage_;
   const Grouping& grouping_;
   const RunContext context_;
   const StageRandom random_;

@@ -14,16 +14,16 @@ std::optional<int64_t> IntIn(const Tensor& value) {
   return one_bool ? std::optional<int64_t>(value.value<bool>()) : WholeNumber(value);
 }
 
-Error NotOneInt(const char* what, const Element& result, const CallInfo& info, int64_t index,
-                const Origin& origin) {
-  Error error(ErrorKind::kType, "{}: {} must return one int, got {}", std::string_view(info.stage),
+// Of row `row` of the call, which is `element`.
+Error NotOneInt(const char* what, const Element& result, const CallInfo& info, int64_t row,
+                const Element& element) {
+  Error error(ErrorKind::kType, "{}: {} must return one int, got {}", info.stage->kind,
               std::string_view(what), ElementSpec::Of(result).ToString());
-  error.Note(PlaceNote(info, index, origin, nullptr));
-  return error.At(origin);
+  return error.In(PlaceOf(info, row, element), element.origin);
 }
 
 Error NoResult(const CallInfo& info) {
-  return {ErrorKind::kRuntime, "{}: a function gave no result", std::string_view(info.stage)};
+  return {ErrorKind::kRuntime, "{}: a function gave no result", info.stage->kind};
 }
 
 bool IsIntColumn(const Block& block) {
@@ -66,8 +66,7 @@ void CallForInts(Function& function, const char* what, const Block& rows, int64_
           if (number)
             out.emplace_back(*number);
           else
-            out.emplace_back(
-                NotOneInt(what, result, info, info.index + row + i, rows.origin(row + i)));
+            out.emplace_back(NotOneInt(what, result, info, row + i, rows.Row(row + i)));
         }
       }
       row += block.rows;
@@ -96,7 +95,7 @@ int64_t CallForInt(Function& function, const char* what, const Element& element,
   std::optional<int64_t> number;
   if (result.structure == Structure::Leaf()) number = IntIn(result.leaves[0]);
   if (number) return *number;
-  throw NotOneInt(what, result, info, info.index, element.origin);
+  throw NotOneInt(what, result, info, 0, element);
 }
 
 }  // namespace penstock

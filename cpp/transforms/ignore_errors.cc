@@ -1,6 +1,4 @@
 // ignore_errors: the input without the elements that fail, up to so many of them in a row.
-#include <charconv>
-
 #include "pipeline/error_object.h"
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
@@ -31,26 +29,6 @@ class IgnoreErrorsDataset final : public Dataset {
  private:
   IgnoreErrorsOptions options_;
 };
-
-struct Place {
-  std::string stage;  // "": not known
-  int64_t element = 0;
-};
-
-// Where the error arose, as its note has it (PlaceNote).
-Place PlaceOf(const Error& error) {
-  constexpr std::string_view kStage = "penstock: in stage ";
-  constexpr std::string_view kElement = ", element ";
-  for (std::string_view note : error.notes()) {
-    size_t at = note.find(kElement);
-    if (!note.starts_with(kStage) || at == std::string_view::npos) continue;
-    Place place{std::string(note.substr(kStage.size(), at - kStage.size()))};
-    const char* digits = note.data() + at + kElement.size();
-    std::from_chars(digits, note.data() + note.size(), place.element);
-    return place;
-  }
-  return {};
-}
 
 class IgnoreErrorsIterator final : public BlockIterator {
  public:
@@ -114,29 +92,42 @@ class IgnoreErrorsIterator final : public BlockIterator {
     return delivered;
   }
 
-  // Calls the handler with (error, stage, element, file, offset); returns what it raised.
-  std::optional<Error> Tell(const Error& error) {
-    static const Structure* five =
-        Structure::Tuple({Structure::Leaf(), Structure::Leaf(), Structure::Leaf(),
-                          Structure::Leaf(), Structure::Leaf()});
+  // Where it is known, where the error arose; else where it came out.
+  ErrorPlace PlaceOf(const Error& error) {
+    if (error.place()) return *error.place();
     const Origin& origin = error.origin();
-    Place place = PlaceOf(error);
-    if (place.stage.empty()) {
-      place.stage = options_.stage.empty() ? input_.iterator().kind() : options_.stage;
-      place.element = origin.file && origin.index >= 0 ? origin.index : index_;
-    }
+    StageLabel stage{options_.stage.empty() ? input_.iterator().kind() : options_.stage, "", ""};
+    return {std::move(stage), origin.file && origin.index >= 0 ? origin.index : index_, ""};
+  }
+
+  // Calls the handler with (error, stage, element, file, offset, name, function, text); returns
+  // what it raised.
+  std::optional<Error> Tell(const Error& error) {
+    static const Structure* arguments =
+        Structure::Tuple(std::vector<const Structure*>(8, Structure::Leaf()));
+    const Origin& origin = error.origin();
+    const ErrorPlace place = PlaceOf(error);
+    auto text = [](const std::string& t) { return Tensor::String(TypeCode::kText, t); };
     Element told;
-    told.structure = five;
+    told.structure = arguments;
     told.origin = origin;
-    told.leaves = {g_error_object(error), Tensor::String(TypeCode::kText, place.stage),
+    told.leaves = {g_error_object(error),
+                   text(place.stage.kind),
                    Tensor::Scalar<int64_t>(place.element),
-                   Tensor::String(TypeCode::kText, origin.file ? *origin.file : ""),
-                   Tensor::Scalar<int64_t>(origin.offset)};
-    CallInfo info{place.stage.c_str(), {}, place.element};
+                   text(origin.file ? *origin.file : ""),
+                   Tensor::Scalar<int64_t>(origin.offset),
+                   text(place.stage.name),
+                   text(place.stage.function),
+                   text(place.text)};
+    const StageLabel stage{place.stage.kind, "", ""};
+    CallInfo info{&stage, {}, place.element};
     std::vector<Block> answers;
     options_.handler->Map(Block::Of(std::move(told)), info, answers);
     for (Block& answer : answers) {
-      if (answer.error) return std::move(answer.error);
+      if (!answer.error) continue;
+      if (!answer.error->foreign()) return std::move(answer.error);
+      // It stands for the element, whose place it has: the arguments of the call say nothing.
+      return Error::Foreign(answer.error->foreign()).In(place, origin);
     }
     return std::nullopt;
   }

@@ -52,6 +52,7 @@ class InterleaveIterator final : public BlockIterator {
  public:
   InterleaveIterator(const InterleaveDataset& data, const RunContext& context)
       : options_(data.options()),
+        label_(&data.label()),
         context_(context),
         function_(data.function()),
         random_(data.Randomness(context)),
@@ -67,7 +68,8 @@ class InterleaveIterator final : public BlockIterator {
     context_.ragged = false;
     context_.replayed = true;  // for what the function returns: its threads run ahead of their turn
     left_ = options_.block;
-    inner_stats_ = context.session->stats().Add(context.path + ".*", options_.stage + " inputs");
+    inner_stats_ = context.session->stats().Add(
+        context.path + ".*", {label_->kind + " inputs", label_->name, label_->function});
     if (!parallel_) return;
     int64_t calls = options_.calls;
     if (calls == kAutotune) calls = taken_ = context.session->TakeFirstCalls(options_.cycle);
@@ -247,7 +249,7 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   std::optional<Error> Open(const Element& element, int64_t position, OpenedPtr& opened) {
-    CallInfo info{options_.stage.c_str(), random_, position};
+    CallInfo info{label_, random_, position};
     try {
       DatasetPtr data = function_->Open(element, info);
       MaybeSpec spec = options_.declared ? data->spec() : std::nullopt;
@@ -260,7 +262,7 @@ class InterleaveIterator final : public BlockIterator {
         made->StartInline(std::move(data), context);
       } else {
         ProducerOptions options;
-        options.name = "interleave";
+        options.stage = label_;
         options.limit = options_.buffered;
         options.ready = ready_;
         options.permits = permits_;
@@ -333,6 +335,7 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   const InterleaveOptions options_;
+  const StageLabel* const label_;
   RunContext context_;
   const FunctionPtr function_;
   const StageRandom random_;

@@ -27,7 +27,7 @@ class MapDataset final : public Dataset, public RandomAccess {
 
 class MapIterator final : public BlockIterator {
  public:
-  MapIterator(const char* stage, IteratorPtr input, FunctionPtr function, StageRandom random,
+  MapIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr function, StageRandom random,
               bool ragged)
       : stage_(stage),
         input_(std::move(input)),
@@ -88,7 +88,7 @@ class MapIterator final : public BlockIterator {
     }
     bool end = std::exchange(rows_.end, false);
     if (rows_.rows > 0) {
-      CallInfo info{stage_, random_, index_};
+      CallInfo info{&stage_, random_, index_};
       info.ragged = ragged_;
       made_.clear();
       try {
@@ -121,7 +121,7 @@ class MapIterator final : public BlockIterator {
     return block;
   }
 
-  const char* stage_;
+  const StageLabel& stage_;
   Input input_;
   FunctionPtr function_;
   StageRandom random_;
@@ -134,8 +134,8 @@ class MapIterator final : public BlockIterator {
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<MapIterator>(name().c_str(), StartInput(context), function_,
-                                       Randomness(context), context.ragged);
+  return std::make_unique<MapIterator>(label(), StartInput(context), function_, Randomness(context),
+                                       context.ragged);
 }
 
 std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {

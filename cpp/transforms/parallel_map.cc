@@ -59,7 +59,7 @@ class ParallelMapIterator final : public BlockIterator {
  public:
   ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
       : session_(*context.session),
-        stage_(data.name().c_str()),
+        stage_(data.label()),
         function_(data.function()),
         random_(data.Randomness(context)),
         lane_(data.lane()),
@@ -69,13 +69,13 @@ class ParallelMapIterator final : public BlockIterator {
         cancel_(std::move(cancel)),
         share_(session_, data.calls() == kAutotune),
         input_(data.StartInput(context.WithCancel(cancel_).Replayed())),
-        stats_(context.session->stats().Add(context.path, data.kind())),
+        stats_(data.Stats(context)),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
         room_watch_(cancel_, room_),
         ready_watch_(cancel_, ready_),
         turns_(cancel_),
-        tuning_(session_, data.kind(), "num_parallel_calls", std::max(2, session_.threads()), most_,
-                data.calls() != kAutotune) {
+        tuning_(session_, {data.kind(), stage_.name, stage_.function}, "num_parallel_calls",
+                std::max(2, session_.threads()), most_, data.calls() != kAutotune) {
     // Placed rows belong to batches that are only whole when rows come in order.
     if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
@@ -155,7 +155,7 @@ class ParallelMapIterator final : public BlockIterator {
       int number = static_cast<int>(workers_.size());
       running_.fetch_add(1, std::memory_order_relaxed);
       try {
-        workers_.push_back(std::make_unique<Pump>(lane_, stage_, [this, number] {
+        workers_.push_back(std::make_unique<Pump>(lane_, stage_.kind.c_str(), [this, number] {
           Work(number);
           // acq_rel: the last one out sees the others' use of the input, and destroys it where it
           // was used (generators are closed there).
@@ -210,7 +210,7 @@ class ParallelMapIterator final : public BlockIterator {
       int64_t count = rows.rows;
       if (count > 0) {
         CallInfo info{
-            stage_,          random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+            &stage_,         random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
             packet.position, ragged_};
         try {
           function_->Map(std::move(rows), info, packet.results);
@@ -218,7 +218,7 @@ class ParallelMapIterator final : public BlockIterator {
           packet.results.push_back(Block::Of(failure));
         } catch (const std::bad_alloc&) {
           packet.results.push_back(
-              Block::Of(Error(ErrorKind::kMemory, "{}: out of memory", std::string_view(stage_))));
+              Block::Of(Error(ErrorKind::kMemory, "{}: out of memory", stage_.kind)));
         }
       }
       turns_.Leave();
@@ -326,7 +326,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   Session& session_;
-  const char* const stage_;
+  const StageLabel& stage_;
   const FunctionPtr function_;
   const StageRandom random_;
   const Lane lane_;

@@ -39,8 +39,7 @@ class PrefetchIterator final : public BlockIterator {
  private:
   PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
       : producer_(*context.session, data, data.StartInput(context.WithCancel(token)), token,
-                  context.session->stats().Add(context.path, data.kind()),
-                  {"prefetch", size, nullptr, nullptr}) {
+                  data.Stats(context), {&data.label(), size, nullptr, nullptr}) {
     if (context.session->warming()) producer_.Start();
   }
 

@@ -157,7 +157,7 @@ class RejectionResampleIterator final : public Iterator {
   }
 
   Result Classified(Pass& pass, Element element) {
-    CallInfo info{"rejection_resample", random_, pass.index};
+    CallInfo info{&data_->label(), random_, pass.index};
     std::vector<Block> answers;
     try {
       data_->function()->Map(Block::Of(Element(element)), info, answers);
@@ -178,8 +178,7 @@ class RejectionResampleIterator final : public Iterator {
       Error error(ErrorKind::kInvalidArgument,
                   "rejection_resample: class_func must return an integer in [0, {}), got {}",
                   classes, came);
-      error.Note(PlaceNote(info, info.index, element.origin, nullptr));
-      throw error.At(element.origin);
+      throw error.In(PlaceOf(info, 0, element), element.origin);
     }
     if (!seen_.empty()) {
       ++seen_[static_cast<size_t>(*number)];

@@ -41,12 +41,12 @@ class ReduceDataset final : public Dataset {
 // What both do with an element, and their state.
 class FoldIterator : public Iterator {
  public:
-  FoldIterator(const char* stage, IteratorPtr input, const Fold& fold, StageRandom random,
+  FoldIterator(const StageLabel& stage, IteratorPtr input, const Fold& fold, StageRandom random,
                CancelToken cancel)
       : stage_(stage),
         input_(std::move(input)),
         function_(fold.function),
-        folded_(stage, fold.initial),
+        folded_(stage.kind.c_str(), fold.initial),
         random_(random),
         cancel_(std::move(cancel)) {}
 
@@ -77,7 +77,7 @@ class FoldIterator : public Iterator {
   // Takes a result of the function; gives what is delivered for it. Throws when it is wrong.
   virtual Step Take(Element result) = 0;
 
-  const char* const stage_;
+  const StageLabel& stage_;
   Input input_;
   const FunctionPtr function_;
   Folded folded_;
@@ -106,7 +106,7 @@ class FoldIterator : public Iterator {
       element = std::get<Element>(std::move(step));
       origin_ = element.origin;
     }
-    CallInfo info{stage_, random_, index_};
+    CallInfo info{&stage_, random_, index_};
     try {
       Element result = folded_.Call(*function_, info, std::move(element));
       ++index_;
@@ -114,10 +114,9 @@ class FoldIterator : public Iterator {
     } catch (const Error& error) {
       if (error.transient()) return error;
       index_ = info.index + 1;
-      if (!error.notes().empty()) return error;
+      if (error.place()) return error;
       Error placed = error;
-      placed.Note(PlaceNote(info, info.index, origin_, nullptr));
-      return placed.At(origin_);
+      return placed.In({stage_, info.index, ""}, origin_);
     }
   }
 };
@@ -186,12 +185,12 @@ Fold FoldOf(const Args& args, const char* function) {
 }
 
 IteratorPtr ScanDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<ScanIterator>(name().c_str(), StartInput(context.Replayed()), fold_,
+  return std::make_unique<ScanIterator>(label(), StartInput(context.Replayed()), fold_,
                                         Randomness(context), context.cancel);
 }
 
 IteratorPtr ReduceDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<ReduceIterator>("reduce", StartInput(context), fold_, Randomness(context),
+  return std::make_unique<ReduceIterator>(label(), StartInput(context), fold_, Randomness(context),
                                           context.cancel);
 }
 

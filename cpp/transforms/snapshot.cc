@@ -57,6 +57,7 @@ class FolderSink final : public RowSink {
   int64_t ShardOf(const Block& row);
 
   const SnapshotOptions& options_;
+  const StageLabel stage_{options_.stage, "", ""};
   StageRandom random_;
   MaybeSpec spec_;
   FolderWriter writer_;
@@ -64,7 +65,7 @@ class FolderSink final : public RowSink {
 
 int64_t FolderSink::ShardOf(const Block& row) {
   std::vector<Block> out;
-  options_.shard->Map(Block(row), {options_.stage.c_str(), random_, rows()}, out);
+  options_.shard->Map(Block(row), {&stage_, random_, rows()}, out);
   if (!out.empty() && out[0].error) throw *out[0].error;
   if (!out.empty() && out[0].rows == 1) {
     Element element = out[0].Row(0);
@@ -149,7 +150,8 @@ class SnapshotIterator final : public BlockIterator {
   void Read() {
     Element name;
     name.leaves.push_back(Tensor::String(TypeCode::kText, options_.folder));
-    CallInfo info{options_.stage.c_str(), data_->Randomness(context_), 0};
+    const StageLabel stage{options_.stage, data_->label().name, ""};
+    CallInfo info{&stage, data_->Randomness(context_), 0};
     opened_ = options_.reader->Open(name, info);
     RunContext context = context_;
     context.path += ".*";

@@ -20,8 +20,12 @@ class TakeWhileDataset final : public Dataset {
 
 class TakeWhileIterator final : public Iterator {
  public:
-  TakeWhileIterator(IteratorPtr input, FunctionPtr predicate, StageRandom random)
-      : input_(std::move(input)), predicate_(std::move(predicate)), random_(random) {}
+  TakeWhileIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr predicate,
+                    StageRandom random)
+      : stage_(stage),
+        input_(std::move(input)),
+        predicate_(std::move(predicate)),
+        random_(random) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(index_);
@@ -39,7 +43,7 @@ class TakeWhileIterator final : public Iterator {
       if (auto* error = std::get_if<Error>(&step)) index_ += !error->transient();
       return step;
     }
-    CallInfo info{"take_while", random_, index_++};
+    CallInfo info{&stage_, random_, index_++};
     try {
       if (predicate_->Test(*element, info)) return step;
     } catch (const Error& error) {
@@ -54,6 +58,7 @@ class TakeWhileIterator final : public Iterator {
   }
 
  private:
+  const StageLabel& stage_;
   Input input_;
   std::optional<Step> interrupted_;  // its test is to be done again
   FunctionPtr predicate_;
@@ -63,7 +68,8 @@ class TakeWhileIterator final : public Iterator {
 };
 
 IteratorPtr TakeWhileDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<TakeWhileIterator>(StartInput(context), predicate_, Randomness(context));
+  return std::make_unique<TakeWhileIterator>(label(), StartInput(context), predicate_,
+                                             Randomness(context));
 }
 
 const RegisterDataset registration(

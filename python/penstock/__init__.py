@@ -108,3 +108,7 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -13,10 +13,12 @@ from penstock.adapters.jax import JaxForms
 from penstock.adapters.keras import KerasForms
 from penstock.adapters.sharding import ProcessShards
 from penstock.adapters.torch import TorchForms
+from penstock.describe import chain, unknown_length
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
 from penstock.keywords import methods_name_arguments
+from penstock.labels import label_args
 from penstock.on_error import first_good
 from penstock.options import Options
 from penstock.pickling import reduced
@@ -101,12 +103,13 @@ class Dataset(
     [16 25]
     """
 
-    __slots__ = ("_args", "_inputs", "_kind", "_node", "_options")
+    __slots__ = ("_args", "_inputs", "_kind", "_name", "_node", "_options")
 
     _node: _core.Node
     _kind: str
     _inputs: tuple[Dataset, ...]
     _args: dict[str, Any]
+    _name: str | None  # given by the user
     _options: Options
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -119,7 +122,9 @@ class Dataset(
         )
 
     @staticmethod
-    def _make(kind: str, inputs: tuple[Dataset, ...], args: dict[str, Any]) -> Dataset:
+    def _make(
+        kind: str, inputs: tuple[Dataset, ...], args: dict[str, Any], name: str | None = None
+    ) -> Dataset:
         # Not through the class of `self`: a subclass may be a function in disguise (its __new__
         # returns another dataset), as is common in programs written for tf.data.
         dataset = object.__new__(Dataset)
@@ -127,23 +132,26 @@ class Dataset(
         if kind in _KEPT:
             # Looked at anew by every process: files and functions may have changed meanwhile.
             encoded["fingerprint"] = fingerprint(inputs[0])
+        encoded |= label_args(kind, args, name)
         dataset._node = _core.make(kind, [d._node for d in inputs], encoded)
         dataset._kind = kind
         dataset._inputs = inputs
         dataset._args = args
+        dataset._name = name
         dataset._options = _merged(kind, inputs)
         return dataset
 
-    def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset:
+    def _then(self, kind: str, *others: Dataset, name: str | None = None, **args: Any) -> Dataset:
         if kind in _OF_POSITIONS and self._kind in _FETCHES:
             # Which rows come, and in what order, is decided before any is fetched.
-            dataset = Dataset._make(self._kind, (self._inputs[0]._then(kind, **args),), self._args)
+            positions = self._inputs[0]._then(kind, name=name, **args)
+            dataset = Dataset._make(self._kind, (positions,), self._args, self._name)
             dataset._options = self._options
             return dataset
-        return Dataset._make(kind, (self, *others), args)
+        return Dataset._make(kind, (self, *others), args, name)
 
     def __iter__(self) -> Iterator:
-        return Iterator(self, self._options.for_engine())
+        return Iterator(self, self._options._for_engine())
 
     def as_numpy_iterator(self) -> Iterator:
         """Return ``iter(self)``: elements are NumPy values anyway.
@@ -187,7 +195,7 @@ class Dataset(
         if n == INFINITE_CARDINALITY:
             raise TypeError("len: the dataset is infinite; use take(n) first")
         if n == UNKNOWN_CARDINALITY:
-            raise TypeError("len: the length of this dataset is unknown until it has been read")
+            raise TypeError(f"len: {unknown_length(self)}")
         return n
 
     def __bool__(self) -> bool:
@@ -248,7 +256,7 @@ class Dataset(
             probe._node = unknown
             probe._options = self._options
             # Not counted: a shuffle in front is as if it had not been looked through.
-            with Iterator(probe, self._options.for_engine(counted=False)) as it:
+            with Iterator(probe, self._options._for_engine(counted=False)) as it:
                 unknown.set_spec(_core.Value(first_good(it, unknown.kind), False).spec())
         return self._node.spec(TensorSpec)
 
@@ -338,17 +346,7 @@ class Dataset(
         return dataset
 
     def __repr__(self) -> str:
-        # The chain from its source on, as it would be written; without recursion: chains are long.
-        parts: list[str] = []
-        dataset: Dataset | None = self
-        while dataset is not None:
-            others = [f"<{other._kind}>" for other in dataset._inputs[1:]]
-            args = [f"{name}={_short(value)}" for name, value in dataset._args.items()]
-            parts.append(f"{dataset._kind}({', '.join(others + args)})")
-            dataset = dataset._inputs[0] if dataset._inputs else None
-        if len(parts) > 20:
-            parts = [*parts[:5], f"... {len(parts) - 10} more ...", *parts[-5:]]
-        return "<Dataset " + ".".join(reversed(parts)) + ">"
+        return f"<Dataset {chain(self)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return reduced(self)
@@ -361,6 +359,7 @@ def of_node(node: _core.Node) -> Dataset:
     dataset._kind = node.kind
     dataset._inputs = ()
     dataset._args = {}
+    dataset._name = None
     dataset._options = _UNSET
     return dataset
 
@@ -386,10 +385,3 @@ def _merged(kind: str, inputs: tuple[Dataset, ...]) -> Options:
             )
         options = options.merge(other._options)
     return options
-
-
-def _short(value: Any) -> str:
-    if callable(value):
-        return getattr(value, "__qualname__", type(value).__name__)
-    text = repr(value)
-    return text if len(text) <= 40 and "\n" not in text else f"<{type(value).__name__}>"

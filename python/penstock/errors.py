@@ -49,12 +49,23 @@ class ErrorInfo:
         The file that the element came from, when it came from one.
     offset : int or None
         Byte offset in the file, when it is known.
+    name : str or None
+        What the stage was given as its `name`.
+    function : str or None
+        The names of the functions that the stage calls.
+    text : str or None
+        The element, shortly: strings (file names, say) and numbers as they are, long ones shortened
+        in the middle; arrays as dtype and shape. None where it is not known which one it was, or
+        where it has nothing but arrays.
     """
 
     stage: str
     element: int
     file: str | None = None
     offset: int | None = None
+    name: str | None = None
+    function: str | None = None
+    text: str | None = None
 
 
 class OutOfRangeError(StopIteration):

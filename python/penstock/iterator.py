@@ -174,7 +174,8 @@ class Iterator(_core.Iterator, Closing):
         -------
         list of dict
             Each has the name of the ``dataset`` (`Options.dataset_name` or None), ``path`` and
-            ``kind`` of the stage, ``elements`` and ``errors`` delivered,
+            ``kind`` of the stage, the ``name`` that it was given and the names of its ``function``
+            (None where there is none), ``elements`` and ``errors`` delivered,
             ``busy_seconds`` inside it and what it pulls inline, ``wait_seconds`` that its consumer
             waited for it, its ``buffer_size`` and ``buffer_limit`` in elements, and its
             ``parallelism``. Empty before the first ``next``.
@@ -191,7 +192,27 @@ class Iterator(_core.Iterator, Closing):
         >>> [(stage["kind"], stage["elements"]) for stage in it.stats()]
         [('batch', 2), ('range', 10)]
         """
-        return sorted(self.stage_stats(), key=lambda stage: str(stage["path"]))
+        return sorted(self._stage_stats(), key=lambda stage: str(stage["path"]))
+
+    def tuning_moves(self) -> list[dict[str, Any]]:
+        """Return what AUTOTUNE changed, and why.
+
+        Returns
+        -------
+        list of dict
+            One for each move: ``seconds`` since the run began, ``stage``, the ``name`` and
+            ``function`` of it as in `stats`, ``knob``, ``from``, ``to`` and ``reason``.
+        """
+        return self._tuning_moves()
+
+    def __repr__(self) -> str:
+        delivered, restored, closed = self._position()
+        if closed:
+            return f"<closed Iterator of {self._dataset!r}>"
+        if delivered is None:  # another thread, or a function of its own, is inside
+            return f"<running Iterator of {self._dataset!r}>"
+        since = " after set_state" if restored else ""
+        return f"<Iterator at element {delivered}{since} of {self._dataset!r}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import ErrorInfo
+from penstock.labels import stage_label
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -22,7 +23,15 @@ class ErrorHandler:
         self.function = function
 
     def __call__(
-        self, error: Exception, stage: str, element: Any, file: str, offset: Any
+        self,
+        error: Exception,
+        stage: str,
+        element: Any,
+        file: str,
+        offset: Any,
+        name: str,
+        function: str,
+        text: str,
     ) -> tuple[()]:
         """Call the function; what is raised is raised in the place of the element."""
         info = ErrorInfo(
@@ -30,6 +39,9 @@ class ErrorHandler:
             element=int(element),
             file=file or None,
             offset=None if offset < 0 else int(offset),
+            name=name or None,
+            function=function or None,
+            text=text or None,
         )
         answer = self.function(error, info)
         if answer is None or answer is True:
@@ -40,6 +52,10 @@ class ErrorHandler:
             f"{stage}: on_error must return None or True (leave the element out) or False (raise "
             f"the error), got {answer!r}"
         ) from error
+
+    @property
+    def __wrapped__(self) -> Callable[[Exception, ErrorInfo], bool | None]:
+        return self.function
 
     def __repr__(self) -> str:
         return getattr(self.function, "__qualname__", type(self.function).__name__)
@@ -76,7 +92,9 @@ def log_error(error: Exception, info: ErrorInfo) -> None:
     """Tell of an element that is left out, as a warning of the logger "penstock"."""
     import logging
 
-    place = f"{info.stage}: element {info.element}"
+    place = f"{stage_label(info.stage, info.function, info.name)}: element {info.element}"
+    if info.text is not None:
+        place += f" {info.text}" if info.text.startswith("(") else f" ({info.text})"
     if info.file is not None:
         place += f" (file {info.file}"
         place += ")" if info.offset is None else f", byte {info.offset})"

@@ -139,7 +139,7 @@ class OptionSet:
         return found
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
+    def _of(cls, values: dict[str, Any]) -> Self:
         """Return options with these values set, named as `set_values` names them."""
         options = cls()
         for name, value in values.items():
@@ -159,7 +159,7 @@ class OptionSet:
         the same class
             A new one.
         """
-        return self.of(self.set_values() | options.set_values())
+        return self._of(self.set_values() | options.set_values())
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -169,7 +169,7 @@ class OptionSet:
     __hash__ = None  # type: ignore[assignment]  # they may change
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self.set_values(),)
+        return type(self)._of, (self.set_values(),)
 
     def __repr__(self) -> str:
         parts = (f"{name}={value!r}" for name, value in self.set_values().items())

@@ -168,7 +168,7 @@ class Options(OptionSet):
         both = mine.keys() & others.keys()
         return {n: (mine[n], others[n]) for n in sorted(both) if mine[n] != others[n]}
 
-    def for_engine(self, counted: bool = True) -> dict[str, Any]:
+    def _for_engine(self, counted: bool = True) -> dict[str, Any]:
         """Return the form that the engine's iterator takes.
 
         Parameters

@@ -33,14 +33,16 @@ def reduced(dataset: Dataset) -> tuple[Any, ...]:
             "pickle: a dataset that is an element of another one (a window, say) holds its "
             "elements in memory and cannot be pickled; take them out with batch first"
         )
-    nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args) for d in order]
+    nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args, d._name) for d in order]
     return _rebuild, (nodes, dataset._options)
 
 
-def _rebuild(nodes: list[tuple[str, list[int], dict[str, Any]]], options: Options) -> Dataset:
+def _rebuild(
+    nodes: list[tuple[str, list[int], dict[str, Any], str | None]], options: Options
+) -> Dataset:
     from penstock.dataset import Dataset
 
     made: list[Dataset] = []
-    for kind, inputs, args in nodes:
-        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args))
+    for kind, inputs, args, name in nodes:
+        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args, name))
     return made[-1].with_options(options)

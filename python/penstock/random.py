@@ -215,3 +215,7 @@ def shuffle(value: npt.ArrayLike, seed: int | None = None, name: str | None = No
     ['a', 'b', 'c']
     """
     return call("random.shuffle", [value], {"seed": seed})
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

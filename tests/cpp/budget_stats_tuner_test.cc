@@ -60,16 +60,16 @@ TEST(Budget_many_threads) {
 
 TEST(StatsSink_same_path_same_entry) {
   StatsSink sink;
-  StageStats* const a = sink.Add("root/0", "batch");
-  StageStats* const b = sink.Add("root/0/0", "map");
+  StageStats* const a = sink.Add("root/0", {"batch", "", ""});
+  StageStats* const b = sink.Add("root/0/0", {"map", "", ""});
   CHECK(a != b);
-  CHECK(a == sink.Add("root/0", "batch"));
+  CHECK(a == sink.Add("root/0", {"batch", "", ""}));
   StageStats::Add(a->steps, int64_t{3});
   StageStats::Set(b->parallelism, 4);
   const std::vector<StageSnapshot> all = sink.Snapshot();
   CHECK_EQ(all.size(), 2u);
   CHECK_EQ(all[0].path, "root/0");
-  CHECK_EQ(all[0].kind, "batch");
+  CHECK_EQ(all[0].label.kind, "batch");
   CHECK_EQ(all[0].steps, 3);
   CHECK_EQ(all[1].parallelism, 4);
 }
@@ -80,7 +80,7 @@ TEST(StatsSink_threads_add_count_and_read) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 1'000; ++i) {
-        StageStats* const stats = sink.Add("stage " + std::to_string(i % 100), "x");
+        StageStats* const stats = sink.Add("stage " + std::to_string(i % 100), {"x", "", ""});
         StageStats::Add(stats->steps, int64_t{1});
         if (i % 100 == 0) (void)sink.Snapshot();
       }

@@ -163,7 +163,7 @@ def test_an_error_names_field_file_and_byte(write):
     next(it), next(it)
     with pytest.raises(ps.DataError, match="decode_csv: field 0: 'x' is no int32") as caught:
         next(it)
-    assert f"element 2 (file {path}, byte 8)" in "".join(caught.value.__notes__)
+    assert f"element 2 (b'x,c') (file {path}, byte 8)" in "".join(caught.value.__notes__)
     (error,) = steps(iter(CsvDataset(write(b'1,a\n2,"b\n3,c\n'), [INT, RAW])))[1:]
     assert error.text.startswith(
         "CsvDataset: record 1: the quote at byte 6 of the file is not closed before its end"

@@ -140,7 +140,7 @@ def test_the_note_of_an_error_names_the_row():
     ds = ps.Dataset.from_indexable(Rows(6, bad=[4])).skip(3)
     with pytest.raises(Boom, match="row 4") as caught:
         list(ds)
-    assert caught.value.__notes__ == ["penstock: in stage from_indexable, element 1, index 4"]
+    assert caught.value.__notes__ == ["penstock: in stage from_indexable, element 1 (index 4)"]
 
 
 @pytest.mark.parametrize("error", [IndexError, StopIteration, KeyError])

@@ -62,7 +62,7 @@ def test_a_failing_predicate_leaves_the_others():
     with pytest.raises(Boom) as error:
         list(ds)
     (note,) = error.value.__notes__
-    assert note.startswith("penstock: in stage filter, element 2")
+    assert note.startswith("penstock: in stage filter(fail), element 2")
 
 
 def test_the_length_is_unknown_even_over_nothing():

@@ -195,7 +195,9 @@ def test_errors_name_the_element_and_the_window():
         for number in range(2):
             with pytest.raises(Boom) as raised:
                 next(it)
-            assert f"in stage group_by_window, element {number}" in str(raised.value.__notes__)
+            (note,) = raised.value.__notes__
+            assert note.startswith("penstock: in stage group_by_window(")
+            assert f"), element {number}" in note
 
 
 def test_what_is_no_dataset_is_an_error():

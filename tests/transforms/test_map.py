@@ -105,7 +105,7 @@ def test_a_failing_call_is_raised_as_itself_with_a_note(calls):
     assert error.traceback[-1].name == "fail"
     assert len(error.traceback) <= 3
     (note,) = error.value.__notes__
-    assert note.startswith("penstock: in stage map, element 2")
+    assert note.startswith("penstock: in stage map(fail), element 2 (2)")
     assert steps(it) == [3]
 
 

@@ -90,7 +90,7 @@ def test_the_first_error_is_raised_unless_it_is_left_out():
 
     with pytest.raises(OSError, match="gone") as caught:
         ps.Dataset.range(6).reduce(np.int64(0), fails)
-    assert caught.value.__notes__[0].startswith("penstock: in stage reduce, element 0")
+    assert caught.value.__notes__[0].startswith("penstock: in stage reduce(fails), element 0")
 
 
 @pytest.mark.parametrize("native", [False, True])

@@ -133,7 +133,8 @@ def test_an_error_of_the_function_names_the_element():
     next(it), next(it)
     with pytest.raises(OSError, match="gone") as caught:
         next(it)
-    assert caught.value.__notes__[0].startswith("penstock: in stage rejection_resample, element 2")
+    (note,) = caught.value.__notes__
+    assert note == "penstock: in stage rejection_resample(broken), element 2 (2)"
     assert_same(list(it), [(0, 3)])
 
 

@@ -63,7 +63,7 @@ def test_an_error_ends_nothing():
     assert steps(iter(ds)) == [0, 1, Failure("Boom", "two"), 3, 4]
     with pytest.raises(Boom) as error:
         list(ds)
-    assert error.value.__notes__[0].startswith("penstock: in stage take_while, element 2")
+    assert error.value.__notes__[0].startswith("penstock: in stage take_while(fail), element 2")
 
 
 def test_endless_inputs_end():

@@ -80,9 +80,9 @@ def _over(stages: list[Any], names: list[str]) -> Any:
     for stage in stages:
         if stage._kind in _FORMATS:
             args = {name: value for name, value in stage._args.items() if name != "filename"}
-            files = files._then("flat_map", map_func=Reader(stage._kind, args))
+            files = files._then("flat_map", map_func=Reader(stage._kind, args), name=stage._name)
         else:
-            files = files._then(stage._kind, **stage._args)
+            files = files._then(stage._kind, name=stage._name, **stage._args)
     return files
 
 

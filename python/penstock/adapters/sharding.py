@@ -28,7 +28,9 @@ class ProcessShards:
     if TYPE_CHECKING:
         cardinality: Callable[[], int]
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def shard_evenly(
         self,
@@ -70,7 +72,7 @@ class ProcessShards:
             them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
             shard's own first elements.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -144,16 +146,16 @@ class ProcessShards:
         _check_order(self)
         args: dict[str, Any] = {"num_shards": num_shards, "index": index, "seed": seed}
         if remainder != "pad":
-            return self._then("shard_evenly", remainder=remainder, **args)
+            return self._then("shard_evenly", remainder=remainder, name=name, **args)
         from penstock.dataset import INFINITE_CARDINALITY, Dataset
 
-        inner: Any = self._then("shard_evenly", remainder="repeat", **args)
+        inner: Any = self._then("shard_evenly", remainder="repeat", name=name, **args)
         if inner._kind == "shard_evenly":
             inner = self
         else:  # it has gone to the row numbers, of which it is known how many there are
             length = self.cardinality()
             args["dealt"] = _MOST if length == INFINITE_CARDINALITY else length
-        pairs = Dataset._make("shard_evenly", (inner,), {"remainder": "pad", **args})
+        pairs = Dataset._make("shard_evenly", (inner,), {"remainder": "pad", **args}, name)
         masked = functools.partial(_with_mask, mask_key)
         # A native function needs to know the elements; not for this should one be computed.
         known = pairs._node.first_unknown() is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock import _core
 from penstock.data_loader import torch_collate, torch_rules
 from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 Fetch = Callable[[Any], Any]
 
 _MOST_SHOWN = 16  # indices in a note
+_MOST_TEXTS = 4  # samples in it
 
 
 def fetch_of(loader: DataLoader) -> Fetch:
     """Return what makes a batch of indices of a map-style dataset, or of samples of an iterable."""
     if loader._iterable:
         default = loader.collate_fn is getattr(torch_rules.data(), "default_collate", None)
-        return torch_collate.collate if default else loader.collate_fn
+        collate = torch_collate.collate if default else loader.collate_fn
+        return _Samples(collate, single=loader.batch_size is None)
     if loader.batch_sampler is None:
         return _Single(loader.dataset, loader.collate_fn)
     collate = loader.collate_fn
@@ -51,7 +54,11 @@ class _Single:
         except Exception as error:
             _name(error, f"dataset[{index!r}]")
             raise
-        return self._convert(sample)
+        try:
+            return self._convert(sample)
+        except Exception as error:
+            _note(error, f"DataLoader: in what is made of dataset[{index!r}]{_texts([sample])}")
+            raise
 
 
 class _Rows:
@@ -71,7 +78,8 @@ class _Rows:
         try:
             return self._collate(samples)
         except Exception as error:
-            _note(error, f"DataLoader: in the batch of dataset[i] for i in {_shown(indices)}")
+            place = f"dataset[i] for i in {_shown(indices)}"
+            _note(error, f"DataLoader: in the batch of {place}{_texts(samples)}")
             raise
 
     def _in_turn(self, indices: Any) -> list[Any]:
@@ -92,6 +100,25 @@ class _Rows:
             return self._many(indices)
         except Exception as error:
             _name(error, f"dataset.__getitems__({_shown(indices)})")
+            raise
+
+
+class _Samples:
+    """The samples of an iterable dataset, collated; a `single` one, converted."""
+
+    def __init__(self, collate: Fetch, single: bool) -> None:
+        self._collate = collate
+        self._single = single
+
+    def __call__(self, samples: Any) -> Any:
+        try:
+            return self._collate(samples)
+        except Exception as error:
+            batch = [samples] if self._single else samples
+            place = (
+                "what is made of a sample" if self._single else f"a batch of {len(batch)} samples"
+            )
+            _note(error, f"DataLoader: in {place}{_texts(batch)}")
             raise
 
 
@@ -179,6 +206,16 @@ def _shown(indices: Any) -> str:
     shown = [*itertools.islice(indices, _MOST_SHOWN + 1)]
     more = ", ..." if len(shown) > _MOST_SHOWN else ""
     return f"[{', '.join(map(repr, shown[:_MOST_SHOWN]))}{more}]"
+
+
+def _texts(samples: Any) -> str:
+    """Return the first samples shortly: the strings in them, where there are any."""
+    try:
+        texts = [_core.element_text(sample) for sample in samples[:_MOST_TEXTS]]
+        more = ", ..." if len(samples) > _MOST_TEXTS else ""
+    except Exception:  # it is no list, or of what no element can be made
+        return ""
+    return f": {', '.join(texts)}{more}" if all(texts) and texts else ""
 
 
 def _name(error: Exception, where: str) -> None:

@@ -24,16 +24,10 @@ if TYPE_CHECKING:
 
 
 class Pass(Closing):
-    """The batches of one pass; what both kinds of passes share.
-
-    Attributes
-    ----------
-    position : Position
-        How far the pass has come.
-    """
+    """The batches of one pass; what both kinds of passes share."""
 
     def __init__(self, loader: DataLoader, position: Position) -> None:
-        self.position = position
+        self._position = position  # how far the pass has come
         self._cut = False  # ended by close() or an interruption: that is not the end of the data
         self._loader_length = loader.__len__
         self._fetch = fetch_of(loader)
@@ -67,7 +61,7 @@ class InlinePass(Pass):
         self._inputs = _inputs(loader, position)
 
     def __next__(self) -> Any:
-        position = self.position
+        position = self._position
         try:
             number, what, state = next(self._inputs)
         except StopIteration:
@@ -115,7 +109,7 @@ class ThreadedPass(Pass):
         self._iterator = iter(dataset.with_options(options))
 
     def __next__(self) -> Any:
-        position = self.position
+        position = self._position
         if self._progress is not None and not self._cut:
             self._progress.wait(position, self._in_order)
         try:

@@ -105,3 +105,7 @@ __all__ = [
     "unbatch",
     "unique",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

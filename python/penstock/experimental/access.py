@@ -59,7 +59,7 @@ def at(dataset: Dataset, index: int) -> Any:
     if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
         raise IndexError(f"at: index must be in [0, {size}), got {number}")
     # Nothing is buffered: finding out how much could be would take longer than the rest.
-    how = {**dataset._options.for_engine(counted=False), "threads": 1, "memory_limit": 2**30}
+    how = {**dataset._options._for_engine(counted=False), "threads": 1, "memory_limit": 2**30}
     with Iterator(picked, how) as it:
         return next(it)
 
@@ -120,7 +120,7 @@ def count(dataset: Dataset) -> int:
         raise ValueError("count: a dataset that ends was expected, this one is infinite; use take")
     if known >= 0:
         return known
-    with Iterator(dataset._then("count"), dataset._options.for_engine(counted=False)) as it:
+    with Iterator(dataset._then("count"), dataset._options._for_engine(counted=False)) as it:
         return int(next(it))
 
 

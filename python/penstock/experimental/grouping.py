@@ -160,7 +160,11 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
     if not isinstance(reducer, Reducer):
         raise TypeError(f"group_by_reducer: a Reducer was expected, got {reducer!r}")
     return lambda dataset: dataset._then(
-        "group_by_reducer", key_func=key_func, **reducer._functions
+        "group_by_reducer",
+        key_func=key_func,
+        init_func=reducer.init_func,
+        reduce_func=reducer.reduce_func,
+        finalize_func=reducer.finalize_func,
     )
 
 

@@ -20,7 +20,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
         At least one; all of the same structure and dtypes. Arrays are shared with the dataset: do
         not change them afterwards.
     name : str, optional
-        A label without further meaning.
+        What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
             "from_list: at least one element was expected, got none; use Dataset.range(0) for an "
             "empty dataset"
         )
-    return Dataset._make("from_list", (), {"elements": elements})
+    return Dataset._make("from_list", (), {"elements": elements}, name)
 
 
 def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset:
@@ -92,7 +92,7 @@ def RandomDataset(
     rerandomize_each_iteration : bool, optional
         True draws others in each epoch and for each iterator; None means False.
     name : str, optional
-        A label without further meaning.
+        What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
     Returns
     -------

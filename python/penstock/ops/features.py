@@ -117,6 +117,13 @@ class FixedLenSequenceFeature(NamedTuple):
     default_value: Any = None
 
 
+for _class in (FixedLenFeature, VarLenFeature, RaggedFeature, FixedLenSequenceFeature):
+    # As they are written above, which is what help shows.
+    _class.__new__.__annotations__ = {
+        name: getattr(kind, "__forward_arg__", kind)
+        for name, kind in _class.__new__.__annotations__.items()
+    }
+
 Feature = FixedLenFeature | VarLenFeature | RaggedFeature | FixedLenSequenceFeature
 
 

@@ -191,3 +191,7 @@ def _umask() -> int:
     mask = os.umask(0o077)  # cannot be asked for without being set
     os.umask(mask)
     return mask
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

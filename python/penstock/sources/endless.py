@@ -29,7 +29,7 @@ class EndlessSources:
         dtype : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class EndlessSources:
         >>> [int(x) for x in ps.Dataset.counter(10, -3).take(3)]
         [10, 7, 4]
         """
-        return _make("counter", start=start, step=step, output_type=dtype)
+        return _make("counter", name, start=start, step=step, output_type=dtype)
 
     @staticmethod
     def random(
@@ -70,7 +70,7 @@ class EndlessSources:
             True draws others in each epoch (of `repeat`) and for each iterator, in a sequence that
             follows from `seed`; None means False.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -87,11 +87,14 @@ class EndlessSources:
         False
         """
         return _make(
-            "random_numbers", seed=seed, rerandomize_each_iteration=bool(rerandomize_each_iteration)
+            "random_numbers",
+            name,
+            seed=seed,
+            rerandomize_each_iteration=bool(rerandomize_each_iteration),
         )
 
 
-def _make(kind: str, **args: Any) -> Dataset:
+def _make(kind: str, name: str | None, **args: Any) -> Dataset:
     from penstock.dataset import Dataset
 
-    return Dataset._make(kind, (), args)
+    return Dataset._make(kind, (), args, name)

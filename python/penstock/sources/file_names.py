@@ -40,7 +40,7 @@ class FileSources:
         seed : int, optional
             Seed of the shuffle.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class FileSources:
             if not matches:
                 raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
             names.extend(matches)
-        dataset = Dataset.from_tensor_slices(np.array(names, dtype=object))
+        dataset = Dataset.from_tensor_slices(np.array(names, dtype=object), name)
         if shuffle is None or shuffle:
             dataset = dataset.shuffle(len(names), seed=seed)
         return dataset

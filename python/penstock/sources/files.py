@@ -56,7 +56,7 @@ def TFRecordDataset(
         None reads one file after the other. `n` reads `n` files at a time and takes a record of
         each in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
-        A label without further meaning.
+        What errors, `Iterator.stats` and traces call the stage, beside its kind.
     on_error : "raise", "skip", "log" or callable
         What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
     max_errors : int, optional
@@ -101,7 +101,13 @@ def TFRecordDataset(
     """
     args = file_args("TFRecordDataset", compression_type, buffer_size, max_record_bytes)
     return read_files(
-        "tf_record", filenames, args, num_parallel_reads, on_error=on_error, max_errors=max_errors
+        "tf_record",
+        filenames,
+        args,
+        num_parallel_reads,
+        name=name,
+        on_error=on_error,
+        max_errors=max_errors,
     )
 
 
@@ -137,7 +143,7 @@ def FixedLengthRecordDataset(
         None reads one file after the other. `n` reads `n` files at a time and takes a record of
         each in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
-        A label without further meaning.
+        What errors, `Iterator.stats` and traces call the stage, beside its kind.
     on_error : "raise", "skip", "log" or callable
         What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
     max_errors : int, optional
@@ -182,6 +188,7 @@ def FixedLengthRecordDataset(
         filenames,
         args,
         num_parallel_reads,
+        name=name,
         on_error=on_error,
         max_errors=max_errors,
     )
@@ -213,7 +220,7 @@ def TextLineDataset(
         None reads one file after the other. `n` reads `n` files at a time and takes a line of each
         in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
-        A label without further meaning.
+        What errors, `Iterator.stats` and traces call the stage, beside its kind.
     on_error : "raise", "skip", "log" or callable
         What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
     max_errors : int, optional
@@ -254,7 +261,13 @@ def TextLineDataset(
     """
     args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
     return read_files(
-        "text_line", filenames, args, num_parallel_reads, on_error=on_error, max_errors=max_errors
+        "text_line",
+        filenames,
+        args,
+        num_parallel_reads,
+        name=name,
+        on_error=on_error,
+        max_errors=max_errors,
     )
 
 
@@ -290,6 +303,7 @@ def read_files(
     num_parallel_reads: int | None,
     deterministic: bool | None = None,
     *,
+    name: str | None = None,
     on_error: OnError = "raise",
     max_errors: int | None = MAX_ERRORS,
 ) -> Dataset:
@@ -301,7 +315,7 @@ def read_files(
                 "flat_map or interleave that calls the function"
             )
         return SymbolicReader(_core.reader(kind, encode(kind, args)), filenames)  # type: ignore[return-value]
-    records = _records(kind, filenames, args, num_parallel_reads, deterministic)
+    records = _records(kind, filenames, args, num_parallel_reads, deterministic, name)
     return without_errors(records, _NAMES.get(kind, kind), on_error, max_errors)
 
 
@@ -311,12 +325,14 @@ def _records(
     args: dict[str, Any],
     num_parallel_reads: int | None,
     deterministic: bool | None,
+    name: str | None,
 ) -> Dataset:
     from penstock.dataset import Dataset
 
     stage = _NAMES.get(kind, kind)
     if isinstance(filenames, (str, bytes, os.PathLike)):
-        return Dataset._make(kind, (), {"filename": path_of(stage, "filenames", filenames), **args})
+        path = path_of(stage, "filenames", filenames)
+        return Dataset._make(kind, (), {"filename": path, **args}, name)
     if isinstance(filenames, Dataset):
         files = filenames
     else:
@@ -329,7 +345,7 @@ def _records(
         files = Dataset.from_tensor_slices(np.array(names, dtype=object))
     reader = Reader(kind, args)
     if num_parallel_reads is None:
-        return files._then("flat_map", map_func=reader)
+        return files._then("flat_map", map_func=reader, name=name)
     reads = AUTOTUNE_READS if num_parallel_reads == -1 else num_parallel_reads
     return files._then(
         "interleave",
@@ -339,4 +355,5 @@ def _records(
         num_parallel_calls=reads,
         deterministic=deterministic,
         buffer_output_elements=_READ_AHEAD,
+        name=name,
     )

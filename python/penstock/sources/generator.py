@@ -45,7 +45,7 @@ class GeneratorSources:
             What each value is converted to and checked against; at a leaf, a tuple or list is one
             array. Without it the first value fixes structure and dtypes; shapes may differ.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         on_error : "raise", "skip", "log" or callable
             What becomes of a value that does not match, and of an exception of the generator (the
             data ends behind it in any case): see :doc:`/guides/errors`.
@@ -110,6 +110,7 @@ class GeneratorSources:
                 "output_signature": output_signature,
                 "opaque": False,
             },
+            name,
         )
         return without_errors(values_of, "from_generator", on_error, max_errors)
 

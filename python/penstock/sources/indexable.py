@@ -33,7 +33,7 @@ class IndexableSources:
             random access, a table. Its ``__getitems__``, if it has one, is called with a list of
             ints where several rows are wanted at once, and returns a list of rows.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         num_parallel_calls : int, optional
             How many fetches run at a time, each on a thread of its own; AUTOTUNE (-1) finds out.
             None fetches in the thread that asks for the element.
@@ -101,4 +101,4 @@ class IndexableSources:
         if num_parallel_calls is not None:
             kind = "parallel_from_indexable"
             args |= {"num_parallel_calls": num_parallel_calls, "deterministic": deterministic}
-        return Dataset._make(kind, (Dataset.range(len(obj)),), args)
+        return Dataset._make(kind, (Dataset.range(len(obj)),), args, name)

@@ -30,7 +30,7 @@ class MemorySources:
         output_type : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class MemorySources:
             raise TypeError(f"range: 1 to 3 integers were expected, got {len(args)}")
         start, stop = (0, args[0]) if len(args) == 1 else args[:2]
         step = args[2] if len(args) == 3 else 1
-        return _make("range", start=start, stop=stop, step=step, output_type=output_type)
+        return _make("range", name, start=start, stop=stop, step=step, output_type=output_type)
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
@@ -67,7 +67,7 @@ class MemorySources:
             Arrow is a dict of its columns, without the index; a structured array is a dict of its
             fields.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class MemorySources:
         >>> ps.Dataset.from_tensors(([1, 2], "a")).first()
         (array([1, 2]), 'a')
         """
-        return _of_tensors("from_tensors", tensors)
+        return _of_tensors("from_tensors", name, tensors)
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -101,7 +101,7 @@ class MemorySources:
             Arrow is a dict of its columns, without the index; a structured array is a dict of its
             fields.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -128,13 +128,13 @@ class MemorySources:
         >>> [(int(e["x"]), e["name"]) for e in ds]
         [(1, 'a'), (2, 'b')]
         """
-        return _of_tensors("from_tensor_slices", tensors)
+        return _of_tensors("from_tensor_slices", name, tensors)
 
 
-def _of_tensors(kind: str, tensors: Any) -> Dataset:
+def _of_tensors(kind: str, name: str | None, tensors: Any) -> Dataset:
     tensors = as_tensors(kind, tensors)
     try:
-        return _make(kind, tensors=tensors)
+        return _make(kind, name, tensors=tensors)
     except ValueError:
         leaf = ragged_list(tensors)
         if leaf is None:
@@ -146,7 +146,7 @@ def _of_tensors(kind: str, tensors: Any) -> Dataset:
         ) from None
 
 
-def _make(kind: str, **args: Any) -> Dataset:
+def _make(kind: str, name: str | None, **args: Any) -> Dataset:
     from penstock.dataset import Dataset
 
-    return Dataset._make(kind, (), args)
+    return Dataset._make(kind, (), args, name)

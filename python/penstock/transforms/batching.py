@@ -17,7 +17,9 @@ class Batching:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def batch(
         self,
@@ -41,7 +43,7 @@ class Batching:
         deterministic : bool, optional
             Accepted for programs written for tf.data; batches come in order always.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -72,7 +74,9 @@ class Batching:
         >>> [b.tolist() for b in ps.Dataset.range(5).batch(2)]
         [[0, 1], [2, 3], [4]]
         """
-        batched = self._then("batch", batch_size=batch_size, drop_remainder=bool(drop_remainder))
+        batched = self._then(
+            "batch", batch_size=batch_size, drop_remainder=bool(drop_remainder), name=name
+        )
         if num_parallel_calls is None:
             return batched
         if num_parallel_calls != -1 and num_parallel_calls < 1:
@@ -87,7 +91,7 @@ class Batching:
         Parameters
         ----------
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -106,7 +110,7 @@ class Batching:
         >>> [int(x) for x in ps.Dataset.from_tensors([1, 2, 3]).unbatch()]
         [1, 2, 3]
         """
-        return self._then("unbatch")
+        return self._then("unbatch", name=name)
 
     def rebatch(
         self,
@@ -124,7 +128,7 @@ class Batching:
         drop_remainder : bool
             Leave out the last batch when it has fewer rows than its turn asks for.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -162,4 +166,6 @@ class Batching:
                 f"rebatch: batch_size must be an int or a sequence of them, got {batch_size!r}"
             ) from None
         rows = self._then("unbatch", stage="rebatch")
-        return rows._then("rebatch", batch_size=sizes, drop_remainder=bool(drop_remainder))
+        return rows._then(
+            "rebatch", batch_size=sizes, drop_remainder=bool(drop_remainder), name=name
+        )

@@ -105,7 +105,9 @@ class Bucketing:
     if TYPE_CHECKING:
         _node: _core.Node
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def bucket_by_sequence_length(
         self,
@@ -141,7 +143,7 @@ class Bucketing:
         drop_remainder : bool
             Leave out the batches at the end that are not full.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -211,4 +213,5 @@ class Bucketing:
             **padding,
             reduce_func=reduce_func,
             element_spec=batches._node.spec(_of_any_number),
+            name=name,
         )

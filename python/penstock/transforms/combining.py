@@ -15,7 +15,9 @@ class Combining:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -28,7 +30,7 @@ class Combining:
         datasets : nested Dataset, optional
             The older name of the one structure.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -59,7 +61,7 @@ class Combining:
         nested = datasets if datasets is not None else args[0] if len(args) == 1 else args
         inputs: list[Dataset] = []
         nesting = _collect(nested, inputs)
-        return Dataset._make("zip", tuple(inputs), {"nesting": nesting})
+        return Dataset._make("zip", tuple(inputs), {"nesting": nesting}, name)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Give the elements of this dataset, then those of another.
@@ -69,7 +71,7 @@ class Combining:
         dataset : Dataset
             What comes behind this one.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -93,7 +95,7 @@ class Combining:
 
         if not isinstance(dataset, Dataset):
             raise TypeError(f"concatenate: a Dataset was expected, got {dataset!r}")
-        return self._then("concatenate", dataset)
+        return self._then("concatenate", dataset, name=name)
 
 
 def _collect(nested: Any, found: list[Dataset]) -> Any:

@@ -17,7 +17,9 @@ class Failing:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def ignore_errors(
         self,
@@ -33,7 +35,7 @@ class Failing:
         log_warning : bool
             Tell of each one as a warning of the `logging` logger ``"penstock"``.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         max_errors : int, optional
             How many in a row are left out, >= 1; None: any number.
 
@@ -62,4 +64,6 @@ class Failing:
         [6, 3, 2]
         """
         on_error = "log" if log_warning else "skip"
-        return self._then("ignore_errors", **leaving_out("ignore_errors", on_error, max_errors))
+        return self._then(
+            "ignore_errors", name=name, **leaving_out("ignore_errors", on_error, max_errors)
+        )

@@ -16,7 +16,9 @@ class Folding:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def scan(
         self,
@@ -34,7 +36,7 @@ class Folding:
             Takes the state and the element, two arguments whatever their nesting; returns the new
             state and the element of the result.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -64,7 +66,7 @@ class Folding:
         """
         if not callable(scan_func):
             raise TypeError(f"scan: scan_func must be callable, got {scan_func!r}")
-        return self._then("scan", initial_state=initial_state, scan_func=scan_func)
+        return self._then("scan", initial_state=initial_state, scan_func=scan_func, name=name)
 
     def reduce(
         self,
@@ -82,7 +84,7 @@ class Folding:
             Takes the state and the element, two arguments whatever their nesting; returns the new
             state.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -109,5 +111,7 @@ class Folding:
         """
         if not callable(reduce_func):
             raise TypeError(f"reduce: reduce_func must be callable, got {reduce_func!r}")
-        reduced = self._then("reduced", initial_state=initial_state, reduce_func=reduce_func)
+        reduced = self._then(
+            "reduced", initial_state=initial_state, reduce_func=reduce_func, name=name
+        )
         return reduced.get_single_element()

@@ -18,7 +18,9 @@ class Grouping:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def window(
         self,
@@ -42,7 +44,7 @@ class Grouping:
         drop_remainder : bool
             Leave out the windows at the end that have fewer than `size` elements.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -84,7 +86,12 @@ class Grouping:
         [3 4 5]
         """
         return self._then(
-            "window", size=size, shift=shift, stride=stride, drop_remainder=drop_remainder
+            "window",
+            size=size,
+            shift=shift,
+            stride=stride,
+            drop_remainder=drop_remainder,
+            name=name,
         )
 
     def group_by_window(
@@ -109,7 +116,7 @@ class Grouping:
         window_size_func : callable, optional
             Takes a key, returns the size of its windows. Either this or `window_size` is given.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -158,4 +165,4 @@ class Grouping:
         for argument, function in functions.items():
             check_callable("group_by_window", argument, function)
         sizes = {} if window_size is None else {"window_size": window_size}
-        return self._then("group_by_window", **functions, **sizes)
+        return self._then("group_by_window", name=name, **functions, **sizes)

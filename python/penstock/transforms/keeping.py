@@ -21,7 +21,9 @@ class Keeping:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
@@ -32,7 +34,7 @@ class Keeping:
             "" keeps them in memory. A name keeps them in that file, for later processes too; the
             folders on the way are made.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -75,7 +77,9 @@ class Keeping:
         True
         """
         file = path_of("cache", "filename", filename)
-        return self._then("cache_file", filename=file) if file else self._then("cache")
+        if file:
+            return self._then("cache_file", filename=file, name=name)
+        return self._then("cache", name=name)
 
     def snapshot(
         self,
@@ -101,7 +105,7 @@ class Keeping:
             Takes an element and returns the number of the file it goes to, 0 to 999. None writes
             one file.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -134,6 +138,7 @@ class Keeping:
             compression=compression or "",
             shard_func=shard_func,
             reader=_SnapshotReader(reader_func),
+            name=name,
         )
 
     def save(

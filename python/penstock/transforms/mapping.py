@@ -22,7 +22,9 @@ class Mapping:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def map(
         self,
@@ -54,7 +56,7 @@ class Mapping:
         use_unbounded_threadpool : bool
             Accepted for programs written for tf.data; calls have threads of their own anyway.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         output_signature : nested TensorSpec, optional
             What results are converted to and checked against; `element_spec` is then known without
             a call.
@@ -98,7 +100,9 @@ class Mapping:
         """
         check_callable("map", "map_func", map_func)
         if num_parallel_calls is None:
-            mapped = self._then("map", map_func=map_func, output_signature=output_signature)
+            mapped = self._then(
+                "map", map_func=map_func, output_signature=output_signature, name=name
+            )
             return without_errors(mapped, "map", on_error, max_errors)
         if synchronous:
             raise ValueError(
@@ -110,6 +114,7 @@ class Mapping:
             num_parallel_calls=num_parallel_calls,
             deterministic=deterministic,
             output_signature=output_signature,
+            name=name,
         )
         return without_errors(mapped, "map", on_error, max_errors)
 
@@ -128,7 +133,7 @@ class Mapping:
         predicate : callable
             Takes the element as `map` does; returns one bool.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         on_error : "raise", "skip", "log" or callable
             What becomes of an element that fails here, or failed before and was not left out: see
             :doc:`/guides/errors`.
@@ -152,7 +157,7 @@ class Mapping:
         [0, 3]
         """
         check_callable("filter", "predicate", predicate)
-        kept = self._then("filter", predicate=predicate)
+        kept = self._then("filter", predicate=predicate, name=name)
         return without_errors(kept, "filter", on_error, max_errors)
 
     def flat_map(
@@ -171,7 +176,7 @@ class Mapping:
         map_func : callable
             Takes the element as `map` does; returns a Dataset.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         output_signature : nested TensorSpec, optional
             What the elements of the datasets are checked against; `element_spec` is then known
             without a call.
@@ -204,7 +209,7 @@ class Mapping:
         [0, 0, 1, 0, 1, 2]
         """
         check_callable("flat_map", "map_func", map_func)
-        flat = self._then("flat_map", map_func=map_func, **_declared(output_signature))
+        flat = self._then("flat_map", map_func=map_func, name=name, **_declared(output_signature))
         return without_errors(flat, "flat_map", on_error, max_errors)
 
     def interleave(
@@ -238,7 +243,7 @@ class Mapping:
         deterministic : bool, optional
             False passes over a dataset that has nothing ready yet; None takes it from `Options`.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
         buffer_output_elements : int, optional
             With `num_parallel_calls`: how many elements each open dataset has ready, >= 1; None
             means ``2 * block_length``.
@@ -301,6 +306,7 @@ class Mapping:
             block_length=1 if block_length is None else block_length,
             num_parallel_calls=num_parallel_calls,
             deterministic=deterministic,
+            name=name,
             **ahead,
             **_declared(output_signature),
         )

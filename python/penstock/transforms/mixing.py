@@ -18,7 +18,9 @@ class Mixing:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     @staticmethod
     def sample_from_datasets(
@@ -169,7 +171,7 @@ class Mixing:
         seed : int, optional
             Makes the draws repeatable; None draws anew in each run, unless `set_seed` was called.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -215,6 +217,7 @@ class Mixing:
                 else np.asarray(initial_dist, np.float64),
                 "seed": seed,
             },
+            name,
         )
 
 

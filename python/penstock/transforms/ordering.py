@@ -15,7 +15,9 @@ class Ordering:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def shuffle(
         self,
@@ -36,7 +38,7 @@ class Ordering:
         reshuffle_each_iteration : bool, optional
             Whether each epoch and each new iterator has an order of its own; None means True too.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -68,6 +70,7 @@ class Ordering:
             buffer_size=buffer_size,
             seed=seed,
             reshuffle_each_iteration=reshuffle_each_iteration is not False,
+            name=name,
         )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
@@ -78,7 +81,7 @@ class Ordering:
         count : int, optional
             How many times; 0 gives nothing; None or a negative number: for ever.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -96,7 +99,7 @@ class Ordering:
         >>> [int(x) for x in ps.Dataset.range(2).repeat(2)]
         [0, 1, 0, 1]
         """
-        return self._then("repeat", count=-1 if count is None else count)
+        return self._then("repeat", count=-1 if count is None else count, name=name)
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """Give the first elements.
@@ -106,7 +109,7 @@ class Ordering:
         count : int
             How many; more than there are, or a negative number: all of them.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -122,7 +125,7 @@ class Ordering:
         >>> [int(x) for x in ps.Dataset.range(9).take(2)]
         [0, 1]
         """
-        return self._then("take", count=count)
+        return self._then("take", count=count, name=name)
 
     def skip(self, count: int, name: str | None = None) -> Dataset:
         """Leave out the first elements.
@@ -132,7 +135,7 @@ class Ordering:
         count : int
             How many; more than there are, or a negative number: all of them.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -150,7 +153,7 @@ class Ordering:
         >>> [int(x) for x in ps.Dataset.range(5).skip(3)]
         [3, 4]
         """
-        return self._then("skip", count=count)
+        return self._then("skip", count=count, name=name)
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
         """Give every `num_shards`-th element, from number `index` on.
@@ -162,7 +165,7 @@ class Ordering:
         index : int
             Which of them this is, in ``[0, num_shards)``.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -184,7 +187,7 @@ class Ordering:
         >>> [int(x) for x in ps.Dataset.range(7).shard(3, 1)]
         [1, 4]
         """
-        return self._then("shard", num_shards=num_shards, index=index)
+        return self._then("shard", num_shards=num_shards, index=index, name=name)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pair each element with its number.
@@ -194,7 +197,7 @@ class Ordering:
         start : int
             Number of the first element.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -206,4 +209,4 @@ class Ordering:
         >>> [(int(i), s) for i, s in ps.Dataset.from_tensor_slices(["a", "b"]).enumerate(5)]
         [(5, 'a'), (6, 'b')]
         """
-        return self._then("enumerate", start=start)
+        return self._then("enumerate", start=start, name=name)

@@ -19,7 +19,9 @@ class Packing:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def pack(
         self,
@@ -53,7 +55,7 @@ class Packing:
         drop_remainder : bool
             Leave out the last row of "concat_then_split" when it is not full.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -104,6 +106,7 @@ class Packing:
             padding_value=one,
             padding_values=each,
             drop_remainder=bool(drop_remainder),
+            name=name,
         )
 
 

@@ -21,7 +21,9 @@ class Padding:
     if TYPE_CHECKING:
         _node: _core.Node
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def padded_batch(
         self,
@@ -49,7 +51,7 @@ class Padding:
         drop_remainder : bool
             Leave out the last batch when it has fewer than `batch_size` elements.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -97,6 +99,7 @@ class Padding:
             padding_value=one,
             padding_values=each,
             drop_remainder=bool(drop_remainder),
+            name=name,
         )
 
     def ragged_batch(
@@ -117,7 +120,7 @@ class Padding:
         row_splits_dtype : dtype-like
             int64 or int32.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -154,4 +157,5 @@ class Padding:
             batch_size=batch_size,
             drop_remainder=bool(drop_remainder),
             row_splits_dtype=row_splits_dtype,
+            name=name,
         )

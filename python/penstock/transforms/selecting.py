@@ -18,7 +18,9 @@ class Selecting:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """End before the first element for which a function does not answer True.
@@ -28,7 +30,7 @@ class Selecting:
         predicate : callable
             Called with each element, as in `map`; returns one bool. May be native.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -51,7 +53,7 @@ class Selecting:
         [0, 1, 2, 3]
         """
         check_callable("take_while", "predicate", predicate)
-        return self._then("take_while", predicate=predicate)
+        return self._then("take_while", predicate=predicate, name=name)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Leave out what has come before.
@@ -59,7 +61,7 @@ class Selecting:
         Parameters
         ----------
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -87,4 +89,4 @@ class Selecting:
         >>> [int(x) for x in ps.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()]
         [1, 37, 2]
         """
-        return self._then("unique")
+        return self._then("unique", name=name)

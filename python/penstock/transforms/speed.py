@@ -15,7 +15,9 @@ class Speed:
 
     if TYPE_CHECKING:
 
-        def _then(self, kind: str, *others: Dataset, **args: Any) -> Dataset: ...
+        def _then(
+            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
+        ) -> Dataset: ...
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
         """Produce elements ahead of use, in a thread of its own.
@@ -26,7 +28,7 @@ class Speed:
             Elements (behind `batch`: batches) to have ready. AUTOTUNE (-1) or None starts with 2
             and doubles whenever the buffer runs empty after it was full, up to 64. 0 does nothing.
         name : str, optional
-            A label without further meaning.
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
 
         Returns
         -------
@@ -50,4 +52,5 @@ class Speed:
         >>> [int(x) for x in ps.Dataset.range(3).prefetch(2)]
         [0, 1, 2]
         """
-        return self._then("prefetch", buffer_size=-1 if buffer_size is None else buffer_size)
+        size = -1 if buffer_size is None else buffer_size
+        return self._then("prefetch", buffer_size=size, name=name)

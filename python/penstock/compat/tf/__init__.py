@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.compat.calling import port_all
 from penstock.compat.dtypes import DTYPES, DType, as_dtype
+from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor, SparseTensor
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.tensor import Tensor
@@ -100,3 +101,5 @@ __all__ = [
     "train",
     "while_loop",
 ]
+
+__dir__ = listing(globals())

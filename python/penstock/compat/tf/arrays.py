@@ -10,6 +10,7 @@ import numpy as np
 from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, alike, tensor
 from penstock.ops import array as _array
 
@@ -256,3 +257,5 @@ NAMES = [
     for name, thing in list(globals().items())
     if callable(thing) and getattr(thing, "__module__", "") == __name__ and name[0] != "_"
 ]
+
+__dir__ = listing(globals())

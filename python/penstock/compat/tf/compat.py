@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.compat import dataset as _dataset
 from penstock.compat.iterator import OwnedIterator
+from penstock.compat.listing import listing
 
 
 def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
@@ -54,3 +55,6 @@ class v1:
         """Do nothing: everything runs at once."""
 
     enable_v2_behavior = enable_eager_execution
+
+
+__dir__ = listing(globals())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
 from penstock.compat.tensor import alike, tensor
 
 
@@ -57,3 +58,6 @@ def check_numerics(tensor_: Any, message: str, name: str | None = None) -> Any:
     if not np.all(np.isfinite(value)):
         raise InvalidArgumentError(None, None, f"{message}: {value} has infinities or NaN")
     return value
+
+
+__dir__ = listing(globals())

@@ -17,6 +17,7 @@ from penstock.compat.errors import (
     UnimplementedError,
     UnknownError,
 )
+from penstock.compat.listing import listing
 
 __all__ = [
     "AbortedError",
@@ -35,3 +36,5 @@ __all__ = [
     "UnimplementedError",
     "UnknownError",
 ]
+
+__dir__ = listing(globals())

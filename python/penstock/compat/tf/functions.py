@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from penstock.compat.dtypes import for_penstock
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.values import numpy_values, tensors
 from penstock.functions import py_function as _py_function
@@ -188,3 +189,6 @@ def no_op(name: str | None = None) -> None:
 
 def group(*inputs: Any, **kwargs: Any) -> None:
     """Do nothing: its arguments have been computed."""
+
+
+__dir__ = listing(globals())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.compat.errors import AlreadyExistsError
+from penstock.compat.listing import listing
 
 
 def _path(path: Any) -> Path:
@@ -115,3 +116,6 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 def _check_free(path: Any, overwrite: bool) -> None:
     if not overwrite and _path(path).exists():
         raise AlreadyExistsError(None, None, f"gfile: {_path(path)} exists; give overwrite=True")
+
+
+__dir__ = listing(globals())

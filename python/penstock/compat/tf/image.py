@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.calling import port_all, ported
+from penstock.compat.listing import listing
 from penstock.ops import image as _image
 
 port_all(globals(), _image)
@@ -30,3 +31,5 @@ def _stateless(function: Callable[..., Any]) -> Any:
 for _name in _image.__all__:
     if _name.startswith("random_") and _name != "random_resized_crop":
         globals()[f"stateless_{_name}"] = _stateless(getattr(_image, _name))
+
+__dir__ = listing(globals())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.calling import argument, port_all, ported
+from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor, SparseTensor
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import gfile
@@ -47,7 +48,7 @@ def parse_single_example(
     >>> tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([2], tf.int64)})
     {'x': <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 2])>}
     """
-    return with_classes(_parse_single_example(serialized, features, example_names), features)
+    return _with_classes(_parse_single_example(serialized, features, example_names), features)
 
 
 def parse_example(
@@ -74,7 +75,7 @@ def parse_example(
     """
     if np.ndim(serialized) == 0:
         return parse_single_example(serialized, features, example_names)
-    return with_classes(_parse_example(serialized, features, example_names), features)
+    return _with_classes(_parse_example(serialized, features, example_names), features)
 
 
 def parse_single_sequence_example(
@@ -89,10 +90,10 @@ def parse_single_sequence_example(
         serialized, context_features, sequence_features, example_name
     )
     asked = (context_features or {}, sequence_features or {})
-    return tuple(map(with_classes, parsed, asked))
+    return tuple(map(_with_classes, parsed, asked))
 
 
-def with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
+def _with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
     """Return what was parsed, with a tensor class where the values are of any number."""
     made: dict[str, Any] = {}
     for key, value in parsed.items():
@@ -137,3 +138,5 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
 
 
 __all__ = ["gfile"]
+
+__dir__ = listing(globals())

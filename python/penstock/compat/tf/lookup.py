@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.ops.strings import to_hash_bucket_fast
 
@@ -93,3 +94,6 @@ class StaticVocabularyTable(StaticHashTable):
         keys = tensor(keys)
         buckets = to_hash_bucket_fast(np.asarray(keys).ravel(), self._buckets)
         return self._found(keys, [len(self._entries) + int(bucket) for bucket in buckets])
+
+
+__dir__ = listing(globals())

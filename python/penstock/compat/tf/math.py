@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.calling import port_all
+from penstock.compat.listing import listing
 from penstock.compat.tensor import alike, tensor
 from penstock.compat.tf.arrays import argmax, argmin
 from penstock.ops import array as _array
@@ -202,4 +203,6 @@ def _axes(axis: Any) -> Any:
     return tuple(int(a) for a in axis) if np.ndim(axis) else axis
 
 
-__all__ = ["NAMES", "argmax", "argmin"]
+__all__ = ["argmax", "argmin"]
+
+__dir__ = listing(globals())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from penstock.compat.listing import listing
 from penstock.errors import DataError
 
 _BYTES, _FLOATS, _INTEGERS = 1, 2, 3
@@ -110,3 +111,6 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
 def _signed(value: int) -> int:
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
+
+
+__dir__ = listing(globals())

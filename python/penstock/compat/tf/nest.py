@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.compat.listing import listing
+
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Return the leaves, those of dicts in the order of the keys.
@@ -79,3 +81,6 @@ def _packed(structure: Any, leaves: Any) -> Any:
         return type(structure)((key, made[key]) for key in structure)
     parts = [_packed(part, leaves) for part in structure]
     return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+
+
+__dir__ = listing(globals())

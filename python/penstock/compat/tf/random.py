@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock import random as _random
 from penstock.compat.calling import port_all
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 
 port_all(globals(), _random, ["normal", "set_seed", "shuffle", "uniform"])
@@ -57,3 +58,6 @@ class Generator:
     def make_seeds(self, count: int = 1) -> Any:
         """Draw seeds for functions whose names begin with ``stateless_``: shape ``(2, count)``."""
         return tensor(self._numbers.integers(0, 2**62, (2, count)))
+
+
+__dir__ = listing(globals())

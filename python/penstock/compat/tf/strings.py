@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.compat.calling import port_all, ported
+from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor, constant
 from penstock.compat.tensor import tensor
 from penstock.ops import strings as _strings
@@ -76,3 +77,6 @@ def _each(input: Any, cut: Callable[[bytes], list[Any]]) -> Any:
 
 def _rows(parts: Any) -> Any:
     return RaggedTensor(*parts) if isinstance(parts, tuple) else parts
+
+
+__dir__ = listing(globals())

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compat.tf.messages import features_of
+from penstock.compat.listing import listing
+from penstock.compat.tf import messages
 from penstock.compat.values import numpy_values
 from penstock.ops.examples import make_example
 from penstock.ops.io import read_file, write_file
@@ -119,7 +120,7 @@ class Example:
             3: lambda values: Feature(int64_list=Int64List(values)),
         }
         feature = {}
-        for name, (kind, values) in features_of(bytes(serialized)).items():
+        for name, (kind, values) in messages.features_of(bytes(serialized)).items():
             feature[name] = lists[kind](values)
         self.features = Features(feature)
         return len(serialized)
@@ -252,3 +253,6 @@ class CheckpointManager:
             for file in self._folder.glob(f"{Path(old).name}.*"):
                 file.unlink()
         return path
+
+
+__dir__ = listing(globals())

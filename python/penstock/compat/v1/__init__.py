@@ -10,12 +10,14 @@ from typing import Any
 
 from penstock.compat import tf as _tf
 from penstock.compat.graph import Lazy, Placeholder, Session, deferred
+from penstock.compat.listing import listing
 from penstock.compat.tf import io as _io
 from penstock.compat.v1 import contrib, data, gfile, image, python_io, train
 
-for _name, _thing in vars(_tf).items():
-    if _name.startswith("_") or _name in globals():
+for _name in dir(_tf):
+    if _name in globals():
         continue
+    _thing = getattr(_tf, _name)
     _waits = callable(_thing) and not isinstance(_thing, type)
     globals()[_name] = deferred(_thing) if _waits else _thing
 
@@ -120,3 +122,5 @@ __all__ = [
     "string_split",
     "train",
 ]
+
+__dir__ = listing(globals())

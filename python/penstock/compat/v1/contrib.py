@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from penstock.compat.listing import listing
 from penstock.compat.tf.data import experimental
 
 
@@ -20,3 +21,5 @@ data = types.SimpleNamespace(
 )
 
 __all__ = ["data"]
+
+__dir__ = listing(globals())

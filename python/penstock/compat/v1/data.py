@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.compat.listing import listing
 from penstock.compat.old_iterators import GraphIterator as Iterator
 from penstock.compat.tf import data as _data
 
@@ -30,3 +31,15 @@ def get_output_types(dataset_or_iterator: Any) -> Any:
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
     """Return the shape of each leaf."""
     return dataset_or_iterator.output_shapes
+
+
+__all__ = [
+    *_data.__all__,
+    "Iterator",
+    "get_output_shapes",
+    "get_output_types",
+    "make_initializable_iterator",
+    "make_one_shot_iterator",
+]
+
+__dir__ = listing(globals())

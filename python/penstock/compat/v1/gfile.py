@@ -1,5 +1,6 @@
 """tf.gfile: `tf.io.gfile` under its older names."""
 
+from penstock.compat.listing import listing
 from penstock.compat.tf.gfile import (
     GFile,
     copy,
@@ -57,3 +58,5 @@ __all__ = [
     "rmtree",
     "walk",
 ]
+
+__dir__ = listing(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.compat.listing import listing
 from penstock.compat.tf import image as _image
 from penstock.compat.tf import io as _io
 
@@ -69,3 +70,5 @@ def resize_images(
 
 
 resize = resize_images
+
+__dir__ = listing(globals())

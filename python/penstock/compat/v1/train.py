@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.compat.errors import OutOfRangeError
 from penstock.compat.graph import Session
+from penstock.compat.listing import listing
 from penstock.compat.tf.train import (
     BytesList,
     Checkpoint,
@@ -33,3 +34,6 @@ class MonitoredTrainingSession(Session):
 
     def __exit__(self, *exception: Any) -> bool:  # type: ignore[override]
         return isinstance(exception[1], OutOfRangeError)
+
+
+__dir__ = listing(globals())

@@ -89,3 +89,7 @@ __all__ = [
     "rot90",
     "transpose",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

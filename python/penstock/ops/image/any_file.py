@@ -1,5 +1,7 @@
 """Files of images of whatever kind."""
 
+from __future__ import annotations
+
 from operator import index
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Colours: saturation and hue, and images in other colour spaces."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy.typing as npt

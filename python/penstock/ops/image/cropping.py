@@ -1,5 +1,7 @@
 """Parts of images, fixed, drawn or central, and images on larger canvases."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """JPEG files: decoding, and what their headers tell."""
 
+from __future__ import annotations
+
 from operator import index
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Mirrored and turned images."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy.typing as npt

@@ -1,5 +1,7 @@
 """PNG files."""
 
+from __future__ import annotations
+
 from operator import index
 from typing import Any
 

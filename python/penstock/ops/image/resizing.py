@@ -1,5 +1,7 @@
 """Images at another size."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What pixels hold: their type and range."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -25,3 +25,7 @@ __all__ = [
     "unicode_decode",
     "upper",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -8,6 +8,7 @@ from penstock.compat.dataset import (
 )
 from penstock.compat.iterator import NumpyIterator
 from penstock.compat.iterator import OwnedIterator as Iterator
+from penstock.compat.listing import listing
 from penstock.compat.tf.data import experimental
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from penstock.options import Options, ThreadingOptions
@@ -26,3 +27,5 @@ __all__ = [
     "ThreadingOptions",
     "experimental",
 ]
+
+__dir__ = listing(globals())

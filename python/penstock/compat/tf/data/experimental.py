@@ -10,7 +10,9 @@ from penstock import experimental as _experimental
 from penstock.compat.calling import argument, ported
 from penstock.compat.dataset import Dataset
 from penstock.compat.iterator import Optional
-from penstock.compat.tf.io import parse_example, with_classes
+from penstock.compat.listing import listing
+from penstock.compat.tf import io as _io
+from penstock.compat.tf.io import parse_example
 from penstock.compat.values import specs, tensors
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from penstock.ops.features import FixedLenFeature
@@ -93,7 +95,7 @@ _batched_features = ported(_experimental.make_batched_features_dataset)
 
 
 def _with_classes(features: Any, parsed: Any, *label: Any) -> Any:
-    classed = with_classes(parsed, features)
+    classed = _io._with_classes(parsed, features)
     return (classed, *label) if label else classed
 
 
@@ -161,3 +163,5 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "Optional",
 ]
+
+__dir__ = listing(globals())

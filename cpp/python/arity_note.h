@@ -1,0 +1,17 @@
+// Telling users who write one argument for a tuple that functions get its parts.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "element/error.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// With the GIL: what to add to the failure of a call of `function` with `count` arguments, and with
+// `rng`; "" unless it is a TypeError of the call itself, because it takes others.
+std::string ArityNote(const Error& error, PyObject* function, const char* stage, size_t count,
+                      bool rng);
+
+}  // namespace penstock

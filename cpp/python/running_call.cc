@@ -1,0 +1,34 @@
+// The calls of a thread, the innermost first.
+#include "python/running_call.h"
+
+#include "element/element_text.h"
+
+namespace penstock {
+namespace {
+
+thread_local RunningCall::Thread* t_thread = nullptr;
+
+}  // namespace
+
+void RunningCall::SetThread(Thread* thread) { t_thread = thread; }
+
+RunningCall::RunningCall(const StageLabel& stage, int64_t first, const int64_t& row,
+                         const Block* rows)
+    : stage_(stage), first_(first), row_(row), rows_(rows) {
+  if (!t_thread) return;
+  outer_ = t_thread->call;
+  t_thread->call = this;
+}
+
+RunningCall::~RunningCall() {
+  if (t_thread) t_thread->call = outer_;
+}
+
+std::string RunningCall::text() const {
+  std::string text = Format("{}, element {}", stage_.text(), first_ + row_);
+  std::string element = rows_ && row_ < rows_->rows ? RowText(*rows_, row_) : "";
+  if (element.empty()) return text;
+  return text + (element[0] == '(' ? " " + element : " (" + element + ")");
+}
+
+}  // namespace penstock

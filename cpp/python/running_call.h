@@ -1,0 +1,44 @@
+// What threads of Python's lane are calling, for the message when one does not return at exit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pipeline/function.h"
+
+namespace penstock {
+
+// All of it is used with the GIL held.
+class RunningCall {
+ public:
+  // One for each thread that is asked about, on its stack.
+  struct Thread {
+    const RunningCall* call = nullptr;  // the innermost one
+  };
+  // For the calling thread; null: it is not asked about.
+  static void SetThread(Thread* thread);
+
+  // Calls for row after row: `row` is the present one.
+  RunningCall(const CallInfo& info, const Block& rows, const int64_t& row)
+      : RunningCall(*info.stage, info.index, row, &rows) {}
+  // Asking a source for element after element.
+  RunningCall(const StageLabel& stage, const int64_t& element)
+      : RunningCall(stage, 0, element, nullptr) {}
+  ~RunningCall();
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
+
+  // "map(load), element 17 ('photos/a.jpg', 3)".
+  std::string text() const;
+
+ private:
+  RunningCall(const StageLabel& stage, int64_t first, const int64_t& row, const Block* rows);
+
+  const StageLabel& stage_;
+  const int64_t first_;
+  const int64_t& row_;
+  const Block* const rows_;  // null: not known before the call returns
+  const RunningCall* outer_ = nullptr;
+};
+
+}  // namespace penstock

@@ -1,0 +1,53 @@
+"""What a TypeError of a call is about, when the function takes other arguments than it is given."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+# Functions of these get a state beside the element.
+_WITH_STATE = ("scan", "reduce", "group_by_reducer")
+
+
+def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) -> str:
+    """Return what to add to the TypeError of a call that could not begin.
+
+    Parameters
+    ----------
+    function : callable
+        What was called.
+    stage : str
+        Who called it.
+    count : int
+        With how many arguments.
+    rng : bool
+        Whether there was a generator beside them.
+
+    Returns
+    -------
+    str
+        Empty when the function takes such arguments, or does not say what it takes.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return ""
+    try:
+        signature.bind(*range(count), **({"rng": None} if rng else {}))
+    except TypeError:
+        pass
+    else:
+        return ""
+    if stage in _WITH_STATE:
+        return f"penstock: {stage} calls this function with {count} arguments"
+    if count == 1:
+        return (
+            f"penstock: {stage} calls the function with one argument, the element; only elements "
+            "that are tuples are spread over several"
+        )
+    names = ", ".join("abcdefgh"[:count]) if count <= 8 else "*parts"
+    return (
+        f"penstock: {stage} calls the function with {count} arguments, because an element is a "
+        f"tuple of {count}: write it as lambda {names}: ..., or with one *argument for all of them"
+    )

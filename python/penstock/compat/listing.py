@@ -1,0 +1,49 @@
+"""What ``dir()`` shows of the modules that programs use: TensorFlow's names, and no others."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+_NAMES = ("penstock.compat.tf", "penstock.compat.v1")
+# Parts of the modules of names that have no such name themselves.
+_PARTS = tuple(f"penstock.compat.tf.{part}" for part in ("arrays", "functions", "messages"))
+
+
+def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
+    """Return the ``__dir__`` of a module.
+
+    Parameters
+    ----------
+    namespace : dict
+        The ``globals()`` of the module. What is in its ``__all__`` is shown; of the rest, which is
+        often made in loops, all but what the module has imported for itself.
+
+    Returns
+    -------
+    callable
+        To be assigned to ``__dir__``.
+    """
+
+    def shown() -> list[str]:
+        known = namespace.get("__all__", ())
+        return sorted(
+            name
+            for name, value in namespace.items()
+            if name in known or not (name.startswith("_") or name.isupper() or _is_imported(value))
+        )
+
+    return shown
+
+
+def _is_imported(value: Any) -> bool:
+    if isinstance(value, types.ModuleType):
+        return not value.__name__.startswith(_NAMES) or value.__name__ in _PARTS
+    home = str(getattr(value, "__module__", None) or "")
+    if isinstance(value, types.FunctionType) and home.startswith("penstock"):
+        # A name is defined there, or wraps one of penstock's functions.
+        return not home.startswith(_NAMES) and not hasattr(value, "__wrapped__")
+    if isinstance(value, type) and home.startswith("penstock.compat"):
+        return not home.startswith(_NAMES)
+    return bool(home) and not home.startswith(("penstock", "numpy", "builtins", "functools"))

@@ -1,0 +1,61 @@
+"""What a stage is called beside its kind: by the user, and by its functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+# Arguments that are functions, besides those that say so.
+_FUNCTIONS = ("generator", "handler", "predicate")
+
+
+def function_name(function: Any) -> str:
+    """Return the name of a function as users know it.
+
+    Parameters
+    ----------
+    function : callable
+        A function, a method, a `functools.partial`, an object that can be called.
+
+    Returns
+    -------
+    str
+        ``"load"``, ``"Loader.get"``, ``"<lambda>"``; of other objects the name of their class.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__wrapped__", function)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    # Where it was defined is of no interest.
+    return str(name or type(function).__qualname__).rpartition("<locals>.")[2]
+
+
+def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
+    """Return what the engine is told for errors, statistics and traces.
+
+    Raises
+    ------
+    TypeError
+        If `name` is no str.
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"{kind}: name must be a str, got {name!r}")
+    label: dict[str, str] = {} if not name else {"name": name}
+    names = [
+        function_name(value)
+        for argument, value in args.items()
+        if callable(value) and (argument.endswith("_func") or argument in _FUNCTIONS)
+    ]
+    known = [each for each in names if not each.startswith("<")]
+    if names:
+        label["function"] = ", ".join(dict.fromkeys(known or names))
+    return label
+
+
+def stage_label(kind: str, function: str | None, name: str | None) -> str:
+    """Return what notes and traces show: ``"map(load, name='decode')"``; StageLabel in C++."""
+    inside = [] if function is None or function.startswith("<") else [function]
+    if name is not None:
+        inside.append(f"name='{name}'")
+    return f"{kind}({', '.join(inside)})" if inside else kind

@@ -141,12 +141,14 @@ def check_pieces(plan, first, more, wanted):
             rest = take_steps(it, MOST - len(came))
         check_steps(came + rest, wanted)
         it = start(plan, first if same else run)
-        it.set_state(state)
+        # Functions hold how they are to be run: another way of running is another function.
+        it.set_state(state, strict=False)
     with it:
         came += take_steps(it, MOST - len(came))
     check_steps(came, wanted)
 
 
+@pytest.mark.filterwarnings("ignore:set_state. the state is of other data:RuntimeWarning")
 @pytest.mark.timeout(240 + EXAMPLES)
 @(seed(int(SEED)) if SEED else lambda test: test)
 @settings(

@@ -228,16 +228,18 @@ PREFETCHED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:set_state. the state is of other data:RuntimeWarning")
 @pytest.mark.parametrize("name", PREFETCHED)
 def test_a_prefetch_may_be_put_in_or_left_out_between_saving_and_restoring(name):
     wanted = list(PREFETCHED[name][0]())
+    strict = name != "opened"  # where it is in a function, that is another one
     for saving, restoring in itertools.permutations(PREFETCHED[name]):
         it = iter(saving())
         for at in range(len(wanted)):
             resumed = iter(restoring())
-            resumed.set_state(it.get_state())
+            resumed.set_state(it.get_state(), strict)
             again = iter(saving())  # and back, before and behind the first step
-            again.set_state(resumed.get_state())
+            again.set_state(resumed.get_state(), strict)
             assert_same(list(again), wanted[at:])
             assert_same(list(resumed), wanted[at:])
             next(it)

@@ -54,6 +54,18 @@ int64_t RunIdentity::RunNumber(const Dataset& node) const {
   return root_run;
 }
 
+RunIdentity RunIdentity::Next(const Dataset& root, bool counted) {
+  auto run_of = [counted](const Dataset& node) { return counted ? node.CountRun() : node.runs(); };
+  RunIdentity identity;
+  if (counted) identity.seed = NextSessionSeed();
+  identity.root_run = run_of(root);
+  root.ForEachNode([&](const Dataset& node) {
+    if (!node.counts_runs()) return;
+    identity.runs.emplace_back(&node, &node == &root ? identity.root_run : run_of(node));
+  });
+  return identity;
+}
+
 void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
   visitor.UInt(seed);
   visitor.Int(root_run);

@@ -21,6 +21,8 @@ namespace penstock {
 
 class Session;
 class Dataset;
+class CacheFills;
+class CacheStore;
 
 constexpr int64_t kInfinite = -1;
 constexpr int64_t kUnknown = -2;
@@ -35,6 +37,9 @@ struct RunIdentity {
 
   // Nodes made while running share the root's number.
   int64_t RunNumber(const Dataset& node) const;
+  // Of the next run of a plan: takes a seed and counts the run, unless it is a look that leaves
+  // everything as it is.
+  static RunIdentity Next(const Dataset& root, bool counted);
   // Saves or restores, for the nodes that reshuffle in the plan of `root`.
   void VisitState(StateVisitor& visitor, const Dataset& root);
 };
@@ -52,6 +57,7 @@ struct RunContext {
   // deterministic=False is not made use of.
   bool replayed = false;
   std::shared_ptr<const RunIdentity> identity = nullptr;
+  std::shared_ptr<const CacheFills> fills = nullptr;  // of caches in memory upstream
 
   RunContext Replayed() const {
     RunContext other = *this;
@@ -120,6 +126,10 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
+  // Of a cache in memory: what it holds, for all runs.
+  virtual CacheStore* cache_store() const { return nullptr; }
+  // Whether this is such a cache, or one is upstream.
+  bool holds_cache() const { return holds_cache_; }
   // Whether elements may overtake one another.
   virtual bool reorders(bool deterministic) const {
     (void)deterministic;
@@ -145,6 +155,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int depth_ = 1;
   bool needs_lock_ = false;
   bool quiet_ = true;
+  bool holds_cache_ = false;
   uint64_t chain_ = 0;
   const char* trace_name_ = nullptr;
   mutable std::atomic<int64_t> runs_{0};  // counts runs; the plan itself never changes

@@ -54,8 +54,8 @@ std::string PlanText(const Dataset& root) {
   return text;
 }
 
-void CheckSamePlan(const std::string& saved, const std::string& own) {
-  if (saved == own) return;
+std::string PlanDifference(const std::string& saved, const std::string& own) {
+  if (saved == own) return "";
   std::vector<std::string> theirs = LinesOf(saved);
   std::vector<std::string> ours = LinesOf(own);
   size_t at = 0;
@@ -63,10 +63,10 @@ void CheckSamePlan(const std::string& saved, const std::string& own) {
   auto stage = [at](const std::vector<std::string>& plan) {
     return at < plan.size() ? plan[at] : std::string("nothing more");
   };
-  throw Error(ErrorKind::kInvalidArgument,
-              "set_state: the state was saved by another pipeline: stage {} of it is {}, of this "
-              "one {}; it is {}; this one is {}",
-              at + 1, stage(theirs), stage(ours), Chain(theirs, at), Chain(ours, at));
+  return Format(
+      "set_state: the state was saved by another pipeline: stage {} of it is {}, of this "
+      "one {}; it is {}; this one is {}",
+      at + 1, stage(theirs), stage(ours), Chain(theirs, at), Chain(ours, at));
 }
 
 }  // namespace penstock

@@ -18,7 +18,8 @@ class PlanDetail {
 // The names of all stages, from the sources to the end, one in a line, with such details; but for
 // prefetch, which may be put in and left out between saving and restoring.
 std::string PlanText(const Dataset& root);
-// Throws unless the two are the same; names the first stage that differs.
-void CheckSamePlan(const std::string& saved, const std::string& own);
+// Names the first stage in which the plan of a state differs from that of the pipeline that shall
+// take it up; empty when they are the same.
+std::string PlanDifference(const std::string& saved, const std::string& own);
 
 }  // namespace penstock

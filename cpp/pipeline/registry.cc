@@ -69,6 +69,8 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   dataset->depth_ = depth;
   dataset->needs_lock_ = needs_lock;
   dataset->quiet_ = quiet || dataset->asynchronous();
+  dataset->holds_cache_ = dataset->cache_store() != nullptr;
+  for (auto& input : inputs) dataset->holds_cache_ = dataset->holds_cache_ || input->holds_cache();
   dataset->chain_ = inputs.empty() ? 1 : inputs[0]->chain();
   if (!dataset->transparent()) {
     dataset->chain_ = RandomKey{dataset->chain_}.Fold(HashOf(name)).value;

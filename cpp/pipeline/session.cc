@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "pipeline/crc32c.h"
 #include "pipeline/plan_text.h"
+#include "pipeline/state_frame.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
 #include "runtime/memory.h"
@@ -13,8 +13,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kMagic = "PSTK";
-constexpr uint64_t kStateVersion = 2;
 constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
 
 // A quarter of what this process may still take, 1 GiB when nobody says.
@@ -25,24 +23,19 @@ int64_t DefaultMemoryLimit() {
 
 }  // namespace
 
-Session::Session(DatasetPtr root, RunOptions options)
+Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity)
     : root_(std::move(root)),
       options_(std::move(options)),
       threads_(options_.threads > 0 ? static_cast<int>(options_.threads) : CpuCount()),
       budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
+      identity_(std::move(identity)),
+      fills_(*root_),
+      fills_at_start_(fills_.AtStart()),
       calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
       start_ns_(NowNs()) {
   if (options_.debug) options_.deterministic = true;
-  if (options_.counted) identity_.seed = NextSessionSeed();
-  auto run_of = [this](const Dataset& node) {
-    return options_.counted ? node.CountRun() : node.runs();
-  };
-  identity_.root_run = run_of(*root_);
-  root_->ForEachNode([this, &run_of](const Dataset& node) {
+  root_->ForEachNode([this](const Dataset& node) {
     unordered_ = unordered_ || node.reorders(options_.deterministic);
-    if (!node.counts_runs()) return;
-    bool is_root = &node == root_.get();
-    identity_.runs.emplace_back(&node, is_root ? identity_.root_run : run_of(node));
   });
 }
 
@@ -65,6 +58,7 @@ void Session::MakeRoot() {
   if (input_) return;
   RunContext context{this, cancel_, RandomKey{}, "0"};
   context.identity = std::make_shared<const RunIdentity>(identity_);
+  context.fills = fills_at_start_;
   input_ = std::make_unique<Input>(root_->Start(context));
 }
 
@@ -104,58 +98,43 @@ Block Session::NextBlock(int64_t max_rows) {
   return input_->NextBlock(max_rows);
 }
 
-std::string Session::Plan() const { return PlanText(*root_); }
+const std::string& Session::Plan() {
+  if (plan_.empty()) plan_ = PlanText(*root_);
+  return plan_;
+}
 
-std::string Session::GetState() {
+// Of the caches in memory: what they held when the run began, and what the run has put there, which
+// stages that start their inputs later will find.
+void Session::VisitFills(StateVisitor& visitor) {
+  CacheFills::VisitState(visitor, *root_, &fills_, fills_at_start_);
+  std::shared_ptr<const CacheFills> made;
+  if (visitor.saving()) made = fills_.Made();
+  CacheFills::VisitState(visitor, *root_, &fills_, made);
+}
+
+std::string Session::GetState(std::string account) {
   if (cancel_.cancelled()) {
     throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
   }
   MakeRoot();
-  std::string out(kMagic);
-  StateVisitor visitor(&out);
-  uint64_t version = kStateVersion;
-  visitor.UInt(version);
-  std::string plan = Plan();
-  visitor.Text(plan);
+  StateFrame frame{Plan(), std::move(account), ""};
+  StateVisitor visitor(&frame.body);
   identity_.VisitState(visitor, *root_);
+  VisitFills(visitor);
   input_->VisitState(visitor, undelivered_);
-  uint32_t crc = Crc32c(out.data(), out.size());
-  for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(crc >> (8 * i)));
-  return out;
+  return frame.Sealed();
 }
 
 void Session::SetState(std::string_view state) {
   if (started_) throw Error(ErrorKind::kRuntime, "set_state: the run has begun");
-  constexpr size_t kFrame = 4 + 4;
-  if (state.size() < kFrame || state.substr(0, 4) != kMagic) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "set_state: these bytes are not a state of an iterator; use those of get_state");
+  StateFrame frame = StateFrame::Open(state);
+  if (std::string text = PlanDifference(frame.plan, Plan()); !text.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "{}", text);
   }
-  std::string_view body = state.substr(0, state.size() - 4);
-  uint32_t crc = 0;
-  for (int i = 0; i < 4; ++i) {
-    crc |= static_cast<uint32_t>(static_cast<uint8_t>(state[body.size() + i])) << (8 * i);
-  }
-  if (crc != Crc32c(body.data(), body.size())) {
-    throw Error(
-        ErrorKind::kInvalidArgument,
-        "set_state: the state is damaged or truncated; use the bytes of get_state unchanged");
-  }
-  StateVisitor visitor(body.substr(4));
-  uint64_t version;
-  visitor.UInt(version);
-  if (version != kStateVersion) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "set_state: the state has version {}, this penstock reads version {}; {}", version,
-                kStateVersion,
-                version > kStateVersion ? "it was saved by a newer one, upgrade this one"
-                                        : "it was saved by an older one, begin anew");
-  }
-  std::string plan;
-  visitor.Text(plan);
-  CheckSamePlan(plan, Plan());
+  StateVisitor visitor{std::string_view(frame.body)};
   Debugging debugging(*this);
   identity_.VisitState(visitor, *root_);
+  VisitFills(visitor);
   // The runs after this one go on where the saved process would have.
   for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
   root_->SetRuns(identity_.root_run + 1);

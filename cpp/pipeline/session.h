@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/cache_fills.h"
 #include "pipeline/dataset.h"
 #include "pipeline/input.h"
 #include "runtime/budget.h"
@@ -55,7 +56,7 @@ class Session {
     static thread_local const Session* current_;
   };
 
-  Session(DatasetPtr root, RunOptions options);
+  Session(DatasetPtr root, RunOptions options, RunIdentity identity);
   ~Session();
 
   // Makes the stages; those that run ahead begin to, unless SetState came before.
@@ -67,7 +68,8 @@ class Session {
   void SetUndelivered(int64_t steps) { undelivered_ = steps; }
   // Steps of the root since the beginning, or since SetState. For the thread that pulls.
   int64_t position() const { return input_ ? input_->position() : 0; }
-  std::string GetState();
+  // `account`: what decides the pipeline's data beside its stages; it is kept beside the position.
+  std::string GetState(std::string account);
   // Only before the first block.
   void SetState(std::string_view state);
   // Stops every thread of the run; waits for them. The session gives no more elements.
@@ -86,6 +88,7 @@ class Session {
   // A stage that will take calls; told before the stages upstream are made.
   void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
   void GiveCalls(int64_t count) { calls_left_.fetch_add(count, std::memory_order_relaxed); }
+  RunFills& fills() { return fills_; }
   StatsSink& stats() { return stats_; }
   const StatsSink& stats() const { return stats_; }
   // Whether some stage may deliver out of order: then states are taken with every element, because
@@ -104,7 +107,8 @@ class Session {
  private:
   class Debugging;
   void MakeRoot();
-  std::string Plan() const;
+  void VisitFills(StateVisitor& visitor);
+  const std::string& Plan();
 
   DatasetPtr root_;
   RunOptions options_;
@@ -113,6 +117,9 @@ class Session {
   Budget budget_;
   StatsSink stats_;
   RunIdentity identity_;
+  RunFills fills_;
+  std::shared_ptr<const CacheFills> fills_at_start_;
+  std::string plan_;  // as text, once it was asked for
   bool unordered_ = false;
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;

@@ -8,7 +8,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pipeline/plan_text.h"
 #include "pipeline/session.h"
+#include "pipeline/state_frame.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -209,6 +211,7 @@ int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
     run->plan = std::move(plan);
     auto dict = py::reinterpret_borrow<py::dict>(options);
     run->options = OptionsOf(dict);
+    run->identity = RunIdentity::Next(*run->plan, run->options.counted);
     it->run = made.release();
     if (dict["warm_start"].cast<bool>()) {
       const Entered entered(*run, "iter");
@@ -222,10 +225,18 @@ int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
   return done ? 0 : -1;
 }
 
-PyObject* GetState(PyObject* self, PyObject*) {
+std::string_view BytesOf(PyObject* object) {
+  char* data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(object, &data, &size) < 0) throw py::error_already_set();
+  return {data, static_cast<size_t>(size)};
+}
+
+PyObject* GetState(PyObject* self, PyObject* account) {
   return Guarded([&]() -> py::object {
     Run& run = RunOf(self);
     CheckUsable(run, "get_state");
+    std::string about(BytesOf(account));
     std::string state;
     {
       const Entered entered(run, "get_state");
@@ -233,7 +244,7 @@ PyObject* GetState(PyObject* self, PyObject*) {
       Begin(run);
       Attachment attachment(Attachment::Role::kConsumer);
       run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));
-      state = run.session->GetState();
+      state = run.session->GetState(std::move(about));
     }
     return py::bytes(state);
   });
@@ -243,15 +254,13 @@ PyObject* SetState(PyObject* self, PyObject* state) {
   return Guarded([&]() -> py::object {
     Run& run = RunOf(self);
     CheckUsable(run, "set_state");
-    char* data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(state, &data, &size) < 0) throw py::error_already_set();
+    std::string_view saved = BytesOf(state);
     // Restoring may call functions, and a failure stops threads. Made before the session: a
     // session that fails dies inside it.
     Attachment attachment(Attachment::Role::kConsumer);
     std::shared_ptr<Session> session = MakeSession(run);
     try {
-      session->SetState({data, static_cast<size_t>(size)});
+      session->SetState(saved);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
       attachment.Attach();
@@ -306,6 +315,16 @@ PyObject* Stats(PyObject* self, PyObject*) {
   });
 }
 
+// In what stages a state differs from the plan, and the account that was saved in it.
+PyObject* CompareState(PyObject* self, PyObject* state) {
+  return Guarded([&]() -> py::object {
+    Run& run = RunOf(self);
+    StateFrame frame = StateFrame::Open(BytesOf(state));
+    std::string difference = PlanDifference(frame.plan, PlanText(*run.plan));
+    return py::make_tuple(difference, py::bytes(frame.account));
+  });
+}
+
 PyObject* Moves(PyObject* self, PyObject*) {
   return Guarded([&] {
     const std::shared_ptr<Session> session = RunOf(self).session;
@@ -313,13 +332,15 @@ PyObject* Moves(PyObject* self, PyObject*) {
   });
 }
 
-PyMethodDef g_methods[] = {{"get_state", GetState, METH_NOARGS, "The position as bytes."},
-                           {"set_state", SetState, METH_O, "Continues from bytes of get_state."},
-                           {"close", Close, METH_NOARGS, "Stops all threads of the run."},
-                           {"_position", Position, METH_NOARGS, "How far it is, for repr."},
-                           {"_stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
-                           {"_tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef g_methods[] = {
+    {"_save_state", GetState, METH_O, "The position as bytes, beside the account of the plan."},
+    {"set_state", SetState, METH_O, "Continues from bytes of get_state."},
+    {"_compare_state", CompareState, METH_O, "A state beside the plan."},
+    {"close", Close, METH_NOARGS, "Stops all threads of the run."},
+    {"_position", Position, METH_NOARGS, "How far it is, for repr."},
+    {"_stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
+    {"_tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot g_slots[] = {{Py_tp_new, reinterpret_cast<void*>(IterNew)},
                          {Py_tp_init, reinterpret_cast<void*>(IterInit)},

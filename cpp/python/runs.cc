@@ -41,7 +41,7 @@ void EndSession(Session* session) {
 }  // namespace
 
 std::shared_ptr<Session> MakeSession(const Run& run) {
-  return {new Session(run.plan, run.options), EndSession};
+  return {new Session(run.plan, run.options, run.identity), EndSession};
 }
 
 void Retire(std::shared_ptr<Session> session, PyRef dataset) {

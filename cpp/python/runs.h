@@ -15,6 +15,7 @@ struct Run {
   PyRef dataset;  // Python's, which the garbage collector sees; see bind_dataset.cc
   DatasetPtr plan;
   RunOptions options;
+  RunIdentity identity;  // from the moment that the iterator is made
   std::shared_ptr<Session> session;
   Block block;
   int64_t row = 0;          // of the block, next to be handed out

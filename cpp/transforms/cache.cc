@@ -3,22 +3,15 @@
 #include <mutex>
 #include <optional>
 
+#include "pipeline/cache_fills.h"
 #include "pipeline/chunk.h"
 #include "pipeline/input.h"
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
+#include "pipeline/session.h"
 
 namespace penstock {
 namespace {
-
-// What outlives the iterators of one cache node. Complete once, then never changed.
-struct Store {
-  std::mutex mutex;  // a leaf lock over the pointer
-  std::shared_ptr<const std::vector<Block>> blocks;
-  std::vector<int64_t> ends;  // rows up to the end of each, once a position was asked for
-  uint64_t place = 0;         // what the randomness of the pass that filled it hung on
-  std::shared_ptr<const RunIdentity> identity;
-};
 
 // Gathers the blocks of a pass. Small rows of numbers are put together into large blocks, which are
 // handed out again for the cost of copying them; the others stay as they came.
@@ -77,29 +70,29 @@ class CacheDataset final : public Dataset, public RandomAccess {
   MaybeSpec spec() const override { return input_spec(); }
   // A cache that is not complete keeps nothing of it.
   Step At(int64_t index, const RunContext& context) const override {
-    std::unique_lock lock(store_->mutex);
-    if (!store_->blocks) {
-      lock.unlock();
-      return InputAt(*this, index, context);
-    }
-    std::vector<int64_t>& ends = store_->ends;
-    if (ends.empty()) {
-      for (const Block& block : *store_->blocks) {
-        ends.push_back((ends.empty() ? 0 : ends.back()) + block.rows);
+    CacheFillPtr fill = store_.fill();
+    if (!fill) return InputAt(*this, index, context);
+    CacheFill::Rows blocks = fill->rows();
+    std::lock_guard lock(ends_mutex_);
+    if (ends_.empty()) {
+      for (const Block& block : *blocks) {
+        ends_.push_back((ends_.empty() ? 0 : ends_.back()) + block.rows);
       }
     }
     auto found =
-        static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), index) - ends.begin());
-    const Block& block = (*store_->blocks)[found];
-    return block.Row(index - (ends[found] - block.rows));
+        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    const Block& block = (*blocks)[found];
+    return block.Row(index - (ends_[found] - block.rows));
   }
-  const std::shared_ptr<Store>& store() const { return store_; }
+  CacheStore* cache_store() const override { return &store_; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  std::shared_ptr<Store> store_ = std::make_shared<Store>();
+  mutable CacheStore store_;           // guards itself
+  mutable std::mutex ends_mutex_;      // a leaf lock over what follows
+  mutable std::vector<int64_t> ends_;  // rows up to the end of each block, once it was asked for
 };
 
 class CacheIterator final : public BlockIterator {
@@ -107,21 +100,18 @@ class CacheIterator final : public BlockIterator {
   CacheIterator(std::shared_ptr<const CacheDataset> data, RunContext context)
       : data_(std::move(data)),
         context_(std::move(context)),
-        place_(context_.place.value),
-        identity_(*context_.identity) {
-    std::lock_guard lock(data_->store()->mutex);
-    if (data_->store()->blocks) {
-      blocks_ = data_->store()->blocks;
-      place_ = data_->store()->place;
-      identity_ = *data_->store()->identity;
-    }
-  }
+        fill_(context_.session->fills().For(*data_, context_)),
+        blocks_(fill_->rows()) {}
 
   void VisitState(StateVisitor& visitor) override {
     // Elements are never saved: a cache that is not there any more is filled again, by the same
     // randomness, and what was delivered is passed over on the way.
-    visitor.UInt(place_);
-    identity_.VisitState(visitor, *data_);
+    if (visitor.saving()) {
+      fill_->VisitState(visitor);
+    } else {
+      fill_ = context_.session->fills().Bind(*data_, std::make_shared<CacheFill>(*data_, visitor));
+      blocks_ = fill_->rows();
+    }
     int64_t steps = steps_ + to_pass_;
     visitor.Int(steps);
     if (visitor.saving()) return;
@@ -149,7 +139,10 @@ class CacheIterator final : public BlockIterator {
   }
 
   Block Read(int64_t max_rows) {
-    if (at_ == blocks_->size()) return Block::AtEnd();
+    if (at_ == blocks_->size()) {
+      Passed();
+      return Block::AtEnd();
+    }
     const Block& stored = (*blocks_)[at_];
     if (row_ == 0 && !stored.stacked() && stored.rows == 1) return ReadElements(max_rows);
     int64_t rows = std::min(max_rows, stored.rows - row_);
@@ -158,8 +151,15 @@ class CacheIterator final : public BlockIterator {
     if (row_ == stored.rows) {
       ++at_;
       row_ = 0;
+      Passed();
     }
     return block;
+  }
+
+  // Behind the last row it is for the run as if this pass had filled the cache, as it has where
+  // what it would have made was there already.
+  void Passed() {
+    if (at_ == blocks_->size()) context_.session->fills().Complete(*data_, fill_, blocks_);
   }
 
   // Elements that were stored one by one, several at a time.
@@ -173,15 +173,13 @@ class CacheIterator final : public BlockIterator {
       block.elements.push_back(stored.elements[0]);
     }
     block.end = at_ == blocks_->size();
+    Passed();
     return block;
   }
 
   Block Fill(int64_t max_rows) {
     if (!input_) {
-      RunContext context = context_;
-      context.place = RandomKey{place_};
-      context.identity = std::make_shared<const RunIdentity>(identity_);
-      input_ = data_->StartInput(context);
+      input_ = data_->StartInput(fill_->Of(context_));
       filling_.emplace();
     }
     if (finished_) return Block::AtEnd();
@@ -198,18 +196,13 @@ class CacheIterator final : public BlockIterator {
   void Complete() {
     auto blocks = std::make_shared<const std::vector<Block>>(filling_->Take());
     filling_.reset();
-    std::lock_guard lock(data_->store()->mutex);
-    if (data_->store()->blocks) return;  // another was first
-    data_->store()->place = place_;
-    data_->store()->identity = std::make_shared<const RunIdentity>(identity_);
-    data_->store()->blocks = std::move(blocks);
+    context_.session->fills().Complete(*data_, fill_, std::move(blocks));
   }
 
   std::shared_ptr<const CacheDataset> data_;
   RunContext context_;
-  uint64_t place_;
-  RunIdentity identity_;
-  std::shared_ptr<const std::vector<Block>> blocks_;  // complete: read from here
+  CacheFillPtr fill_;
+  CacheFill::Rows blocks_;  // complete: read from here
   size_t at_ = 0;
   int64_t row_ = 0;
   IteratorPtr input_;  // not complete yet: filled from here

@@ -55,7 +55,8 @@ class CacheFileIterator final : public BlockIterator {
       : data_(std::move(data)),
         context_(std::move(context)),
         place_(context_.place.value),
-        identity_(*context_.identity) {}
+        identity_(*context_.identity),
+        fills_(context_.fills) {}
 
   void VisitState(StateVisitor& visitor) override;
 
@@ -91,12 +92,15 @@ class CacheFileIterator final : public BlockIterator {
   bool OpenFile();
   Block Read(int64_t max_rows);
   void Fill(bool write);
+  void VisitRandomness(StateVisitor& visitor);
+  void TakeRandomness(const std::string& saved);
   ChunkHeader Header();
 
   std::shared_ptr<const CacheFileDataset> data_;
   RunContext context_;
   uint64_t place_;
   RunIdentity identity_;
+  std::shared_ptr<const CacheFills> fills_;
   // Either of them once it is decided.
   std::optional<ChunkCursor> cursor_;
   std::optional<FillingPass> filling_;
@@ -109,9 +113,29 @@ class CacheFileIterator final : public BlockIterator {
 ChunkHeader CacheFileIterator::Header() {
   ChunkHeader header{data_->fingerprint(), ""};
   StateVisitor visitor(&header.randomness);
+  VisitRandomness(visitor);
+  return header;
+}
+
+void CacheFileIterator::VisitRandomness(StateVisitor& visitor) {
   visitor.UInt(place_);
   identity_.VisitState(visitor, *data_);
-  return header;
+  CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
+}
+
+// Of a file; older ones have nothing of the caches in memory that they were made from.
+void CacheFileIterator::TakeRandomness(const std::string& saved) {
+  StateVisitor visitor{std::string_view(saved)};
+  visitor.UInt(place_);
+  identity_.VisitState(visitor, *data_);
+  std::string begin;
+  StateVisitor again(&begin);
+  again.UInt(place_);
+  identity_.VisitState(again, *data_);
+  fills_ = nullptr;
+  if (begin.size() < saved.size()) {
+    CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
+  }
 }
 
 void CacheFileIterator::Decide() {
@@ -143,9 +167,7 @@ bool CacheFileIterator::OpenFile() {
     }
     if (steps_ > 0 && index->content() != content_) return false;
     content_ = index->content();
-    StateVisitor visitor{std::string_view(index->header().randomness)};
-    visitor.UInt(place_);
-    identity_.VisitState(visitor, *data_);
+    TakeRandomness(index->header().randomness);
     cursor_.emplace(std::move(index), context_.batch_rows);
     cursor_->Seek(steps_);
     return true;
@@ -176,6 +198,7 @@ void CacheFileIterator::Fill(bool write) {
   RunContext context = context_;
   context.place = RandomKey{place_};
   context.identity = std::make_shared<const RunIdentity>(identity_);
+  context.fills = fills_;
   FillingOptions options{"cache", data_->cardinality(), true};
   std::unique_ptr<RowSink> sink;
   if (write) {
@@ -187,8 +210,7 @@ void CacheFileIterator::Fill(bool write) {
 }
 
 void CacheFileIterator::VisitState(StateVisitor& visitor) {
-  visitor.UInt(place_);
-  identity_.VisitState(visitor, *data_);
+  VisitRandomness(visitor);
   visitor.UInt(content_);
   visitor.Int(steps_);
   visitor.Int(to_pass_);

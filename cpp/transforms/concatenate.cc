@@ -1,6 +1,7 @@
 // concatenate: one dataset behind the other.
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
+#include "pipeline/session.h"
 
 namespace penstock {
 namespace {
@@ -49,6 +50,10 @@ class ConcatenateIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     int64_t part = part_;
     visitor.Int(part);
+    // The first one has those that the stage was started with.
+    if (part > 0) {
+      CacheFills::VisitState(visitor, *data_, &context_.session->fills(), context_.fills);
+    }
     if (!visitor.saving() && part != part_) {
       part_ = part;
       Start();
@@ -62,6 +67,8 @@ class ConcatenateIterator final : public BlockIterator {
       Block block = input_->NextBlock(max_rows);
       if (!block.end) return block;
       ++part_;
+      input_.reset();
+      context_.fills = CacheFills::Now(*data_, context_.session->fills(), context_.fills);
       Start();
       if (block.rows == 0) continue;
       block.end = !input_;

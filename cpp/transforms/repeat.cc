@@ -5,6 +5,7 @@
 #include "pipeline/fills_ahead.h"
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
+#include "pipeline/session.h"
 
 namespace penstock {
 namespace {
@@ -43,13 +44,23 @@ class RepeatDataset final : public Dataset, public RandomAccess {
 class RepeatIterator final : public BlockIterator {
  public:
   RepeatIterator(DatasetPtr data, RunContext context, int64_t count, bool fused)
-      : data_(std::move(data)), context_(std::move(context)), count_(count), fused_(fused) {}
+      : data_(std::move(data)),
+        context_(std::move(context)),
+        count_(count),
+        fused_(fused),
+        fills_(context_.fills) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(epoch_);
     visitor.Bool(any_);
     bool running = input_ != nullptr;
     visitor.Bool(running);
+    // The first epoch has those that the stage was started with.
+    if (epoch_ > 0) {
+      if (visitor.saving() && !running) FindFills();
+      CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
+      found_ = epoch_;
+    }
     if (running) {
       if (!input_) Start();
       visitor.Child(*input_);
@@ -95,12 +106,25 @@ class RepeatIterator final : public BlockIterator {
   void Start() {
     // The epoch before must be gone first: its generators and threads are not to overlap.
     input_.reset();
-    input_ = next_ ? std::move(next_) : StartEpoch(epoch_);
+    FindFills();
+    input_ = next_ ? std::move(next_) : StartEpoch(epoch_, fills_);
     if (fused_) filling_ = dynamic_cast<FillsAhead*>(input_.get());
   }
 
-  IteratorPtr StartEpoch(int64_t epoch) {
-    return data_->StartInput(context_.At(static_cast<uint64_t>(epoch)));
+  IteratorPtr StartEpoch(int64_t epoch, std::shared_ptr<const CacheFills> fills) {
+    RunContext context = context_.At(static_cast<uint64_t>(epoch));
+    context.fills = std::move(fills);
+    return data_->StartInput(context);
+  }
+
+  // What caches upstream hold when the epoch begins: what the epochs before have put there.
+  void FindFills() {
+    if (found_ == epoch_) return;
+    fills_ = next_ ? next_fills_ : FillsNow();
+    found_ = epoch_;
+  }
+  std::shared_ptr<const CacheFills> FillsNow() {
+    return CacheFills::Now(*data_, context_.session->fills(), fills_);
   }
 
   // With every element of an epoch that only drains its buffer goes a step of the next one.
@@ -111,7 +135,8 @@ class RepeatIterator final : public BlockIterator {
     if (left == 0) return std::nullopt;
     if (!next_) {
       try {
-        next_ = StartEpoch(epoch_ + 1);
+        next_fills_ = FillsNow();
+        next_ = StartEpoch(epoch_ + 1, next_fills_);
       } catch (...) {
         filling_ = nullptr;  // it fails again, at its place
         return std::nullopt;
@@ -128,7 +153,10 @@ class RepeatIterator final : public BlockIterator {
   int64_t epoch_ = 0;
   bool any_ = false;  // the epoch has given something
   IteratorPtr input_;
-  IteratorPtr next_;               // the epoch behind it, when that has been started
+  std::shared_ptr<const CacheFills> fills_;  // of epoch number found_
+  int64_t found_ = 0;
+  IteratorPtr next_;  // the epoch behind it, when that has been started
+  std::shared_ptr<const CacheFills> next_fills_;
   FillsAhead* filling_ = nullptr;  // input_, if it is one
 };
 

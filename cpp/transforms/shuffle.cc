@@ -20,7 +20,7 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
         seed_(seed),
         reshuffle_(reshuffle),
         fused_(fused),
-        own_seed_(NextSessionSeed()) {}
+        own_seed_(seed ? 0 : NextSessionSeed()) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
   bool counts_runs() const override { return reshuffle_; }

@@ -11,7 +11,7 @@ from penstock._core import build_info
 from penstock import experimental, random
 from penstock.data_loader import DataLoader, default_collate
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from penstock.errors import DataError, ErrorInfo, OutOfRangeError, TraceError
+from penstock.errors import DataError, ErrorInfo, OutOfRangeError, StateError, TraceError
 from penstock.functions import numpy_function, py_function
 from penstock.iterator import Iterator
 from penstock.ops import image, io, strings
@@ -64,6 +64,7 @@ __all__ = [
     "Iterator",
     "Options",
     "OutOfRangeError",
+    "StateError",
     "TFRecordDataset",
     "TensorSpec",
     "TextLineDataset",

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from penstock import _core
+from penstock.account import account_of, differences
 from penstock.adapters.jax import JaxForms
 from penstock.adapters.keras import KerasForms
 from penstock.adapters.sharding import ProcessShards
@@ -259,6 +260,12 @@ class Dataset(
             with Iterator(probe, self._options._for_engine(counted=False)) as it:
                 unknown.set_spec(_core.Value(first_good(it, unknown.kind), False).spec())
         return self._node.spec(TensorSpec)
+
+    def _account(self) -> bytes:
+        """Return what decides the data, for states."""
+        return account_of(self)
+
+    _differences = staticmethod(differences)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Return this dataset with options set.

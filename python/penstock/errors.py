@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 
 class DataError(Exception):
@@ -74,3 +75,17 @@ class OutOfRangeError(StopIteration):
 
 class TraceError(TypeError):
     """A function that `native` cannot turn into a program; says at which line, and why."""
+
+
+class StateError(ValueError):
+    """A saved state that belongs to another pipeline, or to the same one over other data.
+
+    Attributes
+    ----------
+    differences : tuple of str
+        What differs, each in words: ``"batch: batch_size 32, the state has 64"``.
+    """
+
+    def __init__(self, message: str, differences: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.differences = tuple(differences)

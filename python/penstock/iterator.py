@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
 
 from penstock import _core
 from penstock.closing import Closing
-from penstock.errors import OutOfRangeError
+from penstock.errors import OutOfRangeError, StateError
 from penstock.optional import Optional
+
+_MOST_SHOWN = 10  # differences in a message
 
 
 class Iterator(_core.Iterator, Closing):
@@ -29,11 +35,12 @@ class Iterator(_core.Iterator, Closing):
     [1, 2, 3, 4]
     """
 
-    __slots__ = ("_dataset",)
+    __slots__ = ("_account", "_dataset")
 
     def __init__(self, dataset: Any, options: dict[str, Any]) -> None:
         super().__init__(dataset, options)
         self._dataset = dataset
+        self._account: bytes | None = None  # of what decides the data, once it was asked for
 
     def get_next(self) -> Any:
         """Return the next element; ``next(it)`` under tf.data's name.
@@ -93,8 +100,10 @@ class Iterator(_core.Iterator, Closing):
         Returns
         -------
         bytes
-            Positions and counters, never elements; usually below 1 KB. They can be given to
-            `set_state` of an iterator over the same pipeline in another process, today or later.
+            Positions and counters, never elements, and an account of what decides the pipeline's
+            data; usually below 1 KB. They can be given to `set_state` of an iterator over the same
+            pipeline in another process, today or later. ``np.frombuffer(state, np.uint8)`` is the
+            form for checkpoints that hold arrays.
 
         Raises
         ------
@@ -103,37 +112,46 @@ class Iterator(_core.Iterator, Closing):
 
         Notes
         -----
-        Nothing is stopped, and elements that were produced ahead stay where they are.
+        Nothing is stopped, and elements that were produced ahead stay where they are. The first
+        call looks at the pipeline for its account, which may take milliseconds; files are asked for
+        their sizes.
 
         Examples
         --------
         >>> it = iter(ps.Dataset.range(1000).shuffle(100).batch(10).prefetch(2))
         >>> batch = next(it)
         >>> state = it.get_state()
-        >>> len(state) < 200
+        >>> len(state) < 400
         True
         """
-        return super().get_state()
+        return self._save_state(self._own_account())
 
-    def set_state(self, state: bytes) -> None:
+    def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue behind the element after which `get_state` was called.
 
         Parameters
         ----------
-        state : bytes
+        state : bytes, or array of uint8 of shape (N,)
             What `get_state` returned, for a pipeline of the same stages over the same data.
+        strict : bool
+            What becomes of a state of the same stages whose data differs, as far as that can be
+            seen: True refuses it, False warns and goes on.
 
         Raises
         ------
+        StateError
+            If the state was saved by another pipeline: by other stages; or, if `strict`, by stages
+            with other arguments, functions, files or arrays. It is a ValueError, and lists what
+            differs.
         ValueError
-            If the bytes are damaged, of another version, or were saved by other stages.
+            If the bytes are damaged, or of another version.
 
         Notes
         -----
         The elements that come are the ones that would have come, in the same order, with the same
         random numbers. Sources that cannot jump (a generator) are read up to the place again.
-        Parallelism and buffer sizes may differ from those of the saved run. That functions and
-        files are still the same is not checked.
+        Parallelism and buffer sizes may differ from those of the saved run. What is compared, and
+        what is not, is in docs/guides/checkpoints.md.
 
         Examples
         --------
@@ -144,12 +162,31 @@ class Iterator(_core.Iterator, Closing):
         >>> other.set_state(it.get_state())
         >>> [int(x) for x in other] == [int(x) for x in it]
         True
+        >>> iter(ps.Dataset.range(6).shuffle(5)).set_state(it.get_state())
+        Traceback (most recent call last):
+            ...
+        penstock.errors.StateError: set_state: the state is of other data: shuffle: buffer_size 5, \
+the state has 6; set_state(state, strict=False) takes it all the same
         """
-        if not isinstance(state, bytes):
-            raise TypeError(
-                f"set_state: bytes of get_state were expected, got a {type(state).__name__}"
-            )
-        super().set_state(state)
+        saved = _bytes_of(state)
+        stages, account = self._compare_state(saved)
+        if stages:
+            raise StateError(stages, [stages.removeprefix("set_state: ")])
+        if found := self._dataset._differences(account, self._own_account()):
+            shown = "; ".join(found[:_MOST_SHOWN])
+            if len(found) > _MOST_SHOWN:
+                shown += f"; and {len(found) - _MOST_SHOWN} more"
+            text = f"set_state: the state is of other data: {shown}"
+            if strict:
+                advice = "set_state(state, strict=False) takes it all the same"
+                raise StateError(f"{text}; {advice}", found)
+            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=2)
+        super().set_state(saved)
+
+    def _own_account(self) -> bytes:
+        if self._account is None:
+            self._account = self._dataset._account()
+        return self._account
 
     def close(self) -> None:
         """Stop all threads of this run and wait for them; no more elements come.
@@ -219,3 +256,19 @@ class Iterator(_core.Iterator, Closing):
             "iterator: an iterator cannot be pickled; pickle the dataset and the bytes of "
             "get_state(), and give them to set_state() of a new iterator"
         )
+
+
+def _bytes_of(state: Any) -> bytes:
+    """Return a state as bytes; arrays of bytes are what checkpoints of arrays give back."""
+    if isinstance(state, bytes):
+        return state
+    if isinstance(state, (bytearray, memoryview)) or hasattr(state, "__array__"):
+        array = np.asarray(state)
+        if array.dtype == np.uint8 and array.ndim == 1:
+            return array.tobytes()
+        got = f"an array of {array.dtype} of shape {array.shape}"
+    else:
+        got = f"a {type(state).__name__}"
+    raise TypeError(
+        f"set_state: bytes of get_state were expected, or an array of uint8 of them, got {got}"
+    )

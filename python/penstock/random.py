@@ -24,8 +24,10 @@ def set_seed(seed: int | None) -> None:
     Parameters
     ----------
     seed : int or None
-        The n-th iterator made after the call gets the n-th seed that follows from it; so do random
-        operations outside of pipelines. None goes back to seeds from the operating system.
+        The n-th iterator made after the call gets the n-th seed that follows from it, when it is
+        made (a `shuffle` without a seed takes one when it is built, and counts as well); so do
+        random operations outside of pipelines, in a count of their own. None goes back to seeds
+        from the operating system.
 
     Examples
     --------

@@ -223,7 +223,8 @@ def test_a_state_of_a_longer_file_is_an_error(tmp_path):
     state = it.get_state()
     path.write_bytes(b"")
     it = iter(ps.TFRecordDataset(path))
-    it.set_state(state)
+    with pytest.warns(RuntimeWarning, match=r"tf_record: file 1 .* has 0 bytes, the state has 34"):
+        it.set_state(state, strict=False)
     (came,) = steps(it)
     assert came.kind == "DataError"
     assert "it is not the same file" in came.text

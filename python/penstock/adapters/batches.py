@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _core
 from penstock.closing import Closing
 from penstock.iterator import Iterator
 
@@ -61,23 +65,29 @@ class BatchIterator(Closing):
         """Return the position behind the last batch delivered, as `Iterator.get_state` does."""
         return self._iterator.get_state()
 
-    def set_state(self, state: bytes) -> None:
-        """Continue behind the batch after which `get_state` was called."""
-        self._iterator.set_state(state)
+    def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
+        """Continue behind the batch after which `get_state` was called, as `Iterator.set_state`."""
+        self._iterator.set_state(state, strict)
+
+    def rewind(self, state: bytes) -> None:
+        """Go back to a state of this very dataset: nothing is compared."""
+        _core.Iterator.set_state(self._iterator, state)
 
     def state_dict(self) -> dict[str, bytes]:
         """Return the position as a dict, the form in which PyTorch's checkpoints keep states."""
         return {_KEY: self.get_state()}
 
-    def load_state_dict(self, state: dict[str, bytes]) -> None:
+    def load_state_dict(self, state: dict[str, bytes], strict: bool = True) -> None:
         """Continue where `state_dict` was called.
 
         Raises
         ------
+        StateError
+            If the dict comes from that of another pipeline, or, if `strict`, of other data.
         ValueError
-            If the dict does not come from `state_dict`, or from one of another pipeline.
+            If it does not come from `state_dict`.
         """
-        self.set_state(position_of(state))
+        self.set_state(position_of(state), strict)
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the counters of every stage, as `Iterator.stats` does."""

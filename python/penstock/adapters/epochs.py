@@ -44,7 +44,7 @@ class Epochs:
             # batch: it begins again, so that none is lost.
             self._run = self._opened()
             if self._start is not None:
-                self._run.set_state(self._start)
+                self._run.rewind(self._start)
         self._start = self._run.get_state()
         self._given = Given()
         return Epoch(self, self._run, self._steps, self._given)

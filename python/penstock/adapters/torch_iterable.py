@@ -46,6 +46,7 @@ class _TorchIterable:
         self._pass: _Pass | None = None  # the one that was begun last
         self._begun_here = 0  # how many were, in this process
         self._next: dict[str, Any] | None = None  # where the next one begins
+        self._strict = True  # about that
 
     def __iter__(self) -> BatchIterator:
         import torch
@@ -55,7 +56,7 @@ class _TorchIterable:
             dataset = dataset.prefetch(self._prefetch)
         begun = _Pass(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
         if self._next is not None:
-            begun.load_state_dict(self._next)
+            begun.load_state_dict(self._next, self._strict)
             self._next = None
         self._pass = begun
         return begun
@@ -87,15 +88,17 @@ class _TorchIterable:
             return _BEGINNING
         return self._pass.state_dict()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
         """Let the next pass begin where `state_dict` was called.
 
         Raises
         ------
         ValueError
-            If the dict does not come from `state_dict`; when the pass begins, if it comes from that
-            of another pipeline.
+            If the dict does not come from `state_dict`.
+        StateError
+            When the pass begins: as `Iterator.set_state` has it.
         """
+        self._strict = strict
         self._next = None if position_of(state) is None else state
         self._pass = None
 
@@ -103,7 +106,7 @@ class _TorchIterable:
         return f"<IterableDataset of {self._dataset!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return torch_iterable, (self._dataset, self._prefetch, self._next)
+        return torch_iterable, (self._dataset, self._prefetch, self._next, self._strict)
 
 
 @functools.cache
@@ -113,9 +116,11 @@ def _class() -> type:
     return type("TorchIterable", (_TorchIterable, IterableDataset), {})
 
 
-def torch_iterable(dataset: Dataset, prefetch: int, state: dict[str, Any] | None = None) -> Any:
+def torch_iterable(
+    dataset: Dataset, prefetch: int, state: dict[str, Any] | None = None, strict: bool = True
+) -> Any:
     """Make the IterableDataset of a dataset; unpickling calls it, too."""
     iterable = _class()(dataset, prefetch)
     if state is not None:
-        iterable.load_state_dict(state)
+        iterable.load_state_dict(state, strict)
     return iterable

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
 from typing import Any
 
+from penstock.account import account_of_values, differences
 from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import check, check_order, choose_samplers, is_iterable
 from penstock.data_loader.orders import restore_epochs, samplers_state
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
 from penstock.data_loader.processes import check_accelerate
+from penstock.errors import StateError
 
 _VERSION = 1
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -152,6 +155,7 @@ class DataLoader:
             rules = torch_rules.data() if of_torch else collate
             collate_fn = rules.default_collate if batched else rules.default_convert
         self.collate_fn: Callable[[Any], Any] = collate_fn
+        self._account: bytes | None = None  # of what decides the data, once it was asked for
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
         self._complete = True
@@ -206,6 +210,7 @@ class DataLoader:
         True
         """
         state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
+        state["account"] = self._own_account()
         position = self._position
         if self._saved is not None:
             return state | dict(self._saved)
@@ -214,7 +219,7 @@ class DataLoader:
             return state | {"batches": 0, "ahead": [], "order": {"samplers": samplers}}
         return state | position.state()
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Make the next pass go on where `state_dict` was called.
 
         Parameters
@@ -222,11 +227,17 @@ class DataLoader:
         state : mapping
             What `state_dict` returned, of a loader over the same data with the same arguments;
             `num_workers` and what else concerns speed may differ.
+        strict : bool
+            Whether a state of a loader over other data (of another dataset or `collate_fn`, as far
+            as that can be seen) is refused; else a RuntimeWarning tells of it.
 
         Raises
         ------
+        StateError
+            If it comes from a loader with another batch size or length, or, if `strict`, with other
+            data.
         ValueError
-            If it is something else, or comes from a loader with another batch size or length.
+            If it is something else.
         """
         if not isinstance(state, Mapping) or state.get("penstock") != _VERSION:
             raise ValueError(
@@ -234,12 +245,30 @@ class DataLoader:
             )
         for name, value in self._shape().items():
             if state.get(name) != value:
-                raise ValueError(
+                raise StateError(
                     f"load_state_dict: a state of a loader with {name}={value} was expected, got "
-                    f"one with {name}={state.get(name)}"
+                    f"one with {name}={state.get(name)}",
+                    [f"DataLoader: {name} {value}, the state has {state.get(name)}"],
                 )
-        self._saved = {k: v for k, v in state.items() if k not in ("penstock", *self._shape())}
+        # States of before have none.
+        found = differences(state.get("account", self._own_account()), self._own_account())
+        if found:
+            text = f"load_state_dict: the state is of other data: {'; '.join(found)}"
+            if strict:
+                advice = "load_state_dict(state, strict=False) takes it all the same"
+                raise StateError(f"{text}; {advice}", found)
+            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=2)
+        own = ("penstock", "account", *self._shape())
+        self._saved = {k: v for k, v in state.items() if k not in own}
         restore_epochs(self, self._saved)
+
+    def _own_account(self) -> bytes:
+        if self._account is None:
+            parts = {name: getattr(self, name) for name in ("dataset", "collate_fn")}
+            for name in ("sampler", "batch_sampler"):
+                parts[name] = type(getattr(self, name)).__name__
+            self._account = account_of_values("DataLoader", parts)
+        return self._account
 
     def _shape(self) -> dict[str, Any]:
         """Return what must be equal for a number of batches to mean the same place."""

@@ -1,0 +1,19 @@
+// What is around the position in a saved state: a mark, a version, the pipeline, a checksum.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+struct StateFrame {
+  std::string plan;     // PlanText of the pipeline that saved it
+  std::string account;  // what else decides its data, in the words of the runtime that asks
+  std::string body;     // the position
+
+  std::string Sealed() const;
+  // Throws unless every bit is as Sealed wrote it.
+  static StateFrame Open(std::string_view state);
+};
+
+}  // namespace penstock

@@ -1,0 +1,318 @@
+"""What a pipeline's data is decided by, in so few words that a state can carry them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.digest import Digests, Hasher
+from penstock.encode import Indexable, Reader
+from penstock.state_digest import StateDigests
+from penstock.structure import TensorSpec
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+Account = dict[str, Any]
+
+# What changes when elements are made, how failures are told, and where elements are kept.
+_ASIDE = {
+    *("num_parallel_calls", "deterministic", "buffer_output_elements", "prefetch_input_elements"),
+    *("fused", "part_of", "stage", "opaque"),
+}
+_ASIDE_OF = {
+    "cache_file": {"filename"},
+    "snapshot": {"path", "compression", "shard_func", "always"},
+    "shard_evenly": {"index"},  # the state of one shard serves all others
+}
+_NAMES = {
+    "parallel_map": "map",
+    "parallel_from_indexable": "from_indexable",
+    "cache_file": "cache",
+}
+_FUNCTION = "function"
+_LONGEST = 48  # characters of an argument that stands there as it is
+_MOST_FILES = 8  # that stand there by name
+_MOST_SIZES = 1000  # of files, that are asked for
+_MOST_UNPACKED = 1 << 20  # bytes of one that someone hands over
+_MOST_BYTES = 2000  # of all, packed: else there is no more than a digest of each stage
+
+
+def account_of(dataset: Dataset) -> bytes:
+    """Return what decides the data of a pipeline, for `differences` to compare.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The pipeline.
+
+    Returns
+    -------
+    bytes
+        Some hundred bytes, of two thousand at most for all but absurdly long pipelines.
+
+    Notes
+    -----
+    Stages are listed from the sources on, each once, without prefetch, as the engine lists them.
+    """
+    values = StateDigests(_digest_of)
+    nodes = _nodes(dataset)
+    reading = (n for n in nodes if any(isinstance(v, Reader) for v in n._args.values()))
+    read = frozenset(id(source) for node in reading for source in _sources_of_names(node))
+    stages = [_stage(node, values, read) for node in nodes]
+    packed = _packed({"versions": _versions(), "stages": stages})
+    if len(packed) > _MOST_BYTES:
+        short = [[name, {"": _digest_of_stage(args)[:4]}] for name, args in stages]
+        packed = _packed({"versions": _versions(), "stages": short})
+    if len(packed) > _MOST_BYTES:
+        packed = _packed({"versions": _versions(), "all": _digest_of_stage(stages)})
+    return packed
+
+
+def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
+    """Return the same of something that is no pipeline: of its parts, by their names."""
+    digests = StateDigests(_digest_of)
+    parts = {name: _said(value, digests) for name, value in values.items() if value is not None}
+    return _packed({"versions": _versions(), "stages": [[owner, parts]]})
+
+
+def differences(saved: bytes, own: bytes) -> list[str]:
+    """Return in words what two accounts of pipelines of the same stages differ in.
+
+    Parameters
+    ----------
+    saved : bytes
+        Of the state.
+    own : bytes
+        Of the pipeline that shall take it up.
+
+    Returns
+    -------
+    list of str
+        As ``"batch: batch_size 32, the state has 64"``; empty where nothing differs.
+    """
+    if saved == own:
+        return []
+    try:
+        return _differences(_unpacked(saved), _unpacked(own))
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, zlib.error):
+        raise ValueError(
+            "set_state: the state is damaged; use the bytes of get_state unchanged"
+        ) from None
+
+
+def _differences(theirs: Account, ours: Account) -> list[str]:
+    found = [
+        f"{name}: version {ours['versions'][name]}, the state has {theirs['versions'].get(name)}"
+        for name in ours["versions"]
+        if ours["versions"][name] != theirs["versions"].get(name)
+    ]
+    another_python = ours["versions"]["python"] != theirs["versions"].get("python")
+    if "all" in ours or "all" in theirs:
+        same = ours.get("all") == theirs.get("all")
+        return found + ([] if same else ["a stage: its arguments have changed"])
+    for (name, args), (before_name, before) in zip(ours["stages"], theirs["stages"], strict=True):
+        if name != before_name:
+            found.append(f"{name}: the state has {before_name} there")
+            continue
+        for arg in sorted(args.keys() | before.keys()):
+            now, then = args.get(arg, "None"), before.get(arg, "None")
+            if now != then and not (another_python and _is_function(now) and _is_function(then)):
+                functions = sum(_is_function(other) for other in args.values())
+                found.append(f"{name}: {_difference(arg, now, then, functions)}")
+    return found
+
+
+def _difference(arg: str, now: Any, then: Any, functions: int) -> str:
+    if arg == "":
+        return "its arguments have changed"
+    if isinstance(now, dict) and isinstance(then, dict):
+        return _difference_of_files(now, then)
+    if _is_function(now) and _is_function(then):
+        return "the function has changed" if functions == 1 else f"the function {arg} has changed"
+    ours, theirs = _told(now), _told(then)
+    if ours == theirs:
+        return f"the values of {arg} have changed"
+    return f"{arg} {ours}, the state has {theirs}"
+
+
+def _difference_of_files(now: dict[str, Any], then: dict[str, Any]) -> str:
+    pairs = zip(now["first"], then["first"], strict=False)
+    for i, ((ours, size), (theirs, before)) in enumerate(pairs, 1):
+        if ours != theirs:
+            return f"file {i} is now {ours!r}, the state has {theirs!r}"
+        if size != before and min(size, before) < 0:
+            missing = "is missing" if size < 0 else "was missing when the state was saved"
+            return f"file {i} ({ours!r}) {missing}"
+        if size != before:
+            return f"file {i} ({ours!r}) has {size} bytes, the state has {before}"
+    if now["count"] != then["count"]:
+        return f"{now['count']} files, the state has {then['count']}"
+    what = "names" if now["names"] != then["names"] else "sizes"
+    return f"the {what} of files behind number {len(now['first'])} have changed"
+
+
+def _is_function(said: Any) -> bool:
+    return isinstance(said, list) and said[0] == _FUNCTION
+
+
+def _told(said: Any) -> str:
+    if isinstance(said, dict):
+        return f"{said['count']} files"
+    return said if isinstance(said, str) else f"<{said[0]}>"
+
+
+def _unpacked(account: bytes) -> Account:
+    found: Account = json.loads(zlib.decompressobj().decompress(account, _MOST_UNPACKED))
+    return found
+
+
+def _packed(account: Account) -> bytes:
+    return zlib.compress(json.dumps(account, separators=(",", ":")).encode(), 9)
+
+
+def _versions() -> dict[str, str]:
+    from penstock import __version__
+
+    own = ".".join(__version__.split(".")[:2])
+    return {"penstock": own, "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
+
+
+def _nodes(dataset: Dataset) -> list[Dataset]:
+    order: list[Dataset] = []
+    done: set[int] = set()
+    stack = [dataset]  # no recursion: chains are long
+    while stack:
+        node = stack[-1]
+        waiting = [d for d in reversed(node._inputs) if id(d) not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        if id(node) not in done:
+            done.add(id(node))
+            if node._kind != "prefetch":
+                order.append(node)
+    return order
+
+
+def _digest_of(dataset: Dataset, values: Digests) -> bytes:
+    """Return the digest of a dataset that a function refers to."""
+    out = Hasher()
+    for node in _nodes(dataset):
+        out.text(json.dumps(_stage(node, values)))
+    return out.digest()
+
+
+def _digest_of_stage(found: Any) -> str:
+    out = Hasher()
+    out.text(json.dumps(found))
+    return _short(out.digest())
+
+
+def _short(digest: bytes) -> str:
+    return base64.b85encode(digest[:8]).decode()
+
+
+def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -> list[Any]:
+    """Return the name of a stage, and each of its arguments in a form that JSON can hold.
+
+    `read` are the ids of sources whose elements are names of files that another stage reads.
+    """
+    name = _NAMES.get(node._kind, node._kind)
+    found: dict[str, Any] = {}
+    aside = _ASIDE | _ASIDE_OF.get(node._kind, set())
+    for arg, value in node._args.items():
+        if value is None or arg in aside or (arg == "handler" and not node._args.get("decides")):
+            continue
+        if isinstance(value, Reader):
+            name = value.kind
+            found.update((key, _said(item, values)) for key, item in value.args.items())
+            names = [n for source in _sources_of_names(node) for n in source._args["tensors"].flat]
+            if names:
+                found["files"] = _files(names)
+        elif arg == "filename" and not node._inputs:
+            found["files"] = _files([value])
+        elif arg == "path" and node._kind == "load":
+            found["files"] = _files(_entries(value))
+        elif id(node) not in read:
+            found[arg] = _said(value, values)
+    return [name, {arg: said for arg, said in found.items() if said is not None}]
+
+
+def _sources_of_names(reading: Dataset) -> Iterator[Dataset]:
+    """Yield the sources of file names that a stage with a Reader opens."""
+    for node in _nodes(reading)[:-1]:
+        names = node._args.get("tensors")
+        if isinstance(names, np.ndarray) and names.dtype == object:
+            yield node
+
+
+def _entries(folder: Any) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(folder) if entry.is_file())
+    except OSError:
+        return []
+
+
+def _files(names: list[Any]) -> dict[str, Any]:
+    """Return the names and sizes of files, in order: of the first ones, and digests of all."""
+    texts = [os.fsdecode(name) for name in names]
+    sizes = [_size(texts[i]) for i in _some(len(texts))]
+    out = Hasher()
+    for i in _some(len(texts), 10 * _MOST_SIZES):
+        out.text(texts[i])
+    told = [[_clipped(text), size] for text, size in zip(texts[:_MOST_FILES], sizes, strict=False)]
+    found = {"count": len(texts), "first": told, "names": _short(out.digest())}
+    return found | {"sizes": _digest_of_stage(sizes)}
+
+
+def _some(size: int, most: int = _MOST_SIZES) -> list[int]:
+    """Return numbers below `size`: all, or the first ones and others from there to the end."""
+    if size <= most:
+        return list(range(size))
+    others = (_MOST_FILES + (size - 1 - _MOST_FILES) * i // most for i in range(1, most + 1))
+    return [*range(_MOST_FILES), *others]
+
+
+def _size(name: str) -> int:
+    try:
+        return os.stat(name).st_size  # noqa: PTH116
+    except (OSError, ValueError):
+        return -1
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else "..." + text[3 - _LONGEST :]
+
+
+def _said(value: Any, values: Digests) -> Any:
+    """Return a text that says all of a short value, or what a longer one is, and its digest."""
+    if isinstance(value, (bool, int, float, str, np.dtype, TensorSpec, type(None))):
+        text = repr(value)
+        if len(text) <= _LONGEST:
+            return text
+    elif isinstance(value, (tuple, list)) and len(value) < _LONGEST:
+        plain = all(isinstance(item, (bool, int, float, str, type(None))) for item in value)
+        if plain and len(repr(value)) <= _LONGEST:
+            return repr(value)
+    return [_summary(value), _short(values.digest(value))]
+
+
+def _summary(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name} {value.shape}"
+    if isinstance(value, Indexable):
+        return f"{type(value.rows).__name__} of {value.size} rows"
+    if callable(value):
+        return _FUNCTION
+    if isinstance(value, (tuple, list, dict)):
+        return f"{type(value).__name__} of {len(value)}"
+    return type(value).__name__

@@ -1,0 +1,213 @@
+"""Digests for states: what decides a pipeline's data, at a bounded cost, and nothing that varies.
+
+A state is taken in the middle of a run and compared at the beginning of another one. What functions
+change while they run (counters, logs, memories) would differ, and is left out; large data is looked
+at in samples, so that the first state of a pipeline costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.digest import SIMPLE, Digests, Hasher, names_of
+
+if TYPE_CHECKING:
+    from penstock.dataset import Dataset
+
+_MOST_BYTES = 1 << 16  # of an array: all of them, or so many of pieces from begin to end
+_PIECES = 16
+_MOST_ITEMS = 256  # of a container, likewise
+
+# A function that calls one of these, or stores into something, may change what it refers to.
+_CHANGING = frozenset(
+    (
+        *("add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "fill"),
+        *("insert", "pop", "popitem", "popleft", "put", "remove", "reverse", "rotate", "send"),
+        *("setdefault", "sort", "update", "write", "writelines", "__next__", "__setitem__"),
+    )
+)
+_STORING = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE")
+_REBINDING = ("STORE_DEREF", "STORE_GLOBAL", "DELETE_DEREF", "DELETE_GLOBAL")
+_MAKING = ("__init__", "__post_init__", "__new__", "__setstate__")
+_CALLED = ("__call__", "__getitem__", "__getitems__", "__iter__", "__len__")
+
+
+class StateDigests(Digests):
+    """As `Digests`, but bounded, and without what varies while functions run.
+
+    Parameters
+    ----------
+    of_dataset : callable
+        From a Dataset among the values, and these digests, to its digest.
+    """
+
+    def __init__(self, of_dataset: Callable[[Dataset, Digests], bytes]) -> None:
+        super().__init__(of_dataset)
+        self._effects: dict[types.CodeType, _Effects] = {}
+
+    def digest(self, value: Any) -> bytes:
+        """Return the digest of a value; of one that cannot be looked into, that of its type."""
+        try:
+            return super().digest(value)
+        except Exception:
+            # Objects may raise anything when they are looked at.
+            self._open.clear()
+            return super().digest(f"{type(value).__module__}.{type(value).__qualname__}")
+
+    def _container(self, out: Hasher, value: Any) -> None:
+        out.text(str(len(value)))
+        if len(value) <= _MOST_ITEMS:
+            super()._container(out, value)
+        elif isinstance(value, Mapping):
+            pairs = (pair for i, pair in enumerate(value.items()) if i < _MOST_ITEMS)
+            self._all(out, (item for pair in pairs for item in pair))
+        elif not isinstance(value, (set, frozenset)):  # those have no order to take samples by
+            self._all(out, (value[i] for i in _sample(len(value))))
+
+    def _array(self, out: Hasher, array: np.ndarray[Any, Any]) -> None:
+        out.text(f"{array.dtype.str} {array.shape}")
+        if array.dtype.hasobject or array.size == 0:
+            flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
+            self._all(out, (flat[i] for i in _sample(array.size)))
+        elif array.nbytes <= _MOST_BYTES:
+            out.bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        elif array.flags.c_contiguous:
+            data = array.reshape(-1).view(np.uint8)
+            piece = _MOST_BYTES // _PIECES
+            for i in range(_PIECES):
+                start = (array.nbytes - piece) * i // (_PIECES - 1)
+                out.bytes(data[start : start + piece])
+        else:
+            out.bytes(np.array([array.flat[i] for i in _sample(array.size)]).view(np.uint8))
+
+    def _function(self, out: Hasher, function: types.FunctionType) -> None:
+        code = function.__code__
+        if (function.__module__ or "").startswith("penstock.adapters"):
+            # What puts elements on a device, around functions of the user.
+            out.text(function.__qualname__)
+            cells = (_contents(cell) for cell in function.__closure__ or ())
+            self._all(out, (value for value in cells if isinstance(value, types.FunctionType)))
+            return
+        effects = self._effects_of(code)
+        self._add(out, code)
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._seen(out, default, effects)
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            out.text(name)
+            if name not in effects.rebound:
+                self._seen(out, _contents(cell), effects)
+        scope = function.__globals__
+        for name in sorted((names_of(code) & scope.keys()) - effects.rebound):
+            out.text(name)
+            if effects.changes and _may_change(scope[name]):
+                out.text(type(scope[name]).__qualname__)
+            else:
+                self._global(out, scope[name], function.__module__)
+
+    def _seen(self, out: Hasher, value: Any, effects: _Effects) -> None:
+        """Add a value that a function refers to: no more than its type if it may change that."""
+        if effects.changes and _may_change(value):
+            out.text(f"{type(value).__module__}.{type(value).__qualname__}")
+        else:
+            self._add(out, value)
+
+    def _method(self, out: Hasher, value: types.MethodType) -> None:
+        if isinstance(value.__func__, types.FunctionType) and not isinstance(value.__self__, type):
+            out.text(value.__func__.__name__)
+            self._parts(out, value.__self__, [value.__func__])
+        else:
+            super()._method(out, value)
+
+    def _object(self, out: Hasher, value: Any) -> None:
+        found = (getattr(type(value), name, None) for name in _CALLED)
+        self._parts(out, value, [f for f in found if isinstance(f, types.FunctionType)])
+
+    def _parts(self, out: Hasher, owner: Any, called: list[types.FunctionType]) -> None:
+        """Add what some methods of an object are made of: code, and the attributes they read."""
+        cls = type(owner)
+        out.text(f"{cls.__module__}.{cls.__qualname__}")
+        methods: list[types.FunctionType] = []
+        names: set[str] = set()
+        waiting = list(called)
+        while waiting:
+            method = waiting.pop()
+            if method in methods:
+                continue
+            methods.append(method)
+            names |= names_of(method.__code__)
+            others = (getattr(cls, name, None) for name in sorted(names_of(method.__code__)))
+            waiting += [f for f in others if isinstance(f, types.FunctionType)]
+        effects = [self._effects_of(method.__code__) for method in methods]
+        changes = any(e.changes for e in effects)
+        for method in sorted(methods, key=lambda f: f.__qualname__):
+            self._add(out, method)
+        held = getattr(owner, "__dict__", {})
+        read = names & held.keys()
+        for name in sorted(read - self._stored_by(cls) if read else read):
+            out.text(name)
+            if changes and _may_change(held[name]):
+                out.text(type(held[name]).__qualname__)
+            else:
+                self._add(out, held[name])
+
+    def _stored_by(self, cls: type) -> set[str]:
+        """Return the attributes that methods store, but for those that make the object."""
+        stored: set[str] = set()
+        for each in cls.__mro__:
+            for name, method in vars(each).items():
+                if isinstance(method, types.FunctionType) and name not in _MAKING:
+                    stored |= self._effects_of(method.__code__).attributes
+        return stored
+
+    def _effects_of(self, code: types.CodeType) -> _Effects:
+        if code not in self._effects:
+            self._effects[code] = _Effects(code)
+        return self._effects[code]
+
+
+class _Effects:
+    """What a function, with those inside it, may change."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.changes = not _CHANGING.isdisjoint(code.co_names)
+        self.rebound: set[str] = set()
+        self.attributes: set[str] = set()
+        for step in dis.get_instructions(code):
+            if step.opname in _STORING:
+                self.changes = True
+                if step.opname == "STORE_ATTR":
+                    self.attributes.add(step.argval)
+            elif step.opname in _REBINDING:
+                self.rebound.add(step.argval)
+            elif step.opname == "LOAD_GLOBAL" and step.argval == "next":
+                self.changes = True
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                inner = _Effects(const)
+                self.changes = self.changes or inner.changes
+                self.rebound |= inner.rebound
+                self.attributes |= inner.attributes
+
+
+def _may_change(value: Any) -> bool:
+    fixed = (*SIMPLE, tuple, frozenset, type, np.generic, np.dtype, types.ModuleType)
+    called = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.ufunc)
+    return not isinstance(value, (*fixed, *called))
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return "empty"
+
+
+def _sample(size: int) -> range | list[int]:
+    if size <= _MOST_ITEMS:
+        return range(size)
+    return [(size - 1) * i // (_MOST_ITEMS - 1) for i in range(_MOST_ITEMS)]

@@ -1,0 +1,335 @@
+"""A state knows its pipeline: what decides the data is compared, what does not is left alone."""
+
+import functools
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from states import difference, state_of
+
+Dataset = ps.Dataset
+BASE = Dataset.range(40)
+FACTOR = 3
+TABLE = {"a": 1, "b": [2, 3]}
+
+
+def scaled(x):
+    return x * FACTOR
+
+
+def looked_up(x):
+    return x + TABLE["a"]
+
+
+def shifted(x, by=1):
+    return x + by
+
+
+def closure(n):
+    return lambda x: x + n
+
+
+def opening(inner):
+    return lambda x: inner
+
+
+class Shift:
+    def __init__(self, by):
+        self.by = by
+        self.calls = 0
+        self.lock = threading.Lock()
+
+    def __call__(self, x):
+        self.calls += 1
+        return x + self.plus()
+
+    def plus(self):
+        return self.by
+
+
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+        self.seen = {}
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        self.seen[int(i)] = True
+        return np.int64(self.rows[i])
+
+
+@ps.native
+def native_one(x):
+    return x + 1
+
+
+@ps.native
+def native_two(x):
+    return x + 2
+
+
+def array(first=0, n=9, dtype=np.int64):
+    data = np.arange(n, dtype=dtype)
+    data[0] = first
+    return data
+
+
+DIFFERENT = {
+    "argument": (BASE.batch(64), BASE.batch(32), "batch: batch_size 32, the state has 64"),
+    "range": (BASE, Dataset.range(41), "range: stop 41, the state has 40"),
+    "seed": (BASE.shuffle(3), BASE.shuffle(3, seed=2), "shuffle: seed 2, the state has None"),
+    "no seed": (BASE.shuffle(3, seed=2), BASE.shuffle(3), "shuffle: seed None, the state has 2"),
+    "in the middle": (
+        BASE.skip(1).batch(2),
+        BASE.skip(2).batch(2),
+        "skip: count 2, the state has 1",
+    ),
+    "function": (BASE.map(scaled), BASE.map(shifted), "map: the function has changed"),
+    "constant": (
+        BASE.map(lambda x: x + 1),
+        BASE.map(lambda x: x + 2),
+        "map: the function has changed",
+    ),
+    "closure": (BASE.map(closure(1)), BASE.map(closure(2)), "map: the function has changed"),
+    "partial": (
+        BASE.map(functools.partial(shifted, by=2)),
+        BASE.map(functools.partial(shifted, by=3)),
+        "map: the function has changed",
+    ),
+    "closure over an array": (
+        BASE.map(closure(array(0))),
+        BASE.map(closure(array(1))),
+        "map: the function has changed",
+    ),
+    "object": (BASE.map(Shift(1)), BASE.map(Shift(2)), "map: the function has changed"),
+    "method": (
+        BASE.map(Shift(1).__call__),
+        BASE.map(Shift(2).__call__),
+        "map: the function has changed",
+    ),
+    "native": (BASE.map(native_one), BASE.map(native_two), "map: the function has changed"),
+    "filter": (
+        BASE.filter(lambda x: x < 30),
+        BASE.filter(lambda x: x < 31),
+        "filter: the function has changed",
+    ),
+    "opened": (
+        BASE.flat_map(lambda x: Dataset.range(x, x + 2)),
+        BASE.flat_map(lambda x: Dataset.range(x, x + 3)),
+        "flat_map: the function has changed",
+    ),
+    "captured dataset": (
+        BASE.flat_map(opening(BASE.take(2))),
+        BASE.flat_map(opening(BASE.take(3))),
+        "flat_map: the function has changed",
+    ),
+    "one of several functions": (
+        BASE.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2), 2),
+        BASE.group_by_window(lambda x: x % 3, lambda k, w: w.batch(2), 2),
+        "group_by_window: the function key_func has changed",
+    ),
+    "array": (
+        Dataset.from_tensor_slices(array(0)),
+        Dataset.from_tensor_slices(array(1)),
+        "from_tensor_slices: the values of tensors have changed",
+    ),
+    "shape": (
+        Dataset.from_tensor_slices(array(0, 9)),
+        Dataset.from_tensor_slices(array(0, 10)),
+        "from_tensor_slices: tensors <int64 (10,)>, the state has <int64 (9,)>",
+    ),
+    "dtype": (
+        Dataset.from_tensor_slices(array(0)),
+        Dataset.from_tensor_slices(array(0, dtype=np.int32)),
+        "from_tensor_slices: tensors <int32 (9,)>, the state has <int64 (9,)>",
+    ),
+    "large array": (
+        Dataset.from_tensor_slices(array(0, 100_000)),
+        Dataset.from_tensor_slices(array(1, 100_000)),
+        "from_tensor_slices: the values of tensors have changed",
+    ),
+    "strings": (
+        Dataset.from_tensor_slices(["a", "b"]),
+        Dataset.from_tensor_slices(["a", "c"]),
+        "from_tensor_slices: tensors ['a', 'c'], the state has ['a', 'b']",
+    ),
+    "order of many strings": (
+        Dataset.from_tensor_slices([*"abcdefghijklmnopq"]),
+        Dataset.from_tensor_slices([*"acbdefghijklmnopq"]),
+        "from_tensor_slices: the values of tensors have changed",
+    ),
+    "generator": (
+        Dataset.from_generator(lambda: iter(range(9))),
+        Dataset.from_generator(lambda: iter(range(8))),
+        "from_generator: the function has changed",
+    ),
+    "zip": (
+        Dataset.zip(BASE, BASE.take(3)),
+        Dataset.zip(BASE, BASE.take(4)),
+        "take: count 4, the state has 3",
+    ),
+    "weights": (
+        Dataset.sample_from_datasets([BASE, BASE.skip(1)], [0.5, 0.5]),
+        Dataset.sample_from_datasets([BASE, BASE.skip(1)], [0.25, 0.75]),
+        "sample_from_datasets: the values of weights have changed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_a_state_of_other_data_is_refused_in_words(name):
+    saved, own, words = DIFFERENT[name]
+    assert difference(saved, own) == words
+
+
+def test_other_rows_of_an_object():
+    state = state_of(Dataset.from_indexable(Rows([1, 2])))
+    with pytest.raises(ps.StateError, match=r"from_indexable: .*Rows of 3 rows.*Rows of 2 rows"):
+        iter(Dataset.from_indexable(Rows([1, 2, 3]))).set_state(state)
+    with pytest.raises(ps.StateError, match=r"from_indexable: .* have changed"):
+        iter(Dataset.from_indexable(Rows((1, 3)))).set_state(
+            state_of(Dataset.from_indexable(Rows((1, 2))))
+        )
+
+
+def test_several_differences_are_all_listed():
+    state = state_of(BASE.shuffle(5).batch(64))
+    with pytest.raises(ps.StateError) as refused:
+        iter(Dataset.range(41).shuffle(6).batch(32)).set_state(state)
+    words = ("range: stop 41, the state has 40", "shuffle: buffer_size 6, the state has 5")
+    assert refused.value.differences == (*words, "batch: batch_size 32, the state has 64")
+
+
+def test_a_state_of_other_stages_is_refused_even_where_it_is_not_strict():
+    state = state_of(BASE.batch(2))
+    for strict in (True, False):
+        with pytest.raises(ps.StateError, match="stage 2 of it is batch, of this one skip"):
+            iter(BASE.skip(2)).set_state(state, strict=strict)
+
+
+def test_going_on_all_the_same():
+    state = state_of(BASE.batch(2), 3)
+    it = iter(Dataset.range(20).batch(2))
+    with pytest.warns(RuntimeWarning, match="range: stop 20, the state has 40"):
+        it.set_state(state, strict=False)
+    assert next(it).tolist() == [6, 7]
+    assert len(list(it)) == 6
+
+
+# --- what is the same ---
+
+
+def same(ds, **how):
+    return ds.map(scaled, **how).filter(lambda x: x >= 0).shuffle(4, seed=3).batch(2)
+
+
+SAME = {
+    "as it is": same,
+    "prefetch": lambda ds: same(ds.prefetch(3)).prefetch(ps.AUTOTUNE),
+    "calls": lambda ds: same(ds, num_parallel_calls=2),
+    "order kept": lambda ds: same(ds, num_parallel_calls=2, deterministic=True),
+    "names": lambda ds: same(ds, name="scale"),
+    "options": lambda ds: same(ds).with_options(ps.Options()),
+}
+
+
+@pytest.mark.parametrize(("one", "two"), list(itertools.permutations(SAME, 2)))
+def test_what_changes_only_the_timing_never_counts(one, two):
+    resumed = iter(SAME[two](BASE))
+    resumed.set_state(state_of(SAME[one](BASE), 2))
+    assert [x.tolist() for x in resumed] == [x.tolist() for x in SAME["as it is"](BASE)][2:]
+
+
+def logging(log):
+    return lambda x: log.append(1) or x
+
+
+def counting():
+    calls = 0
+
+    def count(x):
+        nonlocal calls
+        calls += 1
+        return x
+
+    return count
+
+
+def remembering(memory):
+    def remember(x):
+        if int(x) not in memory:
+            memory[int(x)] = x
+        return memory[int(x)]
+
+    return remember
+
+
+def drawing(rng):
+    return lambda x: x + 0 * rng.integers(3)
+
+
+def taking(numbers):
+    return lambda x: x + 0 * next(numbers)
+
+
+CHANGING = {
+    "log": lambda: BASE.map(logging([])),
+    "counter": lambda: BASE.map(counting()),
+    "memory": lambda: BASE.map(remembering({})),
+    "generator": lambda: BASE.map(drawing(np.random.default_rng(3))),
+    "object": lambda: BASE.map(Shift(2)),
+    "rows": lambda: Dataset.from_indexable(Rows(list(range(30)))),
+    "iterator": lambda: BASE.map(taking(itertools.count())),
+}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_what_functions_change_while_they_run_does_not_count(name):
+    ds = CHANGING[name]()
+    it = iter(ds)
+    early = it.get_state()
+    came = [int(next(it)) for _ in range(5)]
+    wanted = came + [int(x) for x in it]
+    # The first look at the functions is one behind five calls, then one before any.
+    late = state_of(ds, 5)
+    for state, rest in ((early, wanted), (late, wanted[5:])):
+        for own in (ds, CHANGING[name]()):
+            resumed = iter(own)
+            resumed.set_state(state)
+            assert [int(x) for x in resumed] == rest
+
+
+def test_what_functions_read_and_do_not_change_counts(monkeypatch):
+    state = state_of(BASE.map(looked_up))
+    iter(BASE.map(looked_up)).set_state(state)
+    monkeypatch.setitem(TABLE, "a", 2)
+    with pytest.raises(ps.StateError, match="map: the function has changed"):
+        iter(BASE.map(looked_up)).set_state(state)
+    monkeypatch.undo()
+    monkeypatch.setitem(globals(), "FACTOR", 4)
+    with pytest.raises(ps.StateError, match="map: the function has changed"):
+        iter(BASE.map(scaled)).set_state(state_of_scaled)
+
+
+state_of_scaled = state_of(BASE.map(scaled))
+
+
+class Difficult:
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def __len__(self):
+        raise RuntimeError("len")
+
+
+def test_objects_that_cannot_be_looked_at_count_by_their_type():
+    difficult = Difficult()
+    ds = BASE.map(lambda x: x if difficult is not None else 0)
+    it = iter(ds)
+    it.set_state(state_of(ds, 3))
+    assert next(it) == 3

@@ -12,7 +12,7 @@ CLASSES = [cls for _, cls in inspect.getmembers(_core, inspect.isclass)]
 
 def methods(cls):
     """What a class gives its instances, and arguments for it."""
-    arguments = {"set_state": (b"",)}
+    arguments = {"set_state": (b"",), "_save_state": (b"",), "_compare_state": (b"",)}
     for name in dir(cls):
         if not name.startswith("__") or name in ("__next__", "__call__"):
             yield name, arguments.get(name, ())
@@ -41,7 +41,11 @@ def test_the_classes_are_all_looked_at():
 
 def test_a_half_made_iterator_dies_quietly():
     it = ps.Iterator.__new__(ps.Iterator)
-    assert list(vars(ps.Iterator)["__slots__"]) == ["_dataset"]
+    assert list(vars(ps.Iterator)["__slots__"]) == ["_account", "_dataset"]
+    with pytest.raises(TypeError, match="__init__ was not called"):
+        it.get_state()
+    with pytest.raises(TypeError, match="__init__ was not called"):
+        it.set_state(b"")
     del it
 
 

@@ -184,6 +184,8 @@ the state has 6; set_state(state, strict=False) takes it all the same
         super().set_state(saved)
 
     def _own_account(self) -> bytes:
+        if not hasattr(self, "_dataset"):
+            return b""  # __init__ was skipped: the engine says so
         if self._account is None:
             self._account = self._dataset._account()
         return self._account

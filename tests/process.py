@@ -23,3 +23,8 @@ def busy():
         t.name == "penstock" and t.ident in frames and frames[t.ident].f_code.co_name != "run"
         for t in threading.enumerate()
     )
+
+
+def lanes():
+    """How many threads of the engine run Python code, or wait to."""
+    return sum(thread.name == "penstock" for thread in threading.enumerate())

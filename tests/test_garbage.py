@@ -1,12 +1,14 @@
 """What nobody refers to any more is freed, in reference cycles too."""
 
 import gc
+import threading
 import weakref
 
 import numpy as np
 import pytest
 
 import penstock as ps
+from process import lanes
 from scripts import wait_until
 
 Dataset = ps.Dataset
@@ -126,3 +128,136 @@ def test_iterator_that_its_function_refers_to_is_collected():
         return all(marker() is None for marker in gone)
 
     wait_until(collected, WITHIN)
+
+
+def pulled(opaque):
+    """Yield far more than any buffer holds."""
+    for i in range(10**6):
+        yield np.full(3, i) if opaque else i
+
+
+def of_prefetch(self):
+    return iter(ps.prefetch(self.values, buffer_size=2))
+
+
+def of_generator(self):
+    return iter(Dataset.from_generator(self.values))
+
+
+def of_generator_ahead(self):
+    return iter(Dataset.from_generator(self.values).prefetch(2))
+
+
+def of_generator_mapped(self):
+    return iter(Dataset.from_generator(self.values).map(self.plus, num_parallel_calls=2))
+
+
+def of_interleave(self):
+    ds = Dataset.range(9)
+    return iter(ds.interleave(self.opened, cycle_length=2, num_parallel_calls=2))
+
+
+def of_interleave_inline(self):
+    return iter(Dataset.range(9).interleave(self.opened, cycle_length=2).prefetch(2))
+
+
+def of_flat_map(self):
+    return iter(Dataset.range(9).flat_map(self.opened).prefetch(1))
+
+
+def of_flat_map_inline(self):
+    return iter(Dataset.range(9).flat_map(self.opened))
+
+
+def of_group_by_window(self):
+    ds = Dataset.range(10**6).group_by_window(
+        lambda x: 0, lambda key, rows: rows.map(self.plus), window_size=3
+    )
+    return iter(ds.prefetch(1))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        of_prefetch,
+        of_generator,
+        of_generator_ahead,
+        of_generator_mapped,
+        of_interleave,
+        of_interleave_inline,
+        of_flat_map,
+        of_flat_map_inline,
+        of_group_by_window,
+    ],
+)
+@pytest.mark.parametrize("taken", [0, 1, 40])
+def test_object_with_an_iterator_over_its_own_methods_is_collected(made, taken):
+    closed = []
+
+    class Loader:
+        def __init__(self):
+            self.it = made(self)
+
+        def values(self):
+            try:
+                yield from pulled(made is of_prefetch)
+            finally:
+                closed.append(self.plus(1))
+
+        def plus(self, x):
+            return x + 1
+
+        def opened(self, x):
+            return Dataset.from_generator(self.values)
+
+    before = lanes()
+    loader = Loader()
+    for _ in range(taken):
+        next(loader.it)
+    gone = weakref.ref(loader)
+    del loader
+
+    def collected():
+        gc.collect()
+        return gone() is None
+
+    wait_until(collected, WITHIN)
+    # Whoever ran a generator has closed it, while its object was whole.
+    assert set(closed) <= {2}
+    assert bool(closed) == (taken > 0 and made is not of_group_by_window)
+    wait_until(lambda: lanes() <= before, WITHIN)
+
+
+def test_collector_in_a_loop_leaves_what_is_in_use_alone():
+    class Loader:
+        def __init__(self):
+            self.parts = [self]
+            self.ds = Dataset.range(4).interleave(
+                lambda x: Dataset.from_generator(self.values).map(self.same),
+                cycle_length=2,
+                num_parallel_calls=2,
+            )
+
+        def values(self):
+            yield from range(len(self.parts) * 50)
+
+        def same(self, x):
+            assert self.parts[0] is self
+            return x
+
+    def sums():
+        return sum(int(x) for x in iter(Loader().ds))
+
+    stop = threading.Event()
+
+    def collect():
+        while not stop.is_set():
+            gc.collect()
+
+    collecting = threading.Thread(target=collect)
+    collecting.start()
+    try:
+        assert {sums() for _ in range(10)} == {4 * sum(range(50))}
+    finally:
+        stop.set()
+        collecting.join()

@@ -95,6 +95,11 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   virtual const Indexed* indexed() const { return nullptr; }
   // Produces ahead of its consumer: asking it for more rows starts no work.
   virtual bool asynchronous() const { return false; }
+  // Its input and its functions run on threads of its own, never on the one that asks.
+  virtual bool apart() const { return false; }
+  // Whether the thread that asks runs functions of the user: what they have opened may belong to
+  // it, so that no other may go on with its work.
+  bool calls_inline() const { return calls_inline_; }
   // Whether pulling more rows than are needed yet has no effect that a user could see.
   bool quiet() const { return quiet_; }
   // Changes nothing but the timing (prefetch): its stage is left out of what randomness hangs on.
@@ -154,6 +159,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   std::vector<DatasetPtr> inputs_;
   int depth_ = 1;
   bool needs_lock_ = false;
+  bool calls_inline_ = false;
   bool quiet_ = true;
   bool holds_cache_ = false;
   uint64_t chain_ = 0;

@@ -14,6 +14,7 @@
 namespace penstock {
 
 class Dataset;
+class Session;
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
 // Gives rows of one batch-to-be a place in shared memory, so that the stage which stacks them finds
@@ -45,6 +46,7 @@ struct CallInfo {
   RowPlacer* placer = nullptr;  // where single rows go, null: anywhere
   int64_t first_row = 0;        // of the placer's rows
   bool ragged = false;          // results may come in ragged form
+  Session* session = nullptr;   // for Open: the run that will hold what it returns
 };
 
 // The place of a failure: row `row` of the call, which is `element`.

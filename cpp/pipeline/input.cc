@@ -11,7 +11,9 @@ std::optional<Error> Input::Prepare() {
 }
 
 void Input::Mark() {
-  if (to_discard_ == 0 && clock_.Due()) trail_.Add(position_, clock_.Take(*iterator_));
+  if (to_discard_ > 0 || !clock_.Due()) return;
+  trail_.Add(position_, clock_.Take(*iterator_));
+  trail_.Thin();
 }
 
 Step Input::Next() {

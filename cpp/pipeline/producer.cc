@@ -14,8 +14,6 @@ constexpr int64_t kMostRing = 4096;
 constexpr int64_t kMostAutotuned = 64;
 constexpr int64_t kMostRows = 1024;
 constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though it came one by one
-// Other stages may free budget without telling this one: it looks again after a while.
-constexpr int64_t kBudgetPollNs = 20'000'000;
 
 size_t RingSize(int64_t limit) {
   return static_cast<size_t>(limit == kAutotune ? kMostAutotuned : std::min(limit, kMostRing));
@@ -63,9 +61,11 @@ Producer::Producer(Session& session, const Dataset& data, IteratorPtr input, Can
       options_(std::move(options)),
       ready_(options_.ready ? options_.ready : std::make_shared<EventCount>()),
       room_watch_(cancel_, room_),
+      budget_watch_(session.budget(), room_),
       ready_watch_(cancel_, *ready_),
       limit_(options_.limit == kAutotune ? 2 : options_.limit),
-      ring_(RingSize(options_.limit)) {
+      ring_(RingSize(options_.limit)),
+      grain_(lane_) {
   stats_->buffer_limit.store(static_cast<int32_t>(limit_.load(std::memory_order_relaxed)),
                              std::memory_order_relaxed);
   if (options_.permits) permit_watch_.emplace(cancel_, options_.permits->event());
@@ -79,6 +79,11 @@ Producer::~Producer() {
 void Producer::Start() {
   if (pump_) return;
   session_.NoteThreads();
+  StartThread();
+  started_ = true;
+}
+
+void Producer::StartThread() {
   pump_.emplace(lane_, options_.stage->kind.c_str(), [this] { Run(); });
 }
 
@@ -88,48 +93,48 @@ bool Producer::Room() {
   return buffered == 0 || !session_.budget().over();
 }
 
-void Producer::Run() {
-  Session::Serving serving(session_);
-  int64_t to_discard = -trail_.front_position();
-  MarkClock clock;
-  const bool exact = session_.unordered();
-  Grain grain(lane_);
-  int64_t position = 0;
+void Producer::Begin() {
+  begun_ = true;
+  to_discard_ = -trail_.front_position();
   Packet failure;
   try {
     RestoreState(*input_, trail_.front_blob());
   } catch (const Error& error) {
     failure.block = Block::Of(error);
   }
-  bool ended = failure.block.error.has_value();
-  if (ended) ring_.try_push(std::move(failure));
-  while (!ended && !cancel_.cancelled()) {
-    WaitStatus status = WaitStatus::kTimeout;
-    while (status == WaitStatus::kTimeout) {
-      int64_t deadline = session_.budget().over() ? NowNs() + kBudgetPollNs : kNoDeadline;
-      status = WaitUntil(room_, cancel_, deadline, [this] { return Room(); });
-    }
+  ended_ = failure.block.error.has_value();
+  if (ended_) ring_.try_push(std::move(failure));
+}
+
+void Producer::Run() {
+  Session::Serving serving(session_);
+  const bool exact = session_.unordered();
+  const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
+  if (!begun_) Begin();
+  while (!ended_ && !cancel_.cancelled()) {
+    WaitStatus status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
+    if (status == WaitStatus::kTimeout) return;  // another one goes on
     if (status != WaitStatus::kReady) break;
     if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
     Packet packet;
-    packet.position = position;
+    packet.position = pulled_;
     int64_t start = NowNs();
     std::optional<Error> stopped;
-    if (to_discard > 0) stopped = input_->Discard(to_discard);
-    if (!stopped && !exact && clock.Due()) packet.state = clock.Take(*input_);
+    if (to_discard_ > 0) stopped = input_->Discard(to_discard_);
+    if (!stopped && !exact && clock_.Due()) packet.state = clock_.Take(*input_);
     int64_t room =
         limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
-    int64_t rows = std::clamp<int64_t>(exact ? 1 : grain.rows(), 1, std::max<int64_t>(room, 1));
+    int64_t rows = std::clamp<int64_t>(exact ? 1 : grain_.rows(), 1, std::max<int64_t>(room, 1));
     if (!stopped) packet.block = input_->NextBlock(rows);
     if (options_.permits) options_.permits->Release();
     if (stopped || (packet.block.error && packet.block.error->transient())) break;
-    grain.Learn(packet.block.rows, NowNs() - start);
-    position += packet.block.rows + packet.block.error.has_value();
+    grain_.Learn(packet.block.rows, NowNs() - start);
+    pulled_ += packet.block.rows + packet.block.error.has_value();
     if (exact) {  // nothing may have to be pulled again: the state behind each element
       packet.state = SaveState(*input_);
-      packet.position = position;
+      packet.position = pulled_;
     }
-    ended = packet.block.end;
+    ended_ = packet.block.end;
     packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
     // release: pairs with the acquire in Room; counted before it can be taken.
     int64_t count = packet.block.rows;
@@ -212,6 +217,13 @@ Block Producer::Take(int64_t max_rows) {
     int64_t left = buffered_.fetch_sub(count, std::memory_order_acq_rel) - count;
     stats_->buffer_size.store(static_cast<int32_t>(left), std::memory_order_relaxed);
     room_.NotifyOne();
+    if (parking_.Replace()) {
+      pump_.reset();  // its body has returned, or is about to
+      try {
+        StartThread();
+      } catch (...) {  // the next take tries again, and there is this packet before it
+      }
+    }
     if (whole) {
       Deliver(packet.block);
       return std::move(packet.block);
@@ -228,7 +240,7 @@ Block Producer::Take(int64_t max_rows) {
 void Producer::VisitState(StateVisitor& visitor) { trail_.VisitState(visitor, delivered_); }
 
 std::optional<Error> Producer::Discard(int64_t& steps) {
-  if (!pump_) {  // the thread will pass over them where it starts
+  if (!started_) {  // the thread will pass over them where it starts
     trail_.Reset(trail_.front_position() - steps, trail_.front_blob());
     steps = 0;
     return std::nullopt;

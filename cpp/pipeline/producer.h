@@ -10,6 +10,7 @@
 #include "pipeline/pending.h"
 #include "pipeline/session.h"
 #include "runtime/event_count.h"
+#include "runtime/parking.h"
 #include "runtime/pump.h"
 #include "runtime/spsc_ring.h"
 #include "runtime/wait.h"
@@ -48,10 +49,12 @@ struct ProducerOptions {
   int64_t limit = 2;                  // elements ahead; kAutotune: grows as needed
   std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
   std::shared_ptr<Permits> permits;   // null: as it likes
+  bool bound = false;                 // what the input runs may belong to the thread
 };
 
 // One thread pulls, one thread takes. The thread starts at the first take and ends by itself at the
-// end of the input; the input is destroyed on it.
+// end of the input; the input is destroyed on it. When the buffer has been full for long it leaves,
+// unless it is bound, and the take that makes room has another one go on.
 class Producer {
  public:
   // `input` was started with a context whose token is `cancel`, a child of its owner's.
@@ -79,7 +82,9 @@ class Producer {
   };
 
   void Run();
+  void Begin();
   bool Room();
+  void StartThread();
   // Adds the small elements that are ready as well: the way to here is paid once for all of them.
   // Returns how many rows left the ring.
   int64_t Join(Packet& packet, int64_t max_rows);
@@ -95,12 +100,22 @@ class Producer {
   const std::shared_ptr<EventCount> ready_;
   EventCount room_;
   CancelToken::Watch room_watch_;
+  Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;
   std::optional<CancelToken::Watch> permit_watch_;
   std::atomic<int64_t> limit_;
   std::atomic<int64_t> buffered_{0};  // elements in the ring
   SpscRing<Packet> ring_;
+  Parking parking_;
+  // The thread's side, handed on to the one that takes its place.
+  bool begun_ = false;
+  bool ended_ = false;
+  int64_t to_discard_ = 0;
+  int64_t pulled_ = 0;  // steps
+  MarkClock clock_;
+  Grain grain_;
   // The consumer's side.
+  bool started_ = false;
   PendingBlocks pending_;
   BudgetCharge pending_charge_;
   StateTrail trail_;

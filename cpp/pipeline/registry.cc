@@ -40,11 +40,13 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   }
   int depth = 1;
   bool needs_lock = found->second.foreign;
+  bool calls_inline = found->second.foreign;
   bool quiet = !found->second.foreign;
   for (auto& input : inputs) {
     quiet = quiet && input->quiet();
     depth = std::max(depth, input->depth() + 1);
     needs_lock = needs_lock || input->needs_lock();
+    calls_inline = calls_inline || input->calls_inline();
   }
   if (depth > kMaxDepth) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -55,6 +57,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   for (auto& [name, value] : args.values()) {
     if (auto* function = std::get_if<FunctionPtr>(&value)) {
       needs_lock = needs_lock || (*function)->needs_lock();
+      calls_inline = calls_inline || (*function)->needs_lock();
       quiet = quiet && !(*function)->needs_lock();
     }
   }
@@ -68,6 +71,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   if (args.Has("function")) dataset->label_.function = args.Text("function");
   dataset->depth_ = depth;
   dataset->needs_lock_ = needs_lock;
+  dataset->calls_inline_ = calls_inline && !dataset->apart();
   dataset->quiet_ = quiet || dataset->asynchronous();
   dataset->holds_cache_ = dataset->cache_store() != nullptr;
   for (auto& input : inputs) dataset->holds_cache_ = dataset->holds_cache_ || input->holds_cache();

@@ -76,6 +76,10 @@ class Session {
   void Close();
   void Cancel() { cancel_.Cancel(); }
 
+  // What the foreign runtime keeps for this run; set before anything is started.
+  void set_foreign(std::shared_ptr<void> foreign) { foreign_ = std::move(foreign); }
+  const std::shared_ptr<void>& foreign() const { return foreign_; }
+
   const Dataset& root() const { return *root_; }
   const RunOptions& options() const { return options_; }
   int threads() const { return threads_; }
@@ -111,6 +115,7 @@ class Session {
   const std::string& Plan();
 
   DatasetPtr root_;
+  std::shared_ptr<void> foreign_;
   RunOptions options_;
   int threads_;
   CancelToken cancel_;

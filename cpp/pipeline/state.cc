@@ -221,6 +221,14 @@ void StateTrail::Prune(int64_t low) {
   while (marks_.size() > 1 && marks_[1].position <= low) marks_.pop_front();
 }
 
+void StateTrail::Thin() {
+  constexpr size_t kMost = 256;
+  if (marks_.size() <= kMost) return;
+  std::deque<Mark> kept;
+  for (size_t i = 0; i < marks_.size(); i += 2) kept.push_back(std::move(marks_[i]));
+  marks_ = std::move(kept);
+}
+
 void StateTrail::VisitState(StateVisitor& visitor, int64_t position) {
   if (visitor.saving()) {
     size_t i = marks_.size() - 1;

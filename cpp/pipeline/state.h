@@ -49,6 +49,9 @@ class StateTrail {
   void Add(int64_t position, StateBlob blob);
   // Positions below `low` will not be asked for again.
   void Prune(int64_t low);
+  // Drops every other one when there are very many, as behind a step that takes long while others
+  // overtake it. Not for a trail with a state at every position that must not be replayed.
+  void Thin();
   // Saves (blob, steps to skip) for `position`; restores into a trail at -skip, positions from 0.
   void VisitState(StateVisitor& visitor, int64_t position);
 

@@ -10,8 +10,8 @@ namespace penstock {
 
 // The plan behind a Python Dataset, null (no error set) for any other object.
 DatasetPtr DatasetOfPython(PyObject* object);
-// The same, which keeps the Python object alive as well.
-DatasetPtr KeepingDataset(PyObject* object);
+// The same, which keeps the Python object alive as well; `session` is of the run that holds it.
+DatasetPtr KeepingDataset(PyObject* object, Session* session);
 
 // A function that calls no Python: one that opens files, or a program.
 struct NativeFunction {

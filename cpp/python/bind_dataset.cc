@@ -13,6 +13,7 @@
 #include "python/py_function.h"
 #include "python/py_indexable.h"
 #include "python/pytree.h"
+#include "python/shown_refs.h"
 #include "python/types.h"
 #include "runtime/blocking.h"
 #include "sources/file_dataset.h"
@@ -27,8 +28,8 @@ namespace {
 // use without Python seeing it; but their references are shown to the garbage collector by the
 // node's Python object, because a function often refers to what refers to its dataset (a method of
 // the object that holds it). That is right as long as whoever runs a plan keeps its Python Dataset
-// alive: an iterator shows its own to the collector; a run that is being closed, and a dataset that
-// a function has returned, hold theirs out of its sight.
+// alive: an iterator shows its own to the collector, and those that functions have returned to its
+// run (ShownRefs); a run that is being closed holds both out of its sight.
 struct Node {
   DatasetPtr plan;
   std::vector<PyObject*> roots;  // borrowed from the plan
@@ -263,14 +264,14 @@ DatasetPtr DatasetOfPython(PyObject* object) {
   return py::handle(node.get()).cast<const Node&>().plan;
 }
 
-DatasetPtr KeepingDataset(PyObject* object) {
+DatasetPtr KeepingDataset(PyObject* object, Session* session) {
   struct Kept {
     DatasetPtr plan;
-    PyRef dataset;
+    ShownRef dataset;
   };
   DatasetPtr plan = DatasetOfPython(object);
   if (!plan) return nullptr;
-  auto kept = std::make_shared<Kept>(Kept{plan, PyRef::Borrow(object)});
+  auto kept = std::make_shared<Kept>(Kept{plan, ShownRef(session, PyRef::Borrow(object), true)});
   return {std::move(kept), plan.get()};
 }
 

@@ -16,6 +16,7 @@
 #include "python/gil.h"
 #include "python/iter.h"
 #include "python/pytree.h"
+#include "python/shown_refs.h"
 #include "python/types.h"
 
 namespace py = pybind11;
@@ -93,8 +94,9 @@ void CloseRun(Iter* it, bool wait) {
 int IterTraverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   auto* it = reinterpret_cast<Iter*>(self);
-  if (it->run) Py_VISIT(it->run->dataset.get());
-  return 0;
+  if (!it->run) return 0;
+  Py_VISIT(it->run->dataset.get());
+  return it->run->session ? ShownRefs::Traverse(*it->run->session, visit, arg) : 0;
 }
 
 // Before the collector clears anything: threads of the run may be calling functions that belong to

@@ -35,6 +35,8 @@ struct Dropped {
   PyObject* object;    // one, or
   PyObject** objects;  // many
   size_t count;
+  void (*call)(void*) = nullptr;
+  void* data = nullptr;
 };
 std::atomic<Dropped*> g_dropped{nullptr};
 
@@ -162,6 +164,12 @@ bool Attachment::Interrupted() {
   return true;
 }
 
+bool Attachment::Replaceable() {
+  Attach();
+  PyObject* kept = PyThreadState_GetDict();  // the values of each threading.local
+  return !kept || PyDict_GET_SIZE(kept) == 0;
+}
+
 bool Attachment::TakeInterrupt() {
   if (on_lane_ || !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return false;
   KeepInterrupt();
@@ -221,6 +229,15 @@ void DeferredDecrefAll(PyObject** objects, size_t count) {
   Push(new Dropped{nullptr, nullptr, objects, count});
 }
 
+void DeferredCall(void (*call)(void*), void* data) {
+  if (g_dead.load(std::memory_order_relaxed)) return;
+  if (HoldsGil()) {
+    call(data);
+    return;
+  }
+  Push(new Dropped{nullptr, nullptr, nullptr, 0, call, data});
+}
+
 void DrainDecrefs() {
   // acquire: pairs with the release in Push.
   Dropped* node = g_dropped.exchange(nullptr, std::memory_order_acquire);
@@ -229,6 +246,7 @@ void DrainDecrefs() {
     if (node->object) Py_DECREF(node->object);
     for (size_t i = 0; i < node->count; ++i) Py_XDECREF(node->objects[i]);
     std::free(node->objects);
+    if (node->call) node->call(node->data);
     delete node;
     node = next;
   }

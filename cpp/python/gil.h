@@ -40,6 +40,9 @@ class Attachment final : public BlockingHook {
 
   void BeforeWait() override { Detach(); }
   bool Interrupted() override;
+  // Python runs signal handlers in its main thread only, which is no lane.
+  bool Interruptible() const override { return !on_lane_; }
+  bool Replaceable() override;
   // Takes the raised exception when it is a Ctrl-C that hit a user function on the consumer's own
   // thread: it is no failure of an element. True: throw Error(kInterrupted), and do the work again.
   bool TakeInterrupt();
@@ -76,6 +79,9 @@ bool HoldsGil();
 void DeferredDecref(PyObject* object);
 // The same for `count` references in memory from malloc, which is freed too.
 void DeferredDecrefAll(PyObject** objects, size_t count);
+// Calls `call(data)` with the GIL: now when this thread holds it, else by the next holder. It is
+// not called any more when the interpreter may be gone.
+void DeferredCall(void (*call)(void*), void* data);
 // With the GIL: frees what was left.
 void DrainDecrefs();
 // In a fork child: nobody else wants the GIL.

@@ -16,6 +16,7 @@
 #include "python/types.h"
 #include "runtime/cpu.h"
 #include "runtime/memory.h"
+#include "runtime/parking.h"
 #include "runtime/thread_pool.h"
 #include "runtime/trace.h"
 
@@ -81,6 +82,10 @@ void BindProcess(py::module_& module) {
   module.def("build_info", &BuildInfo,
              "Return how this package was built: version, compiler, C++ standard and codecs.");
   module.def("cpu_info", &CpuInfo);
+  module.def(
+      "set_parking_patience",
+      [](double seconds) { SetParkingPatience(static_cast<MonoTime>(seconds * 1e9)); },
+      py::arg("seconds"), "For how long a thread waits for room before it ends.");
   module.def("memory_info", &MemoryInfo);
 }
 

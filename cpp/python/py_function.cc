@@ -200,7 +200,7 @@ class PyFunction final : public Function {
     Block row = Block::Of(element);
     PyRef result = CallOnce(row, info);
     if (!result) throw UserError(row, 0, info);
-    DatasetPtr dataset = KeepingDataset(result.get());
+    DatasetPtr dataset = KeepingDataset(result.get(), info.session);
     if (!dataset) {
       PyErr_Format(PyExc_TypeError,
                    "%s: the function must return a Dataset, got %.200R; use map for "

@@ -8,6 +8,7 @@
 #include "python/gil.h"
 #include "python/rows.h"
 #include "python/running_call.h"
+#include "python/shown_refs.h"
 
 namespace penstock {
 namespace {
@@ -65,8 +66,11 @@ class GeneratorDataset final : public Dataset {
 class GeneratorIterator final : public BlockIterator {
  public:
   // `ragged`: the consumer takes blocks in that form.
-  GeneratorIterator(std::shared_ptr<const GeneratorDataset> data, bool ragged)
-      : data_(std::move(data)), takes_ragged_(ragged && !data_->policy().opaque) {}
+  GeneratorIterator(std::shared_ptr<const GeneratorDataset> data, const RunContext& context)
+      : data_(std::move(data)),
+        session_(*context.session),
+        cancel_(context.cancel),
+        takes_ragged_(context.ragged && !data_->policy().opaque) {}
 
   ~GeneratorIterator() override {
     // Closing a generator runs its finally blocks: here if this thread may, else with the next
@@ -96,18 +100,21 @@ class GeneratorIterator final : public BlockIterator {
     if (ended_) return Block::AtEnd();
     max_rows = std::min(max_rows, kMostRows);
     Attachment& gil = EnsureAttached();
+    // Attached, and before anything of the user's is touched: see ShownRef.
+    if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
     std::optional<RunningCall> running(std::in_place, data_->label(), asked_);
     if (!iterator_) {
-      iterator_ = data_->Open();
+      iterator_ = ShownRef(&session_, data_->Open(), false);
       if (!iterator_) {
         Error error = Failure();
         ended_ = !error.transient();
         return Block::Of(std::move(error));
       }
     }
+    const PyRef values = iterator_.Use();
     while (to_skip_ > 0) {
       gil.Yield();
-      PyRef value = NextValue();
+      PyRef value = NextValue(values);
       if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();
       if (!value && gil.TakeInterrupt()) {
         cut_short_ = true;
@@ -126,7 +133,7 @@ class GeneratorIterator final : public BlockIterator {
     bool end = false;
     while (collector.rows() < max_rows) {
       gil.Yield();
-      PyRef value = NextValue();
+      PyRef value = NextValue(values);
       if (!value && !PyErr_Occurred()) {
         if (cut_short_) {
           collector.AddError(CutShort());
@@ -212,12 +219,12 @@ class GeneratorIterator final : public BlockIterator {
 
   Block AtEnd() {
     ended_ = true;
-    iterator_ = PyRef();
+    iterator_ = ShownRef();
     return Block::AtEnd();
   }
 
-  PyRef NextValue() {
-    return PyRef::Steal(CallPython([this] { return PyIter_Next(iterator_.get()); }));
+  static PyRef NextValue(const PyRef& values) {
+    return PyRef::Steal(CallPython([&] { return PyIter_Next(values.get()); }));
   }
 
   // The end that follows an interrupt at once: a generator is over when an exception has left it.
@@ -244,7 +251,9 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   std::shared_ptr<const GeneratorDataset> data_;
-  PyRef iterator_;
+  Session& session_;
+  const CancelToken cancel_;
+  ShownRef iterator_;
   const Structure* last_structure_ = nullptr;
   const Structure* structure_ = nullptr;  // of the first value
   std::vector<DType> dtypes_;
@@ -259,7 +268,7 @@ class GeneratorIterator final : public BlockIterator {
 
 IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<GeneratorIterator>(
-      std::static_pointer_cast<const GeneratorDataset>(shared_from_this()), context.ragged);
+      std::static_pointer_cast<const GeneratorDataset>(shared_from_this()), context);
 }
 
 std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Args& args) {

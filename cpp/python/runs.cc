@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "python/gil.h"
+#include "python/shown_refs.h"
 #include "runtime/clock.h"
 
 namespace py = pybind11;
@@ -41,7 +42,9 @@ void EndSession(Session* session) {
 }  // namespace
 
 std::shared_ptr<Session> MakeSession(const Run& run) {
-  return {new Session(run.plan, run.options, run.identity), EndSession};
+  std::shared_ptr<Session> session(new Session(run.plan, run.options, run.identity), EndSession);
+  ShownRefs::MakeFor(*session);
+  return session;
 }
 
 void Retire(std::shared_ptr<Session> session, PyRef dataset) {
@@ -55,7 +58,9 @@ void Retire(std::shared_ptr<Session> session, PyRef dataset) {
     session->Close();
     return;
   }
-  auto closing = [session, kept = ToForeign(std::move(dataset))] { session->Close(); };
+  auto closing = [session, kept = ToForeign(std::move(dataset)), more = ShownRefs::Keep(*session)] {
+    session->Close();
+  };
   session.reset();
   try {
     ThreadPool::Get().Run(Lane::kNative, "ps-close", closing);

@@ -13,6 +13,11 @@ class BlockingHook {
   // Called on EINTR and every 100 ms of a wait: true when the wait must end (a signal handler
   // raised). May take the foreign lock; BeforeWait is called again before the next sleep.
   virtual bool Interrupted() = 0;
+  // Whether Interrupted may ever say so on this thread. If not, it sleeps until it is woken.
+  virtual bool Interruptible() const { return true; }
+  // Whether the user keeps nothing that belongs to this thread, so that it may end and another go
+  // on with its work. May take the foreign lock.
+  virtual bool Replaceable() { return true; }
 };
 
 namespace internal {

@@ -3,28 +3,59 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace penstock {
 
+class EventCount;
+
 // Counts; does not wait. A stage that fills ahead looks at over() before it takes one more, and
-// lets one through when it holds none, so that a single large element cannot stop a pipeline.
+// lets one through when it holds none, so that a single large element cannot stop a pipeline. One
+// that waits for over() to end has a Watch meanwhile.
+//
+// Why it needs no polling: every pair of a Charge and a Release that takes the count across the
+// limit ends in one Release that brings it back, which then notifies. The count is changed before
+// EventCount's fence N, and looked at after its fence W.
 class Budget final {
  public:
+  class Watch;
+
   explicit Budget(int64_t limit_bytes) : limit_(limit_bytes) {}
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
   // relaxed everywhere: a number to compare; the rings carry the data.
   void Charge(int64_t bytes) { used_.fetch_add(bytes, std::memory_order_relaxed); }
-  void Release(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void Release(int64_t bytes) {
+    int64_t before = used_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (before > limit_ && before - bytes <= limit_) NotifyWatches();
+  }
   bool over() const { return used() > limit_; }
   int64_t used() const { return used_.load(std::memory_order_relaxed); }
   int64_t limit() const { return limit_; }
 
  private:
+  void NotifyWatches();
+
   const int64_t limit_;
   alignas(128) std::atomic<int64_t> used_{0};
+  alignas(128) std::mutex mutex_;  // a leaf but for EventCount's own
+  std::vector<EventCount*> watches_;
+};
+
+// While it lives, `event` is notified when the budget is no longer over its limit.
+class Budget::Watch final {
+ public:
+  Watch(Budget& budget, EventCount& event);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  Budget& budget_;
+  EventCount& event_;
 };
 
 // Holds a charge and releases it when it dies; moves with the element that it is for. The Budget

@@ -44,13 +44,15 @@ class PreparedWait final {
 // said true it is not called again. It runs without the foreign lock from the second call on.
 // ready() wins over a cancel, so that what is finished can be drained.
 //
-// Why a thread without a hook needs no polling: whoever makes ready() true notifies `event` after
-// it, and a Watch(cancel, event), alive during the call, does the same for Cancel. Both changes are
-// looked at after PrepareWait, so EventCount's argument covers both. The caller owes that Watch.
+// Why a thread without a hook, or with one that nothing interrupts, needs no polling: whoever makes
+// ready() true notifies `event` after it, and a Watch(cancel, event), alive during the call, does
+// the same for Cancel. Both changes are looked at after PrepareWait, so EventCount's argument
+// covers both. The caller owes that Watch.
 template <class Ready>
 WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, MonoTime deadline, Ready ready) {
   if (ready()) return WaitStatus::kReady;
   BlockingHook* const hook = GetBlockingHook();
+  const bool watches = hook != nullptr && hook->Interruptible();
   for (;;) {
     EventCount::Wake wake;
     {
@@ -58,16 +60,16 @@ WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, MonoTime dead
       if (ready()) return WaitStatus::kReady;
       if (cancel.cancelled()) return WaitStatus::kCancelled;
       MonoTime until = deadline;
-      if (hook != nullptr || deadline != kNoDeadline) {
+      if (watches || deadline != kNoDeadline) {
         const MonoTime now = NowNs();
         if (now >= deadline) return WaitStatus::kTimeout;
-        if (hook != nullptr) until = std::min(deadline, now + internal::kSignalSliceNs);
+        if (watches) until = std::min(deadline, now + internal::kSignalSliceNs);
       }
       if (hook != nullptr) hook->BeforeWait();
       wake = wait.Sleep(until);
     }
     // Outside the prepared wait: Interrupted() may run signal handlers.
-    if (wake != EventCount::Wake::kNotified && hook != nullptr && hook->Interrupted()) {
+    if (wake != EventCount::Wake::kNotified && watches && hook->Interrupted()) {
       return WaitStatus::kInterrupted;
     }
   }

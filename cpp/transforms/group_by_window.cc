@@ -224,7 +224,9 @@ class GroupIterator final : public BlockIterator {
       pair.structure = Structure::Tuple({Structure::Leaf(), Structure::Leaf()});
       pair.leaves = {Tensor::Scalar(window.key), g_wrap_dataset(opened_.contents)};
       pair.origin = opened_.origin;
-      opened_.reduced = grouping_.reduce->Open(pair, CallInfo{&stage_, random_, window.number});
+      CallInfo info{&stage_, random_, window.number};
+      info.session = context_.session;
+      opened_.reduced = grouping_.reduce->Open(pair, info);
       RunContext context = context_.At(opened_.origin.key);
       context.path += ".*";
       IteratorPtr iterator = opened_.reduced->Start(context);

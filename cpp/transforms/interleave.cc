@@ -250,6 +250,7 @@ class InterleaveIterator final : public BlockIterator {
 
   std::optional<Error> Open(const Element& element, int64_t position, OpenedPtr& opened) {
     CallInfo info{label_, random_, position};
+    info.session = context_.session;
     try {
       DatasetPtr data = function_->Open(element, info);
       MaybeSpec spec = options_.declared ? data->spec() : std::nullopt;
@@ -266,6 +267,7 @@ class InterleaveIterator final : public BlockIterator {
         options.limit = options_.buffered;
         options.ready = ready_;
         options.permits = permits_;
+        options.bound = data->calls_inline();
         made->StartThread(std::move(data), context, inner_stats_, std::move(options));
         if (!reopening_) made->RunAhead();
       }

@@ -1,7 +1,6 @@
 // map with parallel calls: workers share the input, and their results meet in a slot ring.
 #include <algorithm>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include "pipeline/delivered.h"
@@ -13,11 +12,11 @@
 #include "runtime/clock.h"
 #include "runtime/slot_ring.h"
 #include "transforms/call_turns.h"
+#include "transforms/crew.h"
 
 namespace penstock {
 namespace {
 
-constexpr int64_t kBudgetPollNs = 20'000'000;
 constexpr int64_t kSlowPullNs = 1'000'000;
 
 class ParallelMapDataset final : public Dataset, public RandomAccess {
@@ -32,6 +31,7 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
   bool asynchronous() const override { return true; }
+  bool apart() const override { return true; }
   bool reorders(bool deterministic) const override { return !ordered_.value_or(deterministic); }
   Step At(int64_t index, const RunContext& context) const override {
     return MapAt(*this, *function_, index, context);
@@ -62,6 +62,7 @@ class ParallelMapIterator final : public BlockIterator {
         stage_(data.label()),
         function_(data.function()),
         random_(data.Randomness(context)),
+        bound_(data.input().calls_inline()),
         lane_(data.lane()),
         ragged_(context.ragged),
         ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
@@ -72,10 +73,15 @@ class ParallelMapIterator final : public BlockIterator {
         stats_(data.Stats(context)),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
         room_watch_(cancel_, room_),
+        budget_watch_(session_.budget(), room_),
         ready_watch_(cancel_, ready_),
         turns_(cancel_),
         tuning_(session_, {data.kind(), stage_.name, stage_.function}, "num_parallel_calls",
-                std::max(2, session_.threads()), most_, data.calls() != kAutotune) {
+                std::max(2, session_.threads()), most_, data.calls() != kAutotune),
+        workers_(
+            lane_, stage_.kind.c_str(),
+            [this](int number, Parking& parking) { Work(number, parking); },
+            [this] { DropInput(); }) {
     // Placed rows belong to batches that are only whole when rows come in order.
     if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
@@ -85,7 +91,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   ~ParallelMapIterator() override {
     cancel_.Cancel();
-    workers_.clear();
+    workers_.Join();
   }
 
   void VisitState(StateVisitor& visitor) override {
@@ -96,7 +102,7 @@ class ParallelMapIterator final : public BlockIterator {
     visitor.Ints(ahead);
     if (visitor.saving()) return;
     base_index_ = index;
-    to_drop_ = std::set<int64_t>(ahead.begin(), ahead.end());
+    to_drop_ = StepRuns::Restored(ahead);
     delivered_.Reset(to_drop_);
   }
 
@@ -120,8 +126,10 @@ class ParallelMapIterator final : public BlockIterator {
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
       room_.NotifyAll();
+      workers_.Recall(wanted_, false);
       if (packet.end) ended_at_ = packet.number;
       if (packet.state) trail_.Add(packet.position, std::move(packet.state));
+      trail_.Thin();
       delivered_.MoveTo(packet.position);
       charge_ = std::move(packet.charge);
       pending_.Add(std::move(packet.results));
@@ -144,25 +152,17 @@ class ParallelMapIterator final : public BlockIterator {
 
   void StartWorkers() {
     int width = tuning_.width();
-    if (static_cast<int>(workers_.size()) > width) return;
+    if (workers_.size() > width) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
     if (workers_.empty()) {
       trail_start_ = trail_.front_position();
       start_blob_ = trail_.front_blob();
     }
-    while (static_cast<int>(workers_.size()) <= width) {
-      int number = static_cast<int>(workers_.size());
-      running_.fetch_add(1, std::memory_order_relaxed);
+    while (workers_.size() <= width) {
       try {
-        workers_.push_back(std::make_unique<Pump>(lane_, stage_.kind.c_str(), [this, number] {
-          Work(number);
-          // acq_rel: the last one out sees the others' use of the input, and destroys it where it
-          // was used (generators are closed there).
-          if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) input_.reset();
-        }));
+        workers_.Add();
       } catch (...) {  // no more threads to be had, or interrupted
-        running_.fetch_sub(1, std::memory_order_acq_rel);
         if (workers_.empty()) throw;
         return;
       }
@@ -171,17 +171,20 @@ class ParallelMapIterator final : public BlockIterator {
 
   // --- on the workers ---
 
+  // The last one out destroys the input where it was used (generators are closed there), unless all
+  // have only left for a while. It must not wait: one that was recalled may hold the input already,
+  // and is the last one later.
+  void DropInput() {
+    if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
+    std::unique_lock token(input_mutex_, std::try_to_lock);
+    if (token) input_.reset();
+  }
+
+  MonoTime Patience() const { return bound_ ? kNoDeadline : ParkingPatience(); }
+
   bool Room() {
     if (!ring_.has_room(static_cast<uint64_t>(next_number_))) return false;
     return static_cast<uint64_t>(next_number_) == ring_.head() || !session_.budget().over();
-  }
-
-  WaitStatus WaitForRoom() {
-    for (;;) {
-      int64_t deadline = session_.budget().over() ? NowNs() + kBudgetPollNs : kNoDeadline;
-      WaitStatus status = WaitUntil(room_, cancel_, deadline, [this] { return Room(); });
-      if (status != WaitStatus::kTimeout) return status;
-    }
   }
 
   // Whether the worker may pull: beyond the width, only one, and only while the input is slow.
@@ -190,19 +193,19 @@ class ParallelMapIterator final : public BlockIterator {
     return number < width || (number == width && slow_input_.load(std::memory_order_relaxed));
   }
 
-  void Work(int number) {
+  void Work(int number, Parking& parking) {
     Session::Serving serving(session_);
     Grain grain(lane_);
     for (;;) {
       // A worker beyond the present width sleeps until it is wanted again.
-      WaitStatus wanted = WaitUntil(room_, cancel_, [&] {
+      WaitStatus wanted = parking.Wait(room_, cancel_, Patience(), [&] {
         return Wanted(number) ||
                input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
       });
       if (wanted != WaitStatus::kReady || input_ended_.load(std::memory_order_acquire)) return;
       Packet packet;
       Block rows;
-      if (!Pull(grain, packet, rows)) return;
+      if (!Pull(grain, parking, packet, rows)) return;
       if (turns_.Enter([this] { return tuning_.width(); }) != WaitStatus::kReady) return;
       int64_t start = NowNs();
       std::optional<Error> error = std::exchange(rows.error, std::nullopt);
@@ -228,19 +231,23 @@ class ParallelMapIterator final : public BlockIterator {
       for (Block& block : packet.results) bytes += block.footprint();
       packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
       auto slot = static_cast<uint64_t>(packet.number);
-      ring_.publish(slot, std::move(packet));
+      if (ordered_) {
+        ring_.publish(slot, std::move(packet));
+      } else {  // what is finished goes on, however long an older call takes
+        ring_.publish_next(std::move(packet));
+      }
       ready_.NotifyOne();
     }
   }
 
   // Under the input's lock: room, a block, its number. False when there is nothing more to do.
-  bool Pull(const Grain& grain, Packet& packet, Block& rows) {
+  bool Pull(const Grain& grain, Parking& parking, Packet& packet, Block& rows) {
     std::unique_lock token(input_mutex_, std::try_to_lock);
     if (!token) {
       LeaveForeignLock();
       token.lock();
     }
-    if (input_ended_.load(std::memory_order_relaxed)) return false;
+    if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
     if (!restored_) {
       restored_ = true;
       to_discard_ = -trail_start_;
@@ -251,7 +258,10 @@ class ParallelMapIterator final : public BlockIterator {
         rows.end = true;
       }
     }
-    if (WaitForRoom() != WaitStatus::kReady || cancel_.cancelled()) return false;
+    // One has waited for all who stand behind it.
+    MonoTime patience = full_ ? 0 : Patience();
+    full_ = parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
+    if (full_ || cancel_.cancelled()) return false;
     if (!rows.end) {
       if (to_discard_ > 0 && input_->Discard(to_discard_)) return false;
       for (;;) {
@@ -264,7 +274,7 @@ class ParallelMapIterator final : public BlockIterator {
         if (rows.error && rows.error->transient()) return false;
         next_position_ += rows.rows + rows.error.has_value();
         if (to_drop_.empty()) break;
-        DropDelivered(packet, rows);
+        if (to_drop_.PassRow(packet.position, rows)) packet.state = nullptr;
         if (rows.rows > 0 || rows.last()) break;
       }
     }
@@ -274,19 +284,6 @@ class ParallelMapIterator final : public BlockIterator {
       room_.NotifyAll();
     }
     return true;
-  }
-
-  // Takes out what was delivered before the state was saved, ahead of others; `rows` has one row at
-  // most, and perhaps an error or the end behind it.
-  void DropDelivered(Packet& packet, Block& rows) {
-    if (rows.error && to_drop_.erase(packet.position + rows.rows)) rows.error.reset();
-    if (rows.rows == 0 || to_drop_.erase(packet.position) == 0) return;
-    Block behind;
-    behind.error = std::move(rows.error);
-    behind.end = rows.end;
-    rows = std::move(behind);
-    ++packet.position;
-    packet.state = nullptr;
   }
 
   // One pull may be slow because its thread was: two in a row are the input's doing.
@@ -303,6 +300,7 @@ class ParallelMapIterator final : public BlockIterator {
       return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
     };
     if (pop()) return WaitStatus::kReady;
+    workers_.Recall(wanted_, true);
     int64_t start = NowNs();
     WaitStatus status = WaitUntil(ready_, cancel_, pop);
     int64_t waited = NowNs() - start;
@@ -329,6 +327,7 @@ class ParallelMapIterator final : public BlockIterator {
   const StageLabel& stage_;
   const FunctionPtr function_;
   const StageRandom random_;
+  const bool bound_;  // the input is not left by the threads that use it
   const Lane lane_;
   const bool ragged_;  // the consumer takes such blocks
   const bool ordered_;
@@ -339,11 +338,12 @@ class ParallelMapIterator final : public BlockIterator {
   std::mutex input_mutex_;  // a worker holds it while it pulls; it may wait upstream meanwhile
   IteratorPtr input_;
   bool restored_ = false;
+  bool full_ = false;  // there was no room for long
   int64_t to_discard_ = 0;
   int64_t next_position_ = 0;
   int64_t next_number_ = 0;
   int64_t slow_pulls_ = 0;  // in a row
-  std::set<int64_t> to_drop_;
+  StepRuns to_drop_;
   MarkClock clock_;
   int64_t trail_start_ = 0;  // copies for the workers: the trail is the consumer's
   StateBlob start_blob_;
@@ -353,11 +353,11 @@ class ParallelMapIterator final : public BlockIterator {
   EventCount room_;   // the workers wait for room, or to be wanted
   EventCount ready_;  // the consumer waits
   CancelToken::Watch room_watch_;
+  Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;
   CallTurns turns_;
   std::atomic<bool> input_ended_{false};
   std::atomic<bool> slow_input_{false};
-  std::atomic<int> running_{0};
   std::optional<RowPlacer> placer_;
 
   PendingBlocks pending_;
@@ -368,7 +368,8 @@ class ParallelMapIterator final : public BlockIterator {
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
   Tuning tuning_;
-  std::vector<std::unique_ptr<Pump>> workers_;  // last: joined before anything they use is gone
+  const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
+  Crew workers_;  // last: joined before anything they use is gone
 };
 
 IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {

@@ -17,6 +17,7 @@ class PrefetchDataset final : public Dataset, public RandomAccess {
   }
   bool transparent() const override { return true; }
   bool asynchronous() const override { return size_ != 0; }
+  bool apart() const override { return size_ != 0; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -39,7 +40,8 @@ class PrefetchIterator final : public BlockIterator {
  private:
   PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
       : producer_(*context.session, data, data.StartInput(context.WithCancel(token)), token,
-                  data.Stats(context), {&data.label(), size, nullptr, nullptr}) {
+                  data.Stats(context),
+                  {&data.label(), size, nullptr, nullptr, data.input().calls_inline()}) {
     if (context.session->warming()) producer_.Start();
   }
 

@@ -152,6 +152,7 @@ class SnapshotIterator final : public BlockIterator {
     name.leaves.push_back(Tensor::String(TypeCode::kText, options_.folder));
     const StageLabel stage{options_.stage, data_->label().name, ""};
     CallInfo info{&stage, data_->Randomness(context_), 0};
+    info.session = context_.session;
     opened_ = options_.reader->Open(name, info);
     RunContext context = context_;
     context.path += ".*";

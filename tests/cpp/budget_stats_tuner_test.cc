@@ -8,6 +8,7 @@
 #include "runtime/budget.h"
 #include "runtime/stats.h"
 #include "runtime/tuner.h"
+#include "runtime/wait.h"
 
 namespace penstock {
 namespace {
@@ -52,6 +53,39 @@ TEST(Budget_many_threads) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 10'000; ++i) const BudgetCharge charge(budget, i);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK_EQ(budget.used(), 0);
+}
+
+TEST(Budget_watch_is_told_when_it_is_no_longer_over) {
+  Budget budget(100);
+  EventCount event;
+  const Budget::Watch watch(budget, event);
+  const CancelToken never;
+  budget.Charge(250);
+  std::thread other([&] {
+    for (int i = 0; i < 25; ++i) budget.Release(10);
+  });
+  // Without a deadline: only the watch can end it.
+  CHECK(WaitUntil(event, never, [&] { return !budget.over(); }) == WaitStatus::kReady);
+  other.join();
+}
+
+TEST(Budget_watches_of_many_threads_lose_no_wake) {
+  Budget budget(10);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      EventCount event;
+      const Budget::Watch watch(budget, event);
+      const CancelToken never;
+      for (int i = 0; i < 5'000; ++i) {
+        WaitUntil(event, never, [&] { return !budget.over(); });
+        const BudgetCharge charge(budget, 5 + i % 3);
+        if (i % 7 == 0) std::this_thread::yield();
+      }
     });
   }
   for (std::thread& t : threads) t.join();

@@ -205,6 +205,24 @@ TEST(WaitUntil_hook_is_asked_in_slices_and_can_end_the_wait) {
   CHECK(hook.before >= 2);
 }
 
+TEST(WaitUntil_hook_that_nothing_interrupts_sleeps_until_it_is_woken) {
+  class Undisturbed final : public BlockingHook {
+   public:
+    void BeforeWait() override { ++before; }
+    bool Interrupted() override { return ++asked > 0; }
+    bool Interruptible() const override { return false; }
+    int before = 0;
+    int asked = 0;
+  };
+  EventCount event;
+  Undisturbed hook;
+  const ScopedBlockingHook scope(&hook);
+  const MonoTime until = NowNs() + 250 * kMs;
+  CHECK(WaitUntil(event, CancelToken(), until, [] { return false; }) == WaitStatus::kTimeout);
+  CHECK_EQ(hook.asked, 0);
+  CHECK_EQ(hook.before, 1);
+}
+
 TEST(WaitUntil_deadline) {
   EventCount event;
   const MonoTime until = NowNs() + 10 * kMs;

@@ -2,6 +2,7 @@
 #include "runtime/slot_ring.h"
 
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -127,6 +128,89 @@ void Stream(size_t capacity, int producers, int values, bool in_order) {
   CHECK(good);
   CHECK_EQ(ring.head(), kNearWrap + static_cast<uint64_t>(values));
 }
+
+TEST(SlotRing_numbered_when_finished_flows_on_behind_work_that_takes_long) {
+  SlotRing<int> ring(4, 3, kNearWrap);
+  int x = -1;
+  uint64_t begun = kNearWrap;
+  CHECK(ring.has_room(begun++));  // takes long
+  for (int i = 0; i < 100; ++i) {
+    CHECK(ring.has_room(begun++));
+    CHECK(ring.has_room(begun++));
+    CHECK(!ring.has_room(begun));  // one in hand, two not taken
+    ring.publish_next(2 * i);
+    ring.publish_next(2 * i + 1);
+    CHECK(ring.try_pop_any(x, nullptr) && x == 2 * i);
+    CHECK(ring.has_room(begun) && !ring.has_room(begun + 1));
+    CHECK(ring.try_pop_any(x, nullptr) && x == 2 * i + 1);
+    CHECK(!ring.try_pop_any(x, nullptr));
+  }
+  ring.publish_next(-7);
+  CHECK(ring.try_pop_any(x, nullptr) && x == -7);
+  CHECK_EQ(ring.head(), begun);
+}
+
+// One producer holds its first piece of work until all others are done. Workers take the lead in
+// turn, as in a parallel map: one asks for room and numbers, and others may publish first.
+void StreamPastOne(size_t capacity, int producers, int values) {
+  SlotRing<std::unique_ptr<int>> ring(capacity, 0, kNearWrap);
+  EventCount ready;
+  EventCount room;
+  EventCount others;
+  const CancelToken never;
+  std::mutex input;
+  int begun = 0;
+  std::atomic<int> taken{0};
+  std::atomic<bool> bounded{true};
+  std::vector<std::thread> threads;
+  for (int p = 0; p < producers; ++p) {
+    threads.emplace_back([&] {
+      for (;;) {
+        int i;
+        {
+          const std::lock_guard lead(input);
+          i = begun;
+          if (i >= values) return;
+          WaitUntil(room, never,
+                    [&] { return ring.has_room(kNearWrap + static_cast<uint64_t>(i)); });
+          ++begun;
+          // relaxed: a count. It may be behind the ring, never before it.
+          if (i - taken.load(std::memory_order_relaxed) > static_cast<int>(capacity)) {
+            bounded.store(false, std::memory_order_relaxed);
+          }
+        }
+        if (i == 0) {
+          WaitUntil(others, never, [&] {
+            return taken.load(std::memory_order_acquire) == values - 1;  // pairs with the release
+          });
+        }
+        if (i % 5 == 0) std::this_thread::yield();
+        ring.publish_next(std::make_unique<int>(i));
+        ready.NotifyOne();
+      }
+    });
+  }
+  std::vector<bool> seen(static_cast<size_t>(values));
+  bool good = true;
+  for (int n = 0; n < values; ++n) {
+    std::unique_ptr<int> x;
+    WaitUntil(ready, never, [&] { return ring.try_pop_any(x, nullptr); });
+    const auto i = static_cast<size_t>(*x);
+    good = good && !seen[i] && (i == 0) == (n == values - 1);
+    seen[i] = true;
+    room.NotifyAll();
+    taken.store(n + 1, std::memory_order_release);  // pairs with the acquire of the slow one
+    if (n + 2 == values) others.NotifyAll();
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(good);
+  CHECK(bounded.load(std::memory_order_relaxed));
+  CHECK_EQ(ring.head(), kNearWrap + static_cast<uint64_t>(values));
+}
+
+TEST(SlotRing_past_one_capacity_2) { StreamPastOne(2, 2, 20'000); }
+TEST(SlotRing_past_one_capacity_8) { StreamPastOne(8, 4, 50'000); }
+TEST(SlotRing_past_one_capacity_64) { StreamPastOne(64, 3, 50'000); }
 
 TEST(SlotRing_in_order_capacity_1) { Stream(1, 2, 20'000, true); }
 TEST(SlotRing_in_order_capacity_8) { Stream(8, 3, 50'000, true); }

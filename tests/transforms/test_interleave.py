@@ -206,6 +206,34 @@ def test_unordered_passes_over_a_dataset_that_is_not_ready():
         assert_same(list(it), [0])
 
 
+def test_what_is_finished_flows_on_behind_a_dataset_that_takes_long():
+    held = threading.Event()
+
+    def opened(n):
+        def generator():
+            if n == 1:
+                assert held.wait(20)
+            yield from (10 * int(n) + i for i in range(3))
+
+        return ps.Dataset.from_generator(generator)
+
+    def make():
+        return ps.Dataset.range(300).interleave(
+            opened, 3, num_parallel_calls=3, deterministic=False
+        )
+
+    with iter(make()) as it:
+        came = [next(it) for _ in range(3 * 299)]
+        state = it.get_state()
+        held.set()
+        assert_same(list(it), [10, 11, 12])
+    others = [n for n in range(300) if n != 1]
+    assert_same_unordered(came, [10 * n + i for n in others for i in range(3)])
+    resumed = iter(make())
+    resumed.set_state(state)
+    assert_same(list(resumed), [10, 11, 12])
+
+
 def test_the_defaults_do_not_depend_on_the_machine():
     ds = ps.Dataset.range(10).interleave(lambda n: ps.Dataset.from_tensors(n).repeat(2))
     assert_same(list(ds), reference([[n, n] for n in range(10)], 8, 1))

@@ -129,6 +129,40 @@ def test_the_state_of_an_unordered_run_holds_what_was_passed_over():
     assert_same_unordered([*came, *resumed], list(range(9)))
 
 
+@pytest.mark.parametrize("slow", [(0,), (0, 7), (40, 3, 1)])
+def test_what_is_finished_flows_on_behind_calls_that_take_long(slow):
+    n = 4000
+    held = threading.Event()
+
+    def some_slow(x):
+        if x in slow:
+            assert held.wait(20)
+        if x % 1000 == 500:
+            raise Boom(int(x))
+        return x
+
+    def make():
+        return ps.Dataset.range(n).map(some_slow, num_parallel_calls=4, deterministic=False)
+
+    with iter(make()) as it:
+        # Far more than the stage may hold. The rows of the blocks that the slow ones are in come
+        # with them, so not all others can be asked for.
+        came = [step(it) for _ in range(n // 2)]
+        state = it.get_state()
+        held.set()
+        rest = steps(it)
+    assert not set(slow) & {x for x in came if not isinstance(x, Failure)}
+    resumed = iter(make())
+    resumed.set_state(state)
+    again = steps(resumed)
+    everything = {str(Failure("Boom", str(x)) if x % 1000 == 500 else x) for x in range(n)}
+    for behind in (rest, again):
+        got = [str(x) for x in [*came, *behind]]
+        assert len(got) == n
+        assert set(got) == everything
+    assert len(state) < 1000  # runs of positions, not each of them
+
+
 @pytest.mark.parametrize("failing", [(), (2,), (1,), (1, 2)])
 def test_what_was_passed_over_may_reach_to_the_end(failing):
     held = threading.Event()

@@ -1,0 +1,64 @@
+// References of a run that the garbage collector sees through its iterator.
+#pragma once
+
+#include <memory>
+
+#include "pipeline/session.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// An object that hangs on a run (a generator, a dataset that a function has returned) often refers
+// to what holds the iterator of that run. The collector takes such a circle for garbage only if it
+// can account for every reference to what is in it. So each of these has exactly one owner, a
+// ShownRef, which is in its run's list from the moment it has the reference until the moment it has
+// it no more, and the iterator shows the list to the collector. Both moments need the GIL, and
+// nothing that could start the collector lies between.
+//
+// What is in use must not be taken for garbage: a thread holds references of its own to what it
+// works with, for as long as it does (Use). While it has none, it looks whether the run is
+// cancelled after it has attached and before it touches what the run holds: the collector cancels
+// the run of an iterator in a circle before it clears anything.
+class ShownRef final {
+ public:
+  ShownRef() = default;
+  // With the GIL, attached. Takes over the reference in `object`, which may be null. `session`:
+  // null shows it to nobody, which only delays its end. `kept`: threads of the run may use what
+  // belongs to it without a look at the token; see ShownRefs::Keep.
+  ShownRef(Session* session, PyRef object, bool kept);
+  ShownRef(ShownRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  ShownRef& operator=(ShownRef&& other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  // Without the GIL the reference, and its place in the list, are left to its next holder.
+  ~ShownRef();
+
+  explicit operator bool() const { return node_ != nullptr; }
+  // With the GIL: a reference for as long as the object is worked with.
+  PyRef Use() const;
+
+ private:
+  struct Node;
+  friend class ShownRefs;
+  static void Release(void* node);
+  Node* node_ = nullptr;
+};
+
+// The list of a run.
+class ShownRefs final {
+ public:
+  // For a session that has not begun.
+  static void MakeFor(Session& session);
+  // For tp_traverse of what owns the session.
+  static int Traverse(const Session& session, visitproc visit, void* arg);
+  // With the GIL: a reference to each that is `kept`, for as long as the threads of the run may be
+  // there. The others end where their threads do: the finally blocks of a generator run there.
+  static std::shared_ptr<void> Keep(const Session& session);
+
+ private:
+  friend class ShownRef;
+  ShownRef::Node* first_ = nullptr;
+};
+
+}  // namespace penstock

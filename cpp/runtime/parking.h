@@ -1,0 +1,81 @@
+// Parking: a thread that has had nothing to do for long ends, and another goes on with its work.
+#pragma once
+
+#include <atomic>
+
+#include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "runtime/platform.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+
+// How long a thread waits before it leaves; ten seconds at first. Not for waits that have begun.
+MonoTime ParkingPatience();
+void SetParkingPatience(MonoTime nanoseconds);
+
+// One thread at a time works, another one notices when there is work again.
+//
+//   worker                                    the other
+//   if (Wait(event, ..., ready) == kTimeout)  change the state; Notify `event`
+//     return for good                         if (Replace()) start another worker
+//
+// Why no work is left lying (Dekker with two fences, as in EventCount). The worker does {parked_ =
+// true; fence; look at the state}, the other {change the state; fence N of Notify; look at
+// parked_}. At least one of them sees the other. When both do, the exchange gives the work to one
+// of them.
+class Parking final {
+ public:
+  // Waits as WaitUntil does. kTimeout: the worker has waited for so long that it is to leave; what
+  // it worked with is another's. Not if it keeps something of the user's, or with kNoDeadline.
+  template <class Ready>
+  WaitStatus Wait(EventCount& event, const CancelToken& cancel, MonoTime patience, Ready ready) {
+    if (ready()) return WaitStatus::kReady;
+    for (;;) {
+      const MonoTime deadline = patience == kNoDeadline ? kNoDeadline : NowNs() + patience;
+      const WaitStatus status = WaitUntil(event, cancel, deadline, ready);
+      if (status != WaitStatus::kTimeout) return status;
+      BlockingHook* const hook = GetBlockingHook();
+      if (hook != nullptr && !hook->Replaceable()) {
+        patience = kNoDeadline;
+      } else if (Leave(ready)) {
+        return status;
+      }
+    }
+  }
+
+  // Whether the worker is to leave.
+  template <class Ready>
+  bool Leave(Ready ready) {
+#if defined(PENSTOCK_TSAN)
+    parked_.exchange(true, std::memory_order_seq_cst);  // in place of the fence: pairs with Replace
+#else
+    // Only read-modify-writes follow in Replace; release: pairs with its acquire.
+    parked_.store(true, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+    if (!ready()) return true;
+    return !parked_.exchange(false, std::memory_order_acq_rel);  // pairs with the one in Replace
+  }
+
+  // Whether the worker has left, or is about to: then the caller has another one started, once.
+  bool Replace() {
+#if defined(PENSTOCK_TSAN)
+    return parked_.exchange(false, std::memory_order_seq_cst);  // pairs with Leave
+#else
+    // relaxed: behind fence N. acq_rel: pairs with the store and the exchange in Leave.
+    return parked_.load(std::memory_order_relaxed) &&
+           parked_.exchange(false, std::memory_order_acq_rel);
+#endif
+  }
+
+  // The other could not start one: it will be asked again.
+  void Restore() { parked_.store(true, std::memory_order_relaxed); }  // for the same thread
+  // For the other.
+  bool parked() const { return parked_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> parked_{false};
+};
+
+}  // namespace penstock

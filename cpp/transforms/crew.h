@@ -1,0 +1,86 @@
+// The threads of a stage that all do the same work; those that have left are replaced.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/parking.h"
+#include "runtime/pump.h"
+
+namespace penstock {
+
+// Used by one thread, but for `work`, which runs on the crew's own.
+class Crew final {
+ public:
+  // `work` returns at its end, or when Leave of the Parking that it is given has said so; it is
+  // called again with the same number then. `last_out` is called by each thread that is the only
+  // one when it returns; another may begin meanwhile.
+  using Work = std::function<void(int number, Parking& parking)>;
+  Crew(Lane lane, const char* name, Work work, std::function<void()> last_out)
+      : lane_(lane), name_(name), work_(std::move(work)), last_out_(std::move(last_out)) {}
+
+  int size() const { return static_cast<int>(members_.size()); }
+  bool empty() const { return members_.empty(); }
+
+  // One more. Throws when no thread can be had.
+  void Add() {
+    auto member = std::make_unique<Member>();
+    Start(size(), *member);
+    members_.push_back(std::move(member));
+  }
+
+  // Has those that have left and are wanted come back; to be called behind a Notify for whatever
+  // they wait for (see Parking). Where no thread can be had the others do the work; throws if that
+  // is `needed` and there are no others.
+  template <class Wanted>
+  void Recall(Wanted wanted, bool needed) {
+    for (int number = 0; number < size(); ++number) {
+      Member& member = *members_[static_cast<size_t>(number)];
+      if (!member.parking.parked() || !wanted(number) || !member.parking.Replace()) continue;
+      member.pump.reset();  // its body has returned, or is about to
+      try {
+        Start(number, member);
+      } catch (...) {
+        member.parking.Restore();
+        // acquire: as the last one out. Then nobody else would do the work.
+        if (needed && running_.load(std::memory_order_acquire) == 0) throw;
+        return;
+      }
+    }
+  }
+
+  // Waits for all of them, who must have been told to end.
+  void Join() { members_.clear(); }
+
+ private:
+  struct Member {
+    Parking parking;
+    std::unique_ptr<Pump> pump;  // last: joined first
+  };
+
+  void Start(int number, Member& member) {
+    running_.fetch_add(1, std::memory_order_relaxed);  // before it can end
+    try {
+      member.pump = std::make_unique<Pump>(lane_, name_, [this, number, &member] {
+        work_(number, member.parking);
+        // acq_rel: the last one sees what the others have done.
+        if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) last_out_();
+      });
+    } catch (...) {
+      running_.fetch_sub(1, std::memory_order_acq_rel);
+      throw;
+    }
+  }
+
+  const Lane lane_;
+  const char* const name_;
+  const Work work_;
+  const std::function<void()> last_out_;
+  std::atomic<int> running_{0};
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+}  // namespace penstock

@@ -22,10 +22,15 @@ def assert_native(function, elements):
     source = source_of(elements)
     wanted = run(source.map(function))
     traced = ps.native(function)
+    checked = ps.native(function, check=2)
     if not is_random(source, function):
         eager = [as_element(function(*(e if type(e) is tuple else (e,)))) for e in run(source)]
         assert_same([as_element(element) for element in wanted], eager)
     assert_same(run(source.map(traced)), wanted)
+    assert_same(run(source.map(checked)), wanted)
+    assert_same(
+        run(source.map(checked, num_parallel_calls=2).batch(1)), run(source.map(function).batch(1))
+    )
     for calls in (1, 2, 8):
         assert_same(run(source.map(traced, num_parallel_calls=calls)), wanted)
     batched = run(source.map(function).batch(1))

@@ -136,8 +136,9 @@ def test_native_functions_are_plain_python():
     assert seen[0] == (0, 0)
     assert isinstance(seen[0][0], np.int64)
     assert any(isinstance(each, dict) and each["sum"] == 4 for each in seen)
+    it = iter(ds)
     del seen[:]
-    assert_same(list(ds), wanted)
+    assert_same(list(it), wanted)
     assert seen == []
 
 
@@ -234,7 +235,7 @@ def debug_with_pdb(script, commands, **environment):
 def test_pdb_works_inside_functions(how):
     enable = "ps.experimental.enable_debug_mode()" if how == "function" else ""
     environment = {} if how == "function" else {"PENSTOCK_DEBUG": "1"}
-    commands = ["c"]  # when it is traced
+    commands = ["c", "c"]  # when it is traced
     commands += ["p 'x is', x + 100", "import threading", "p threading.current_thread().name"]
     commands += ["n", "n", "p __return__", "c", "p 'then', x", "x = 70", "c", "c"]
     done = debug_with_pdb(SCRIPT.format(enable=enable), commands, **environment)

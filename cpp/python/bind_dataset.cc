@@ -103,6 +103,14 @@ Value MakeValue(const py::object& object, bool borrow) {
   return {std::move(element)};
 }
 
+py::object ValueToPython(const Value& value) {
+  std::vector<PyObject*> leaves;
+  for (const Tensor& leaf : value.element->leaves) leaves.push_back(ToPython(leaf));
+  PyObject* nested = Unflatten(value.element->structure, leaves.data());
+  if (!nested) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(nested);
+}
+
 // From nested objects with `shape` (None, or a sequence of int and None) and `dtype`.
 Spec MakeSpec(const py::object& nested) {
   Flattened flat;
@@ -299,6 +307,7 @@ void BindDataset(py::module_& module) {
   g_wrap_dataset = WrapPlan;
   py::class_<Value>(module, "Value", py::custom_type_setup(MadeWhole))
       .def(py::init(&MakeValue), py::arg("value"), py::arg("borrow"))
+      .def("value", &ValueToPython)
       .def("spec", [](const Value& value) {
         return Spec{std::make_shared<const ElementSpec>(ElementSpec::Of(*value.element))};
       });

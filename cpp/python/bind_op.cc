@@ -1,4 +1,5 @@
 // Operations called on NumPy values, with the GIL released inside; and programs made of them.
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <optional>
@@ -8,6 +9,7 @@
 #include "pipeline/program.h"
 #include "pipeline/registry.h"
 #include "python/bind.h"
+#include "python/checked.h"
 #include "python/debugged.h"
 #include "python/gil.h"
 #include "python/py_function.h"
@@ -25,6 +27,7 @@ constexpr size_t kDetachFrom = 16 << 10;
 
 struct SharedOp {
   std::shared_ptr<const Op> op;
+  py::object key;  // all that it was made of: equal keys are equal operations
 };
 
 // Runs `call` without the GIL.
@@ -97,7 +100,8 @@ SharedOp ReduceOf(const std::string& name, const py::object& ufunc, const py::ob
   Reduction reduction{name,     LoopsOfUfunc(ufunc.ptr()),         nullptr, axes,
                       keepdims, static_cast<Reduction::Type>(type)};
   if (!divide.is_none()) reduction.divide = LoopsOfUfunc(divide.ptr());
-  return {MakeReduce(std::move(reduction))};
+  py::object key = py::make_tuple(name, ufunc, divide, axes, keepdims, type);
+  return {MakeReduce(std::move(reduction)), std::move(key)};
 }
 
 SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
@@ -108,7 +112,8 @@ SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
     throw Error(ErrorKind::kType, "{}: {} operands were expected, got {}", table->name(),
                 table->inputs(), kinds.size());
   }
-  return {MakeElementwise(std::move(table), std::move(kinds))};
+  py::object key = py::make_tuple("numpy." + table->name(), ufunc, weak);
+  return {MakeElementwise(std::move(table), std::move(kinds)), std::move(key)};
 }
 
 const Structure* StructureOf(const py::object& nested) {
@@ -128,13 +133,15 @@ std::vector<py::object> LeavesOf(const py::object& nested) {
 using StepOfPython = std::tuple<SharedOp, std::vector<int>, std::optional<int64_t>>;
 
 // `element` and `result` only show their nesting; numbers are those of ProgramPlan.
-FunctionPtr ProgramOf(const py::object& element, const py::list& constants,
-                      const std::vector<StepOfPython>& steps, const py::object& result,
-                      std::vector<int> results, FunctionPtr reader) {
+NativeFunction ProgramOf(const py::object& element, const py::list& constants,
+                         const std::vector<StepOfPython>& steps, const py::object& result,
+                         std::vector<int> results, FunctionPtr reader) {
   ProgramPlan plan;
   plan.element = StructureOf(element);
   for (auto constant : constants) {
-    plan.constants.push_back(TensorOf(constant.ptr(), Sharing::kCopy));
+    // Arrays are copies already, of which the caller takes care that they do not change.
+    const Sharing sharing = py::isinstance<py::array>(constant) ? Sharing::kBorrow : Sharing::kCopy;
+    plan.constants.push_back(TensorOf(constant.ptr(), sharing));
   }
   for (auto& [op, inputs, seed] : steps) {
     ProgramStep step{op.op, inputs, std::nullopt};
@@ -144,7 +151,14 @@ FunctionPtr ProgramOf(const py::object& element, const py::list& constants,
   plan.result = StructureOf(result);
   plan.results = std::move(results);
   plan.reader = std::move(reader);
-  return MakeProgram(std::move(plan));
+  return {MakeProgram(std::move(plan))};
+}
+
+NativeFunction CheckedOf(const NativeFunction& program, const py::object& plain, int64_t count,
+                         const py::object& compare) {
+  FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, false);
+  return {MakeChecked(program.function, std::move(function), count, PyRef::Borrow(compare.ptr())),
+          program.plain};
 }
 
 uint32_t MaskedCrcOf(const py::buffer& buffer) {
@@ -160,7 +174,8 @@ uint32_t MaskedCrcOf(const py::buffer& buffer) {
 void BindOp(py::module_& module) {
   py::class_<SharedOp>(module, "Op", py::custom_type_setup(MadeWhole))
       .def(py::init([](const std::string& name, const py::dict& attributes) {
-             return SharedOp{MakeOp(name, ArgsOfDict(name, attributes))};
+             return SharedOp{MakeOp(name, ArgsOfDict(name, attributes)),
+                             py::make_tuple(name, attributes)};
            }),
            py::arg("name"), py::arg("attributes"))
       .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
@@ -170,6 +185,7 @@ void BindOp(py::module_& module) {
            [](const SharedOp& op, const py::list& inputs) {
              return CallWith(*op.op, inputs, std::nullopt);
            })
+      .def_property_readonly("key", [](const SharedOp& op) { return op.key; })
       .def_property_readonly("outputs", [](const SharedOp& op) { return op.op->outputs(); })
       .def_property_readonly("random", [](const SharedOp& op) { return op.op->random(); });
   module.def("call_op", &CallOp, py::arg("name"), py::arg("inputs"), py::arg("attributes"));
@@ -180,8 +196,8 @@ void BindOp(py::module_& module) {
       [](const py::object& element, const py::list& constants,
          const std::vector<StepOfPython>& steps, const py::object& result, std::vector<int> results,
          const std::optional<NativeFunction>& reader) {
-        return NativeFunction{ProgramOf(element, constants, steps, result, std::move(results),
-                                        reader ? reader->function : nullptr)};
+        return ProgramOf(element, constants, steps, result, std::move(results),
+                         reader ? reader->function : nullptr);
       },
       py::arg("element"), py::arg("constants"), py::arg("steps"), py::arg("result"),
       py::arg("results"), py::arg("reader"));
@@ -192,6 +208,11 @@ void BindOp(py::module_& module) {
         return NativeFunction{MakeDebugged(program.function, std::move(function)), plain.ptr()};
       },
       py::arg("program"), py::arg("plain"));
+  module.def("checked", &CheckedOf, py::arg("program"), py::arg("plain"), py::arg("count"),
+             py::arg("compare"));
+  module.def("same_nesting", [](const py::object& a, const py::object& b) {
+    return StructureOf(a) == StructureOf(b);
+  });
   module.def("masked_crc32c", &MaskedCrcOf);
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from penstock import _core
+from penstock import _core, debugging
 from penstock.account import account_of, differences
 from penstock.adapters.jax import JaxForms
 from penstock.adapters.keras import KerasForms
@@ -21,6 +21,7 @@ from penstock.iterator import Iterator
 from penstock.keywords import methods_name_arguments
 from penstock.labels import label_args
 from penstock.on_error import first_good
+from penstock.ops.tracing import Traced
 from penstock.options import Options
 from penstock.pickling import reduced
 from penstock.sources.endless import EndlessSources
@@ -104,7 +105,7 @@ class Dataset(
     [16 25]
     """
 
-    __slots__ = ("_args", "_inputs", "_kind", "_name", "_node", "_options")
+    __slots__ = ("_args", "_inputs", "_kind", "_name", "_node", "_options", "_traced")
 
     _node: _core.Node
     _kind: str
@@ -112,6 +113,7 @@ class Dataset(
     _args: dict[str, Any]
     _name: str | None  # given by the user
     _options: Options
+    _traced: tuple[Traced, ...]  # native functions, of this stage and all before it
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse: sources make datasets."""
@@ -129,7 +131,8 @@ class Dataset(
         # Not through the class of `self`: a subclass may be a function in disguise (its __new__
         # returns another dataset), as is common in programs written for tf.data.
         dataset = object.__new__(Dataset)
-        encoded = encode(kind, args, inputs)
+        traced = [each for one in inputs for each in one._traced]
+        encoded = encode(kind, args, inputs, traced)
         if kind in _KEPT:
             # Looked at anew by every process: files and functions may have changed meanwhile.
             encoded["fingerprint"] = fingerprint(inputs[0])
@@ -140,6 +143,7 @@ class Dataset(
         dataset._args = args
         dataset._name = name
         dataset._options = _merged(kind, inputs)
+        dataset._traced = tuple(dict.fromkeys(traced))
         return dataset
 
     def _then(self, kind: str, *others: Dataset, name: str | None = None, **args: Any) -> Dataset:
@@ -152,6 +156,9 @@ class Dataset(
         return Dataset._make(kind, (self, *others), args, name)
 
     def __iter__(self) -> Iterator:
+        if not debugging.enabled():
+            for traced in self._traced:
+                traced.check()
         return Iterator(self, self._options._for_engine())
 
     def as_numpy_iterator(self) -> Iterator:
@@ -252,14 +259,28 @@ class Dataset(
         >>> ps.Dataset.range(5).batch(2).element_spec
         TensorSpec(shape=(None,), dtype=int64)
         """
+        if not self._find_spec():
+            unknown = self._node.first_unknown()
+            raise ValueError(
+                "element_spec: cannot be known, because "
+                f"{unknown.kind if unknown else self._kind} gives no element; declare it with "
+                "output_signature"
+            )
+        return self._node.spec(TensorSpec)
+
+    def _find_spec(self) -> bool:
+        """Find out what `_node` does not know of its elements; False if there are none."""
         while (unknown := self._node.first_unknown()) is not None:
             probe = object.__new__(Dataset)
             probe._node = unknown
             probe._options = self._options
             # Not counted: a shuffle in front is as if it had not been looked through.
             with Iterator(probe, self._options._for_engine(counted=False)) as it:
-                unknown.set_spec(_core.Value(first_good(it, unknown.kind), False).spec())
-        return self._node.spec(TensorSpec)
+                first = first_good(it)
+            if not first:
+                return False
+            unknown.set_spec(_core.Value(first[0], False).spec())
+        return True
 
     def _account(self) -> bytes:
         """Return what decides the data, for states."""
@@ -368,6 +389,7 @@ def of_node(node: _core.Node) -> Dataset:
     dataset._args = {}
     dataset._name = None
     dataset._options = _UNSET
+    dataset._traced = ()
     return dataset
 
 

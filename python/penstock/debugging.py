@@ -33,7 +33,7 @@ def enable_debug_mode() -> None:
     own mode). The environment variable ``PENSTOCK_DEBUG=1`` has the same effect.
 
     It belongs to the process. Datasets may be made before or after; a native function is still
-    traced once, when it is given to a stage.
+    traced, twice, when it is given to a stage.
 
     Examples
     --------
@@ -43,6 +43,7 @@ def enable_debug_mode() -> None:
     ...     print("got", x)
     ...     return 2 * x
     >>> ds = ps.Dataset.range(2).map(double, num_parallel_calls=4).prefetch(2)
+    got <a value that is known only when the native function runs>
     got <a value that is known only when the native function runs>
     >>> for x in ds:
     ...     print(x)

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
-from penstock.ops.native import NativeFunction, trace
+from penstock.errors import TraceError
+from penstock.ops.checked import comparison
+from penstock.ops.native import NativeFunction
+from penstock.ops.tracing import Traced
 from penstock.structure import TensorSpec
 
 if TYPE_CHECKING:
@@ -70,8 +73,16 @@ _PLAIN = {
 }
 
 
-def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -> dict[str, Any]:
-    """Return the arguments of a stage over `inputs` as the engine takes them."""
+def encode(
+    kind: str,
+    args: Mapping[str, Any],
+    inputs: Sequence[Dataset] = (),
+    traced: list[Traced] | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of a stage over `inputs` as the engine takes them.
+
+    Native functions among them are added to `traced`.
+    """
     encoded: dict[str, Any] = {}
     for name, value in args.items():
         if isinstance(value, Reader):
@@ -84,13 +95,7 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
                     f"{kind}: output_signature is for plain functions; a native one returns the "
                     "types that its operations make, cast them there"
                 )
-            inputs[0].element_spec  # noqa: B018 - finds out what is not known yet
-            nodes = [inputs[0]._node]
-            if "initial_state" in args:  # functions of the state and the element
-                state = {"tensors": encode(kind, {"tensors": args["initial_state"]})["tensors"]}
-                nodes.insert(0, _core.make("from_tensors", [], state))
-            program = trace(kind, value, nodes)
-            encoded[name] = _core.debugged(program, value.__wrapped__)
+            encoded.update(_native(kind, name, value, args, inputs[0], traced))
         elif name in _ENCODERS:
             encoded[name] = _ENCODERS[name](value)
         else:
@@ -98,6 +103,36 @@ def encode(kind: str, args: Mapping[str, Any], inputs: Sequence[Dataset] = ()) -
             if callable(value) and _wants_rng(value):
                 encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
     return encoded
+
+
+def _native(
+    kind: str,
+    name: str,
+    function: NativeFunction[..., Any],
+    args: Mapping[str, Any],
+    dataset: Dataset,
+    traced: list[Traced] | None,
+) -> dict[str, Any]:
+    """Return the argument for a native function of the elements of a dataset."""
+    plain = function.__wrapped__
+    if _wants_rng(plain):
+        raise TraceError(
+            f"{kind}: a native function takes no `rng`; draw with ps.random, or drop @ps.native to "
+            "run it as Python"
+        )
+    if not dataset._find_spec():  # nothing comes, and so nothing tells what to trace it for
+        return {name: plain}
+    nodes = [dataset._node]
+    if "initial_state" in args:  # functions of the state and the element
+        state = {"tensors": encode(kind, {"tensors": args["initial_state"]})["tensors"]}
+        nodes.insert(0, _core.make("from_tensors", [], state))
+    found = Traced(kind, plain, nodes)
+    if traced is not None:
+        traced.append(found)
+    program = found.program
+    if function._check:
+        program = _core.checked(program, plain, function._check, comparison(repr(function)))
+    return {name: _core.debugged(program, plain)}
 
 
 def _wants_rng(function: Any) -> bool:

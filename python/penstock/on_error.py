@@ -101,19 +101,19 @@ def log_error(error: Exception, info: ErrorInfo) -> None:
     logging.getLogger("penstock").warning("%s left out: %s: %s", place, type(error).__name__, error)
 
 
-def first_good(it: Iterator[Any], kind: str) -> Any:
-    """Return the first element that does not fail; the first error when many do."""
+def first_good(it: Iterator[Any]) -> tuple[Any, ...]:
+    """Return the first element that does not fail, as a tuple of one; () when there is none.
+
+    When many fail the first error is raised.
+    """
     errors: list[Exception] = []
     while len(errors) < MAX_ERRORS:
         try:
-            return next(it)
+            return (next(it),)
         except StopIteration:
             break
         except Exception as error:
             errors.append(error)
     if errors:
         raise errors[0]
-    raise ValueError(
-        f"element_spec: cannot be known, because {kind} gives no element; declare it with "
-        "output_signature"
-    )
+    return ()

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
-
-import numpy as np
-
-from penstock import _core
-from penstock.errors import TraceError
-from penstock.ops.symbol import Symbol, Trace
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_NONE = object()
 
 
 class NativeFunction(Generic[_P, _R]):
@@ -23,11 +18,14 @@ class NativeFunction(Generic[_P, _R]):
     Called by itself it is the function it was made of.
     """
 
-    def __init__(self, function: Callable[_P, _R]) -> None:
+    def __init__(self, function: Callable[_P, _R], check: int = 0) -> None:
         if not callable(function):
             raise TypeError(f"native: a function was expected, got {function!r}")
+        if not isinstance(check, int) or check < 0:
+            raise ValueError(f"native: check must be a number of elements >= 0, got {check!r}")
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
+        self._check = check
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the function itself."""
@@ -36,31 +34,45 @@ class NativeFunction(Generic[_P, _R]):
     def __get__(self, instance: Any, owner: type | None = None) -> NativeFunction[..., Any]:
         if instance is None:
             return self
-        return NativeFunction(functools.partial(self.__wrapped__, instance))
+        return NativeFunction(functools.partial(self.__wrapped__, instance), self._check)
 
     def __reduce__(self) -> Any:
         found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
         for name in getattr(self, "__qualname__", "<none>").split("."):
             found = getattr(found, name, None)
-        return self.__qualname__ if found is self else (NativeFunction, (self.__wrapped__,))
+        if found is self:
+            return self.__qualname__
+        return NativeFunction, (self.__wrapped__, self._check)
 
     def __repr__(self) -> str:
         return f"native({getattr(self, '__qualname__', self.__wrapped__)})"
 
 
-def native(function: Callable[_P, _R]) -> NativeFunction[_P, _R]:
+@overload
+def native(function: Callable[_P, _R], *, check: int = 0) -> NativeFunction[_P, _R]: ...
+
+
+@overload
+def native(*, check: int = 0) -> Callable[[Callable[_P, _R]], NativeFunction[_P, _R]]: ...
+
+
+def native(function: Any = _NONE, *, check: int = 0) -> Any:
     """Turn a function into one that pipelines run in C++, without the GIL.
 
-    The function is called once when it is given to `Dataset.map`, `filter`, `flat_map` or
-    `interleave`, with symbols in the place of values. The operations that it calls on them become a
-    program.
+    When it is given to `Dataset.map`, `filter`, `flat_map` or `interleave`, the function is called
+    with symbols in the place of values. The operations that it calls on them become a program.
 
     Parameters
     ----------
     function : callable
         Made of penstock's operations, of operators and NumPy's ufuncs, and of NumPy-style indexing.
-        Whatever else it does, it does once, while it is traced: variables around it, arguments of
-        a `functools.partial` and arrays are taken as they are then.
+        Whatever else it does, it does while it is traced: variables around it, arguments of a
+        `functools.partial` and arrays are taken as they are then. Left out: the result is a
+        decorator, as in ``@ps.native(check=3)``.
+    check : int
+        So many elements, the first ones of each iteration, are computed by `function` as well, with
+        the same random numbers, and compared to the last bit; where they differ, the element is a
+        TraceError that says how. Datasets that `function` returns are not compared.
 
     Returns
     -------
@@ -71,7 +83,11 @@ def native(function: Callable[_P, _R]) -> NativeFunction[_P, _R]:
     ------
     TraceError
         When it is given to a transformation and cannot be traced, at the line where: an ``if`` on
-        a value, a loop over one, a call of something else.
+        a value, text made of one, a call of something else. When it does not do the same each time
+        (it draws from a random generator, say): it is traced twice. When a run begins, and it does
+        something else by then: it is traced again. While iterating, if `check` finds a difference.
+    ValueError
+        If `check` is no number >= 0.
 
     Notes
     -----
@@ -82,7 +98,11 @@ def native(function: Callable[_P, _R]) -> NativeFunction[_P, _R]:
     Random operations draw from the key of the element, as in a plain function.
 
     Tracing needs the nesting of the elements; behind a plain Python function `element_spec` finds
-    it out by one call.
+    it out by one call. Where there is no element to find it out by, the function runs as Python,
+    should elements come later.
+
+    What tracing cannot see are ``x is ...``, ``type(x)``, and what changes from one run of the
+    program to the next and not while it lasts (a date, a file): :doc:`/guides/native` has more.
 
     Examples
     --------
@@ -94,69 +114,6 @@ def native(function: Callable[_P, _R]) -> NativeFunction[_P, _R]:
     >>> float(scaled(np.float64(4)))
     1.0
     """
-    return NativeFunction(function)
-
-
-class SymbolicReader:
-    """A source of records over the file that a symbol names: what a native reader returns."""
-
-    def __init__(self, reader: _core.NativeFunction, name: Symbol) -> None:
-        self.reader = reader
-        self.name = name
-
-
-def trace(
-    stage: str, function: NativeFunction[..., Any], nodes: Sequence[_core.Node]
-) -> _core.NativeFunction:
-    """Return the program of a function on the elements of a dataset, whose spec is known.
-
-    Of several datasets it is a function of one element of each.
-    """
-    recorded = Trace()
-    elements = tuple(node.spec(lambda shape, dtype: recorded.leaf()) for node in nodes)
-    element = elements if len(elements) > 1 else elements[0]
-    arguments = element if type(element) is tuple else (element,)
-    with recorded:
-        result = function.__wrapped__(*arguments)
-    reader = None
-    if isinstance(result, SymbolicReader):
-        reader, result = result.reader, result.name
-    elif hasattr(result, "_node"):
-        raise TraceError(
-            f"{stage}: a native function can only return a dataset of files, as "
-            "TFRecordDataset(filename); drop @ps.native to run it as Python"
-        )
-    if isinstance(result, list):
-        result = tuple(result)
-    leaves = [recorded.symbol(_result(stage, leaf))._source for leaf in _core.flatten(result)]
-    number = _numbering(recorded)
-    steps = [(op, [number(*s) for s in inputs], seed) for op, inputs, seed in recorded.steps]
-    results = [number(*source) for source in leaves]
-    return _core.program(element, recorded.constants, steps, result, results, reader)
-
-
-def _result(stage: str, leaf: Any) -> Any:
-    if isinstance(leaf, (Symbol, np.ndarray, np.generic, bool, int, float, complex, str, bytes)):
-        return leaf
-    if isinstance(leaf, list):
-        return np.asarray(leaf)
-    raise TraceError(
-        f"{stage}: a native function cannot return {type(leaf).__name__}; drop @ps.native to run "
-        "it as Python"
-    )
-
-
-def _numbering(recorded: Trace) -> Callable[[Any, int], int]:
-    """Return how values are numbered: leaves, then constants, then the outputs of each step."""
-    first = recorded.leaves + len(recorded.constants)
-    firsts = []
-    for op, _, _ in recorded.steps:
-        firsts.append(first)
-        first += op.outputs
-
-    def number(source: Any, i: int) -> int:
-        if source == "element":
-            return i
-        return recorded.leaves + i if source == "constant" else firsts[source] + i
-
-    return number
+    if function is _NONE:
+        return functools.partial(NativeFunction, check=check)
+    return NativeFunction(function, check)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from penstock import _core
 from penstock.errors import TraceError
+from penstock.ops.unknown import ADVICE, Unknown, active_traces
 
-ADVICE = "drop @ps.native to run it as Python"
 _ABSENT = -(2**63)  # cpp/ops/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
 _STRONG, _INT, _FLOAT, _COMPLEX = range(4)  # cpp/ops/elementwise.h
-_active = threading.local()
 
 # What stands in for functions of NumPy when they are called with symbols.
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -34,6 +33,8 @@ class Trace:
         self.leaves = 0
         self.constants: list[Any] = []
         self.steps: list[tuple[_core.Op, list[tuple[Any, int]], int | None]] = []
+        self.places: list[str] = []  # of the steps: where in the user's code
+        self.refused: TraceError | None = None  # the last time that a value was needed
 
     def leaf(self) -> Symbol:
         """Return the next leaf of the element."""
@@ -57,39 +58,50 @@ class Trace:
         """Add a call; returns a symbol, or a tuple of them."""
         sources = [self.symbol(value)._source for value in inputs]
         self.steps.append((op, sources, seed))
+        self.places.append(_place())
         outputs = [Symbol(self, (len(self.steps) - 1, i)) for i in range(op.outputs)]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def __enter__(self) -> Trace:
-        _active.__dict__.setdefault("traces", []).append(self)
+        active_traces().append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _active.traces.pop()
+        active_traces().pop()
 
 
 def current_trace() -> Trace | None:
     """Return the trace of the function that this thread is tracing."""
-    traces = _active.__dict__.get("traces")
+    traces = active_traces()
     return traces[-1] if traces else None
 
 
-class Symbol(NDArrayOperatorsMixin):
+def _place() -> str:
+    """Return where the user's code has called what is noted down."""
+    frame = sys._getframe(2)
+    while frame.f_globals.get("__name__", "").startswith(("penstock.", "numpy.")) and frame.f_back:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+class Symbol(Unknown, NDArrayOperatorsMixin):
     """A value that is known only when the program runs.
 
     Operators and NumPy's ufuncs on symbols, the operations of penstock, and NumPy-style indexing
-    give symbols. Whatever needs the value itself raises a TraceError.
+    give symbols. Whatever else needs the value itself raises a TraceError.
     """
 
     __slots__ = ("_source", "_trace")
-    __hash__ = object.__hash__
 
     def __init__(self, trace: Trace, source: tuple[Any, int]) -> None:
         self._trace = trace
         self._source = source
 
-    def __repr__(self) -> str:
-        return "<a value that is known only when the native function runs>"
+    def __copy__(self) -> Symbol:
+        return self  # values do not change
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return self
 
     # NumPy's protocols.
 
@@ -117,10 +129,11 @@ class Symbol(NDArrayOperatorsMixin):
             raise TraceError(f"native: {name} cannot be traced; {ADVICE}")
         return NUMPY_FUNCTIONS[function](*args, **kwargs)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        self._refuse("an array")
-
     # As arrays have them.
+
+    def copy(self, order: Any = None) -> Symbol:
+        """Return the values; they do not change."""
+        return self
 
     @property
     def shape(self) -> Symbol:
@@ -217,41 +230,6 @@ class Symbol(NDArrayOperatorsMixin):
                 _add_place(_NUMBER, (place, None, None), parts, numbers)
         item: Symbol = self._trace.call(_core.Op("getitem", {"parts": parts}), [self, *numbers])
         return item
-
-    # What cannot be known.
-
-    def __bool__(self) -> NoReturn:
-        self._refuse("a condition (in an if or while, or for and, or, not)")
-
-    def __int__(self) -> NoReturn:
-        self._refuse("an int")
-
-    def __float__(self) -> NoReturn:
-        self._refuse("a float")
-
-    def __index__(self) -> NoReturn:
-        self._refuse("an index or a count")
-
-    def __len__(self) -> NoReturn:
-        self._refuse("a length")
-
-    def __iter__(self) -> Iterator[Any]:
-        self._refuse("something to loop over or unpack")
-
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TraceError(f"native: values cannot be assigned to; {ADVICE}")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f"native: {name!r} is no attribute of a value that is traced; use operators, ufuncs of "
-            f"NumPy and operations of penstock, or {ADVICE}"
-        )
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise TraceError(
-            f"native: a value that is known only when the function runs was used as {what}; "
-            f"{ADVICE}"
-        )
 
 
 def weakness_of(value: Any) -> int:

@@ -13,8 +13,8 @@ from penstock.encode import Reader, encode
 from penstock.errors import TraceError
 from penstock.keywords import names_arguments
 from penstock.on_error import MAX_ERRORS, OnError, without_errors
-from penstock.ops.native import SymbolicReader
 from penstock.ops.symbol import Symbol
+from penstock.ops.tracing import SymbolicReader
 from penstock.paths import path_of, what_came
 from penstock.sources.file_names import Names
 
@@ -314,7 +314,8 @@ def read_files(
                 f"{_NAMES.get(kind, kind)}: a native function cannot say on_error; give it to the "
                 "flat_map or interleave that calls the function"
             )
-        return SymbolicReader(_core.reader(kind, encode(kind, args)), filenames)  # type: ignore[return-value]
+        reader = _core.reader(kind, encode(kind, args))
+        return SymbolicReader(reader, filenames, (kind, args))  # type: ignore[return-value]
     records = _records(kind, filenames, args, num_parallel_reads, deterministic, name)
     return without_errors(records, _NAMES.get(kind, kind), on_error, max_errors)
 

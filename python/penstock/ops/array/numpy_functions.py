@@ -18,7 +18,8 @@ from penstock.ops.array.choosing import where as choose
 from penstock.ops.array.joining import stack as join_side_by_side
 from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
 from penstock.ops.call import call, integers
-from penstock.ops.symbol import ADVICE, NUMPY_FUNCTIONS, Symbol
+from penstock.ops.symbol import NUMPY_FUNCTIONS, Symbol
+from penstock.ops.unknown import ADVICE
 
 _Function = Callable[..., Any]
 

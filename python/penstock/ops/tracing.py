@@ -1,0 +1,256 @@
+"""Tracing: from a function to its program, and whether it is always the same."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core
+from penstock.errors import TraceError
+from penstock.ops.generators import Generators
+from penstock.ops.symbol import Symbol, Trace
+
+# Each time that a generator has moved, another thread may have been who drew from it.
+_ATTEMPTS = 3
+_INSTEAD = (
+    "what changes from call to call would be the same for all elements; draw random numbers with "
+    "ps.random, or drop @ps.native and take a generator as the argument `rng`; give other values "
+    "with the elements"
+)
+
+
+class SymbolicReader:
+    """A source of records over the file that a symbol names: what a native reader returns."""
+
+    def __init__(
+        self, reader: _core.NativeFunction, name: Symbol, key: tuple[str, dict[str, Any]]
+    ) -> None:
+        self.reader = reader
+        self.name = name
+        self.key = key  # all that it was made of
+
+
+class Recording:
+    """What a function has done in one call with symbols.
+
+    Parameters
+    ----------
+    stage : str
+        For errors.
+    function : callable
+        The plain function.
+    nodes : sequence of Node
+        Of the datasets whose elements it takes; their specs are known.
+    """
+
+    def __init__(
+        self, stage: str, function: Callable[..., Any], nodes: Sequence[_core.Node]
+    ) -> None:
+        self.trace = Trace()
+        elements = tuple(node.spec(lambda shape, dtype: self.trace.leaf()) for node in nodes)
+        self.element = elements if len(elements) > 1 else elements[0]
+        arguments = self.element if type(self.element) is tuple else (self.element,)
+        result = self._call(function, arguments)
+        self.reader: SymbolicReader | None = None
+        if isinstance(result, SymbolicReader):
+            self.reader, result = result, result.name
+        elif hasattr(result, "_node"):
+            raise TraceError(
+                f"{stage}: a native function can only return a dataset of files, as "
+                "TFRecordDataset(filename); drop @ps.native to run it as Python"
+            )
+        self.result = tuple(result) if isinstance(result, list) else result
+        leaves = _core.flatten(self.result)
+        self.leaves = [self.trace.symbol(_result(stage, leaf))._source for leaf in leaves]
+
+    def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        try:
+            with self.trace:
+                result = function(*arguments)
+            if (refused := self.trace.refused) is not None:
+                refused.add_note("penstock: the function has caught this error itself")
+                raise refused
+            return result
+        except TraceError:
+            raise
+        except Exception as error:
+            if (refused := self.trace.refused) is not None:  # somebody made another error of it
+                raise refused.with_traceback(error.__traceback__) from None
+            if not isinstance(error, TypeError) or Symbol.__name__ not in str(error):
+                raise
+            # Python's own functions in C, which take no other objects.
+            raise TraceError(
+                f"native: {error}, which stands for a value that is known only when the function "
+                "runs; drop @ps.native to run it as Python"
+            ).with_traceback(error.__traceback__) from None
+        finally:
+            self.trace.refused = None
+
+    def program(self) -> _core.NativeFunction:
+        """Return what it has done as a program."""
+        trace = self.trace
+        number = self._numbering()
+        steps = [(op, [number(*s) for s in inputs], seed) for op, inputs, seed in trace.steps]
+        results = [number(*source) for source in self.leaves]
+        reader = self.reader.reader if self.reader else None
+        return _core.program(self.element, trace.constants, steps, self.result, results, reader)
+
+    def _numbering(self) -> Callable[[Any, int], int]:
+        """Return how values are numbered: leaves, then constants, then the outputs of each step."""
+        trace = self.trace
+        first = trace.leaves + len(trace.constants)
+        firsts = []
+        for op, _, _ in trace.steps:
+            firsts.append(first)
+            first += op.outputs
+
+        def number(source: Any, i: int) -> int:
+            if source == "element":
+                return i
+            return trace.leaves + i if source == "constant" else firsts[source] + i
+
+        return number
+
+    def difference(self, other: Recording) -> str | None:
+        """Return in words where another call did something else; None where both did the same."""
+        mine, its = self.trace, other.trace
+        pairs = zip(mine.steps, its.steps, mine.places, its.places, strict=False)
+        for one, two, place, its_place in pairs:
+            if not _same(one[0].key, two[0].key):
+                return f"{two[0].key[0]} was called{_of(one, two)} at {its_place}"
+            for source, its_source in zip(one[1], two[1], strict=False):
+                if source[0] == its_source[0] == "constant":
+                    value, its_value = mine.constants[source[1]], its.constants[its_source[1]]
+                    if not _same(value, its_value):
+                        what = f"the constant of {two[0].key[0]} at {place}"
+                        return f"{what} was {_short(value)} and then {_short(its_value)}"
+            if one[1:] != two[1:]:
+                return f"{two[0].key[0]} was called with other values at {its_place}"
+        if len(mine.steps) != len(its.steps):
+            longer = max(mine, its, key=lambda trace: len(trace.steps))
+            number = min(len(mine.steps), len(its.steps))
+            op = longer.steps[number][0].key[0]
+            return f"{op} was called only one time of two, at {longer.places[number]}"
+        return self._result_difference(other)
+
+    def _result_difference(self, other: Recording) -> str | None:
+        if not _core.same_nesting(self.result, other.result):
+            return "its result was nested in another way"
+        for one, two in zip(self.leaves, other.leaves, strict=True):
+            if one[0] == two[0] == "constant":
+                value, its_value = self.trace.constants[one[1]], other.trace.constants[two[1]]
+                if not _same(value, its_value):
+                    return f"a constant in its result was {_short(value)} and then " + _short(
+                        its_value
+                    )
+            elif one != two:
+                return "its result was another value"
+        keys = [recording.reader and recording.reader.key for recording in (self, other)]
+        return None if _same(*keys) else "it opened files in another way"
+
+
+class Traced:
+    """A function with its program, which is looked at again before each run.
+
+    Parameters
+    ----------
+    stage : str
+        For errors.
+    function : callable
+        The plain function.
+    nodes : sequence of Node
+        As of a `Recording`.
+
+    Raises
+    ------
+    TraceError
+        If the function cannot be traced, or does something else each time.
+    """
+
+    def __init__(
+        self, stage: str, function: Callable[..., Any], nodes: Sequence[_core.Node]
+    ) -> None:
+        inner = function
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        self._name = getattr(inner, "__qualname__", type(inner).__name__)
+        self._record = functools.partial(Recording, stage, function, nodes)
+        generators = Generators(function)
+        for attempt in range(_ATTEMPTS):
+            before = generators.states()
+            self._first = self._record()
+            between = generators.states()  # a module may have been imported by now
+            second = self._record()
+            moved = generators.moved(before) or generators.moved(between)
+            different = self._first.difference(second)
+            if different is not None:
+                raise TraceError(
+                    f"native: {self._name} did something else when it was traced again: "
+                    f"{different}; {_INSTEAD}"
+                )
+            if not moved:
+                break
+            if attempt + 1 == _ATTEMPTS:
+                raise TraceError(
+                    f"native: {self._name} drew from {moved} while it was traced; {_INSTEAD}"
+                )
+        self.program = self._first.program()
+
+    def check(self) -> None:
+        """Raise a TraceError if the function would give another program by now."""
+        different = self._first.difference(self._record())
+        if different is not None:
+            raise TraceError(
+                f"native: what {self._name} does has changed since it was given to a dataset: "
+                f"{different}; make the dataset anew, or drop @ps.native"
+            )
+
+
+def _result(stage: str, leaf: Any) -> Any:
+    kinds = (Symbol, np.ndarray, np.generic, bool, int, float, complex, str, bytes)
+    if isinstance(leaf, kinds):
+        return leaf
+    if isinstance(leaf, list):
+        return np.asarray(leaf)
+    raise TraceError(
+        f"{stage}: a native function cannot return {type(leaf).__name__}; drop @ps.native to run "
+        "it as Python"
+    )
+
+
+def _of(one: Any, two: Any) -> str:
+    """Return how the second of two calls differs from the first."""
+    first, second = one[0].key, two[0].key
+    if first[0] != second[0]:
+        return f" where {first[0]} had been called before,"
+    return f" with {_short(second[1:])} and before with {_short(first[1:])}"
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Return whether two constants are the same to the last bit."""
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, (np.ndarray, np.generic)):
+        if one.dtype != two.dtype or one.shape != two.shape:
+            return False
+        if one.dtype.hasobject:
+            return all(map(_same, np.asarray(one).flat, np.asarray(two).flat))
+        bits, its = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (one, two))
+        return bool(np.array_equal(bits, its))
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(two) and all(map(_same, one, two))
+    if isinstance(one, dict):
+        return list(one) == list(two) and all(_same(one[key], two[key]) for key in one)
+    if isinstance(one, _core.Value):
+        return _same(one.value(), two.value())
+    if isinstance(one, (float, complex)):
+        return repr(one) == repr(two)
+    return one is two or bool(one == two)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,191 @@
+"""What cannot be known of a value while a function is traced, and what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from penstock.errors import TraceError
+
+if TYPE_CHECKING:
+    from penstock.ops.symbol import Trace
+
+ADVICE = "drop @ps.native to run it as Python"
+_TEXT = "make text of values with ps.strings.as_string and ps.strings.join"
+_CHOOSE = "choose between values with np.where or ps.where"
+_LOOK_UP = "look values up by their number with ps.gather"
+_NAME = "read files with ps.io.read_file, and make names with ps.strings.join"
+_KIND = "of what type an element is does not change: decide it outside of the function"
+_PLACEHOLDER = "<a value that is known only when the native function runs>"
+
+# What some modules want that ask for a class.
+_FILE = ("the name of a file", _NAME)
+_BY_CLASS = {
+    **dict.fromkeys(("genericpath", "ntpath", "os", "pathlib", "posixpath"), _FILE),
+    "json": ("text (by json)", _TEXT),
+}
+# Whose texts are for people to look at, and do not become data.
+_LOOKERS = frozenset(
+    {"IPython", "_pydevd_bundle", "_pydevd_sys_monitoring", "_pytest", "bdb", "debugpy", "doctest"}
+    | {"ipdb", "logging", "pdb", "pudb", "pydevd", "rich", "traceback", "warnings"}
+)
+_active = threading.local()
+
+
+def active_traces() -> list[Trace]:
+    """Return the traces of the functions that this thread is tracing, the innermost last."""
+    traces: list[Trace] = _active.__dict__.setdefault("traces", [])
+    return traces
+
+
+class Unknown:
+    """Mixin: everything that would need the value itself raises a TraceError.
+
+    Python asks for it in many ways, some of which have an answer that is right for no value: text,
+    a hash, a class. Two cannot be seen: ``is``, and ``type(x)``.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _trace: Trace
+
+    def _refusal(self, what: str, instead: str = "") -> TraceError:
+        advice = f"{instead}, or {ADVICE}" if instead else ADVICE
+        error = TraceError(
+            f"native: a value that is known only when the function runs was used as {what}; "
+            f"{advice}"
+        )
+        self._trace.refused = error  # should the function catch it
+        return error
+
+    @property
+    def __class__(self) -> type:
+        # isinstance() looks at type(x) first, and here where that is another class.
+        frame = sys._getframe(1)
+        if _may_look(frame):
+            return type(self)
+        usual = ("something whose class is asked for (as by isinstance)", _KIND)
+        raise self._refusal(*_BY_CLASS.get(_package(frame), usual))
+
+    @__class__.setter
+    def __class__(self, value: type) -> None:
+        raise TypeError("native: the class of a value that is traced cannot be set")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # protocols, which values do not have either
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise self._refusal(
+            f"something with an attribute {name!r}, which a value that is traced does not have",
+            "use operators, ufuncs of NumPy and operations of penstock",
+        )
+
+    def __repr__(self) -> str:
+        frame = sys._getframe(1)
+        if _may_look(frame) or _prints(frame):
+            return _PLACEHOLDER
+        raise self._refusal("text (by repr or %r)", _TEXT)
+
+    def __str__(self) -> str:
+        frame = sys._getframe(1)
+        if _may_look(frame) or _prints(frame):
+            return _PLACEHOLDER
+        raise self._refusal("text (by str, %s or print of more than the value)", _TEXT)
+
+    def __format__(self, spec: str) -> str:
+        if _may_look(sys._getframe(1)):
+            return _PLACEHOLDER
+        raise self._refusal("text (in an f-string or by format)", _TEXT)
+
+    def __hash__(self) -> int:
+        raise self._refusal("a key (of a dict or set, or for a cache)", _LOOK_UP)
+
+    def __contains__(self, item: Any) -> bool:
+        raise self._refusal("something to search (by in)", "compare with == and np.any")
+
+    def __bool__(self) -> bool:
+        raise self._refusal("a condition (in an if or while, or for and, or, not, in)", _CHOOSE)
+
+    def __int__(self) -> int:
+        raise self._refusal("an int", "use .astype(np.int64)")
+
+    def __float__(self) -> float:
+        raise self._refusal("a float", "use .astype(np.float64)")
+
+    def __complex__(self) -> complex:
+        raise self._refusal("a complex number", "use .astype(np.complex128)")
+
+    def __round__(self, digits: Any = None) -> NoReturn:
+        raise self._refusal("a number to round", "use np.rint")
+
+    def __trunc__(self) -> NoReturn:
+        raise self._refusal("a number to cut", "use np.trunc")
+
+    def __floor__(self) -> NoReturn:
+        raise self._refusal("a number to round down", "use np.floor")
+
+    def __ceil__(self) -> NoReturn:
+        raise self._refusal("a number to round up", "use np.ceil")
+
+    def __index__(self) -> int:
+        raise self._refusal("an index or a count", _LOOK_UP)
+
+    def __len__(self) -> int:
+        raise self._refusal("a length", "use ps.shape(x)[0]")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._refusal("something to loop over or unpack", "use operations on the whole array")
+
+    def __bytes__(self) -> bytes:
+        raise self._refusal("bytes")
+
+    def __buffer__(self, flags: int, /) -> memoryview:  # since Python 3.12
+        raise self._refusal("memory (as by memoryview or np.frombuffer)", "use ps.io.decode_raw")
+
+    def __fspath__(self) -> str:
+        raise self._refusal(*_FILE)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise self._refusal("an array")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise self._refusal("something that can be assigned to", _CHOOSE)
+
+    def __delitem__(self, key: Any) -> None:
+        raise self._refusal("something that can be assigned to", _CHOOSE)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise self._refusal("something to pickle")
+
+
+def _may_look(frame: FrameType) -> bool:
+    """Return whether what a frame is told cannot become data.
+
+    Nothing is traced, or who asks is penstock itself, or a debugger or a log.
+    """
+    if not active_traces() or _package(frame) == "penstock":
+        return True
+    above: FrameType | None = frame
+    while above is not None and _package(above) != "penstock":
+        if _package(above) in _LOOKERS:
+            return True
+        above = above.f_back
+    return False
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _prints(frame: FrameType) -> bool:
+    """Return whether a frame is at a call of print, as far as its source is known."""
+    place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    line, column = place[0], place[2]
+    if line is None or column is None:
+        return False
+    text = linecache.getline(frame.f_code.co_filename, line, frame.f_globals)
+    return text.encode()[column:].startswith(b"print(")

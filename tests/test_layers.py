@@ -24,7 +24,7 @@ PYTHON_LAYERS = [
     {"_core", "_core_types"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("labels", "describe", "arity", "closing", "debugging", "keywords", "paths"),
+        *("labels", "describe", "arity", "closing", "debugging", "keywords", "paths", "probing"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},

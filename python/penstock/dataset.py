@@ -20,10 +20,10 @@ from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
 from penstock.keywords import methods_name_arguments
 from penstock.labels import label_args
-from penstock.on_error import first_good
 from penstock.ops.tracing import Traced
 from penstock.options import Options
 from penstock.pickling import reduced
+from penstock.probing import find_spec
 from penstock.sources.endless import EndlessSources
 from penstock.sources.file_names import FileSources
 from penstock.sources.generator import GeneratorSources
@@ -259,7 +259,7 @@ class Dataset(
         >>> ps.Dataset.range(5).batch(2).element_spec
         TensorSpec(shape=(None,), dtype=int64)
         """
-        if not self._find_spec():
+        if not find_spec(self):
             unknown = self._node.first_unknown()
             raise ValueError(
                 "element_spec: cannot be known, because "
@@ -268,24 +268,7 @@ class Dataset(
             )
         return self._node.spec(TensorSpec)
 
-    def _find_spec(self) -> bool:
-        """Find out what `_node` does not know of its elements; False if there are none."""
-        while (unknown := self._node.first_unknown()) is not None:
-            probe = object.__new__(Dataset)
-            probe._node = unknown
-            probe._options = self._options
-            # Not counted: a shuffle in front is as if it had not been looked through.
-            with Iterator(probe, self._options._for_engine(counted=False)) as it:
-                first = first_good(it)
-            if not first:
-                return False
-            unknown.set_spec(_core.Value(first[0], False).spec())
-        return True
-
-    def _account(self) -> bytes:
-        """Return what decides the data, for states."""
-        return account_of(self)
-
+    _account = account_of  # what decides the data, for states
     _differences = staticmethod(differences)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:

@@ -10,6 +10,7 @@ from penstock.errors import TraceError
 from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
+from penstock.probing import find_spec
 from penstock.structure import TensorSpec
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _native(
             f"{kind}: a native function takes no `rng`; draw with ps.random, or drop @ps.native to "
             "run it as Python"
         )
-    if not dataset._find_spec():  # nothing comes, and so nothing tells what to trace it for
+    if not find_spec(dataset):  # nothing comes, and so nothing tells what to trace it for
         return {name: plain}
     nodes = [dataset._node]
     if "initial_state" in args:  # functions of the state and the element

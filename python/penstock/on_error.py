@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import ErrorInfo
@@ -99,21 +99,3 @@ def log_error(error: Exception, info: ErrorInfo) -> None:
         place += f" (file {info.file}"
         place += ")" if info.offset is None else f", byte {info.offset})"
     logging.getLogger("penstock").warning("%s left out: %s: %s", place, type(error).__name__, error)
-
-
-def first_good(it: Iterator[Any]) -> tuple[Any, ...]:
-    """Return the first element that does not fail, as a tuple of one; () when there is none.
-
-    When many fail the first error is raised.
-    """
-    errors: list[Exception] = []
-    while len(errors) < MAX_ERRORS:
-        try:
-            return (next(it),)
-        except StopIteration:
-            break
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]
-    return ()

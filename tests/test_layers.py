@@ -22,9 +22,10 @@ CPP_LAYERS = [
 ]
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
+    {"arguments"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("labels", "describe", "arity", "closing", "debugging", "keywords", "paths", "probing"),
+        *("labels", "describe", "arity", "closing", "debugging", "paths", "probing"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},

@@ -130,7 +130,15 @@ Spec MakeSpec(const py::object& nested) {
       one.any_rank = true;
     } else {
       std::vector<int64_t> dims;
-      for (auto dim : shape) dims.push_back(dim.is_none() ? -1 : dim.cast<int64_t>());
+      for (auto dim : shape) {
+        dims.push_back(dim.is_none() ? -1 : PyLong_AsLongLong(dim.ptr()));
+        if (PyErr_Occurred()) {
+          PyErr_Clear();
+          throw Error(ErrorKind::kInvalidArgument,
+                      "signature: sizes of axes must be ints of 64 bits, got {}",
+                      std::string(py::str(py::repr(dim))));
+        }
+      }
       one.shape = Shape(dims.data(), dims.size());
     }
     spec->leaves.push_back(one);

@@ -18,7 +18,6 @@ from penstock.describe import chain, unknown_length
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
-from penstock.keywords import methods_name_arguments
 from penstock.labels import label_args
 from penstock.ops.tracing import Traced
 from penstock.options import Options
@@ -61,7 +60,6 @@ _FETCHES = ("from_indexable", "parallel_from_indexable")
 _OF_POSITIONS = ("repeat", "shard", "shard_evenly", "shuffle", "skip", "take")
 
 
-@methods_name_arguments
 class Dataset(
     MemorySources,
     IndexableSources,

@@ -98,7 +98,10 @@ def encode(
                 )
             encoded.update(_native(kind, name, value, args, inputs[0], traced))
         elif name in _ENCODERS:
-            encoded[name] = _ENCODERS[name](value)
+            try:
+                encoded[name] = _ENCODERS[name](value)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise _naming(kind, name, error) from error
         else:
             encoded[name] = value
             if callable(value) and _wants_rng(value):
@@ -134,6 +137,13 @@ def _native(
     if function._check:
         program = _core.checked(program, plain, function._check, comparison(repr(function)))
     return {name: _core.debugged(program, plain)}
+
+
+def _naming(kind: str, name: str, error: Exception) -> Exception:
+    """Return the error of an argument as one that names it."""
+    text = str(error).removeprefix("signature: ")
+    wanted = TypeError if isinstance(error, TypeError) else ValueError
+    return error if name in text else wanted(f"{kind}: {name}: {text}")
 
 
 def _wants_rng(function: Any) -> bool:

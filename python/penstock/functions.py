@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked
 from penstock.structure import as_dtype
 
 
+@checked
 def py_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
@@ -61,6 +63,7 @@ def py_function(
     return [_as(value, dtype) for value, dtype in zip(results, Tout, strict=True)]
 
 
+@checked
 def numpy_function(
     func: Callable[..., Any],
     inp: Sequence[Any],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.arguments.checked import checked
+
 _MISSING = object()
 
 
@@ -22,6 +24,7 @@ class Optional:
 
     __slots__ = ("_spec", "_value")
 
+    @checked
     def __init__(self, value: Any = _MISSING, element_spec: Any = None) -> None:
         self._value = value
         self._spec = element_spec

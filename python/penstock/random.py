@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, integers
 
 __all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
@@ -18,6 +19,7 @@ __all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
 _64_BITS = 0xFFFFFFFFFFFFFFFF
 
 
+@checked
 def set_seed(seed: int | None) -> None:
     """Make every run and every random operation after this call repeatable.
 
@@ -45,12 +47,13 @@ def set_seed(seed: int | None) -> None:
     """
     if seed is None:
         _core.clear_seed()
-    elif not hasattr(seed, "__index__"):
+    elif not hasattr(seed, "__index__") or isinstance(seed, (bool, np.bool_)):
         raise TypeError(f"set_seed: seed must be an int or None, got {seed!r}")
     else:
         _core.set_seed(operator.index(seed) & _64_BITS)
 
 
+@checked
 @contextmanager
 def key(seed: int) -> Iterator[None]:
     """Make the random operations inside a ``with`` block repeatable.
@@ -82,6 +85,7 @@ def key(seed: int) -> Iterator[None]:
         scope.exit()
 
 
+@checked
 def uniform(
     shape: int | Sequence[int] | npt.ArrayLike,
     minval: Any = 0,
@@ -139,6 +143,7 @@ def uniform(
     return drawn
 
 
+@checked
 def normal(
     shape: int | Sequence[int] | npt.ArrayLike,
     mean: Any = 0.0,
@@ -189,6 +194,7 @@ def normal(
     return drawn
 
 
+@checked
 def shuffle(value: npt.ArrayLike, seed: int | None = None, name: str | None = None) -> Any:
     """Put the rows of an array in random order.
 

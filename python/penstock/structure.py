@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked
+
 # The types of leaves that NumPy has no fixed-size dtype for.
 _REFERENCES = (str, bytes, object)
 
@@ -40,6 +42,7 @@ class TensorSpec:
 
     __slots__ = ("dtype", "name", "shape")
 
+    @checked
     def __init__(
         self,
         shape: Sequence[int | None] | None = None,
@@ -51,7 +54,7 @@ class TensorSpec:
                 f"TensorSpec: shape must be a sequence of int or None, or None, got {shape!r}"
             )
         self.shape: tuple[int | None, ...] | None = (
-            None if shape is None else tuple(None if d is None or d < 0 else int(d) for d in shape)
+            None if shape is None else tuple(_size(d) for d in shape)
         )
         self.dtype = as_dtype(dtype)
         self.name = name
@@ -67,6 +70,14 @@ class TensorSpec:
     def __repr__(self) -> str:
         dtype = self.dtype.__name__ if isinstance(self.dtype, type) else self.dtype
         return f"TensorSpec(shape={self.shape}, dtype={dtype})"
+
+
+def _size(size: Any) -> int | None:
+    if size is None:
+        return None
+    if not hasattr(size, "__index__"):
+        raise TypeError(f"TensorSpec: shape must hold ints or None, got {size!r:.200}")
+    return None if size < 0 else int(size)
 
 
 def is_nested(value: Any) -> bool:

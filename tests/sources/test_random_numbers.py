@@ -91,7 +91,7 @@ def test_it_has_no_end():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(TypeError, match="random: seed must be an int, got a str"):
+    with pytest.raises(TypeError, match="random: seed must be an int, got '1'"):
         ps.Dataset.random("1")
 
 

@@ -179,5 +179,5 @@ def test_cardinality_and_structure_are_those_of_the_dataset():
     assert ps.experimental.cardinality(ds) == 3
     assert ps.experimental.cardinality(D.range(3).filter(bool)) == ps.UNKNOWN_CARDINALITY
     assert ps.experimental.get_structure(ds) == ds.element_spec
-    with pytest.raises(TypeError, match="get_structure: a Dataset or Iterator was expected"):
+    with pytest.raises(TypeError, match="dataset_or_iterator: a Dataset or Iterator was expected"):
         ps.experimental.get_structure([1])

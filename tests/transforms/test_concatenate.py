@@ -38,7 +38,7 @@ def test_another_structure_or_dtype_is_refused_at_the_call(other):
 
 @pytest.mark.parametrize("thing", [3, [1], None])
 def test_what_is_no_dataset_is_refused(thing):
-    with pytest.raises(TypeError, match="concatenate: a Dataset was expected"):
+    with pytest.raises(TypeError, match="concatenate: dataset must be a Dataset"):
         ps.Dataset.range(3).concatenate(thing)
 
 

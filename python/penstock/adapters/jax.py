@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, short_batches
 from penstock.adapters.batches import Batches, BatchIterator, Held
 from penstock.adapters.jax_arrays import Placement, check_sharding
+from penstock.arguments.checked import checked_methods
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _STAGE = "to_jax"
 
 
+@checked_methods
 class JaxForms:
     """Mixin: batches for JAX."""
 

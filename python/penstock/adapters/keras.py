@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.adapters.keras_data import STAGE, Feed, data_class
+from penstock.arguments.checked import checked_methods
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _INFINITE = -1
 
 
+@checked_methods
 class KerasForms:
     """Mixin: datasets for Keras."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.adapters.file_shards import Remainder, shard_files
+from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
 _MOST = 2**63 - 1  # more elements than there will ever be
 
 
+@checked_methods
 class ProcessShards:
     """Mixin: every process its part, and as many elements as the others."""
 

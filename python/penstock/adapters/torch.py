@@ -8,12 +8,14 @@ from penstock.adapters.batches import Batches, Held, ahead
 from penstock.adapters.torch_cuda import PinnedCopies
 from penstock.adapters.torch_iterable import torch_iterable
 from penstock.adapters.torch_tensors import Tensors
+from penstock.arguments.checked import checked_methods
 from penstock.structure import map_leaves
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class TorchForms:
     """Mixin: the forms of a dataset that PyTorch takes."""
 

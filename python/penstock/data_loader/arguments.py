@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.arguments.checks import MOST_THREADS
 from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
 
@@ -14,6 +15,8 @@ def check(
     """Raise ValueError for what workers cannot do."""
     if not isinstance(num_workers, int) or num_workers < 0:
         raise ValueError(f"DataLoader: num_workers must be an int >= 0, got {num_workers!r}")
+    if num_workers > MOST_THREADS:
+        raise ValueError(f"DataLoader: num_workers must be <= {MOST_THREADS}, got {num_workers}")
     if timeout < 0:
         raise ValueError(f"DataLoader: timeout must be >= 0 seconds, got {timeout}")
     if context is not None:

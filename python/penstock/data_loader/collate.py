@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.data_loader import torch_collate, torch_rules
 from penstock.structure import map_parts
 
 _Path = tuple[Any, ...]  # the keys from a sample down to a part of it
 
 
+@checked
 def default_collate(batch: Iterable[Any]) -> Any:
     """Stack samples to one batch: what `DataLoader` does if it is given no ``collate_fn``.
 

@@ -8,6 +8,7 @@ from types import GenericAlias
 from typing import Any
 
 from penstock.account import account_of_values, differences
+from penstock.arguments.checked import checked
 from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import check, check_order, choose_samplers, is_iterable
 from penstock.data_loader.orders import restore_epochs, samplers_state
@@ -99,6 +100,7 @@ class DataLoader:
 
     __class_getitem__: Any = classmethod(GenericAlias)  # for annotations, as PyTorch's
 
+    @checked
     def __init__(
         self,
         dataset: Any,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.dataset import INFINITE_CARDINALITY, Dataset
 from penstock.iterator import Iterator
 
 __all__ = ["at", "cardinality", "count", "get_structure"]
 
 
+@checked
 def at(dataset: Dataset, index: int) -> Any:
     """Return the element at a position, without running through those before it.
 
@@ -64,6 +66,7 @@ def at(dataset: Dataset, index: int) -> Any:
         return next(it)
 
 
+@checked
 def cardinality(dataset: Dataset) -> int:
     """Return the number of elements, as far as it is known: `Dataset.cardinality`.
 
@@ -85,6 +88,7 @@ def cardinality(dataset: Dataset) -> int:
     return dataset.cardinality()
 
 
+@checked
 def count(dataset: Dataset) -> int:
     """Count the elements of a dataset by going through it.
 
@@ -124,6 +128,7 @@ def count(dataset: Dataset) -> int:
         return int(next(it))
 
 
+@checked
 def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
     """Return types and shapes of the elements: `Dataset.element_spec`.
 
@@ -149,6 +154,7 @@ def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
     """
     if not hasattr(dataset_or_iterator, "element_spec"):
         raise TypeError(
-            f"get_structure: a Dataset or Iterator was expected, got {dataset_or_iterator!r}"
+            "get_structure: dataset_or_iterator: a Dataset or Iterator was expected, got "
+            f"{dataset_or_iterator!r}"
         )
     return dataset_or_iterator.element_spec

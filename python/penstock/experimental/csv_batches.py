@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.dataset import AUTOTUNE, Dataset
 from penstock.experimental.csv_columns import CsvColumns
 from penstock.experimental.csv_records import CsvFields, csv_fields
 from penstock.experimental.epochs import shuffled_epochs
-from penstock.keywords import names_arguments
 from penstock.ops.native import native
 from penstock.sources.file_names import Names
 from penstock.sources.files import AUTOTUNE_READS, file_args, read_files
@@ -58,7 +58,7 @@ class _WholeRecords:
         return dataset
 
 
-@names_arguments
+@checked
 def make_csv_dataset(
     file_pattern: Names | Sequence[Names],
     batch_size: int,

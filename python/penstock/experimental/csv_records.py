@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
-from penstock.keywords import names_arguments
 from penstock.ops.decoding import csv_types, decode_csv_records
 from penstock.ops.native import native
 from penstock.sources.file_names import Names
@@ -44,7 +44,7 @@ def csv_fields(records: Dataset, fields: CsvFields) -> Dataset:
     return dataset
 
 
-@names_arguments
+@checked
 def CsvDataset(
     filenames: Names | Sequence[Names] | Dataset,
     record_defaults: Sequence[Any],

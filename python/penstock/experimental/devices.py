@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from penstock.arguments.checked import checked
 from penstock.dataset import AUTOTUNE, Dataset
 from penstock.experimental.transformations import Transformation
 
@@ -12,6 +13,7 @@ __all__ = ["copy_to_device", "prefetch_to_device"]
 _CPU = re.compile(r"(/?job:\w+/replica:\d+/task:\d+)?/?(device:)?cpu(:0)?", re.IGNORECASE)
 
 
+@checked
 def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transformation:
     """Make elements ahead of use, in the memory of the CPU: `Dataset.prefetch`.
 
@@ -42,6 +44,7 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
     return lambda dataset: dataset.prefetch(size)
 
 
+@checked
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
     """Leave elements where they are, in the memory of the CPU.
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.dataset import AUTOTUNE, Dataset
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.experimental.transformations import Transformation
-from penstock.keywords import names_arguments
 from penstock.ops.examples import parse_example
 from penstock.ops.features import Feature, FixedLenSequenceFeature
 from penstock.ops.native import native
@@ -80,6 +80,7 @@ def _value_of_pair(key: Any, value: Any) -> Any:
     return value
 
 
+@checked
 def parse_example_dataset(
     features: Mapping[str, Feature],
     num_parallel_calls: int = 1,
@@ -142,7 +143,7 @@ def parse_example_dataset(
     return apply
 
 
-@names_arguments
+@checked
 def make_batched_features_dataset(
     file_pattern: Names | Sequence[Names],
     batch_size: int,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from penstock.arguments.checked import checked
 from penstock.experimental.transformations import Transformation
 
 __all__ = ["ignore_errors"]
 
 
+@checked
 def ignore_errors(log_warning: bool = False) -> Transformation:
     """Leave out the elements that fail: `Dataset.ignore_errors`.
 

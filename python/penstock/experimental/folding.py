@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.experimental.transformations import Transformation
 
 __all__ = ["scan"]
 
 
+@checked
 def scan(initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -> Transformation:
     """Apply a function to each element and to a state that it hands on: `Dataset.scan`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
 from penstock.transforms.arguments import check_callable
@@ -31,6 +32,7 @@ class Reducer:
         If one of them is not callable.
     """
 
+    @checked
     def __init__(
         self,
         init_func: Callable[[Any], Any],
@@ -62,6 +64,7 @@ class Reducer:
         return self._functions["finalize_func"]
 
 
+@checked
 def bucket_by_sequence_length(
     element_length_func: Callable[..., Any],
     bucket_boundaries: Sequence[int],
@@ -115,6 +118,7 @@ def bucket_by_sequence_length(
     )
 
 
+@checked
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
     """Make one value for each key, of all elements that have it.
 
@@ -168,6 +172,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
     )
 
 
+@checked
 def group_by_window(
     key_func: Callable[..., Any],
     reduce_func: Callable[[Any, Dataset], Dataset],

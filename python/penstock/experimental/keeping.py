@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
 from penstock.ops import tf_record
@@ -37,6 +38,7 @@ class TFRecordWriter:
     [b'one', b'two']
     """
 
+    @checked
     def __init__(
         self, filename: str | os.PathLike[str], compression_type: str | None = None
     ) -> None:
@@ -71,6 +73,7 @@ class TFRecordWriter:
                 writer.write(record.encode() if isinstance(record, str) else record)
 
 
+@checked
 def save(
     dataset: Dataset,
     path: str | os.PathLike[str],
@@ -98,6 +101,7 @@ def save(
     dataset.save(path, compression, shard_func, checkpoint_args)
 
 
+@checked
 def load(
     path: str | os.PathLike[str],
     element_spec: Any = None,
@@ -121,6 +125,7 @@ def load(
     return Dataset.load(path, element_spec, compression, reader_func)
 
 
+@checked
 def snapshot(
     path: str | os.PathLike[str],
     compression: str | None = "AUTO",

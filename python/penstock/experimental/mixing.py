@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
 
 __all__ = ["choose_from_datasets", "rejection_resample", "sample_from_datasets"]
 
 
+@checked
 def sample_from_datasets(
     datasets: Sequence[Dataset],
     weights: Any = None,
@@ -44,6 +46,7 @@ def sample_from_datasets(
     return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
 
 
+@checked
 def choose_from_datasets(
     datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
@@ -74,6 +77,7 @@ def choose_from_datasets(
     return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 
+@checked
 def rejection_resample(
     class_func: Callable[..., Any],
     target_dist: Any,

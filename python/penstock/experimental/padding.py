@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.ops.native import native
 from penstock.structure import TensorSpec, map_leaves
 
 
+@checked
 def dense_to_ragged_batch(
     batch_size: int, drop_remainder: bool = False, row_splits_dtype: Any = np.int64
 ) -> Callable[[Dataset], Dataset]:
@@ -41,6 +43,7 @@ def dense_to_ragged_batch(
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
 
 
+@checked
 def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[Dataset], Dataset]:
     """Add elements of zeros up to a number, and a mask that tells them from the others.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 
 
+@checked
 def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
     """End before the first element that `predicate` is not True for: `Dataset.take_while`.
 
@@ -30,6 +32,7 @@ def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
     return lambda dataset: dataset.take_while(predicate)
 
 
+@checked
 def unique() -> Callable[[Dataset], Dataset]:
     """Leave out what has come before: `Dataset.unique`.
 

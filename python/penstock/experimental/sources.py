@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 
 __all__ = ["Counter", "RandomDataset", "from_list"]
 
 
+@checked
 def from_list(elements: list[Any], name: str | None = None) -> Dataset:
     """Make a dataset of the elements of a list; their shapes may differ.
 
@@ -55,6 +57,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
     return Dataset._make("from_list", (), {"elements": elements}, name)
 
 
+@checked
 def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset:
     """Count from `start` by `step`, without end: `Dataset.counter`.
 
@@ -78,6 +81,7 @@ def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset
     return Dataset.counter(start, step, dtype)
 
 
+@checked
 def RandomDataset(
     seed: int | None = None,
     rerandomize_each_iteration: bool | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.paths import check_whole
 from penstock.structure import TensorSpec, as_dtype
@@ -16,6 +17,7 @@ from penstock.structure import TensorSpec, as_dtype
 __all__ = ["SqlDataset"]
 
 
+@checked
 def SqlDataset(
     driver_name: str,
     data_source_name: str | os.PathLike[str],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from penstock.arguments.checked import checked
 from penstock.dataset import AUTOTUNE, Dataset
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 Transformation: TypeAlias = Callable[[Dataset], Dataset]
 
 
+@checked
 def assert_cardinality(expected_cardinality: int) -> Transformation:
     """Promise the number of elements, and have it checked.
 
@@ -58,6 +60,7 @@ def assert_cardinality(expected_cardinality: int) -> Transformation:
     )
 
 
+@checked
 def enumerate_dataset(start: int = 0) -> Transformation:
     """Pair each element with its number: `Dataset.enumerate`.
 
@@ -80,6 +83,7 @@ def enumerate_dataset(start: int = 0) -> Transformation:
     return lambda dataset: dataset.enumerate(start)
 
 
+@checked
 def get_single_element(dataset: Dataset) -> Any:
     """Return the element of a dataset that has exactly one: `Dataset.get_single_element`.
 
@@ -106,6 +110,7 @@ def get_single_element(dataset: Dataset) -> Any:
     return dataset.get_single_element()
 
 
+@checked
 def map_and_batch(
     map_func: Callable[..., Any],
     batch_size: int,
@@ -169,6 +174,7 @@ def map_and_batch(
     )
 
 
+@checked
 def parallel_interleave(
     map_func: Callable[..., Dataset],
     cycle_length: int,
@@ -235,6 +241,7 @@ def parallel_interleave(
     )
 
 
+@checked
 def shuffle_and_repeat(
     buffer_size: int, count: int | None = None, seed: int | None = None
 ) -> Transformation:
@@ -274,6 +281,7 @@ def shuffle_and_repeat(
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
+@checked
 def unbatch() -> Transformation:
     """Give the rows of each element one by one: `Dataset.unbatch`.
 

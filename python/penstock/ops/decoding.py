@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 
 _CSV_TYPES = ("int32", "int64", "float32", "float64")
 
 
+@checked
 def decode_raw(
     input_bytes: Any,
     out_type: npt.DTypeLike,
@@ -64,6 +66,7 @@ def decode_raw(
     return call("io.decode_raw", [input_bytes], attributes)
 
 
+@checked
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
     r"""Write bytes with 64 characters that are safe in addresses and file names.
 
@@ -89,6 +92,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
     return call("io.encode_base64", [input], {"pad": pad})
 
 
+@checked
 def decode_base64(input: Any, name: str | None = None) -> Any:
     r"""Read what `encode_base64` writes.
 
@@ -117,6 +121,7 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
     return call("io.decode_base64", [input], {})
 
 
+@checked
 def decode_csv(
     records: Any,
     record_defaults: Sequence[Any],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.features import (
     Feature,
@@ -25,6 +26,7 @@ OF_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
 OF_SEQUENCE = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
 
 
+@checked
 def parse_single_example(
     serialized: bytes,
     features: Mapping[str, Feature],
@@ -78,6 +80,7 @@ def parse_single_example(
     return _parse("parse_single_example", serialized, features, example_names, single=True)
 
 
+@checked
 def parse_example(
     serialized: Sequence[bytes],
     features: Mapping[str, Feature],
@@ -154,6 +157,7 @@ def feature_values(feature: Feature, outputs: Iterator[Any], single: bool) -> An
     return (values, next(outputs)) if isinstance(feature, _RAGGED) and not single else values
 
 
+@checked
 def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
     """Make a `tf.train.Example` message: what `parse_example` reads.
 

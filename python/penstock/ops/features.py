@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock import _core
+from penstock.arguments.checked import checked_tuple
 from penstock.structure import as_dtype
 
 _FIXED, _RAGGED, _PADDED = range(3)  # FeatureForm of cpp/ops/io/feature.h
@@ -17,6 +18,7 @@ _MOST_AXES = 8
 _MOST_ITEMS = 2**31
 
 
+@checked_tuple
 class FixedLenFeature(NamedTuple):
     """A feature with as many values in every example.
 
@@ -41,6 +43,7 @@ class FixedLenFeature(NamedTuple):
     default_value: Any = None
 
 
+@checked_tuple
 class VarLenFeature(NamedTuple):
     """A feature with any number of values, none as well.
 
@@ -59,6 +62,7 @@ class VarLenFeature(NamedTuple):
     dtype: Any
 
 
+@checked_tuple
 class RaggedFeature(NamedTuple):
     """A feature with any number of values, none as well, maybe under another name.
 
@@ -89,6 +93,7 @@ class RaggedFeature(NamedTuple):
     validate: bool = False
 
 
+@checked_tuple
 class FixedLenSequenceFeature(NamedTuple):
     """Any number of rows of one shape: the steps of a sequence.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, is_symbolic
 from penstock.ops.decoding import decode_base64, decode_csv, decode_raw, encode_base64
 from penstock.ops.examples import make_example, parse_example, parse_single_example
@@ -70,6 +71,7 @@ __all__ = [
 ]
 
 
+@checked
 def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None) -> bytes:
     r"""Read a whole file.
 
@@ -103,6 +105,7 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
     return call("io.read_file", [filename if is_symbolic(filename) else os.fsencode(filename)])
 
 
+@checked
 def write_file(
     filename: str | bytes | os.PathLike[str], contents: bytes | str, name: str | None = None
 ) -> None:
@@ -154,6 +157,7 @@ def write_file(
         raise
 
 
+@checked
 def matching_files(
     pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], name: str | None = None
 ) -> npt.NDArray[Any]:

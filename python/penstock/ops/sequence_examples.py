@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.examples import (
     OF_CONTEXT,
@@ -18,6 +19,7 @@ from penstock.ops.examples import (
 from penstock.ops.features import Feature, FixedLenSequenceFeature, encoded, requests
 
 
+@checked
 def parse_single_sequence_example(
     serialized: bytes,
     context_features: Mapping[str, Feature] | None = None,
@@ -77,6 +79,7 @@ def parse_single_sequence_example(
     return context, lists
 
 
+@checked
 def parse_sequence_example(
     serialized: Sequence[bytes],
     context_features: Mapping[str, Feature] | None = None,
@@ -165,6 +168,7 @@ def _parse(
     return context_found, lists_found, lengths
 
 
+@checked
 def make_sequence_example(
     context: Mapping[str, Any],
     feature_lists: Mapping[str, Sequence[Any]],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.closing import Closing
 from penstock.paths import path_of
 
@@ -32,6 +33,7 @@ class TFRecordOptions:
         If an argument is none of these.
     """
 
+    @checked
     def __init__(
         self, compression_type: str | None = None, compression_level: int | None = None
     ) -> None:
@@ -85,11 +87,17 @@ class TFRecordWriter(Closing):
     [b'0', b'1', b'2']
     """
 
+    @checked
     def __init__(
         self, path: str | os.PathLike[str], options: TFRecordOptions | str | None = None
     ) -> None:
         if options is None or isinstance(options, str):
             options = TFRecordOptions(options)
+        if not isinstance(options, TFRecordOptions):
+            raise TypeError(
+                "TFRecordWriter: options must be TFRecordOptions, a compression type or None, got "
+                f"{options!r:.200}"
+            )
         self._packer: Any = None
         level = -1 if options.compression_level is None else options.compression_level
         if options.compression_type == "ZSTD":

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked_methods
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class EndlessSources:
     """Mixin: datasets of numbers without end."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.arguments.checked import checked_methods
 from penstock.paths import path_of, what_came
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Names = str | os.PathLike[str]
 
 
+@checked_methods
 class FileSources:
     """Mixin: datasets of file names."""
 

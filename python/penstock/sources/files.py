@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.encode import Reader, encode
 from penstock.errors import TraceError
-from penstock.keywords import names_arguments
 from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
@@ -30,7 +30,7 @@ _BUFFER_SIZE = 512 * 1024  # fits the cache of a CPU
 _READ_AHEAD = 128
 
 
-@names_arguments
+@checked
 def TFRecordDataset(
     filenames: Names | Sequence[Names] | Dataset,
     compression_type: str | None = None,
@@ -111,7 +111,7 @@ def TFRecordDataset(
     )
 
 
-@names_arguments
+@checked
 def FixedLengthRecordDataset(
     filenames: Names | Sequence[Names] | Dataset,
     record_bytes: int,
@@ -194,7 +194,7 @@ def FixedLengthRecordDataset(
     )
 
 
-@names_arguments
+@checked
 def TextLineDataset(
     filenames: Names | Sequence[Names] | Dataset,
     compression_type: str | None = None,

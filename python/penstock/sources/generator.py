@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked, checked_methods
 from penstock.iterator import Iterator
 from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.structure import TensorSpec
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class GeneratorSources:
     """Mixin: datasets of what a Python function yields."""
 
@@ -99,7 +101,10 @@ class GeneratorSources:
         if output_shapes is not None and output_types is None:
             raise TypeError("from_generator: output_shapes needs output_types")
         if output_types is not None:
-            output_signature = _signature(output_types, output_shapes)
+            try:
+                output_signature = _signature(output_types, output_shapes)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise TypeError(f"from_generator: output_shapes: {error}") from error
         values = tuple(_as_numpy(a) for a in args or ())
         values_of = Dataset._make(
             "from_generator",
@@ -138,6 +143,7 @@ class _Prefetched:
         return f"penstock.prefetch({self._source!r})"
 
 
+@checked
 def prefetch(
     iterable: Callable[[], Iterable[Any]] | Iterable[Any], buffer_size: int = 2
 ) -> _Prefetched:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
 from penstock.encode import Indexable
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class IndexableSources:
     """Mixin: datasets of the rows of an object."""
 

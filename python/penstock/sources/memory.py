@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked_methods
 from penstock.sources.tensors import as_tensors, ragged_list
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class MemorySources:
     """Mixin: datasets of values in memory."""
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _core
+from penstock.arguments.checked import checked_methods
 from penstock.paths import path_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class SavedSources:
     """Mixin: datasets that were saved."""
 

@@ -6,10 +6,13 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Batching:
     """Mixin: stacking elements and taking stacks apart."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
 from penstock.structure import TensorSpec
 from penstock.transforms.arguments import check_callable
 from penstock.transforms.padding_arguments import (
@@ -97,6 +98,7 @@ def _shapes_of_a_sequence(window: Dataset) -> Any:
     return shapes
 
 
+@checked_methods
 class Bucketing:
     """Mixin: batches of elements of similar length."""
 

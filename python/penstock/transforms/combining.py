@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
+from penstock.arguments.checks import datasets as check_datasets
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Combining:
     """Mixin: several datasets as one."""
 
@@ -60,6 +64,7 @@ class Combining:
             raise TypeError("zip: datasets were expected as arguments, or as `datasets`")
         nested = datasets if datasets is not None else args[0] if len(args) == 1 else args
         inputs: list[Dataset] = []
+        check_datasets("zip: datasets", nested)
         nesting = _collect(nested, inputs)
         return Dataset._make("zip", tuple(inputs), {"nesting": nesting}, name)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Folding:
     """Mixin: functions of a state and an element."""
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
 from penstock.paths import path_of
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _ALL = 2**62  # more elements than there are
 
 
+@checked_methods
 class Keeping:
     """Mixin: not doing the same work twice."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, OnError, without_errors
 from penstock.transforms.arguments import check_callable
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 AUTOTUNE_CYCLE = 8
 
 
+@checked_methods
 class Mapping:
     """Mixin: transformations that call a function on each element."""
 

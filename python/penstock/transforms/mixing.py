@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked_methods
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Mixing:
     """Mixin: mixes of datasets, and of classes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
 from penstock.structure import TensorSpec, map_leaves
 from penstock.transforms.padding_arguments import padding_values_of
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Packing:
     """Mixin: rows of fixed length with as little padding as possible."""
 

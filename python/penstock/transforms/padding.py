@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.arguments.checked import checked_methods
 from penstock.transforms.padding_arguments import padded_shapes_of, padding_values_of
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Padding:
     """Mixin: batches of elements that differ in size."""
 

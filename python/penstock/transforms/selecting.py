@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
 from penstock.transforms.arguments import check_callable
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Selecting:
     """Mixin: an end that the elements decide, and no element twice."""
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
+
 if TYPE_CHECKING:
     from penstock.iterator import Iterator
 
 
+@checked_methods
 class Single:
     """Mixin: an element instead of a dataset."""
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.arguments.checked import checked_methods
+
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 
+@checked_methods
 class Speed:
     """Mixin: working ahead."""
 

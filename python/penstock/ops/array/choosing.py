@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, weakness
 
 __all__ = ["clip_by_value", "gather", "where"]
 
 
+@checked
 def gather(
     params: npt.ArrayLike,
     indices: npt.ArrayLike,
@@ -61,6 +63,7 @@ def gather(
     return call("gather", [params, indices], attributes)
 
 
+@checked
 def where(
     condition: npt.ArrayLike, x: Any = None, y: Any = None, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -102,6 +105,7 @@ def where(
     return call("where", [x, y, condition], {"weak": weakness([x, y])})
 
 
+@checked
 def clip_by_value(
     t: npt.ArrayLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None
 ) -> npt.NDArray[Any]:

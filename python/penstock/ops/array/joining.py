@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, integers, is_symbolic, weakness
 from penstock.ops.symbol import Symbol
 
 __all__ = ["concat", "pad", "stack", "tile"]
 
 
+@checked
 def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) -> npt.NDArray[Any]:
     """Put arrays one behind the other.
 
@@ -48,6 +50,7 @@ def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) 
     return call("concat", _parts(values), {"axis": axis})
 
 
+@checked
 def stack(
     values: Sequence[npt.ArrayLike], axis: int = 0, name: str | None = "stack"
 ) -> npt.NDArray[Any]:
@@ -88,6 +91,7 @@ def _parts(values: Any) -> list[Any]:
     return list(np.asarray(values))
 
 
+@checked
 def tile(
     input: npt.ArrayLike, multiples: int | Sequence[int] | npt.ArrayLike, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -121,6 +125,7 @@ def tile(
     return call("tile", [input, integers(multiples)], {"any_rank": False})
 
 
+@checked
 def pad(
     tensor: npt.ArrayLike,
     paddings: Any,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, integers, weakness
 
 __all__ = ["fill", "one_hot", "ones", "ones_like", "zeros", "zeros_like"]
@@ -15,6 +16,7 @@ __all__ = ["fill", "one_hot", "ones", "ones_like", "zeros", "zeros_like"]
 Sizes = int | Sequence[int] | npt.ArrayLike
 
 
+@checked
 def fill(dims: Sizes, value: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
     """Return an array of one value.
 
@@ -46,6 +48,7 @@ def fill(dims: Sizes, value: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     return call("fill", [integers(dims), value])
 
 
+@checked
 def zeros(
     shape: Sizes, dtype: npt.DTypeLike = np.float32, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -79,6 +82,7 @@ def zeros(
     return fill(shape, np.zeros((), dtype))
 
 
+@checked
 def ones(
     shape: Sizes, dtype: npt.DTypeLike = np.float32, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -111,6 +115,7 @@ def ones(
     return fill(shape, np.ones((), dtype))
 
 
+@checked
 def zeros_like(
     input: npt.ArrayLike, dtype: npt.DTypeLike | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -138,6 +143,7 @@ def zeros_like(
     return _fill_like(input, dtype, 0)
 
 
+@checked
 def ones_like(
     input: npt.ArrayLike, dtype: npt.DTypeLike | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -170,6 +176,7 @@ def _fill_like(input: Any, dtype: Any, value: int) -> Any:
     return call("fill_like", [input], {"value": value, "dtype": name})
 
 
+@checked
 def one_hot(
     indices: npt.ArrayLike,
     depth: int | npt.ArrayLike,

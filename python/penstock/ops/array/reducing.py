@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.ops.array.shaping import axes_of
 from penstock.ops.call import apply
 
@@ -55,6 +56,7 @@ def reduce(
     return apply(op, [x])
 
 
+@checked
 def reduce_sum(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -97,6 +99,7 @@ def reduce_sum(
     return reduce("reduce_sum", np.add, input_tensor, axis, keepdims)
 
 
+@checked
 def reduce_mean(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -143,6 +146,7 @@ def reduce_mean(
     return reduce("reduce_mean", np.add, input_tensor, axis, keepdims, MEAN_AS_INPUT)
 
 
+@checked
 def reduce_max(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -177,6 +181,7 @@ def reduce_max(
     return reduce("reduce_max", np.maximum, input_tensor, axis, keepdims)
 
 
+@checked
 def reduce_min(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -211,6 +216,7 @@ def reduce_min(
     return reduce("reduce_min", np.minimum, input_tensor, axis, keepdims)
 
 
+@checked
 def reduce_any(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -240,6 +246,7 @@ def reduce_any(
     return reduce("reduce_any", np.logical_or, input_tensor, axis, keepdims)
 
 
+@checked
 def reduce_all(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, integers
 
 __all__ = ["axes_of", "cast", "expand_dims", "reshape", "shape", "squeeze", "transpose"]
 
 
+@checked
 def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt.NDArray[Any]:
     """Convert numbers to another type.
 
@@ -52,6 +54,7 @@ def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt
     return call("cast", [x], {"dtype": np.dtype(dtype).name})
 
 
+@checked
 def shape(
     input: npt.ArrayLike, out_type: npt.DTypeLike = np.int64, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -80,6 +83,7 @@ def shape(
     return found if np.dtype(out_type) == np.int64 else cast(found, out_type)
 
 
+@checked
 def reshape(
     tensor: npt.ArrayLike, shape: int | Sequence[int] | npt.ArrayLike, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -113,6 +117,7 @@ def reshape(
     return call("reshape", [tensor, integers(shape)])
 
 
+@checked
 def expand_dims(
     input: npt.ArrayLike, axis: int | Sequence[int], name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -145,6 +150,7 @@ def expand_dims(
     return call("expand_dims", [input], {"axis": axes_of(axis)})
 
 
+@checked
 def squeeze(
     input: npt.ArrayLike, axis: int | Sequence[int] | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -179,6 +185,7 @@ def squeeze(
     return call("squeeze", [input], {"axis": axes_of(axis)})
 
 
+@checked
 def transpose(
     a: npt.ArrayLike, perm: Sequence[int] | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:

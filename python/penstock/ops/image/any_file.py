@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.image import pillow
 from penstock.ops.image.values import convert_image_dtype
@@ -16,6 +17,7 @@ from penstock.ops.symbol import current_trace
 _JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
 
 
+@checked
 def decode_image(
     contents: bytes,
     channels: int | None = None,

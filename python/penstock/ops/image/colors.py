@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.image.values import around, between
 
 
+@checked
 def adjust_saturation(
     image: npt.ArrayLike, saturation_factor: float, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -45,6 +47,7 @@ def adjust_saturation(
     return call("image.adjust_saturation", [image, saturation_factor])
 
 
+@checked
 def adjust_hue(image: npt.ArrayLike, delta: float, name: str | None = None) -> npt.NDArray[Any]:
     """Rotate the colours of images around the colour wheel.
 
@@ -78,6 +81,7 @@ def adjust_hue(image: npt.ArrayLike, delta: float, name: str | None = None) -> n
     return call("image.adjust_hue", [image, delta])
 
 
+@checked
 def random_saturation(
     image: npt.ArrayLike, lower: float, upper: float, seed: int | None = None
 ) -> npt.NDArray[Any]:
@@ -113,6 +117,7 @@ def random_saturation(
     )
 
 
+@checked
 def random_hue(image: npt.ArrayLike, max_delta: float, seed: int | None = None) -> npt.NDArray[Any]:
     """Rotate the colours of images by a random angle.
 
@@ -147,6 +152,7 @@ def random_hue(image: npt.ArrayLike, max_delta: float, seed: int | None = None) 
     return call("image.random_hue", [image], attributes)
 
 
+@checked
 def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
     """Convert RGB to luminance.
 
@@ -177,6 +183,7 @@ def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     return call("image.rgb_to_grayscale", [images])
 
 
+@checked
 def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
     """Repeat the one channel of images three times.
 
@@ -206,6 +213,7 @@ def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     return call("image.grayscale_to_rgb", [images])
 
 
+@checked
 def rgb_to_hsv(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
     """Convert RGB to hue, saturation and value.
 
@@ -237,6 +245,7 @@ def rgb_to_hsv(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[An
     return call("image.rgb_to_hsv", [images])
 
 
+@checked
 def hsv_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
     """Convert hue, saturation and value to RGB.
 

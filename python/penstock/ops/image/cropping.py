@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.image.resizing import ResizeMethod, resize
 
 
+@checked
 def crop_to_bounding_box(
     image: npt.ArrayLike,
     offset_height: int,
@@ -61,6 +63,7 @@ def crop_to_bounding_box(
     return call("image.crop_to_bounding_box", [image, *box])
 
 
+@checked
 def central_crop(image: npt.ArrayLike, central_fraction: float) -> npt.NDArray[Any]:
     """Cut the middle out of images.
 
@@ -90,6 +93,7 @@ def central_crop(image: npt.ArrayLike, central_fraction: float) -> npt.NDArray[A
     return call("image.central_crop", [image, central_fraction])
 
 
+@checked
 def pad_to_bounding_box(
     image: npt.ArrayLike,
     offset_height: int,
@@ -134,6 +138,7 @@ def pad_to_bounding_box(
     return call("image.pad_to_bounding_box", [image, *box])
 
 
+@checked
 def resize_with_crop_or_pad(
     image: npt.ArrayLike, target_height: int, target_width: int
 ) -> npt.NDArray[Any]:
@@ -172,6 +177,7 @@ def resize_with_crop_or_pad(
     return call("image.resize_with_crop_or_pad", [image, target_height, target_width])
 
 
+@checked
 def random_crop(
     value: npt.ArrayLike,
     size: Sequence[int] | npt.NDArray[np.integer],
@@ -216,6 +222,7 @@ def random_crop(
     return call("image.random_crop", [value, size], {"seed": seed})
 
 
+@checked
 def random_resized_crop(
     image: npt.ArrayLike,
     size: Sequence[int] | npt.NDArray[np.integer],

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, is_symbolic
 from penstock.ops.image import pillow
 from penstock.ops.image.cropping import crop_to_bounding_box
 
 
+@checked
 def decode_jpeg(
     contents: bytes,
     channels: int = 0,
@@ -94,6 +96,7 @@ def decode_jpeg(
     )
 
 
+@checked
 def decode_and_crop_jpeg(
     contents: bytes,
     crop_window: npt.ArrayLike,
@@ -197,6 +200,7 @@ def _decoded_by_pillow(
     )
 
 
+@checked
 def encode_jpeg(
     image: npt.ArrayLike,
     format: str = "",
@@ -283,6 +287,7 @@ def encode_jpeg(
     return pillow.call_codec("jpeg", "image.encode_jpeg", [image], attributes, instead)
 
 
+@checked
 def extract_jpeg_shape(
     contents: bytes, output_type: npt.DTypeLike = np.int32, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -320,6 +325,7 @@ def extract_jpeg_shape(
     return call("image.extract_jpeg_shape", [contents], attributes)
 
 
+@checked
 def is_jpeg(contents: bytes, name: str | None = None) -> bool:
     r"""Tell whether bytes start as a JPEG does.
 

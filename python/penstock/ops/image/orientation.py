@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 
 
+@checked
 def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
     """Mirror images along their width.
 
@@ -35,6 +37,7 @@ def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
     return call("image.flip_left_right", [image])
 
 
+@checked
 def flip_up_down(image: npt.ArrayLike) -> npt.NDArray[Any]:
     """Mirror images along their height.
 
@@ -63,6 +66,7 @@ def flip_up_down(image: npt.ArrayLike) -> npt.NDArray[Any]:
     return call("image.flip_up_down", [image])
 
 
+@checked
 def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
     """Mirror images along their width, each with a probability of one half.
 
@@ -93,6 +97,7 @@ def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt
     return call("image.random_flip_left_right", [image], {"seed": seed})
 
 
+@checked
 def random_flip_up_down(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
     """Mirror images along their height, each with a probability of one half.
 
@@ -123,6 +128,7 @@ def random_flip_up_down(image: npt.ArrayLike, seed: int | None = None) -> npt.ND
     return call("image.random_flip_up_down", [image], {"seed": seed})
 
 
+@checked
 def rot90(image: npt.ArrayLike, k: int = 1, name: str | None = None) -> npt.NDArray[Any]:
     """Turn images by quarters, against the clock.
 
@@ -157,6 +163,7 @@ def rot90(image: npt.ArrayLike, k: int = 1, name: str | None = None) -> npt.NDAr
     return call("image.rot90", [image, k])
 
 
+@checked
 def transpose(image: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
     """Swap the height and the width of images.
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.image import pillow
 
 
+@checked
 def decode_png(
     contents: bytes,
     channels: int = 0,
@@ -77,6 +79,7 @@ def decode_png(
     )
 
 
+@checked
 def encode_png(image: npt.ArrayLike, compression: int = -1, name: str | None = None) -> bytes:
     r"""Encode images as PNG.
 

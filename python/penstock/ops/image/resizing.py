@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 
 
@@ -24,6 +25,7 @@ class ResizeMethod:
     MITCHELLCUBIC = "mitchellcubic"
 
 
+@checked
 def resize(
     images: npt.ArrayLike,
     size: Sequence[int] | npt.NDArray[np.integer],
@@ -92,6 +94,7 @@ def resize(
     return call("image.resize", [images, size], attributes)
 
 
+@checked
 def resize_with_pad(
     image: npt.ArrayLike,
     target_height: int,
@@ -144,6 +147,7 @@ def resize_with_pad(
     return call("image.pad_to_bounding_box", [resized, box[:2], target_height, target_width])
 
 
+@checked
 def crop_and_resize(
     image: npt.ArrayLike,
     boxes: npt.ArrayLike,

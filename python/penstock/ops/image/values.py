@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 
 
+@checked
 def convert_image_dtype(
     image: npt.ArrayLike, dtype: npt.DTypeLike, saturate: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
@@ -55,6 +57,7 @@ def convert_image_dtype(
     return call("image.convert_image_dtype", [image], attributes)
 
 
+@checked
 def adjust_brightness(image: npt.ArrayLike, delta: float) -> npt.NDArray[Any]:
     """Add to the values of images.
 
@@ -90,6 +93,7 @@ def adjust_brightness(image: npt.ArrayLike, delta: float) -> npt.NDArray[Any]:
     return call("image.adjust_brightness", [image, delta])
 
 
+@checked
 def adjust_contrast(images: npt.ArrayLike, contrast_factor: float) -> npt.NDArray[Any]:
     """Move the values of images away from the mean, or towards it.
 
@@ -121,6 +125,7 @@ def adjust_contrast(images: npt.ArrayLike, contrast_factor: float) -> npt.NDArra
     return call("image.adjust_contrast", [images, contrast_factor])
 
 
+@checked
 def adjust_gamma(image: npt.ArrayLike, gamma: float = 1, gain: float = 1) -> npt.NDArray[Any]:
     """Raise the values of images to a power: ``gain * image ** gamma``.
 
@@ -153,6 +158,7 @@ def adjust_gamma(image: npt.ArrayLike, gamma: float = 1, gain: float = 1) -> npt
     return call("image.adjust_gamma", [image, gamma, gain])
 
 
+@checked
 def random_brightness(
     image: npt.ArrayLike, max_delta: float, seed: int | None = None
 ) -> npt.NDArray[Any]:
@@ -187,6 +193,7 @@ def random_brightness(
     return call("image.random_brightness", [image], around("random_brightness", max_delta, seed))
 
 
+@checked
 def random_contrast(
     image: npt.ArrayLike, lower: float, upper: float, seed: int | None = None
 ) -> npt.NDArray[Any]:
@@ -237,6 +244,7 @@ def between(name: str, lower: float, upper: float, seed: int | None) -> dict[str
     return {"lower": least, "upper": most, "seed": seed}
 
 
+@checked
 def per_image_standardization(image: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Shift and scale each image to mean 0 and variance 1.
 
@@ -270,6 +278,7 @@ def per_image_standardization(image: npt.ArrayLike) -> npt.NDArray[np.float32]:
     return call("image.per_image_standardization", [image])
 
 
+@checked
 def normalize(
     image: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike
 ) -> npt.NDArray[np.float32]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.strings.parts import Strings
 
 __all__ = ["lower", "strip", "upper"]
 
 
+@checked
 def lower(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     """Make capital letters small.
 
@@ -41,6 +43,7 @@ def lower(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     return call("strings.lower", [input])
 
 
+@checked
 def upper(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     """Make small letters capital.
 
@@ -80,6 +83,7 @@ def _no_encoding(name: str, encoding: str) -> None:
         )
 
 
+@checked
 def strip(input: Strings, name: str | None = None) -> Any:
     """Cut off white space (ASCII's) at both ends.
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 from penstock.ops.strings.parts import Strings, is_vector
 
 __all__ = ["as_string", "to_hash_bucket_fast", "to_number", "unicode_decode"]
 
 
+@checked
 def to_number(input: Strings, out_type: npt.DTypeLike = np.float32, name: str | None = None) -> Any:
     """Read numbers in decimal; floats also in hexadecimal, as C writes them.
 
@@ -43,6 +45,7 @@ def to_number(input: Strings, out_type: npt.DTypeLike = np.float32, name: str | 
     return call("strings.to_number", [input], {"out_type": np.dtype(out_type).name})
 
 
+@checked
 def as_string(
     input: npt.ArrayLike,
     precision: int = -1,
@@ -101,6 +104,7 @@ def as_string(
     return call("strings.as_string", [input], attributes)
 
 
+@checked
 def to_hash_bucket_fast(input: Strings, num_buckets: int, name: str | None = None) -> Any:
     """Sort strings into buckets by a hash that never changes.
 
@@ -132,6 +136,7 @@ def to_hash_bucket_fast(input: Strings, num_buckets: int, name: str | None = Non
     return call("strings.to_hash_bucket_fast", [input], {"num_buckets": num_buckets})
 
 
+@checked
 def unicode_decode(
     input: Strings,
     input_encoding: str,

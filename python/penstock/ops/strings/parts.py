@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.arguments.checked import checked
 from penstock.ops.call import call, is_symbolic
 
 __all__ = ["Strings", "is_vector", "join", "length", "reduce_join", "split", "substr"]
@@ -15,6 +16,7 @@ __all__ = ["Strings", "is_vector", "join", "length", "reduce_join", "split", "su
 Strings = str | bytes | npt.ArrayLike
 
 
+@checked
 def split(
     input: Strings,
     sep: str | bytes | None = None,
@@ -68,6 +70,7 @@ def is_vector(input: Any, ragged: bool | None) -> bool:
     return False if is_symbolic(input) else np.ndim(input) > 0
 
 
+@checked
 def join(inputs: Sequence[Strings], separator: str | bytes = "", name: str | None = None) -> Any:
     """Put strings one behind the other, item by item.
 
@@ -100,6 +103,7 @@ def join(inputs: Sequence[Strings], separator: str | bytes = "", name: str | Non
     return call("strings.join", [*inputs, separator])
 
 
+@checked
 def reduce_join(
     inputs: Strings,
     axis: int | None = None,
@@ -141,6 +145,7 @@ def reduce_join(
     return call("strings.reduce_join", [inputs, separator], attributes)
 
 
+@checked
 def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
     """Return how long strings are.
 
@@ -173,6 +178,7 @@ def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
     return call("strings.length", [input], {"unit": unit})
 
 
+@checked
 def substr(
     input: Strings,
     pos: npt.ArrayLike,

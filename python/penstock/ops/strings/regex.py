@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.errors import TraceError
 from penstock.ops.call import apply, is_symbolic
 from penstock.ops.strings.parts import Strings
@@ -18,6 +19,7 @@ from penstock.ops.strings.parts import Strings
 __all__ = ["regex_full_match", "regex_replace"]
 
 
+@checked
 def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = None) -> Any:
     r"""Say whether a regular expression matches the whole of each string.
 
@@ -64,6 +66,7 @@ def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = No
     return _each("regex_full_match", input, matches, bool)
 
 
+@checked
 def regex_replace(
     input: Strings,
     pattern: str | bytes,

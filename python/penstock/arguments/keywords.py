@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-_T = TypeVar("_T", bound=type)
+from typing import Any
 
 # What PyTorch, Grain, Hugging Face, Keras and other loaders call it: arguments of ours, of which
 # the first one that a function has is meant.
@@ -55,37 +51,8 @@ _STAGES = {
 }
 
 
-def names_arguments(function: _F) -> _F:
-    """Have a wrong keyword argument of a function named, and ours with it."""
-
-    @functools.wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            # Raised by the call itself, before the function ran.
-            trace = error.__traceback__
-            if trace is not None and trace.tb_next is None and kwargs:
-                _explain(function, kwargs)
-            raise
-
-    return checked  # type: ignore[return-value]
-
-
-def methods_name_arguments(kind: _T) -> _T:
-    """Do the same for the public methods of a class, and of those that it is made of."""
-    for base in reversed(kind.__mro__[:-1]):
-        for name, method in list(vars(base).items()):
-            if name.startswith("_"):
-                continue
-            if inspect.isfunction(method):
-                setattr(kind, name, names_arguments(method))
-            elif isinstance(method, staticmethod):
-                setattr(kind, name, staticmethod(names_arguments(method.__func__)))
-    return kind
-
-
-def _explain(function: Callable[..., Any], given: dict[str, Any]) -> None:
+def explain(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Raise TypeError for a keyword argument that a function has not: it names ours."""
     parameters = inspect.signature(function).parameters
     names = [
         name

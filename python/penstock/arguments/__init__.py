@@ -1,0 +1,1 @@
+"""What arguments may be, by their names, and the errors that name those that are not."""

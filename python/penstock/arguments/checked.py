@@ -1,0 +1,136 @@
+"""Functions whose arguments are checked when they are called, by the names of the parameters."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from penstock.arguments.checks import Check
+from penstock.arguments.keywords import explain
+from penstock.arguments.names import check_of, data_of
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_C = TypeVar("_C", bound=type)
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+# What NumPy and Python raise for a value that nobody expected.
+_BLAMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+
+
+def checked(function: _F, stage: str | None = None) -> _F:
+    """Return `function` with its arguments checked first.
+
+    Parameters
+    ----------
+    function : callable
+        Its parameters' names say what they may be; see `penstock.arguments.names`. None is allowed
+        where it is the default.
+    stage : str, optional
+        What errors call the function; by default its name.
+
+    Returns
+    -------
+    callable
+        The same. An error that arises inside and names no argument is looked into: where one that
+        is data is no array at all, a TypeError names that one.
+    """
+    stage = stage or _stage_of(function)
+    parameters = inspect.signature(function).parameters
+    checks: dict[str, tuple[str, Check, bool]] = {}
+    data: dict[str, tuple[Check, bool]] = {}
+    for name, parameter in parameters.items():
+        check = check_of(stage, name)
+        if check is not None:
+            checks[name] = (f"{stage}: {name}", check, parameter.default is None)
+        elif (look := data_of(stage, name)) is not None:
+            data[name] = (look, parameter.default is None)
+    by_place = tuple(
+        checks.get(name) for name, each in parameters.items() if each.kind in _BY_PLACE
+    )
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters.values()):
+        by_place = ()
+
+    def check_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for value, known in zip(args, by_place, strict=False):
+            if known is not None and not (value is None and known[2]):
+                known[1](known[0], value)
+        for name, value in kwargs.items():
+            known = checks.get(name)
+            if known is not None and not (value is None and known[2]):
+                known[1](known[0], value)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check_all(args, kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if kwargs and _is_of_the_call(error):
+                explain(function, kwargs)
+            raise
+
+    @functools.wraps(function)
+    def call_on_data(*args: Any, **kwargs: Any) -> Any:
+        if checks:
+            check_all(args, kwargs)
+        try:
+            return function(*args, **kwargs)
+        except _BLAMED as error:
+            if kwargs and _is_of_the_call(error):
+                explain(function, kwargs)
+            given = dict(zip(parameters, args, strict=False)) | kwargs
+            blame(stage, data, given, error)
+            raise
+
+    return call_on_data if data else call  # type: ignore[return-value]
+
+
+def _is_of_the_call(error: Exception) -> bool:
+    """Return whether the function was not even begun: its parameters are others."""
+    trace = error.__traceback__
+    return isinstance(error, TypeError) and trace is not None and trace.tb_next is None
+
+
+def _stage_of(function: Callable[..., Any]) -> str:
+    if function.__name__ == "__init__":
+        return function.__qualname__.split(".")[0]
+    of_strings = function.__module__.startswith("penstock.ops.strings.")
+    return f"strings.{function.__name__}" if of_strings else function.__name__
+
+
+def blame(
+    stage: str, data: dict[str, tuple[Check, bool]], given: dict[str, Any], error: Exception
+) -> None:
+    """Raise an error that names the argument which is no such data, if there is one."""
+    said = str(error)
+    if any(f" {name} " in f" {said} " for name in given):
+        return
+    for name, (check, optional) in data.items():
+        if name in given and not (optional and given[name] is None):
+            try:
+                check(f"{stage}: {name}", given[name])
+            except (TypeError, ValueError) as fault:
+                reason = said.removeprefix(f"{stage}: ") if said else str(fault)
+                wanted = ValueError if isinstance(error, ValueError) else TypeError
+                raise wanted(f"{stage}: {name}: {reason}") from error
+
+
+def checked_tuple(cls: _C) -> _C:
+    """Return a class of named tuples with what it is made of checked."""
+    setattr(cls, "__new__", staticmethod(checked(cls.__new__, cls.__name__)))  # noqa: B010
+    return cls
+
+
+def checked_methods(cls: _C) -> _C:
+    """Return a class with all of its public methods checked."""
+    for name, member in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(member, staticmethod):
+            setattr(cls, name, staticmethod(checked(member.__func__)))
+        elif inspect.isfunction(member):
+            setattr(cls, name, checked(member))
+    return cls

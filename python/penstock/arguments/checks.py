@@ -1,0 +1,321 @@
+"""One check for each kind of argument: raises TypeError or ValueError that names it.
+
+A check gets the place, ``"batch: batch_size"``, and the value. Symbols of a function that is being
+traced are left to the operation, which says what may depend on an element.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from typing import Any
+
+import numpy as np
+
+Check = Callable[[str, Any], None]
+
+MOST_THREADS = 1 << 14
+_MOST = 2**63 - 1
+_SYMBOL = "penstock.ops.symbol"  # not imported: it is made of what is checked here
+_TRUTH = (bool, np.bool_)
+
+
+def shown(value: Any) -> str:
+    """Return a value as text that fits into a sentence."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    return f"{value!r:.200}"
+
+
+def is_symbol(value: Any) -> bool:
+    """Return whether a value stands for one that a traced function will be given."""
+    return type(value).__module__ == _SYMBOL
+
+
+def whole(low: int = -(2**63), high: int = _MOST, *, also: str = "") -> Check:
+    """Return the check of an int in a range; `also` tells of others that are allowed."""
+
+    def check(place: str, value: Any) -> None:
+        if type(value) is not int:
+            if is_symbol(value):
+                return
+            value = _index(place, value, "an int")
+        if value > _MOST or value < -(2**63):
+            raise ValueError(f"{place}: an int of 64 bits was expected, got {value}")
+        if value < low:
+            raise ValueError(f"{place} must be >= {low}{also}, got {value}")
+        if value > high:
+            raise ValueError(f"{place} must be <= {high}, got {value}")
+
+    return check
+
+
+def _index(place: str, value: Any, expected: str) -> int:
+    if not isinstance(value, _TRUTH) and hasattr(value, "__index__"):
+        try:
+            return index(value)
+        except TypeError:
+            pass  # an array of several, or of another dtype
+    raise TypeError(f"{place} must be {expected}, got {shown(value)}")
+
+
+def whole_of_any_size(place: str, value: Any) -> None:
+    """Check an int of any size."""
+    _index(place, value, "an int")
+
+
+_at_least_one = whole(1, MOST_THREADS)
+
+
+def threads(place: str, value: Any) -> None:
+    """Check how many threads there may be: 1 or more, or AUTOTUNE."""
+    if not (isinstance(value, (int, np.integer)) and value == -1):
+        _at_least_one(place, value)
+
+
+_any_size = whole(0, also=" or AUTOTUNE")
+
+
+def ahead(place: str, value: Any) -> None:
+    """Check how many elements are kept ready: 0 or more, or AUTOTUNE."""
+    if not (isinstance(value, (int, np.integer)) and value == -1):
+        _any_size(place, value)
+
+
+def wholes(place: str, value: Any) -> None:
+    """Check an int or a sequence of them."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or is_symbol(value):
+        value = [value]
+    elif isinstance(value, np.ndarray) and value.ndim == 0:
+        value = [value[()]]
+    for item in value:
+        if type(item) is not int and not is_symbol(item):
+            item = _index(place, item, "an int or a sequence of them")
+        if type(item) is int and not -(2**63) <= item <= _MOST:
+            raise ValueError(f"{place}: ints of 64 bits were expected, got {item}")
+
+
+def size_or_sizes(place: str, value: Any) -> None:
+    """Check the shape of an array that is made."""
+    wholes(place, value)
+    sizes = value if isinstance(value, (tuple, list)) else (value,)
+    for size in sizes:
+        if isinstance(size, int) and size < 0:
+            raise ValueError(f"{place} must hold sizes >= 0, got {size}")
+
+
+def truth(place: str, value: Any) -> None:
+    """Check a bool; 0 and 1 stand for one."""
+    if isinstance(value, _TRUTH) or is_symbol(value):
+        return
+    if isinstance(value, (int, np.integer)) and value in (0, 1):
+        return
+    if isinstance(value, np.ndarray) and value.dtype == bool and value.ndim == 0:
+        return
+    raise TypeError(f"{place} must be a bool, got {shown(value)}")
+
+
+def real(place: str, value: Any) -> None:
+    """Check a number, NaN as well."""
+    if is_symbol(value):
+        return
+    if isinstance(value, _TRUTH) or not hasattr(value, "__float__"):
+        raise TypeError(f"{place} must be a number, got {shown(value)}")
+
+
+def number(place: str, value: Any) -> None:
+    """Check a finite number."""
+    real(place, value)
+    if not is_symbol(value) and not np.isfinite(np.float64(float(value))):
+        raise ValueError(f"{place} must be finite, got {value}")
+
+
+def text(place: str, value: Any) -> None:
+    """Check a str."""
+    if not isinstance(value, str):
+        raise TypeError(f"{place} must be a str, got {shown(value)}")
+
+
+def text_or_bytes(place: str, value: Any) -> None:
+    """Check a str or bytes."""
+    if not isinstance(value, (str, bytes)) and not is_symbol(value):
+        raise TypeError(f"{place} must be str or bytes, got {type(value).__name__}")
+
+
+def or_none(check: Check) -> Check:
+    """Return a check that allows None."""
+    return lambda place, value: None if value is None else check(place, value)
+
+
+def character(place: str, value: Any) -> None:
+    """Check a str of one character."""
+    text(place, value)
+    if not value:
+        raise ValueError(f"{place} must be one ASCII character, got {value!r}")
+
+
+def seconds(place: str, value: Any) -> None:
+    """Check how long to wait."""
+    number(place, value)
+    if value > threading.TIMEOUT_MAX:
+        raise ValueError(f"{place} must be <= {threading.TIMEOUT_MAX:.0f} seconds, got {value}")
+
+
+def function(place: str, value: Any) -> None:
+    """Check what is called."""
+    if not callable(value):
+        raise TypeError(f"{place} must be callable, got {shown(value)}")
+
+
+def path(place: str, value: Any) -> None:
+    """Check the name of a file or folder."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{place} must be a str or a path, got {shown(value)}")
+    if not os.fspath(value):
+        raise ValueError(f"{place} must not be empty")
+
+
+def dtype(place: str, value: Any) -> None:
+    """Check what NumPy makes a dtype of, except None, which NumPy takes for float64."""
+    if isinstance(value, (np.dtype, type)):
+        if isinstance(value, type) and np.dtype(value) == object and value is not object:
+            raise TypeError(f"{place} must be a dtype, got {shown(value)}")
+        return
+    try:
+        if value is None:
+            raise TypeError
+        np.dtype(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"{place} must be a dtype, got {shown(value)}") from error
+
+
+def nested_dtypes(place: str, value: Any) -> None:
+    """Check dtypes in nested tuples, lists and dicts."""
+    _each_leaf(place, value, dtype, (tuple, list, Mapping), ())
+
+
+def specification(place: str, value: Any) -> None:
+    """Check nested TensorSpecs: whatever has a shape and a dtype."""
+
+    def leaf(place: str, value: Any) -> None:
+        if not (hasattr(value, "shape") and hasattr(value, "dtype")):
+            raise TypeError(f"{place}: a TensorSpec was expected at each leaf, got {shown(value)}")
+
+    _each_leaf(place, value, leaf, (tuple, Mapping), ())
+
+
+def _each_leaf(
+    place: str, value: Any, check: Check, nests: tuple[type, ...], inside: tuple[int, ...]
+) -> None:
+    if value is None and inside:
+        return
+    if not isinstance(value, nests):
+        check(place, value)
+        return
+    if id(value) in inside:
+        raise ValueError(f"{place} contains itself")
+    parts: Any = value.values() if isinstance(value, Mapping) else value
+    for part in parts:
+        _each_leaf(place, part, check, nests, (*inside, id(value)))
+
+
+def texts(place: str, value: Any) -> None:
+    """Check a str or bytes, or an array or sequence of them."""
+    if isinstance(value, (str, bytes)) or is_symbol(value):
+        return
+    for each in value.flat if isinstance(value, np.ndarray) else _items(place, value):
+        text_or_bytes(f"{place}: each item", each)
+
+
+def _items(place: str, value: Any) -> list[Any]:
+    sequence(place, value)
+    return list(value)
+
+
+def encoding(place: str, value: Any) -> None:
+    """Check the name of an encoding."""
+    text(place, value)
+    try:
+        codecs.lookup(value)
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"{place}: there is no encoding {value!r:.200}") from error
+
+
+def shape(place: str, value: Any) -> None:
+    """Check the sizes of axes; None is any size."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, _TRUTH):
+        wholes(place, value)
+        return
+    sequence(place, value)
+    wholes(place, [size for size in value if size is not None])
+
+
+def paths(place: str, value: Any) -> None:
+    """Check names of files or folders, one or many."""
+    if isinstance(value, (str, bytes, os.PathLike)) or is_symbol(value):
+        return
+    for each in value.flat if isinstance(value, np.ndarray) else _items(place, value):
+        path(f"{place}: each item", each)
+
+
+def nested_arrays(place: str, value: Any) -> None:
+    """Check arrays in nested tuples and dicts."""
+    _each_leaf(place, value, array, (tuple, Mapping), ())
+
+
+def names(place: str, value: Any) -> None:
+    """Check a sequence of names; the letters of a str are names, too."""
+    if not isinstance(value, str):
+        sequence(place, value)
+
+
+def mapping(place: str, value: Any) -> None:
+    """Check a dict of names."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{place} must be a dict, got {shown(value)}")
+    for key in value:
+        if not isinstance(key, (str, bytes)):
+            raise TypeError(f"{place}: its keys must be str, got {shown(key)}")
+
+
+def sequence(place: str, value: Any) -> None:
+    """Check a sequence, or anything else to iterate over that is no text."""
+    if isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or is_symbol(value)):
+        raise TypeError(f"{place} must be a sequence, got {shown(value)}")
+    if isinstance(value, list) and any(item is value for item in value):
+        raise ValueError(f"{place} contains itself")
+
+
+def datasets(place: str, value: Any) -> None:
+    """Check Datasets in nested tuples, lists and dicts."""
+    _each_leaf(f"{place}: each leaf", value, dataset, (tuple, list, Mapping), ())
+
+
+def dataset(place: str, value: Any) -> None:
+    """Check a Dataset."""
+    if not hasattr(type(value), "element_spec") or not hasattr(value, "_then"):
+        raise TypeError(f"{place} must be a Dataset, got {shown(value)}")
+
+
+def array(place: str, value: Any) -> None:
+    """Check what becomes an array."""
+    if is_symbol(value):
+        return
+    try:
+        if isinstance(value, (tuple, list)) and any(map(is_symbol, value)):
+            return
+        made = np.asarray(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"{place} must be an array, got {shown(value)}") from error
+    if made.dtype == object and made.ndim == 0:
+        raise TypeError(f"{place} must be an array, got {shown(value)}")
+
+
+def numbers(place: str, value: Any) -> None:
+    """Check what becomes an array of numbers."""
+    array(place, value)
+    if not is_symbol(value) and np.asarray(value).dtype.kind not in "biufc":
+        raise TypeError(f"{place} must hold numbers, got {shown(value)}")

@@ -1,0 +1,191 @@
+"""One wrong argument: an error of the right type that names it, for every public callable."""
+
+import inspect
+import math
+import sqlite3
+import warnings
+
+import pytest
+
+import penstock as ps
+from wrong_argument_table import TAKEN
+from wrong_arguments import call, calls, make_files
+
+CYCLIC = []
+CYCLIC.append(CYCLIC)
+
+WRONG = {
+    "object": object(),
+    "None": None,
+    "word": "no such",
+    "float": 1.5,
+    "bool": True,
+    "cyclic": CYCLIC,
+    "negative": -7,
+    "zero": 0,
+    "2**63": 2**63,
+    "2**64": 2**64,
+    "nan": math.nan,
+    "empty": "",
+}
+
+# What an argument is called in the sentence, where that is not its name.
+ROLES = {
+    "expected_cardinality": "elements were expected",
+    "offset_height": "image",
+    "offset_width": "image",
+    "target_height": "image",
+    "target_width": "image",
+    "options": "compression_type",
+    "obj": "element",
+    "contents": "bytes",
+    "input": "letters",
+    "ragged": "input",
+    "args": "range zip",
+    "select_columns": "column_defaults",
+    "column_names": "select_columns",
+    "select_cols": "fields",
+    "exclude_cols": "fields",
+}
+
+# Data, and what is right or wrong together with another argument: the error may name that one.
+TOGETHER = {"tensor", "input", "input_tensor", "inputs", "initial_state", "records", "filenames"}
+
+# Other errors than TypeError, ValueError and OSError that are documented.
+KIN = {
+    "index": (IndexError,),
+    "records": (ps.DataError,),
+    "filenames": (ps.DataError,),
+    "file_pattern": (ps.DataError,),
+    "exclude_cols": (ps.DataError,),
+    "select_cols": (ps.DataError,),
+    "data_source_name": (sqlite3.Error,),
+    "query": (sqlite3.Error,),
+    "dataset": (IndexError, RecursionError),  # the object's own
+    "initial_state": (OverflowError,),  # of the function that adds to it
+}
+OF_THE_FILE = {"filenames", "file_pattern"}  # it exists, and holds something else
+OF_THE_OBJECT = {
+    "dataset",
+    "sampler",
+    "batch_sampler",
+    "initial_state",
+    "data_source_name",
+    "query",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("wrong")
+    make_files(made)
+    return made
+
+
+def problem(label, where, name, arguments, parameter, kind):
+    """Return what is wrong with how a wrong argument is answered; None: nothing."""
+    wrong = WRONG[kind]
+    taken = TAKEN.get(f"{label}.{parameter}", TAKEN.get(parameter, "")).split()
+    try:
+        call(where, name, {**arguments, parameter: wrong})
+    except (TypeError, ValueError, OSError, *KIN.get(parameter, ())) as error:
+        said = str(error)
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+    else:
+        return None if kind in taken else "accepted"
+    names = {parameter, *ROLES.get(parameter, "").split(" " if parameter == "args" else "\n")}
+    if parameter in TOGETHER:
+        names |= set(arguments)
+    named = any(word and word in said for word in names)
+    quoted = isinstance(wrong, str) and (wrong in said or parameter in OF_THE_FILE)
+    return None if named or quoted or parameter in OF_THE_OBJECT else said
+
+
+def test_every_wrong_argument_is_named(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for label, (where, name, arguments) in calls(folder).items():
+            call(where, name, arguments)
+            for parameter in arguments:
+                for kind in WRONG if parameter != "on" else ():
+                    answer = problem(label, where, name, arguments, parameter, kind)
+                    if answer is not None:
+                        found.append(f"{label}({parameter}={kind}): {answer:.150}")
+    assert not found, "\n".join(found)
+
+
+# They need a framework, have no arguments, or are no functions to be called by users.
+ELSEWHERE = [
+    "Dataset.shard_for_jax",
+    "Dataset.shard_for_torch",
+    "Dataset.to_jax",
+    "Dataset.to_keras",
+    "Dataset.to_torch",
+    "Dataset.to_torch_iterable",
+    "DataError",
+    "ErrorInfo",
+    "Iterator",
+    "OutOfRangeError",
+    "TraceError",
+    "cfunction",
+    "Dataset.options",
+    "ThreadingOptions",
+    "Options",
+    "AutotuneOptions",
+    "DistributeOptions",
+    "OptimizationOptions",
+    "ServiceOptions",
+    "AutoShardPolicy",
+    "AutotuneAlgorithm",
+    "ExternalStatePolicy",
+    "ResizeMethod",
+    "build_info",
+    "Dataset",
+]
+
+
+def public():
+    """Yield every public callable that takes arguments: its short name, and it."""
+    for module in (ps, ps.io, ps.image, ps.strings, ps.random, ps.experimental):
+        for name in getattr(module, "__all__", None) or vars(module):
+            thing = getattr(module, name)
+            own = (getattr(thing, "__module__", "") or "").startswith("penstock")
+            if callable(thing) and own and not name.startswith("_"):
+                yield name, thing
+    for name, member in inspect.getmembers(ps.Dataset, inspect.isfunction):
+        if not name.startswith("_"):
+            yield f"Dataset.{name}", member
+
+
+def test_every_public_callable_and_parameter_has_a_call(folder):
+    known = {}
+    for label, (_, name, arguments) in calls(folder).items():
+        short = name.split(" ")[0]
+        short = f"Dataset.{short}" if label.startswith("Dataset.") else short
+        known.setdefault(short.removeprefix("Dataset."), set()).update(arguments)
+    missing = []
+    for name, thing in public():
+        if name in ELSEWHERE:
+            continue
+        parameters = set(inspect.signature(thing).parameters) - {"self", "name"}
+        have = known.get(name.removeprefix("Dataset."), set())
+        missing += [f"{name}({parameter})" for parameter in sorted(parameters - have)]
+    assert not missing, "add a valid call to tests/wrong_arguments.py: " + ", ".join(missing)
+
+
+@pytest.mark.parametrize("name", [1, b"x", object()])
+def test_a_name_is_a_str(name):
+    for made in (lambda: ps.Dataset.range(3, name=name), lambda: ps.reshape([1], [1], name=name)):
+        with pytest.raises(TypeError, match=r"name must be a str, got "):
+            made()
+
+
+def test_numbers_of_threads_beyond_reason_are_refused():
+    for name in ("map", "interleave"):
+        with pytest.raises(ValueError, match=f"{name}: num_parallel_calls must be <= 16384"):
+            getattr(ps.Dataset.range(3), name)(lambda x: x, num_parallel_calls=2**20)
+    with pytest.raises(ValueError, match="num_workers must be <= 16384"):
+        ps.DataLoader([1], num_workers=2**20)

@@ -23,6 +23,10 @@ STATEFUL = {
     "buckets": lambda: Dataset.range(50).bucket_by_sequence_length(
         lambda x: x % 4, [1, 2], [3, 5, 4]
     ),
+    "pack": lambda: Dataset.range(60).batch(5).pack(7, open_packs=3),
+    "concat": lambda: Dataset.range(60).batch(5).pack(7, strategy="concat_then_split"),
+    "two": lambda: Dataset.range(9).concatenate(Dataset.range(30).filter(lambda x: True)),
+    "buffer": lambda: Dataset.range(60).filter(lambda x: x % 3 > 0).shuffle(9, seed=1).repeat(2),
 }
 
 
@@ -71,6 +75,11 @@ def test_states_damaged_below_their_checksum_never_crash(name):
                 lambda key, w: w.window(3, 2).flat_map(lambda v: v.batch(2)), 5),
             "buckets": lambda: Dataset.range(50).bucket_by_sequence_length(
                 lambda x: x % 4, [1, 2], [3, 5, 4]),
+            "pack": lambda: Dataset.range(60).batch(5).pack(7, open_packs=3),
+            "concat": lambda: Dataset.range(60).batch(5).pack(7, strategy="concat_then_split"),
+            "two": lambda: Dataset.range(9).concatenate(Dataset.range(30).filter(lambda x: True)),
+            "buffer": lambda: Dataset.range(60).filter(
+                lambda x: x % 3 > 0).shuffle(9, seed=1).repeat(2),
         }}["{name}"]()
         it = iter(ds)
         for _ in range(5):

@@ -2,8 +2,10 @@
 #include "element/dtype.h"
 
 #include <deque>
+#include <limits>
 #include <mutex>
 
+#include "element/error.h"
 #include "runtime/fork.h"
 
 namespace penstock {
@@ -72,6 +74,10 @@ DType DType::OfTime(TypeCode code, std::string_view unit) {
       type.param = static_cast<uint16_t>(i);
       return type;
     }
+  }
+  if (all.texts.size() > std::numeric_limits<uint16_t>::max()) {
+    throw Error(ErrorKind::kInvalidArgument, "dtype: too many units of times, the last one is '{}'",
+                unit);
   }
   type.param = static_cast<uint16_t>(all.texts.size());
   all.texts.emplace_back(unit);

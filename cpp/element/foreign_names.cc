@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -11,10 +12,12 @@
 namespace penstock {
 namespace {
 
+using Sought = std::tuple<Structure::Kind, std::string, std::vector<std::string>>;
+
 struct Names {
   std::mutex mutex;  // a leaf lock
   std::unordered_map<const void*, std::string> of;
-  std::map<std::pair<Structure::Kind, std::string>, const void*> found;
+  std::map<Sought, const void*> found;
 };
 
 Names& TheNames() {
@@ -29,10 +32,11 @@ Names& TheNames() {
 
 }  // namespace
 
-void NameForeign(Structure::Kind kind, const void* foreign, std::string name) {
+void NameForeign(Structure::Kind kind, const void* foreign, std::string name,
+                 const std::vector<std::string>& fields) {
   Names& names = TheNames();
   std::lock_guard lock(names.mutex);
-  if (!name.empty()) names.found.emplace(std::pair(kind, name), foreign);
+  if (!name.empty()) names.found.emplace(Sought(kind, name, fields), foreign);
   names.of.emplace(foreign, std::move(name));
 }
 
@@ -55,14 +59,14 @@ const void* FindForeign(Structure::Kind kind, const std::string& name,
   {
     Names& names = TheNames();
     std::lock_guard lock(names.mutex);
-    auto found = names.found.find({kind, name});
+    auto found = names.found.find({kind, name, fields});
     if (found != names.found.end()) return found->second;
   }
   const void* foreign = g_find_foreign ? g_find_foreign(kind, name, fields) : nullptr;
   if (foreign) {
     Names& names = TheNames();
     std::lock_guard lock(names.mutex);
-    names.found.emplace(std::pair(kind, name), foreign);
+    names.found.emplace(Sought(kind, name, fields), foreign);
   }
   return foreign;
 }

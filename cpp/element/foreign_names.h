@@ -10,14 +10,16 @@
 namespace penstock {
 
 // Told by the folder that knows the foreign runtime, for each new Structure::foreign(): its name,
-// "" for one that no file can hold.
-void NameForeign(Structure::Kind kind, const void* foreign, std::string name);
+// "" for one that no file can hold, and Structure::names().
+void NameForeign(Structure::Kind kind, const void* foreign, std::string name,
+                 const std::vector<std::string>& fields);
 bool ForeignIsNamed(const void* foreign);
 // "" for null, and for what no file can hold.
 std::string ForeignName(const void* foreign);
 
 // Looks up what has been named in this process; asks the runtime for the rest, which may have no
-// answer on a thread that cannot call it. Null: not found. `fields` are Structure::names().
+// answer on a thread that cannot call it. What is found has these fields: both may be of a file
+// that nobody has checked. Null: not found.
 const void* FindForeign(Structure::Kind kind, const std::string& name,
                         const std::vector<std::string>& fields);
 using ForeignFinder = const void* (*)(Structure::Kind kind, const std::string& name,

@@ -29,6 +29,8 @@ struct FixedColumns {
 };
 std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form);
 
+constexpr int64_t kMostChunkRows = 1 << 16;
+
 // Gathers rows until they are worth a chunk.
 class ChunkBuilder {
  public:
@@ -79,6 +81,10 @@ class ChunkRows {
   bool stacked_ = true;
   std::vector<Column> columns_;
 };
+
+// Whether `size` bytes from `data` on are values of the dtype: a bool is 0 or 1, others are
+// anything.
+bool AreItems(const DType& dtype, const uint8_t* data, size_t size);
 
 // The origin of a row, and that of all rows of a block.
 void ReadKeys(const ChunkForm& form, const uint8_t* keys, int64_t first, Block& block);

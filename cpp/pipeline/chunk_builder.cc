@@ -12,7 +12,6 @@ namespace {
 
 // Large enough that a read is worth its call, small enough for a processor's cache.
 constexpr size_t kEnough = size_t{1} << 20;
-constexpr int64_t kMostRows = 1 << 16;
 
 // Bytes of a leaf with its table of spans; of strings that another runtime holds, too.
 size_t BytesOf(const Tensor& leaf) {
@@ -132,14 +131,14 @@ bool ChunkBuilder::Joins(const Structure* structure, const std::vector<Tensor>& 
 // Rows of this size until the chunk is full: their number will be a power of two, so that batches,
 // whose sizes often are, begin where chunks do.
 int64_t ChunkBuilder::Room(size_t row_bytes) const {
-  auto most = static_cast<uint64_t>(kMostRows);
+  auto most = static_cast<uint64_t>(kMostChunkRows);
   if (row_bytes > 0) most = std::min<uint64_t>(most, std::bit_ceil(1 + (kEnough - 1) / row_bytes));
   return std::max<int64_t>(static_cast<int64_t>(most) - form_.rows, form_.rows == 0);
 }
 
 bool ChunkBuilder::full() const {
   auto rows = static_cast<uint64_t>(form_.rows);
-  return rows >= kMostRows || bytes_ >= 2 * kEnough ||
+  return rows >= kMostChunkRows || bytes_ >= 2 * kEnough ||
          (bytes_ >= kEnough && std::has_single_bit(rows));
 }
 

@@ -142,6 +142,15 @@ void ChunkCursor::ReadPlaced(size_t chunk, const FixedColumns& fixed, int64_t ma
   }
   crc = CrcOfZeros(fixed.bytes - at, crc);
   if (crc != entry.crc) index_->ThrowDamaged(chunk, "their checksum does not match");
+  for (size_t leaf = 0; leaf < fixed.offsets.size(); ++leaf) {
+    for (auto& [slab, count] : parts) {
+      size_t row = fixed.row_bytes[leaf];
+      const uint8_t* from = slab.columns[leaf].data() + static_cast<size_t>(slab.filled) * row;
+      if (!AreItems(form.layout.leaves[leaf].dtype, from, static_cast<size_t>(count) * row)) {
+        index_->ThrowDamaged(chunk, "a bool is neither 0 nor 1");
+      }
+    }
+  }
   chunk_ = ChunkRows();
   int64_t first = 0;
   for (auto& [slab, count] : parts) {

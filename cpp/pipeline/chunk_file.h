@@ -69,8 +69,8 @@ class ChunkWriter {
 class ChunkIndex {
  public:
   // Throws a DataError for a file that is no such file, or damaged; an OSError for one that cannot
-  // be read.
-  explicit ChunkIndex(const std::string& path);
+  // be read. `max_bytes`: what a chunk may decompress to.
+  ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes);
 
   const std::string& path() const { return *path_; }
   const ChunkHeader& header() const { return header_; }
@@ -95,6 +95,7 @@ class ChunkIndex {
 
   std::shared_ptr<const std::string> path_;
   std::unique_ptr<InputFile> file_;
+  uint64_t max_bytes_;
   ChunkHeader header_;
   std::vector<ElementSpec> layouts_;
   std::vector<ChunkEntry> entries_;

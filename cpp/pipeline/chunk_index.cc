@@ -1,6 +1,10 @@
 // The visits of header and index, and of structures and types within them.
 #include "pipeline/chunk_index.h"
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
 #include "element/foreign_names.h"
 
 namespace penstock {
@@ -46,11 +50,24 @@ void VisitStructure(StateVisitor& visitor, const Structure*& structure, int dept
     std::string name = foreign_name.substr(0, foreign_name.find('\n'));
     throw Error(
         ErrorKind::kType,
-        "the class or the keys '{}' of its elements cannot be found here; import the module "
-        "that defines the class, or give an element_spec that uses it",
+        "the class or the keys '{}' of its elements cannot be found here, or have other fields; "
+        "give the class: structures=[...] of load, cache and snapshot",
         name);
   }
   structure = Structure::Make(as_kind, std::move(children), std::move(names), foreign);
+}
+
+// A number and a unit of NumPy, or nothing.
+bool IsTimeUnit(std::string_view unit) {
+  constexpr std::string_view kUnits[] = {"Y",  "M",  "W",  "D",  "h",  "m", "s",
+                                         "ms", "us", "ns", "ps", "fs", "as"};
+  constexpr size_t kMostDigits = 9;  // NumPy counts them in an int
+  if (unit.empty()) return true;
+  size_t digits = 0;
+  while (digits < unit.size() && unit[digits] >= '0' && unit[digits] <= '9') ++digits;
+  if (digits > kMostDigits || (digits > 0 && unit[0] == '0')) return false;
+  unit.remove_prefix(digits);
+  return std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
 }
 
 void VisitDType(StateVisitor& visitor, DType& dtype) {
@@ -63,6 +80,10 @@ void VisitDType(StateVisitor& visitor, DType& dtype) {
   if (visitor.saving()) return;
   if (code > static_cast<uint64_t>(TypeCode::kObject)) ThrowUnreadable("an unknown dtype");
   auto type = static_cast<TypeCode>(code);
+  bool time = type == TypeCode::kDatetime64 || type == TypeCode::kTimedelta64;
+  if (time ? !IsTimeUnit(parameter) : !parameter.empty()) {
+    ThrowUnreadable("a dtype with a unit that there is not");
+  }
   dtype = parameter.empty() ? DType::Of(type) : DType::OfTime(type, parameter);
   if (!dtype.is_reference() && dtype.itemsize != itemsize) {
     ThrowUnreadable("a dtype that has another size on this machine");
@@ -91,6 +112,7 @@ void VisitSpec(StateVisitor& visitor, ElementSpec& spec) {
     std::vector<int64_t> sizes(leaf.shape.dims().begin(), leaf.shape.dims().end());
     visitor.Ints(sizes);
     if (visitor.saving()) continue;
+    if (sizes.size() > kMaxRank) ThrowUnreadable("a shape of too many axes");
     for (int64_t size : sizes) {
       if (size < -1) ThrowUnreadable("a shape with a size below -1");
     }
@@ -112,6 +134,13 @@ void VisitEntry(StateVisitor& visitor, ChunkEntry& entry) {
   visitor.Int(entry.first_index);
   if (codec > static_cast<uint64_t>(Codec::kZstd)) ThrowUnreadable("an unknown compression");
   entry.codec = static_cast<Codec>(codec);
+  if (entry.rows < 1 || entry.rows > kMostChunkRows) {
+    ThrowUnreadable(
+        Format("a chunk of {} rows, at most {} were expected", entry.rows, kMostChunkRows));
+  }
+  if (entry.first_index < -1 || entry.first_index > std::numeric_limits<int64_t>::max() / 2) {
+    ThrowUnreadable("a row with an index that no source has");
+  }
 }
 
 }  // namespace penstock

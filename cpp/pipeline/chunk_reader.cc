@@ -35,9 +35,11 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
   return true;
 }
 
-ChunkIndex::ChunkIndex(const std::string& path) : path_(std::make_shared<const std::string>(path)) {
+ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes)
+    : path_(std::make_shared<const std::string>(path)),
+      file_(std::move(file)),
+      max_bytes_(static_cast<uint64_t>(max_bytes)) {
   LeaveForeignLock();
-  file_ = LocalFiles().Open(path);
   // Of a pipe or a device nobody knows when it ends.
   if (file_->size() < 0) ThrowFile(path_, -1, "a file of rows was expected, got no regular file");
   ReadHeader();
@@ -149,6 +151,11 @@ void ChunkIndex::ThrowDamaged(size_t chunk, std::string_view what) const {
 ChunkRows ChunkIndex::Read(size_t chunk) const {
   LeaveForeignLock();
   const ChunkEntry& entry = entries_[chunk];
+  if (entry.codec != Codec::kNone && entry.bytes > max_bytes_) {
+    ThrowDamaged(chunk, Format("they decompress to {} bytes, which is more than max_record_bytes, "
+                               "{}; give a larger one if the file is to be trusted",
+                               entry.bytes, max_bytes_));
+  }
   BufferRef stored = Buffer::Allocate(entry.stored);
   if (!ReadAt(entry.offset, stored->data(), entry.stored)) {
     ThrowDamaged(chunk, "the file has become shorter");

@@ -73,6 +73,13 @@ void ReadKeys(const ChunkForm& form, const uint8_t* keys, int64_t first, Block& 
               sizeof(int64_t));
 }
 
+bool AreItems(const DType& dtype, const uint8_t* data, size_t size) {
+  if (dtype.code != TypeCode::kBool) return true;
+  uint8_t all = 0;
+  for (size_t i = 0; i < size; ++i) all |= data[i];
+  return all <= 1;
+}
+
 ChunkRows::ChunkRows(ChunkForm form, BufferRef bytes)
     : form_(std::move(form)), bytes_(std::move(bytes)) {
   if (form_.rows < 1) ThrowDamaged();
@@ -132,10 +139,14 @@ ChunkRows::Column ChunkRows::ReadColumn(const LeafSpec& leaf, size_t& at) const 
       at = check(AlignUp(at, kRowAlign));
       column.offsets.push_back(at);
       at = check(Extent(RowItems(shape), leaf.dtype.itemsize, at));
+      size_t begin = column.offsets.back();
+      if (!AreItems(leaf.dtype, bytes_->data() + begin, at - begin)) ThrowDamaged();
     }
   } else {
-    column.stacked = Tensor::View(leaf.dtype, all, bytes_, at);
+    size_t begin = at;
     at = check(Extent(items, leaf.dtype.itemsize, at));
+    if (!AreItems(leaf.dtype, bytes_->data() + begin, at - begin)) ThrowDamaged();
+    column.stacked = Tensor::View(leaf.dtype, all, bytes_, begin);
   }
   return column;
 }

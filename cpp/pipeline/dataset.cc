@@ -68,12 +68,12 @@ RunIdentity RunIdentity::Next(const Dataset& root, bool counted) {
 
 void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
   visitor.UInt(seed);
-  visitor.Int(root_run);
+  visitor.IntIn(root_run, -1, StateVisitor::kMostCount);
   std::vector<std::pair<const Dataset*, int64_t>> visited;
   root.ForEachNode([&](const Dataset& node) {
     if (!node.counts_runs()) return;
     int64_t run = RunNumber(node);
-    visitor.Int(run);
+    visitor.IntIn(run, -1, StateVisitor::kMostCount);
     visited.emplace_back(&node, run);
   });
   if (!visitor.saving()) runs = std::move(visited);

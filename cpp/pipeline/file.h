@@ -40,7 +40,11 @@ inline std::string CannotOpen(const std::string& path) {
 // Files of this machine: large reads with readahead advice.
 const Opener& LocalFiles();
 
+// A regular file under this name itself: no link, pipe or device. For names that come from a file.
+std::unique_ptr<InputFile> OpenPlainFile(const std::string& path);
+
 // The whole file, `size` bytes at the beginning of the buffer; throws as the opener does.
 BufferRef ReadWholeFile(const std::string& path, size_t* size);
+BufferRef ReadWholeFile(InputFile& file, size_t* size);
 
 }  // namespace penstock

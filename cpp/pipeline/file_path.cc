@@ -35,6 +35,22 @@ void RequireWhole(const std::string& path) {
               path.substr(0, at));
 }
 
+void ThrowNotPlain(const std::string& path) {
+  Origin origin;
+  origin.file = std::make_shared<const std::string>(path);
+  throw Error(ErrorKind::kData,
+              "{}: a file in the folder itself was expected, got a link, a folder, a pipe or a "
+              "device; put a copy of the file there",
+              path)
+      .At(std::move(origin));
+}
+
+bool IsPlainName(std::string_view name) {
+  constexpr std::string_view kSpecial("/\\:\0", 4);
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(kSpecial) == std::string_view::npos;
+}
+
 std::string WithoutLink(const std::string& path) {
   fs::path at = PathOf(path);
   std::error_code failed;

@@ -98,6 +98,20 @@ class LocalOpener final : public Opener {
 
 }  // namespace
 
+std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
+  LeaveForeignLock();
+  RequireWhole(path);
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  int code = errno;
+  struct stat info;
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    return std::make_unique<LocalFile>(path, fd, true, nullptr);
+  }
+  if (fd >= 0) close(fd);
+  if (fd < 0 && code != ELOOP && code != ENXIO) throw Error::FromErrno(code, path, "cannot open");
+  ThrowNotPlain(path);
+}
+
 const Opener& LocalFiles() {
   static const Opener& opener = *new LocalOpener;
   return opener;

@@ -100,6 +100,18 @@ class LocalOpener final : public Opener {
 
 }  // namespace
 
+std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
+  LeaveForeignLock();
+  RequireWhole(path);
+  DWORD attributes = GetFileAttributesW(WidePath(path).c_str());
+  constexpr DWORD kOther =
+      FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT | FILE_ATTRIBUTE_DEVICE;
+  if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & kOther)) ThrowNotPlain(path);
+  auto file = LocalFiles().Open(path);
+  if (file->size() < 0) ThrowNotPlain(path);
+  return file;
+}
+
 const Opener& LocalFiles() {
   static const Opener& opener = *new LocalOpener;
   return opener;

@@ -12,7 +12,7 @@ class RowIterator final : public BlockIterator {
  public:
   RowIterator(DatasetPtr owner, const Indexed& rows) : owner_(std::move(owner)), rows_(rows) {}
 
-  void VisitState(StateVisitor& visitor) override { visitor.Int(next_); }
+  void VisitState(StateVisitor& visitor) override { visitor.IntIn(next_, 0, rows_.size()); }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::min(rows_.size() - next_, steps);
     steps = 0;

@@ -11,6 +11,10 @@
 
 namespace penstock {
 
+// What one record, line or chunk may expand to unless `max_record_bytes` says otherwise: a small
+// file cannot take all memory.
+constexpr int64_t kMaxRecordBytes = int64_t{256} << 20;
+
 // Consecutive bytes of a file, from where the next record begins.
 struct ByteWindow {
   const uint8_t* data = nullptr;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "pipeline/crc32c.h"
@@ -12,6 +13,7 @@
 namespace penstock {
 namespace {
 
+constexpr int64_t kMostText = 1 << 20;  // bytes; there are at most a thousand files
 constexpr std::string_view kTitle = "penstock dataset, version 1\n";
 
 std::string Hex(uint64_t number) {
@@ -35,14 +37,16 @@ std::string Manifest::ToText() const {
 
 Manifest Manifest::Read(const std::string& folder) {
   std::string path = PathIn(folder);
-  size_t size = 0;
-  BufferRef bytes = ReadWholeFile(path, &size);
-  std::string text(reinterpret_cast<const char*>(bytes->data()), size);
   auto damaged = [&](std::string_view what) {
     Origin origin;
     origin.file = std::make_shared<const std::string>(path);
     return Error(ErrorKind::kData, "{}: {}", path, what).At(std::move(origin));
   };
+  auto file = OpenPlainFile(path);
+  if (file->size() > kMostText) throw damaged("it is longer than any list");
+  size_t size = 0;
+  BufferRef bytes = ReadWholeFile(*file, &size);
+  std::string text(reinterpret_cast<const char*>(bytes->data()), size);
   if (text.compare(0, kTitle.size(), kTitle) != 0) {
     throw damaged("'penstock dataset, version 1' was expected in the first line");
   }
@@ -54,12 +58,17 @@ Manifest Manifest::Read(const std::string& folder) {
   Manifest manifest;
   std::istringstream lines(text.substr(kTitle.size(), last - kTitle.size()));
   std::string word;
+  std::set<std::string> names;
   while (lines >> word) {
     Shard shard;
     std::string content;
     if (word == "pipeline" && lines >> word) {
       manifest.fingerprint = word == "-" ? "" : word;
     } else if (word == "shard" && lines >> shard.name >> shard.rows >> content) {
+      if (!IsPlainName(shard.name)) {
+        throw damaged("names of files in this folder were expected, got '" + shard.name + "'");
+      }
+      if (!names.insert(shard.name).second) throw damaged("a file that is listed twice");
       shard.content = std::strtoull(content.c_str(), nullptr, 16);
       manifest.shards.push_back(shard);
     } else {

@@ -82,11 +82,12 @@ void StateVisitor::Ints(std::vector<int64_t>& values) {
     if (size > in_.size()) Damaged();  // each takes a byte at least
     values.assign(size, 0);
   }
-  int64_t previous = 0;  // neighbours are close: deltas are short
+  uint64_t previous = 0;  // neighbours are close: deltas are short; they wrap around
   for (auto& value : values) {
-    int64_t delta = value - previous;
+    auto delta = static_cast<int64_t>(static_cast<uint64_t>(value) - previous);
     Int(delta);
-    value = previous += delta;
+    previous += static_cast<uint64_t>(delta);
+    value = static_cast<int64_t>(previous);
   }
 }
 
@@ -128,10 +129,9 @@ constexpr std::string_view kPrefetch = "prefetch";
 void RestoreWithoutPrefetch(StateVisitor& prefetch, Iterator& input) {
   int64_t skip;
   StateBlob blob;
-  prefetch.Int(skip);
+  prefetch.Count(skip);
   prefetch.Blob(blob);
   prefetch.ExpectEnd();
-  if (skip < 0) Damaged();
   RestoreState(input, blob);
   if (auto error = input.Discard(skip)) throw *std::move(error);
 }
@@ -182,6 +182,15 @@ void StateVisitor::Child(Iterator& iterator) {
         iterator.kind());
   }
 }
+
+void StateVisitor::IntIn(int64_t& value, int64_t least, int64_t most) {
+  Int(value);
+  if (!saving() && (value < least || value > most)) Damaged();
+}
+
+void StateVisitor::Count(int64_t& value) { IntIn(value, 0, kMostCount); }
+
+void StateVisitor::ThrowDamaged() { Damaged(); }
 
 void StateVisitor::ExpectEnd() const {
   if (!in_.empty()) Damaged();
@@ -240,9 +249,8 @@ void StateTrail::VisitState(StateVisitor& visitor, int64_t position) {
   }
   int64_t skip;
   StateBlob blob;
-  visitor.Int(skip);
+  visitor.Count(skip);
   visitor.Blob(blob);
-  if (skip < 0) Damaged();
   Reset(-skip, std::move(blob));
 }
 

@@ -29,6 +29,12 @@ class StateVisitor {
   // The state of an iterator, guarded by the name of its kind.
   void Child(Iterator& iterator);
   void ExpectEnd() const;
+  // The same within bounds, which hold when it is saved; else the state is damaged.
+  void IntIn(int64_t& value, int64_t least, int64_t most);
+  // A number of steps, elements or runs: from 0 to so many that sums of some cannot overflow.
+  void Count(int64_t& value);
+  static constexpr int64_t kMostCount = int64_t{1} << 60;
+  [[noreturn]] static void ThrowDamaged();
 
  private:
   void PutVarint(uint64_t value);

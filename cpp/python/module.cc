@@ -73,6 +73,10 @@ void BindProcess(py::module_& module) {
       "trace_start", [](size_t events) { Trace::Start(events); }, py::arg("events_per_thread"));
   module.def("trace_stop", &Trace::StopJson);
   module.attr("MANIFEST_NAME") = kManifestName;
+  module.def(
+      "saved_shards",
+      [](const std::string& folder) { return Manifest::Read(folder).shards.size(); },
+      py::arg("folder"));
   module.def("set_seed", &SetGlobalSeed);
   py::class_<KeyScope>(module, "KeyScope", py::custom_type_setup(MadeWhole))
       .def(py::init<uint64_t>(), py::arg("seed"))

@@ -81,7 +81,7 @@ class GeneratorIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     // The place is a count: a restored iterator asks the generator for as many values again.
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
-    visitor.Int(asked);
+    visitor.Count(asked);
     bool ended = ended_ && !cut_short_;  // a generator that is called again has the rest
     visitor.Bool(ended);
     if (visitor.saving()) return;

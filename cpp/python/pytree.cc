@@ -98,7 +98,7 @@ void NameOf(Kind kind, const void* foreign, const std::vector<std::string>& fiel
   PyRef name = AskForeign("name_of", kind, PyRef::Borrow(object), fields);
   const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
   PyErr_Clear();
-  NameForeign(kind, foreign, text ? text : "");
+  NameForeign(kind, foreign, text ? text : "", fields);
 }
 
 // For files that another process has written. Only a thread that may call Python can ask.
@@ -112,7 +112,17 @@ const void* FindOf(Kind kind, const std::string& name, const std::vector<std::st
       PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
   PyRef found = AskForeign("find", kind, std::move(text), fields);
   if (!found) return nullptr;
-  if (kind == Kind::kDict) {
+  // Structures trust what they hold: it is looked at again here.
+  bool dict = kind == Kind::kDict;
+  if (dict ? !PyTuple_CheckExact(found.get()) ||
+                 PyTuple_GET_SIZE(found.get()) != static_cast<Py_ssize_t>(fields.size())
+           : !PyType_Check(found.get())) {
+    return nullptr;
+  }
+  bool tuple =
+      !dict && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(found.get()), &PyTuple_Type);
+  if (!dict && tuple != (kind == Kind::kNamedTuple)) return nullptr;
+  if (dict) {
     return PyDict_SetDefault(N().key_tuples, found.get(), found.get());
   }
   return found.release();  // structures live for ever, and so do the classes they name

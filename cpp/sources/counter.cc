@@ -52,7 +52,7 @@ class CounterDataset final : public Dataset {
 class CounterIterator final : public BlockIterator {
  public:
   explicit CounterIterator(std::shared_ptr<const CounterDataset> data) : data_(std::move(data)) {}
-  void VisitState(StateVisitor& visitor) override { visitor.Int(next_); }
+  void VisitState(StateVisitor& visitor) override { visitor.Count(next_); }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::exchange(steps, 0);
     return std::nullopt;

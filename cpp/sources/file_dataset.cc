@@ -93,8 +93,8 @@ class FileIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     if (bytes_) offset_ = bytes_->window().offset;
-    visitor.Int(offset_);
-    visitor.Int(index_);
+    visitor.Count(offset_);
+    visitor.Count(index_);
     visitor.Bool(finished_);
   }
 

@@ -23,7 +23,6 @@ struct FileFormat {
 // read `buffer_size` bytes at a time. Nothing is read behind a record of more than
 // `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The format's
 // own arguments are checked.
-constexpr int64_t kMaxRecordBytes = int64_t{256} << 20;
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);
 
 // A function that opens a file name as the dataset `kind` with these arguments, which are checked.

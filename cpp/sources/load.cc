@@ -6,6 +6,7 @@
 
 #include "pipeline/chunk_cursor.h"
 #include "pipeline/chunk_layout.h"
+#include "pipeline/record_reader.h"
 #include "pipeline/registry.h"
 #include "pipeline/saved_folder.h"
 #include "runtime/blocking.h"
@@ -67,7 +68,7 @@ class LoadIterator final : public BlockIterator {
       : data_(std::move(data)), batch_rows_(batch_rows) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(row_);
+    visitor.IntIn(row_, 0, data_->cardinality());
     if (!visitor.saving()) cursor_.reset();
   }
   std::optional<Error> Discard(int64_t& steps) override {
@@ -239,11 +240,14 @@ std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& ar
   std::shared_ptr<const ElementSpec> declared;
   if (args.Has("element_spec")) declared = std::make_shared<ElementSpec>(args.Spec("element_spec"));
   int64_t only = args.Int("shard", -1);
+  int64_t max_bytes =
+      args.Has("max_record_bytes") ? args.IntAtLeast("max_record_bytes", 1) : kMaxRecordBytes;
   std::vector<Index> files;
   for (size_t i = 0; i < manifest.shards.size(); ++i) {
     if (only >= 0 && static_cast<size_t>(only) != i) continue;
     const Manifest::Shard& shard = manifest.shards[i];
-    auto index = std::make_shared<const ChunkIndex>(folder + "/" + shard.name);
+    std::string path = folder + "/" + shard.name;
+    auto index = std::make_shared<const ChunkIndex>(path, OpenPlainFile(path), max_bytes);
     if (index->content() != shard.content || index->rows() != shard.rows) {
       Origin origin;
       origin.file = std::make_shared<const std::string>(index->path());

@@ -24,7 +24,7 @@ class RandomIterator final : public BlockIterator {
   explicit RandomIterator(RandomKey key) : key_(key) {}
   void VisitState(StateVisitor& visitor) override {
     visitor.UInt(key_.value);
-    visitor.Int(next_);
+    visitor.Count(next_);
   }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::exchange(steps, 0);

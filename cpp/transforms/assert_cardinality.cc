@@ -29,7 +29,7 @@ class AssertCardinalityIterator final : public BlockIterator {
       : input_(std::move(input)), expected_(expected) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(count_);
+    visitor.Count(count_);
     visitor.Bool(over_);
     visitor.Child(*input_);
   }

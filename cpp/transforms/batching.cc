@@ -59,10 +59,10 @@ class BatchIterator final : public Iterator {
     // failed before does not fail again. What waits behind the error has not been looked at yet.
     // Errors that are held back have not been told, nor has what came after the first of them.
     int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : told_;
-    visitor.Int(again);
+    visitor.Count(again);
     input_.VisitState(visitor, pulled_);
     int64_t first = pulled_ == 0 ? index_ : first_;
-    visitor.Int(first);
+    visitor.Count(first);
     visitor.Int(turn_);
     if (visitor.saving()) return;
     if (turn_ < 0 || turn_ >= static_cast<int64_t>(sizes_.size())) {

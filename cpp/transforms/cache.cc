@@ -113,7 +113,7 @@ class CacheIterator final : public BlockIterator {
       blocks_ = fill_->rows();
     }
     int64_t steps = steps_ + to_pass_;
-    visitor.Int(steps);
+    visitor.Count(steps);
     if (visitor.saving()) return;
     to_pass_ = steps;
     steps_ = 0;

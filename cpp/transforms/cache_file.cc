@@ -2,6 +2,7 @@
 // ones.
 #include "pipeline/chunk_cursor.h"
 #include "pipeline/file_path.h"
+#include "pipeline/record_reader.h"
 #include "pipeline/registry.h"
 #include "transforms/filling_pass.h"
 
@@ -16,6 +17,10 @@ class CacheFileDataset final : public Dataset {
   MaybeSpec spec() const override { return input_spec(); }
   const std::string& filename() const { return filename_; }
   const std::string& fingerprint() const { return fingerprint_; }
+  std::shared_ptr<const ChunkIndex> OpenFile() const {
+    return std::make_shared<const ChunkIndex>(filename_, LocalFiles().Open(filename_),
+                                              kMaxRecordBytes);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -90,6 +95,8 @@ class CacheFileIterator final : public BlockIterator {
  private:
   void Decide();
   bool OpenFile();
+  std::shared_ptr<const ChunkIndex> Open();
+  RunContext InputContext() const;
   Block Read(int64_t max_rows);
   void Fill(bool write);
   void VisitRandomness(StateVisitor& visitor);
@@ -151,11 +158,22 @@ void CacheFileIterator::Decide() {
   }
 }
 
+// Classes that no element of this process has had yet are known once the pipeline has made one.
+std::shared_ptr<const ChunkIndex> CacheFileIterator::Open() {
+  try {
+    return data_->OpenFile();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kType) throw;
+  }
+  data_->StartInput(InputContext())->Next();
+  return data_->OpenFile();
+}
+
 // Opens the file when it is there and of this pipeline; tells of one that is not.
 bool CacheFileIterator::OpenFile() {
   const std::string& name = data_->filename();
   try {
-    auto index = std::make_shared<const ChunkIndex>(name);
+    auto index = Open();
     // A file of a saved dataset: it has the form, and none of a cache's randomness.
     if (index->header().randomness.empty()) ThrowTaken("cache", name, OurKind::kFile);
     if (index->header().fingerprint != data_->fingerprint()) {
@@ -168,6 +186,7 @@ bool CacheFileIterator::OpenFile() {
     if (steps_ > 0 && index->content() != content_) return false;
     content_ = index->content();
     TakeRandomness(index->header().randomness);
+    if (steps_ > index->rows()) StateVisitor::ThrowDamaged();
     cursor_.emplace(std::move(index), context_.batch_rows);
     cursor_->Seek(steps_);
     return true;
@@ -194,11 +213,15 @@ Block CacheFileIterator::Read(int64_t max_rows) {
   return DoNextBlock(max_rows);
 }
 
-void CacheFileIterator::Fill(bool write) {
+RunContext CacheFileIterator::InputContext() const {
   RunContext context = context_;
   context.place = RandomKey{place_};
   context.identity = std::make_shared<const RunIdentity>(identity_);
   context.fills = fills_;
+  return context;
+}
+
+void CacheFileIterator::Fill(bool write) {
   FillingOptions options{"cache", data_->cardinality(), true};
   std::unique_ptr<RowSink> sink;
   if (write) {
@@ -206,14 +229,14 @@ void CacheFileIterator::Fill(bool write) {
       return std::make_unique<FileSink>(data_->filename(), Header(), data_->spec());
     });
   }
-  filling_.emplace(data_->StartInput(context), std::move(sink), *context_.session, options);
+  filling_.emplace(data_->StartInput(InputContext()), std::move(sink), *context_.session, options);
 }
 
 void CacheFileIterator::VisitState(StateVisitor& visitor) {
   VisitRandomness(visitor);
   visitor.UInt(content_);
-  visitor.Int(steps_);
-  visitor.Int(to_pass_);
+  visitor.Count(steps_);
+  visitor.IntIn(to_pass_, 0, steps_);
   bool filling = filling_.has_value();
   visitor.Bool(filling);
   if (!visitor.saving()) {

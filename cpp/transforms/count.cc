@@ -22,7 +22,7 @@ class CountIterator final : public Iterator {
       : input_(std::move(input)), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(counted_);
+    visitor.Count(counted_);
     visitor.Bool(ended_);
     input_.VisitState(visitor);
   }

@@ -56,7 +56,7 @@ class DealtIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.Int(round_);
+    visitor.Count(round_);
     visitor.Child(*input_);
   }
 

@@ -34,7 +34,7 @@ class FilterIterator final : public BlockIterator {
         cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(index_);
+    visitor.Count(index_);
     input_.VisitState(visitor, left() + (error_ && !error_->transient()));
   }
 

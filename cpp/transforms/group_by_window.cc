@@ -81,11 +81,11 @@ class GroupIterator final : public BlockIterator {
     int64_t end = rows_.End(input_.position() - pulled_.waiting());
     int64_t low = rows_.Low(end);
     int64_t first = base_ + low;
-    visitor.Int(first);
+    visitor.Count(first);
     rows_.VisitState(visitor, low, end - low);
     StateBlob inside = opened_.iterator ? SaveState(*opened_.iterator) : opened_.restored;
     visitor.Blob(inside);
-    visitor.Int(opened_.given);
+    visitor.Count(opened_.given);
     input_.VisitState(visitor, input_.position() - low);
     if (visitor.saving()) return;
     base_ = first;

@@ -69,8 +69,8 @@ void GroupedRows::Clear() {
 
 void GroupedRows::VisitState(StateVisitor& visitor, int64_t low, int64_t back) {
   bool taken = taken_.has_value();
-  visitor.Int(back);
-  visitor.Int(windows_);
+  visitor.Count(back);
+  visitor.Count(windows_);
   visitor.Bool(taken);
   std::vector<int64_t> keys, sizes, counts, positions;
   auto add = [&](int64_t key, int64_t size, const std::vector<Row>& rows) {

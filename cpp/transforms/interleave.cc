@@ -6,6 +6,7 @@
 
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
+#include "pipeline/stop_check.h"
 #include "pipeline/tuning.h"
 #include "transforms/opened.h"
 
@@ -99,7 +100,7 @@ class InterleaveIterator final : public BlockIterator {
     int64_t back = input_.position() - low;
     int64_t pulled = back - (unopened_ ? 1 : 0);
     for (auto& position : positions) position = position < 0 ? -1 : position - low;
-    visitor.Int(pulled);
+    visitor.Count(pulled);
     visitor.Ints(positions);
     input_.VisitState(visitor, back);
     if (visitor.saving()) {
@@ -309,8 +310,10 @@ class InterleaveIterator final : public BlockIterator {
     }
     reopening_ = true;
     std::vector<Ahead> opened(positions.size());
+    StopCheck stop(&context_.cancel);
     for (int64_t at = 0; at < pulled; ++at) {
       auto found = std::find(positions.begin(), positions.end(), at);
+      stop.Look();
       Step step = input_.Next();
       if (std::holds_alternative<End>(step)) break;
       if (found == positions.end()) continue;

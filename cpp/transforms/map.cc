@@ -36,7 +36,7 @@ class MapIterator final : public BlockIterator {
         ragged_(ragged) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(index_);
+    visitor.Count(index_);
     // Results that wait here are made again: the input goes back to their rows.
     int64_t waiting = results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
     input_.VisitState(visitor, waiting);

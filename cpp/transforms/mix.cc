@@ -96,7 +96,7 @@ class MixIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.UInt(key_.value);
-    visitor.Int(drawn_);
+    visitor.Count(drawn_);
     visitor.Int(chosen_);
     visitor.Bool(over_);
     visitor.Ints(ended_);

@@ -39,6 +39,8 @@ class PackDataset final : public Dataset {
   PackOptions options_;
 };
 
+constexpr int64_t kMostItems = int64_t{1} << 40;  // of one sequence
+
 class PackIterator final : public Iterator {
  public:
   PackIterator(IteratorPtr input, PackOptions options, CancelToken cancel)
@@ -176,9 +178,11 @@ class PackIterator final : public Iterator {
     bool empty = true;
     for (size_t i = 0; i < leaves.size(); ++i) {
       int64_t length = layout_->length(i);
-      int64_t begin = options_.concat ? part : std::min(part * length, leaves[i].elements());
-      int64_t count = options_.concat ? items : std::min(length, leaves[i].elements() - begin);
-      if (begin < 0 || count < 0 || count > leaves[i].elements() - begin) throw NotAsItWas();
+      int64_t all = leaves[i].elements();
+      // Of a state: the product could overflow.
+      int64_t begin = options_.concat ? part : part > all / length ? all : part * length;
+      int64_t count = options_.concat ? items : std::min(length, all - begin);
+      if (begin < 0 || count < 0 || count > all - begin) throw NotAsItWas();
       empty = empty && count == 0;
       segment.leaves.push_back(leaves[i].Rows(begin, count));
     }
@@ -251,23 +255,30 @@ class PackIterator final : public Iterator {
 
   void Restore(StateVisitor& visitor) {
     int64_t open = -1;
-    visitor.Int(replay_);
-    visitor.Int(base_);
-    visitor.Int(begun_);
-    visitor.Int(open);
-    visitor.Int(part_);
+    visitor.Count(replay_);
+    visitor.Count(base_);
+    visitor.Count(begun_);
+    visitor.IntIn(open, -1, replay_ - 1);
+    visitor.IntIn(part_, 0, kMostItems);
     std::vector<int64_t> held;
     visitor.Ints(held);
     input_.VisitState(visitor, 0);
     if (open >= 0) current_ = Current{base_ + open, {}, {}};
-    for (size_t i = 0; i + 1 < held.size();) {
+    auto demand = [](bool good) {
+      if (!good) StateVisitor::ThrowDamaged();
+    };
+    for (size_t i = 0; i < held.size();) {
+      demand(held.size() - i >= 2);
       OpenPack pack;
       pack.number = held[i];
       int64_t segments = held[i + 1];
       i += 2;
-      if (segments < 1) throw NotAsItWas();
-      for (; segments > 0 && i + 2 < held.size(); --segments, i += 3) {
-        pack.segments.push_back({base_ + held[i], held[i + 1], held[i + 2], {}});
+      demand(segments >= 1 && segments <= static_cast<int64_t>((held.size() - i) / 3));
+      for (; segments > 0; --segments, i += 3) {
+        int64_t position = held[i], part = held[i + 1], items = held[i + 2];
+        demand(position >= 0 && position < replay_ && part >= 0 && part <= kMostItems);
+        demand(items >= 0 && items <= kMostItems);
+        pack.segments.push_back({base_ + position, part, items, {}});
       }
       packs_.push_back(std::move(pack));
     }

@@ -96,11 +96,14 @@ class ParallelMapIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     int64_t index = base_index_ + delivered_.low();
-    visitor.Int(index);
+    visitor.Count(index);
     trail_.VisitState(visitor, delivered_.low());
     std::vector<int64_t> ahead = delivered_.ahead();
     visitor.Ints(ahead);
     if (visitor.saving()) return;
+    for (int64_t step : ahead) {
+      if (step < 1 || step > StateVisitor::kMostCount) StateVisitor::ThrowDamaged();
+    }
     base_index_ = index;
     to_drop_ = StepRuns::Restored(ahead);
     delivered_.Reset(to_drop_);

@@ -84,7 +84,7 @@ class RejectionResampleIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.UInt(key_.value);
-    visitor.Int(drawn_);
+    visitor.Count(drawn_);
     visitor.Int(chosen_);
     visitor.Bool(over_);
     auto classes = seen_.size();
@@ -95,8 +95,11 @@ class RejectionResampleIterator final : public Iterator {
                   "pipeline has {}",
                   seen_.size(), classes);
     }
+    for (int64_t seen : seen_) {
+      if (seen < 0 || seen > StateVisitor::kMostCount) StateVisitor::ThrowDamaged();
+    }
     for (Pass& pass : passes_) {
-      visitor.Int(pass.index);
+      visitor.Count(pass.index);
       pass.input.VisitState(visitor, pass.interrupted ? 1 : 0);
     }
   }

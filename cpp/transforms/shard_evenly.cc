@@ -78,7 +78,7 @@ class DealtRowsIterator final : public BlockIterator {
   // What all shards have got together, so that each of them may take up the state.
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.Int(dealt_);
+    visitor.Count(dealt_);
   }
   std::optional<Error> Discard(int64_t& steps) override {
     Pass(std::min(left(), std::exchange(steps, 0)));
@@ -126,8 +126,8 @@ class ShardEvenlyIterator final : public Iterator {
     int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
     int64_t at = position() - back;
     dealing_.VisitState(visitor);
-    visitor.Int(round_);
-    visitor.Int(at);
+    visitor.Count(round_);
+    visitor.Count(at);
     input_.VisitState(visitor, back);
     if (!visitor.saving()) base_ = at;
   }

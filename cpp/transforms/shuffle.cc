@@ -8,6 +8,7 @@
 #include "pipeline/registry.h"
 #include "pipeline/reservoir.h"
 #include "pipeline/session.h"
+#include "pipeline/stop_check.h"
 #include "transforms/shuffle_buffer.h"
 
 namespace penstock {
@@ -82,6 +83,7 @@ class IndexShuffleIterator final : public BlockIterator {
     state.Visit(visitor);
     StateTrail().VisitState(visitor, 0);
     if (visitor.saving()) return;
+    if (state.drawn > rows_.size()) StateVisitor::ThrowDamaged();
     key_.value = state.key;
     order_ = ShuffledRows(key_, size_, rows_.size());
     Pass(state.drawn);
@@ -104,7 +106,9 @@ class IndexShuffleIterator final : public BlockIterator {
  private:
   void Pass(int64_t steps) {
     constexpr int64_t kSome = 4096;
+    StopCheck stop(nullptr);
     for (bool more = true; steps > 0 && more; steps -= kSome) {
+      stop.Look();
       indices_.clear();
       order_.Draw(std::min(steps, kSome), indices_);
       more = !indices_.empty();

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "pipeline/keep_alone.h"
+#include "pipeline/stop_check.h"
 
 namespace penstock {
 namespace {
@@ -16,13 +17,21 @@ constexpr int64_t kMostRows = 1024;  // at a time
 
 void ShuffleState::Visit(StateVisitor& visitor) {
   visitor.UInt(key);
-  visitor.Int(drawn);
-  visitor.Int(items);
+  visitor.Count(drawn);
+  visitor.Count(items);
   visitor.Bool(ended);
-  visitor.Int(forgotten);
+  visitor.Count(forgotten);
   visitor.Ints(failed);
-  visitor.Int(pulled);
-  visitor.Int(back);
+  visitor.Count(pulled);
+  visitor.IntIn(back, 0, pulled);
+  if (visitor.saving()) return;
+  bool good = drawn <= items && items <= pulled && forgotten <= pulled;
+  int64_t last = -1;
+  for (int64_t position : failed) {
+    good = good && position > last && position < pulled;
+    last = position;
+  }
+  if (!good) StateVisitor::ThrowDamaged();
 }
 
 void ShuffleBuffer::VisitState(StateVisitor& visitor) {
@@ -209,7 +218,9 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   auto fill = [&] {
     while (!slots_.full() && item < items_) slots_.Add({item++, nullptr});
   };
+  StopCheck stop(&cancel_);
   for (int64_t i = 0; i < state.drawn; ++i) {
+    if (i % kMostRows == 0) stop.Look();
     fill();
     if (slots_.empty()) break;
     slots_.Draw();
@@ -226,6 +237,8 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   for (Held* one : held) {
     while (failure != failed_.end() && *failure <= one->position + failures) ++failure, ++failures;
     one->position += failures;
+    // Those that are held are all pulled again.
+    if (one->position < base_ || one->position >= refill_until_) StateVisitor::ThrowDamaged();
   }
   for (size_t i = 0; i < slots_.slots().size(); ++i) waiting_[slots_.slots()[i].position] = i;
 }

@@ -33,7 +33,8 @@ class SkipIterator final : public BlockIterator {
       : input_(std::move(input)), left_(count), jumps_(jumps), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(left_);
+    int64_t all = left_;
+    visitor.IntIn(left_, std::min<int64_t>(all, 0), std::max(all, StateVisitor::kMostCount));
     visitor.Child(*input_);
   }
 

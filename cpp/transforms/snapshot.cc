@@ -112,7 +112,7 @@ class SnapshotIterator final : public BlockIterator {
     }
     if (reading) visitor.Child(*reading_);
     if (filling) filling_->VisitState(visitor);
-    if (filling) visitor.Int(given_);
+    if (filling) visitor.Count(given_);
   }
 
  protected:
@@ -153,7 +153,15 @@ class SnapshotIterator final : public BlockIterator {
     const StageLabel stage{options_.stage, data_->label().name, ""};
     CallInfo info{&stage, data_->Randomness(context_), 0};
     info.session = context_.session;
-    opened_ = options_.reader->Open(name, info);
+    try {
+      opened_ = options_.reader->Open(name, info);
+    } catch (const Error& error) {
+      if (error.transient()) throw;
+      // Classes that no element of this process has had yet are known once the pipeline has made
+      // one.
+      data_->StartInput(context_)->Next();
+      opened_ = options_.reader->Open(name, info);
+    }
     RunContext context = context_;
     context.path += ".*";
     context.ragged = false;

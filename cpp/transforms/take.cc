@@ -32,7 +32,7 @@ class TakeIterator final : public BlockIterator {
   TakeIterator(IteratorPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(taken_);
+    visitor.Count(taken_);
     visitor.Child(*input_);
   }
 

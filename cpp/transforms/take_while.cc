@@ -28,7 +28,7 @@ class TakeWhileIterator final : public Iterator {
         random_(random) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(index_);
+    visitor.Count(index_);
     visitor.Bool(ended_);
     input_.VisitState(visitor, interrupted_ ? 1 : 0);
   }

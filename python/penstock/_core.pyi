@@ -53,6 +53,8 @@ class Indexable:
 
 MANIFEST_NAME: str  # of the file that lists what a saved dataset consists of
 
+def saved_shards(folder: str) -> int: ...  # how many files are in the list of a folder
+
 class NativeFunction: ...
 
 def reader(kind: str, args: Mapping[str, Any]) -> NativeFunction: ...

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from penstock import _core, debugging
+from penstock import _core, debugging, foreign
 from penstock.account import account_of, differences
 from penstock.adapters.jax import JaxForms
 from penstock.adapters.keras import KerasForms
@@ -130,7 +130,10 @@ class Dataset(
         # returns another dataset), as is common in programs written for tf.data.
         dataset = object.__new__(Dataset)
         traced = [each for one in inputs for each in one._traced]
-        encoded = encode(kind, args, inputs, traced)
+        # Classes stay in Python: the engine asks for them by the names that files have.
+        foreign.give(kind, args.get("structures"))
+        engine_args = {name: value for name, value in args.items() if name != "structures"}
+        encoded = encode(kind, engine_args, inputs, traced)
         if kind in _KEPT:
             # Looked at anew by every process: files and functions may have changed meanwhile.
             encoded["fingerprint"] = fingerprint(inputs[0])

@@ -25,7 +25,10 @@ _SAME_KIND = {
     "cache_file": "cache",
 }
 # Of these a pipeline's elements do not depend, but only where they are kept.
-_PLACES = {"cache_file": {"filename"}, "snapshot": {"path", "compression", "shard_func"}}
+_PLACES = {
+    "cache_file": {"filename", "structures"},
+    "snapshot": {"path", "compression", "shard_func", "structures"},
+}
 
 
 def fingerprint(dataset: Dataset) -> str:

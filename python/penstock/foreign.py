@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import re
 from collections import namedtuple
 from collections.abc import Iterable
 from typing import Any
 
-# Of this process: classes that cannot be imported are told apart by where they lie in memory.
+# Of this process: classes by the names that files of it have for them.
 _LOCAL: dict[str, Any] = {}
+# By the last part of their name: the classes that a caller has given for elements of files.
+_GIVEN: dict[str, list[type]] = {}
+
+_DEEPEST = 20
+# One string, bytes, number or name as Python writes it, without what nests.
+_ATOM = re.compile(
+    r"""b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*"
+    | \(-?[0-9.e+]+[+-][0-9.e+-]+j\) | -?[0-9][0-9.e+-]*j? | None | True | False""",
+    re.VERBOSE,
+)
 
 
 def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> str:
@@ -31,15 +41,34 @@ def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> str:
     """
     if what == "dict":
         text = repr(foreign)
-        return text if _is_literal(foreign) and _same(ast.literal_eval(text), foreign) else ""
-    path = f"{foreign.__module__}:{foreign.__qualname__}"
-    name = "\n".join((path, *fields))
-    if _imported(path) is foreign:
-        return name
-    # Another process makes a named tuple of the same fields; this one knows the class itself.
-    name += f"\n@{id(foreign):x}"
-    _LOCAL[name] = foreign
+        return text if _is_literal(foreign) and _same(_keys_of(text), foreign) else ""
+    name = "\n".join((f"{foreign.__module__}:{foreign.__qualname__}", *fields))
+    if _LOCAL.setdefault(name, foreign) is not foreign:
+        name += f"\n@{id(foreign):x}"  # another class has the name
+        _LOCAL[name] = foreign
     return name
+
+
+def give(stage: str, structures: Iterable[type] | None) -> None:
+    """Let files have elements of these classes.
+
+    Parameters
+    ----------
+    stage : str
+        Whose argument it is, for errors.
+    structures : iterable of type, optional
+        Named tuples, dataclasses and attrs classes. They are given to the whole process.
+    """
+    for cls in structures or ():
+        if not isinstance(cls, type) or _kind_of(cls) is None:
+            raise TypeError(
+                f"{stage}: structures must be a list of named tuples, dataclasses and attrs "
+                f"classes, got {cls!r} in it"
+            )
+        given = _GIVEN.setdefault(cls.__name__, [])
+        if cls in given:
+            given.remove(cls)
+        given.insert(0, cls)  # the last one given comes first
 
 
 def find(what: str, name: str, fields: tuple[str, ...]) -> Any:
@@ -50,48 +79,78 @@ def find(what: str, name: str, fields: tuple[str, ...]) -> Any:
     what : {"dict", "tuple", "record"}
         What kind of structure it belongs to.
     name : str
-        What `name_of` returned.
+        What `name_of` returned, or anything else that a file holds.
     fields : tuple of str
         The names of its fields.
 
     Returns
     -------
     tuple or type or None
-        The keys or the class; None if there is none. A named tuple whose class cannot be imported
-        gets one of the same name and fields.
+        The keys or the class, which has these fields; None if there is none. Nothing is imported.
+        A named tuple whose class is not known gets one of the same name and fields.
     """
     if what == "dict":
-        return ast.literal_eval(name)
-    path = name.split("\n")[0]
-    local = "@" in name.split("\n")[-1]
-    if name in _LOCAL:
-        return _LOCAL[name]
-    found = None if local else _imported(path)
-    if isinstance(found, type) and set(_fields_of(found)) == set(fields):
-        return found
+        keys = _keys_of(name)
+        texts = None if keys is None else tuple(k if isinstance(k, str) else repr(k) for k in keys)
+        return keys if texts == fields and len(set(keys or ())) == len(fields) else None
+    own = name.split("\n")[0].rpartition(":")[2].rpartition(".")[2]
+    for cls in (_LOCAL.get(name), *_GIVEN.get(own, ())):
+        if cls is not None and _kind_of(cls) == what and _has_fields(cls, fields):
+            return cls
     if what == "record":
         return None
-    made = namedtuple(path.rpartition(":")[2].rpartition(".")[2], fields)  # type: ignore[misc]
-    return _LOCAL.setdefault(name, made)
-
-
-def _imported(path: str) -> Any:
-    module, _, qualname = path.partition(":")
     try:
-        found: Any = importlib.import_module(module)
-        for part in qualname.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError):
+        made = namedtuple(own, fields)  # type: ignore[misc]
+    except (TypeError, ValueError):
         return None
-    return found
+    return _LOCAL.setdefault(name, made) if name not in _LOCAL else made
 
 
-def _fields_of(cls: type) -> Iterable[str]:
+def _kind_of(cls: type) -> str | None:
+    if issubclass(cls, tuple):
+        return "tuple" if isinstance(getattr(cls, "_fields", None), tuple) else None
+    if hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
+        try:
+            object.__new__(cls)  # elements are made past __init__
+        except TypeError:
+            return None
+        return "record"
+    return None
+
+
+def _has_fields(cls: Any, fields: tuple[str, ...]) -> bool:
+    if issubclass(cls, tuple):
+        return bool(cls._fields == fields)
     attributes = getattr(cls, "__attrs_attrs__", None)
-    if attributes is not None:
-        return [attribute.name for attribute in attributes]
-    fields: Iterable[str] = getattr(cls, "_fields", getattr(cls, "__dataclass_fields__", ()))
-    return list(fields)
+    own = cls.__dataclass_fields__ if attributes is None else [a.name for a in attributes]
+    return len(set(own)) == len(fields) and set(own) == set(fields)
+
+
+def _keys_of(text: str) -> tuple[Any, ...] | None:
+    """Read a tuple of literals; None for anything else. Nothing in it is evaluated as a whole."""
+    try:
+        value, end = _read(text, 0, 0)
+    except (ValueError, SyntaxError, IndexError, MemoryError, RecursionError):
+        return None
+    return value if type(value) is tuple and end == len(text) else None
+
+
+def _read(text: str, at: int, depth: int) -> tuple[Any, int]:
+    atom = _ATOM.match(text, at)
+    if atom:
+        return ast.literal_eval(atom[0]), atom.end()
+    if text[at] != "(" or depth > _DEEPEST:
+        raise ValueError("no literal")
+    items: list[Any] = []
+    at += 1
+    while text[at] != ")":
+        item, at = _read(text, at, depth + 1)
+        items.append(item)
+        if text[at] == "," and text[at + 1] in " )":
+            at += 2 if text[at + 1] == " " else 1
+        elif text[at] != ")" or len(items) < 2:
+            raise ValueError("no tuple")
+    return tuple(items), at + 1
 
 
 def _is_literal(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,9 @@ class SavedSources:
         compression: str | None = None,
         reader_func: Callable[[Dataset], Dataset] | None = None,
         wait: bool = False,
+        *,
+        structures: Sequence[type] | None = None,
+        max_record_bytes: int | None = None,
     ) -> Dataset:
         """Read a dataset that `Dataset.save` has written.
 
@@ -38,8 +41,7 @@ class SavedSources:
         path : str or path
             The folder.
         element_spec : nested TensorSpec, optional
-            What the elements must be. Not needed, but for dataclasses that cannot be imported by
-            their name: give it with the class in the place where it belongs.
+            What the elements must be. Not needed.
         compression : str, optional
             Not needed: the files tell.
         reader_func : callable, optional
@@ -47,6 +49,14 @@ class SavedSources:
             `interleave` or `shuffle`, say. None reads one file after the other.
         wait : bool
             Accepted for programs written for tf.data; a folder appears when all of it is written.
+        structures : sequence of type, optional
+            Named tuples, dataclasses and attrs classes of the elements, which are found by their
+            name and fields. Nothing that a file names is imported. A named tuple that is not given
+            becomes one of the same name and fields; other classes must be given, unless elements of
+            them were seen in this process.
+        max_record_bytes : int, optional
+            The most bytes that a compressed chunk may expand to, >= 1; None means 256 MiB. A chunk
+            has about a megabyte, or one element.
 
         Returns
         -------
@@ -61,6 +71,8 @@ class SavedSources:
             If a file is damaged or was not written by `save`; for rows in the middle of one, while
             iterating, once for the about one megabyte that they share. The iterator goes on behind
             them.
+        TypeError
+            If elements are of a class that is neither given nor known.
         ValueError
             If the elements do not fit `element_spec`.
 
@@ -86,22 +98,21 @@ class SavedSources:
                 f"load: {path!r} was expected to be a folder that Dataset.save has "
                 f"written, but it has no {_core.MANIFEST_NAME}"
             )
-        return read_saved(path, element_spec, reader_func)
+        args = {"element_spec": element_spec, "structures": structures}
+        args |= {} if max_record_bytes is None else {"max_record_bytes": max_record_bytes}
+        return read_saved(path, args, reader_func)
 
 
 def read_saved(
-    path: str, element_spec: Any, reader_func: Callable[[Dataset], Dataset] | None
+    path: str, more: dict[str, Any], reader_func: Callable[[Dataset], Dataset] | None
 ) -> Dataset:
     """Return the dataset of a folder, or what `reader_func` makes of those of its files."""
     from penstock.dataset import Dataset
 
-    args: dict[str, Any] = {"path": path, "element_spec": element_spec}
+    args = {"path": path, **{name: value for name, value in more.items() if value is not None}}
     if reader_func is None:
         return Dataset._make("load", (), args)
-    count = sum(
-        line.startswith("shard ")
-        for line in (Path(path) / _core.MANIFEST_NAME).read_text().splitlines()
-    )
+    count = _core.saved_shards(path)
     shards = np.empty(count, dtype=object)
     for i in range(count):
         shards[i] = Dataset._make("load", (), {**args, "shard": i})

@@ -18,3 +18,8 @@ def check_batch_size(stage: str, batch_size: Any) -> None:
         raise TypeError(f"{stage}: batch_size must be an int, got {batch_size!r}")
     if operator.index(batch_size) < 1:
         raise ValueError(f"{stage}: batch_size must be >= 1, got {batch_size}")
+
+
+def given(**arguments: Any) -> dict[str, Any]:
+    """Return those that are not None: plans without them stay what they were."""
+    return {name: value for name, value in arguments.items() if value is not None}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import path_of
+from penstock.transforms.arguments import given
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -27,7 +28,13 @@ class Keeping:
             self, kind: str, *others: Dataset, name: str | None = None, **args: Any
         ) -> Dataset: ...
 
-    def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset:
+    def cache(
+        self,
+        filename: str | os.PathLike[str] = "",
+        name: str | None = None,
+        *,
+        structures: Sequence[type] | None = None,
+    ) -> Dataset:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
         Parameters
@@ -37,6 +44,9 @@ class Keeping:
             folders on the way are made.
         name : str, optional
             What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        structures : sequence of type, optional
+            Named tuples, dataclasses and attrs classes of the elements, for a file that another
+            process has filled. Needed only for those that the first element has not.
 
         Returns
         -------
@@ -79,9 +89,9 @@ class Keeping:
         True
         """
         file = path_of("cache", "filename", filename)
-        if file:
-            return self._then("cache_file", filename=file, name=name)
-        return self._then("cache", name=name)
+        if not file:
+            return self._then("cache", name=name)
+        return self._then("cache_file", filename=file, name=name, **given(structures=structures))
 
     def snapshot(
         self,
@@ -90,6 +100,9 @@ class Keeping:
         reader_func: Callable[[Dataset], Dataset] | None = None,
         shard_func: Callable[..., int] | None = None,
         name: str | None = None,
+        *,
+        structures: Sequence[type] | None = None,
+        max_record_bytes: int | None = None,
     ) -> Dataset:
         """Write the elements of the first full pass to files, and read these in later ones.
 
@@ -108,6 +121,10 @@ class Keeping:
             one file.
         name : str, optional
             What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        structures : sequence of type, optional
+            As for `cache`.
+        max_record_bytes : int, optional
+            As for `load`.
 
         Returns
         -------
@@ -139,8 +156,9 @@ class Keeping:
             path=path_of("snapshot", "path", path),
             compression=compression or "",
             shard_func=shard_func,
-            reader=_SnapshotReader(reader_func),
+            reader=_SnapshotReader(reader_func, max_record_bytes),
             name=name,
+            **given(structures=structures),
         )
 
     def save(
@@ -209,10 +227,17 @@ class Keeping:
 class _SnapshotReader:
     """Opens the folder of a complete snapshot."""
 
-    def __init__(self, reader_func: Callable[[Dataset], Dataset] | None) -> None:
+    max_record_bytes: int | None = None
+
+    def __init__(
+        self, reader_func: Callable[[Dataset], Dataset] | None, max_record_bytes: int | None
+    ) -> None:
         self.reader_func = reader_func
+        if max_record_bytes is not None:
+            self.max_record_bytes = max_record_bytes  # else fingerprints stay what they were
 
     def __call__(self, folder: str) -> Dataset:
         from penstock.sources.saved import read_saved
 
-        return read_saved(folder, None, self.reader_func)
+        args = given(max_record_bytes=self.max_record_bytes)
+        return read_saved(folder, args, self.reader_func)

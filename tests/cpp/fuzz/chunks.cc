@@ -1,10 +1,12 @@
 // Files of rows in chunks: there and back, and damaged ones whose checksums are right.
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "fuzz.h"
 #include "pipeline/chunk_index.h"
 #include "pipeline/crc32c.h"
+#include "pipeline/record_reader.h"
 #include "pipeline/registry.h"
 #include "pipeline/saved_folder.h"
 #include "pipeline/session.h"
@@ -59,7 +61,7 @@ std::string Written(const std::vector<Element>& rows, Codec codec, bool origins)
 
 DatasetPtr Load(const std::string& shard) {
   WriteFile(ShardPath(), shard);
-  ChunkIndex index(ShardPath());
+  ChunkIndex index(ShardPath(), OpenPlainFile(ShardPath()), kMaxRecordBytes);
   Manifest manifest;
   manifest.shards.push_back({kShard, index.rows(), index.content()});
   WriteFile(Manifest::PathIn(Folder()), manifest.ToText());
@@ -141,7 +143,7 @@ void Repair(std::string& input) {
   std::memcpy(input.data() + end + sizeof(trailer), kChunkEndMagic.data(), kChunkEndMagic.size());
   try {
     WriteFile(ShardPath(), input);
-    ChunkIndex index(ShardPath());
+    ChunkIndex index(ShardPath(), OpenPlainFile(ShardPath()), kMaxRecordBytes);
     std::vector<ChunkEntry> entries = index.entries();
     std::vector<ElementSpec> layouts;
     for (ChunkEntry& entry : entries) {
@@ -197,6 +199,31 @@ void RunRoundTrip(const std::string& input, Random& random) {
   }
 }
 
+// The list of a folder; the file that it names first is there.
+std::vector<std::string> Lists(const std::string&) {
+  Manifest two{"0123abc", {{"shard-00000.rows", 5, 0x123456789}, {"shard-00001.rows", 0, 1}}};
+  return {two.ToText(), Manifest{"", {}}.ToText()};
+}
+
+void RunList(const std::string& input, Random&) {
+  WriteFile(Manifest::PathIn(Folder()), input);
+  for (const Manifest::Shard& shard : Manifest::Read(Folder()).shards) {
+    Require(shard.name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos &&
+                shard.name != ".." && !shard.name.empty(),
+            "a name in the folder");
+  }
+}
+
+void SealList(std::string& input) {
+  size_t last = input.rfind("crc32c ");
+  if (last == std::string::npos) return;
+  char crc[9];
+  std::snprintf(crc, sizeof(crc), "%x", Crc32c(input.data(), last));
+  input.resize(last);
+  input += std::string("crc32c ") + crc + "\n";
+}
+
+const RegisterTarget list({"saved_list", Lists, RunList, SealList});
 const RegisterTarget file({"chunk_file", Files, RunFile, Repair});
 const RegisterTarget round_trip({"chunk_round_trip", Texts, RunRoundTrip});
 

@@ -14,6 +14,7 @@
 #include "python/gil.h"
 #include "python/pytree.h"
 #include "python/types.h"
+#include "runtime/blocking.h"
 #include "runtime/cpu.h"
 #include "runtime/memory.h"
 #include "runtime/parking.h"
@@ -75,7 +76,10 @@ void BindProcess(py::module_& module) {
   module.attr("MANIFEST_NAME") = kManifestName;
   module.def(
       "saved_shards",
-      [](const std::string& folder) { return Manifest::Read(folder).shards.size(); },
+      [](const std::string& folder) {
+        ScopedBlockingHook none(nullptr);  // the GIL stays, also where the engine has called
+        return Manifest::Read(folder).shards.size();
+      },
       py::arg("folder"));
   module.def("set_seed", &SetGlobalSeed);
   py::class_<KeyScope>(module, "KeyScope", py::custom_type_setup(MadeWhole))

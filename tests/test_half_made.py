@@ -14,7 +14,8 @@ def methods(cls):
     """What a class gives its instances, and arguments for it."""
     arguments = {"set_state": (b"",), "_save_state": (b"",), "_compare_state": (b"",)}
     for name in dir(cls):
-        if not name.startswith("__") or name in ("__next__", "__call__"):
+        called = callable(getattr(cls, name))
+        if called and (not name.startswith("__") or name in ("__next__", "__call__")):
             yield name, arguments.get(name, ())
 
 

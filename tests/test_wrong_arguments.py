@@ -129,6 +129,7 @@ ELSEWHERE = [
     "ErrorInfo",
     "Iterator",
     "OutOfRangeError",
+    "StateError",
     "TraceError",
     "cfunction",
     "Dataset.options",

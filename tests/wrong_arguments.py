@@ -402,7 +402,7 @@ def other_calls():
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
         "default_collate": {"batch": [1, 2]},
-        "native": {"function": same},
+        "native": {"function": same, "check": 2},
         "numpy_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64}
         | {"stateful": True},
         "prefetch": {"iterable": values, "buffer_size": 2},

@@ -188,7 +188,7 @@ def test_sequence_examples_are_made_as_protobuf_reads_them():
     }
     with pytest.raises(TypeError, match="make_sequence_example: feature 'x': bytes, str, or real"):
         ps.io.make_sequence_example({}, {"x": [1j]})
-    with pytest.raises(TypeError, match="make_sequence_example: feature_lists: its keys must be str"):
+    with pytest.raises(TypeError, match="feature_lists: its keys must be str"):
         ps.io.make_sequence_example({}, {1: [1]})
 
 

@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+from penstock.arguments.checks import whole
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _NONE = object()
+_check_count = whole(0)
 
 
 class NativeFunction(Generic[_P, _R]):
@@ -21,8 +24,7 @@ class NativeFunction(Generic[_P, _R]):
     def __init__(self, function: Callable[_P, _R], check: int = 0) -> None:
         if not callable(function):
             raise TypeError(f"native: a function was expected, got {function!r}")
-        if not isinstance(check, int) or check < 0:
-            raise ValueError(f"native: check must be a number of elements >= 0, got {check!r}")
+        _check_count("native: check", check)
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self._check = check
@@ -87,7 +89,7 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
         (it draws from a random generator, say): it is traced twice. When a run begins, and it does
         something else by then: it is traced again. While iterating, if `check` finds a difference.
     ValueError
-        If `check` is no number >= 0.
+        If `check` is negative.
 
     Notes
     -----

@@ -2,6 +2,7 @@
 #include "transforms/dealt.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "pipeline/random_access.h"
 
@@ -56,7 +57,7 @@ class DealtIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.Count(round_);
+    visitor.IntIn(round_, 0, std::numeric_limits<int64_t>::max());
     visitor.Child(*input_);
   }
 

@@ -102,7 +102,8 @@ class ParallelMapIterator final : public BlockIterator {
     visitor.Ints(ahead);
     if (visitor.saving()) return;
     for (int64_t step : ahead) {
-      if (step < 1 || step > StateVisitor::kMostCount) StateVisitor::ThrowDamaged();
+      constexpr int64_t kMost = StateVisitor::kMostCount;
+      if (step < -kMost || step > kMost) StateVisitor::ThrowDamaged();
     }
     base_index_ = index;
     to_drop_ = StepRuns::Restored(ahead);

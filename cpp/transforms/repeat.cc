@@ -51,7 +51,7 @@ class RepeatIterator final : public BlockIterator {
         fills_(context_.fills) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(epoch_);
+    visitor.IntIn(epoch_, kEnded, StateVisitor::kMostCount);
     visitor.Bool(any_);
     bool running = input_ != nullptr;
     visitor.Bool(running);

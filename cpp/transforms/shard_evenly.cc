@@ -78,7 +78,7 @@ class DealtRowsIterator final : public BlockIterator {
   // What all shards have got together, so that each of them may take up the state.
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.Count(dealt_);
+    visitor.IntIn(dealt_, 0, kMost);
   }
   std::optional<Error> Discard(int64_t& steps) override {
     Pass(std::min(left(), std::exchange(steps, 0)));

@@ -227,7 +227,7 @@ def test_errors_before_a_batch_are_not_replayed():
     failed = steps(it, 12_000)
     assert len(failed) == 10_000
     assert all(isinstance(s, Failure) for s in failed)
-    assert len(it.get_state()) < 300
+    assert len(it.get_state()) < 400
 
 
 def filled_wide(n):

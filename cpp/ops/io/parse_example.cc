@@ -26,8 +26,9 @@ struct Records {
                                          : "the function for a single one"));
     }
     if (names && (!names->dtype().is_reference() || names->elements() != serialized.elements())) {
-      throw Error(ErrorKind::kInvalidArgument, "{}: example_names: a name was expected for each of {} examples",
-                  op, serialized.elements());
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{}: example_names: a name was expected for each of {} examples", op,
+                  serialized.elements());
     }
   }
 

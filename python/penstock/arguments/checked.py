@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from penstock.arguments.checks import Check
+from penstock.arguments.checks import Check, is_symbol
 from penstock.arguments.keywords import explain
 from penstock.arguments.names import check_of, data_of
 
@@ -55,12 +55,14 @@ def checked(function: _F, stage: str | None = None) -> _F:
 
     def check_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         for value, known in zip(args, by_place, strict=False):
-            if known is not None and not (value is None and known[2]):
-                known[1](known[0], value)
+            if known is None or (value is None and known[2]) or is_symbol(value):
+                continue
+            known[1](known[0], value)
         for name, value in kwargs.items():
             known = checks.get(name)
-            if known is not None and not (value is None and known[2]):
-                known[1](known[0], value)
+            if known is None or (value is None and known[2]) or is_symbol(value):
+                continue
+            known[1](known[0], value)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -109,9 +111,10 @@ def blame(
     if any(f" {name} " in f" {said} " for name in given):
         return
     for name, (check, optional) in data.items():
-        if name in given and not (optional and given[name] is None):
+        value = given.get(name)
+        if name in given and not (optional and value is None) and not is_symbol(value):
             try:
-                check(f"{stage}: {name}", given[name])
+                check(f"{stage}: {name}", value)
             except (TypeError, ValueError) as fault:
                 reason = said.removeprefix(f"{stage}: ") if said else str(fault)
                 wanted = ValueError if isinstance(error, ValueError) else TypeError

@@ -101,9 +101,9 @@ def wholes(place: str, value: Any) -> None:
 def size_or_sizes(place: str, value: Any) -> None:
     """Check the shape of an array that is made."""
     wholes(place, value)
-    sizes = value if isinstance(value, (tuple, list)) else (value,)
+    sizes = value if type(value) in (tuple, list) else (value,)
     for size in sizes:
-        if isinstance(size, int) and size < 0:
+        if type(size) is int and size < 0:
             raise ValueError(f"{place} must hold sizes >= 0, got {size}")
 
 

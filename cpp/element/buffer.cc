@@ -3,12 +3,20 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "runtime/fork.h"
 #include "runtime/platform.h"
+#include "runtime/thread_pool.h"
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #if defined(PENSTOCK_LINUX)
 #include <sys/mman.h>
 #endif
@@ -24,6 +32,9 @@ constexpr size_t kPooledFrom = size_t{16} << 10;
 constexpr size_t kIdleLimit = size_t{512} << 20;
 constexpr int kClasses = 4 * 48;
 constexpr size_t kLargest = size_t{1} << 47;  // no address space is larger; the last class
+// What nobody has taken again for one to two of these times goes back to the system.
+constexpr int64_t kTimeIdleNs = 1'000'000'000;
+constexpr int64_t kWorthTrimming = 1 << 20;  // bytes
 
 // Four classes per power of two: at most a quarter is lost to rounding.
 int ClassOf(size_t size, size_t* capacity) {
@@ -58,6 +69,9 @@ struct Pool {
   std::atomic<int64_t> bytes_in_use{0};
   std::atomic<int64_t> bytes_idle{0};
   uint64_t generation = ForkGeneration();
+  // Under the mutex:
+  size_t round = 0;       // of trimming
+  bool trimming = false;  // a thread trims from time to time, for as long as there is much idle
 };
 
 std::atomic<Pool*> g_pool{nullptr};
@@ -76,6 +90,33 @@ Pool& ThePool() {
   }
   delete fresh;
   return *pool;
+}
+
+// Until little is idle. Memory comes back soon after a run, and no thread stays for it.
+void TrimFromTimeToTime(Pool& pool) {
+  for (;;) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kTimeIdleNs));
+    BufferPool::Trim();
+    std::lock_guard lock(pool.mutex);
+    if (pool.bytes_idle.load(std::memory_order_relaxed) < kWorthTrimming) {
+      pool.trimming = false;
+      break;
+    }
+  }
+#if defined(__GLIBC__)
+  malloc_trim(0);  // smaller buffers are the C library's, which keeps what lies below others
+#endif
+}
+
+// Whoever gives a buffer back may be a destructor: without a thread it is tried again with the
+// next.
+void StartTrimming(Pool& pool) noexcept {
+  try {
+    ThreadPool::Get().Run(Lane::kNative, "ps-trim", [&pool] { TrimFromTimeToTime(pool); });
+  } catch (const std::exception&) {
+    std::lock_guard lock(pool.mutex);
+    pool.trimming = false;
+  }
 }
 
 }  // namespace
@@ -108,9 +149,10 @@ BufferRef Buffer::Allocate(size_t size) {
     pool.bytes_idle.fetch_sub(static_cast<int64_t>(capacity), std::memory_order_relaxed);
     buffer->refs_.store(1, std::memory_order_relaxed);
   } else {
-    uint8_t* data = SystemAllocate(capacity, size);
-    buffer = new Buffer;
-    buffer->data_ = data;
+    auto header =
+        std::unique_ptr<Buffer, void (*)(Buffer*)>(new Buffer, [](Buffer* b) { delete b; });
+    header->data_ = SystemAllocate(capacity, size);
+    buffer = header.release();
     buffer->capacity_ = capacity;
     buffer->generation_ = pool.generation;
   }
@@ -151,17 +193,24 @@ void Buffer::Destroy() {
   auto bytes = static_cast<int64_t>(capacity_);
   if (generation_ != pool.generation) return;  // inherited through a fork: leaked on purpose
   pool.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
-  if (pool.bytes_idle.load(std::memory_order_relaxed) + bytes <= static_cast<int64_t>(kIdleLimit)) {
-    size_t capacity;
-    int bucket = ClassOf(capacity_, &capacity);
-    pool.bytes_idle.fetch_add(bytes, std::memory_order_relaxed);
+  if (pool.bytes_idle.load(std::memory_order_relaxed) + bytes > static_cast<int64_t>(kIdleLimit)) {
+    SystemFree(data_, capacity_);
+    delete this;
+    return;
+  }
+  size_t capacity;
+  int bucket = ClassOf(capacity_, &capacity);
+  int64_t idle = pool.bytes_idle.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  bool start;
+  {
     std::lock_guard lock(pool.mutex);
     next_free_ = pool.idle[bucket];
     pool.idle[bucket] = this;
-    return;
+    size_ = pool.round;  // while it is idle: since when
+    start = !pool.trimming && idle >= kWorthTrimming;
+    pool.trimming = pool.trimming || start;
   }
-  SystemFree(data_, capacity_);
-  delete this;
+  if (start) StartTrimming(pool);
 }
 
 BufferPool::Stats BufferPool::stats() {
@@ -172,19 +221,26 @@ BufferPool::Stats BufferPool::stats() {
 
 void BufferPool::Trim() {
   Pool& pool = ThePool();
-  for (auto& head : pool.idle) {
-    Buffer* buffer;
-    {
-      std::lock_guard lock(pool.mutex);
-      buffer = std::exchange(head, nullptr);
+  Buffer* old = nullptr;
+  {
+    std::lock_guard lock(pool.mutex);
+    const size_t round = pool.round++;
+    for (Buffer*& head : pool.idle) {
+      Buffer** link = &head;  // the latest are in front
+      while (*link && (*link)->size_ == round) link = &(*link)->next_free_;
+      Buffer* cut = std::exchange(*link, nullptr);
+      while (cut) {
+        Buffer* next = std::exchange(cut->next_free_, old);
+        old = std::exchange(cut, next);
+      }
     }
-    while (buffer) {
-      Buffer* next = buffer->next_free_;
-      pool.bytes_idle.fetch_sub(static_cast<int64_t>(buffer->capacity_), std::memory_order_relaxed);
-      SystemFree(buffer->data_, buffer->capacity_);
-      delete buffer;
-      buffer = next;
-    }
+  }
+  while (old) {
+    Buffer* next = old->next_free_;
+    pool.bytes_idle.fetch_sub(static_cast<int64_t>(old->capacity_), std::memory_order_relaxed);
+    SystemFree(old->data_, old->capacity_);
+    delete old;
+    old = next;
   }
 }
 

@@ -99,12 +99,16 @@ bool RowWriter::AddToColumns(const std::vector<Tensor>& leaves, const Origin& or
     std::memcpy(columns_[i].mutable_data() + static_cast<size_t>(open_rows_) * size,
                 leaves[i].data(), size);
   }
-  NoteOrigin(open_, open_rows_++, origin);
+  NoteOrigin(open_, open_rows_, origin);
+  ++open_rows_;  // the row counts when all of it is there
   return true;
 }
 
 void RowWriter::CloseColumns() {
   if (open_rows_ > 0) {
+    // All the memory first: the rows of an open block are never lost or given twice.
+    open_.columns.reserve(columns_.size());
+    if (done_.size() == done_.capacity()) done_.reserve(2 * done_.size() + 1);
     open_.structure = structure_;
     open_.rows = open_rows_;
     for (Tensor& column : columns_) {

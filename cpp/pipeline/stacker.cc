@@ -2,6 +2,7 @@
 #include "pipeline/stacker.h"
 
 #include <cstring>
+#include <new>
 
 #include "pipeline/join_items.h"
 #include "runtime/blocking.h"
@@ -65,7 +66,10 @@ void Stacker::Absorb() {
       if (!fits || pieces().front().placed) continue;
       Shape shape = first[i].shape();
       shape[0] = capacity_;
-      assembled_[i] = Tensor::Make(first[i].dtype(), shape);
+      try {
+        assembled_[i] = Tensor::Make(first[i].dtype(), shape);
+      } catch (const std::bad_alloc&) {  // the batch may yet be smaller
+      }
     }
   }
   for (; absorbed_ < pieces().size(); ++absorbed_) {

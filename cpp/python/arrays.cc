@@ -92,7 +92,7 @@ bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
     PyErr_Clear();
     code = TypeCode::kObject;  // lone surrogates: it has no UTF-8 form
   }
-  auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
+  PyObject** slot = NewReferences(1);
   *slot = object.release();
   *tensor = AdoptObjects(code, {}, slot, 1);
   return true;
@@ -113,8 +113,7 @@ bool ObjectArray(PyArrayObject* array, Tensor* tensor) {
                   : count && bytes == count ? TypeCode::kBytes
                                             : TypeCode::kObject;
   Shape shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), PyArray_NDIM(array));
-  auto** held =
-      static_cast<PyObject**>(std::malloc(std::max<size_t>(count, 1) * sizeof(PyObject*)));
+  PyObject** held = NewReferences(count);
   for (size_t i = 0; i < count; ++i) held[i] = Py_NewRef(items[i] ? items[i] : Py_None);
   *tensor = AdoptObjects(code, shape, held, count);
   return true;
@@ -162,12 +161,10 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssi
       }
     }
     if (sharing == Sharing::kBorrow || (unique && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA))) {
+      BufferRef shared = Buffer::Borrow(
+          PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)), ReleaseArray, self);
       Py_INCREF(self);
-      *tensor = Tensor::View(
-          dtype, shape,
-          Buffer::Borrow(PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
-                         ReleaseArray, self),
-          0);
+      *tensor = Tensor::View(dtype, shape, std::move(shared), 0);
       return true;
     }
   }
@@ -222,8 +219,14 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
 
 Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count) {
   g_foreign_string = StringOf;
-  return Tensor::Objects(
-      code, shape, Buffer::Borrow(objects, count * sizeof(PyObject*), ReleaseObjects, nullptr));
+  BufferRef held;
+  try {
+    held = Buffer::Borrow(objects, count * sizeof(PyObject*), ReleaseObjects, nullptr);
+  } catch (...) {
+    DeferredDecrefAll(objects, count);
+    throw;
+  }
+  return Tensor::Objects(code, shape, std::move(held));
 }
 
 bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned) {

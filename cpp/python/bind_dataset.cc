@@ -264,7 +264,7 @@ Tensor WrapPlan(DatasetPtr plan) {
       wrap ? CallPython([&] { return PyObject_CallOneArg(wrap, node.get()); }) : nullptr);
   if (!dataset && gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
   if (!dataset) throw CurrentPythonError();
-  auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
+  PyObject** slot = NewReferences(1);
   *slot = dataset.release();
   return AdoptObjects(TypeCode::kObject, {}, slot, 1);
 }

@@ -20,12 +20,9 @@ Tensor ErrorObject(const Error& error) {
   PyErr_NormalizeException(&type, &value, &trace);
   Py_XDECREF(type);
   Py_XDECREF(trace);
-  auto** item = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
-  if (!item) {
-    Py_XDECREF(value);
-    throw std::bad_alloc();
-  }
-  *item = value;
+  PyRef held = PyRef::Steal(value);
+  PyObject** item = NewReferences(1);
+  *item = held.release();
   return AdoptObjects(TypeCode::kObject, {}, item, 1);
 }
 

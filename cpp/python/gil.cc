@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <thread>
 
 #include "element/error.h"
@@ -30,15 +32,47 @@ std::atomic<int> g_lanes{0};
 std::atomic<int> g_consumers_apart{0};
 std::atomic<bool> g_dead{false};  // no Python call may be made any more
 
+// References to be released by the next holder of the GIL: one object, or those that lie behind it
+// in memory of NewReferences. Dropping must not need memory: it happens where nothing may throw.
 struct Dropped {
-  Dropped* next;
-  PyObject* object;    // one, or
-  PyObject** objects;  // many
-  size_t count;
-  void (*call)(void*) = nullptr;
+  Dropped* next = nullptr;
+  PyObject* object = nullptr;
+  size_t count = 0;
+  void (*call)(void*) = nullptr;  // or a call, with its data
   void* data = nullptr;
+
+  PyObject** items() { return reinterpret_cast<PyObject**>(this + 1); }
+  static Dropped* Of(PyObject** items) { return reinterpret_cast<Dropped*>(items) - 1; }
 };
 std::atomic<Dropped*> g_dropped{nullptr};
+
+// For single objects when there is no memory for another one.
+constexpr size_t kReserved = 64;
+Dropped g_reserve[kReserved];
+std::atomic<uint64_t> g_free{~uint64_t{0}};  // a bit for each of them
+
+// Null when all are taken.
+Dropped* NewDropped() {
+  if (auto* node = new (std::nothrow) Dropped) return node;
+  uint64_t free = g_free.load(std::memory_order_relaxed);
+  while (free) {
+    // acquire: pairs with the release in FreeDropped.
+    if (g_free.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
+      return &g_reserve[std::countr_zero(free)];
+    }
+  }
+  return nullptr;
+}
+
+void FreeDropped(Dropped* node) {
+  if (node < g_reserve || node >= g_reserve + kReserved) {
+    delete node;
+    return;
+  }
+  *node = Dropped();
+  g_free.fetch_or(uint64_t{1} << (node - g_reserve), std::memory_order_release);
+}
 
 int DrainPending(void*) {
   DrainDecrefs();
@@ -216,17 +250,31 @@ void DeferredDecref(PyObject* object) {
     Py_DECREF(object);
     return;
   }
-  Push(new Dropped{nullptr, object, nullptr, 0});
+  // Without any memory at all it is never released, which is better than to end the process.
+  if (Dropped* node = NewDropped()) {
+    node->object = object;
+    Push(node);
+  }
+}
+
+PyObject** NewReferences(size_t count) {
+  void* memory = std::malloc(sizeof(Dropped) + count * sizeof(PyObject*));
+  if (!memory) throw std::bad_alloc();
+  PyObject** items = (new (memory) Dropped)->items();
+  std::fill(items, items + count, nullptr);
+  return items;
 }
 
 void DeferredDecrefAll(PyObject** objects, size_t count) {
-  if (g_dead.load(std::memory_order_relaxed)) return;
+  if (!objects || g_dead.load(std::memory_order_relaxed)) return;
+  Dropped* node = Dropped::Of(objects);
   if (HoldsGil()) {
     for (size_t i = 0; i < count; ++i) Py_XDECREF(objects[i]);
-    std::free(objects);
+    std::free(node);
     return;
   }
-  Push(new Dropped{nullptr, nullptr, objects, count});
+  node->count = count;
+  Push(node);
 }
 
 void DeferredCall(void (*call)(void*), void* data) {
@@ -235,7 +283,11 @@ void DeferredCall(void (*call)(void*), void* data) {
     call(data);
     return;
   }
-  Push(new Dropped{nullptr, nullptr, nullptr, 0, call, data});
+  if (Dropped* node = NewDropped()) {
+    node->call = call;
+    node->data = data;
+    Push(node);
+  }
 }
 
 void DrainDecrefs() {
@@ -243,11 +295,14 @@ void DrainDecrefs() {
   Dropped* node = g_dropped.exchange(nullptr, std::memory_order_acquire);
   while (node) {
     Dropped* next = node->next;
-    if (node->object) Py_DECREF(node->object);
-    for (size_t i = 0; i < node->count; ++i) Py_XDECREF(node->objects[i]);
-    std::free(node->objects);
-    if (node->call) node->call(node->data);
-    delete node;
+    if (node->object || node->call) {
+      Py_XDECREF(node->object);
+      if (node->call) node->call(node->data);
+      FreeDropped(node);
+    } else {
+      for (size_t i = 0; i < node->count; ++i) Py_XDECREF(node->items()[i]);
+      std::free(node);
+    }
     node = next;
   }
 }

@@ -77,7 +77,10 @@ Attachment& EnsureAttached();
 bool HoldsGil();
 // Releases the reference now when this thread holds the GIL, else leaves it to the next holder.
 void DeferredDecref(PyObject* object);
-// The same for `count` references in memory from malloc, which is freed too.
+// Memory for so many references, all null at first, that DeferredDecrefAll frees. Throws
+// std::bad_alloc.
+PyObject** NewReferences(size_t count);
+// As DeferredDecref for `count` references in memory of NewReferences, which is freed too.
 void DeferredDecrefAll(PyObject** objects, size_t count);
 // Calls `call(data)` with the GIL: now when this thread holds it, else by the next holder. It is
 // not called any more when the interpreter may be gone.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 #include "pipeline/row_places.h"
 #include "python/array_items.h"
@@ -73,10 +74,15 @@ RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer*
   if (policy_.ragged) policy_.ragged->Clear();
 }
 
+RowCollector::~RowCollector() {
+  for (Column& column : columns_) DeferredDecrefAll(column.objects, column.room);
+}
+
 bool RowCollector::Add(PyObject* value, const Origin& origin) {
   try {
     return AddRow(value, origin);
   } catch (const std::bad_alloc&) {  // of this row: the others are not lost
+    if (closing_) throw;             // but for those of a block that could not be made
     PyErr_NoMemory();
   } catch (const Error& error) {
     RaisePython(error);
@@ -86,7 +92,7 @@ bool RowCollector::Add(PyObject* value, const Origin& origin) {
 
 bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
   if (policy_.opaque) {
-    auto** slot = static_cast<PyObject**>(std::malloc(sizeof(PyObject*)));
+    PyObject** slot = NewReferences(1);
     *slot = Py_NewRef(value);
     Element element;
     element.leaves.push_back(AdoptObjects(TypeCode::kObject, {}, slot, 1));
@@ -137,7 +143,8 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
     }
   }
   if (fits) {
-    NoteOrigin(block_, open_rows_++, origin);
+    NoteOrigin(block_, open_rows_, origin);
+    ++open_rows_;  // the row counts when all of it is there
   } else {
     CloseColumns();
     if (!AddSingle(flat_, origin)) return false;
@@ -172,7 +179,8 @@ bool RowCollector::AddScalar(PyObject* value, const Block& source, int64_t row) 
   } else if (!WriteScalar(column.dtype, value, to)) {
     return false;
   }
-  NoteOrigin(block_, open_rows_++, source, row);
+  NoteOrigin(block_, open_rows_, source, row);
+  ++open_rows_;
   ++rows_;
   return true;
 }
@@ -235,14 +243,15 @@ bool RowCollector::StartColumns(const Flattened& flat) {
   for (size_t i = 0; i < flat.leaves.size(); ++i) {
     Tensor first;
     if (!LeafToTensor(flat.leaves[i], i, false, &first)) return false;
-    Column column{first.dtype(), first.shape(), {}, nullptr, ScalarType(first.dtype().code)};
+    Column& column = columns_.emplace_back(
+        Column{first.dtype(), first.shape(), {}, nullptr, 0, ScalarType(first.dtype().code)});
     if (first.dtype().is_reference()) {
       if (first.shape().rank() > 0) {
         CloseColumns();
         return false;  // arrays of references are stacked by whoever stacks
       }
-      column.objects =
-          static_cast<PyObject**>(std::calloc(static_cast<size_t>(room), sizeof(PyObject*)));
+      column.room = static_cast<size_t>(room);
+      column.objects = NewReferences(column.room);
     } else {
       column.dense = ColumnOf(first.dtype(), first.shape(), room);
       if (!column.dense.buffer()) {
@@ -250,7 +259,6 @@ bool RowCollector::StartColumns(const Flattened& flat) {
         return false;
       }
     }
-    columns_.push_back(std::move(column));
   }
   block_ = Block();
   block_.structure = flat.structure;
@@ -305,18 +313,20 @@ bool RowCollector::AddToColumns(const Flattened& flat, bool* fits) {
 }
 
 void RowCollector::CloseColumns() {
+  closing_ = true;
   if (policy_.ragged && policy_.ragged->rows() > 0) done_.push_back(policy_.ragged->Take());
-  if (!open_ && columns_.empty()) return;
+  if (!open_ && columns_.empty()) {
+    closing_ = false;
+    return;
+  }
   bool filled = open_ && open_rows_ > 0;
   for (Column& column : columns_) {
     if (column.objects) {
       auto count = static_cast<size_t>(filled ? open_rows_ : 0);
       // A row that did not fit may have left a reference behind the filled ones.
-      for (auto i = static_cast<int64_t>(count); i < max_rows_ - rows_ + open_rows_; ++i) {
-        Py_CLEAR(column.objects[i]);
-      }
-      Tensor objects =
-          AdoptObjects(column.dtype.code, {static_cast<int64_t>(count)}, column.objects, count);
+      for (size_t i = count; i < column.room; ++i) Py_CLEAR(column.objects[i]);
+      Tensor objects = AdoptObjects(column.dtype.code, {static_cast<int64_t>(count)},
+                                    std::exchange(column.objects, nullptr), count);
       if (filled) block_.columns.push_back(std::move(objects));
     } else if (filled) {
       // Memory was made for all the rows that might have come.
@@ -336,6 +346,7 @@ void RowCollector::CloseColumns() {
   open_ = false;
   open_rows_ = 0;
   lone_scalar_ = false;
+  closing_ = false;
 }
 
 void RowCollector::AddError(Error error) {

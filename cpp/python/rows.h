@@ -29,6 +29,9 @@ class RowCollector {
  public:
   RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer, int64_t first_row,
                const Structure** last_structure);
+  ~RowCollector();
+  RowCollector(const RowCollector&) = delete;
+  RowCollector& operator=(const RowCollector&) = delete;
 
   // Adds one value (borrowed), made of a row of `source`, when it is a scalar like those before it;
   // false: use Add.
@@ -43,9 +46,10 @@ class RowCollector {
  private:
   struct Column {
     DType dtype;
-    Shape shape;                          // of one row
-    Tensor dense;                         // [max rows, shape...]
-    PyObject** objects = nullptr;         // of scalars that are references
+    Shape shape;                   // of one row
+    Tensor dense;                  // [max rows, shape...]
+    PyObject** objects = nullptr;  // of scalars that are references: memory for `room`
+    size_t room = 0;
     PyTypeObject* scalar_type = nullptr;  // NumPy's, of this dtype
   };
   struct Copy {
@@ -70,7 +74,8 @@ class RowCollector {
   std::vector<Block> done_;
   // The open block, in column form.
   bool open_ = false;
-  bool ragged_ = false;  // one row alone had a shape
+  bool closing_ = false;  // a block is being made of the open rows: not to be interrupted
+  bool ragged_ = false;   // one row alone had a shape
   int64_t open_rows_ = 0;
   Block block_;
   std::vector<Column> columns_;

@@ -38,7 +38,8 @@ PyObject* ToPython(Tensor tensor);
 PyObject* StringToPython(DType dtype, std::string_view text);
 PyObject* RowToPython(const Tensor& column, int64_t row);
 
-// A kObjects tensor of `count` references in malloc memory, which it takes over.
+// A kObjects tensor of `count` references in memory of NewReferences (gil.h), which it takes over,
+// also when it throws.
 Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count);
 
 }  // namespace penstock

@@ -36,7 +36,7 @@ def test_other_devices_are_refused_with_advice(device):
 
 
 def test_a_wrong_size_is_refused_by_prefetch():
-    with pytest.raises(ValueError, match="prefetch: buffer_size must be >= 0"):
+    with pytest.raises(ValueError, match="prefetch_to_device: buffer_size must be >= 0"):
         ps.Dataset.range(3).apply(ex.prefetch_to_device("cpu", -2))
 
 

@@ -38,6 +38,7 @@ ROLES = {
     "target_width": "image",
     "options": "compression_type",
     "obj": "element",
+    "tensors": "array",
     "contents": "bytes",
     "input": "letters",
     "ragged": "input",

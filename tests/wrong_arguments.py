@@ -1,5 +1,7 @@
 """One valid call of every public callable, by keyword, for tests that make one argument wrong."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 import penstock as ps
@@ -17,6 +19,12 @@ SEQUENCE = ps.io.make_sequence_example({"a": np.array([1])}, {"b": [np.array([1]
 FEATURES = {"a": ps.io.FixedLenFeature((2,), np.int64)}
 CONTEXT = {"a": ps.io.FixedLenFeature((1,), np.int64)}
 LISTS = {"b": ps.io.FixedLenSequenceFeature((1,), np.int64)}
+
+
+class Point(NamedTuple):
+    """A structure of elements."""
+
+    x: int
 
 
 def same(x):
@@ -110,7 +118,7 @@ def dataset_calls(folder):
         | {"deterministic": True},
         "bucket_by_sequence_length": {**rows, **bucket, **padded}
         | {"pad_to_bucket_boundary": False, "no_padding": False, "drop_remainder": False},
-        "cache": {"filename": folder / "cache"},
+        "cache": {"filename": folder / "cache", "structures": [Point]},
         "choose_from_datasets": {"datasets": [RANGE, RANGE], "stop_on_empty_dataset": True}
         | {"choice_dataset": ps.Dataset.range(2)},
         "concatenate": {"dataset": RANGE},
@@ -136,7 +144,8 @@ def dataset_calls(folder):
         | {"prefetch_input_elements": 1, "output_signature": ps.TensorSpec((), np.int64)},
         "list_files": {"file_pattern": str(lines), "shuffle": True, "seed": 1},
         "load": {"path": folder / "saved", "element_spec": ps.TensorSpec((), np.int64)}
-        | {"compression": None, "reader_func": reader, "wait": False},
+        | {"compression": None, "reader_func": reader, "wait": False}
+        | {"structures": [Point], "max_record_bytes": 1000},
         "map": {"map_func": same, "num_parallel_calls": 1, "deterministic": True, **errors}
         | {"synchronous": None, "use_unbounded_threadpool": False}
         | {"output_signature": ps.TensorSpec((), np.int64)},
@@ -164,7 +173,7 @@ def dataset_calls(folder):
         "shuffle": {"buffer_size": 2, "seed": 1, "reshuffle_each_iteration": True},
         "skip": {"count": 1},
         "snapshot": {"path": folder / "snapshot", "compression": "AUTO", "reader_func": reader}
-        | {"shard_func": shard_zero},
+        | {"shard_func": shard_zero, "structures": [Point], "max_record_bytes": 1000},
         "take": {"count": 1},
         "take_while": {"predicate": yes},
         "window": {"size": 2, "shift": 1, "stride": 1, "drop_remainder": True},

@@ -8,7 +8,7 @@ namespace penstock::bench {
 
 // Takes all elements, a block at a time; returns how many. Throws the first error.
 inline int64_t Drain(const DatasetPtr& data) {
-  Session session(data, RunOptions{});
+  Session session(data, RunOptions{}, RunIdentity{});
   constexpr int64_t kBlock = 1024;
   int64_t rows = 0;
   for (bool end = false; !end;) {

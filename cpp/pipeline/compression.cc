@@ -113,7 +113,7 @@ CompressionSeen LookAt(const uint8_t* data, size_t size) {
   if (BeginsAsBzip2(bytes, &need)) return {"bzip2", false, true};
   // Two letters, as a text may begin with.
   if (BeginsAsZlib(bytes)) return {"ZLIB", true, false};
-  return {.need = need};
+  return {"", false, false, need};
 }
 
 std::string CompressionSeen::Advice() const {

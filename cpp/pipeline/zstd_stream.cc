@@ -32,7 +32,7 @@ class ZstdDecompressor final : public Decompressor {
     ZSTD_inBuffer in{input, size, 0};
     ZSTD_outBuffer out{output, room, 0};
     size_t status = ZSTD_decompressStream(context_.get(), &out, &in);
-    Progress progress{.read = in.pos, .written = out.pos, .ended = status == 0};
+    Progress progress{in.pos, out.pos, status == 0, {}};
     if (ZSTD_isError(status)) {
       ZSTD_ErrorCode code = ZSTD_getErrorCode(status);
       if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();

@@ -38,7 +38,7 @@ py::bytes Flush(ZstdCompressor& self, int mode) { return self.Run({}, static_cas
 
 // Named and called as the objects of zlib.compressobj.
 void BindZstd(py::module_& module) {
-  py::class_<ZstdCompressor> type(module, "ZstdCompressor");
+  py::class_<ZstdCompressor> type(module, "ZstdCompressor", py::custom_type_setup(MadeWhole));
   type.def(py::init(&NewCompressor), "owner"_a, "level"_a)
       .def("compress", &Compress, "data"_a)
       .def("flush", &Flush, "mode"_a = static_cast<int>(Until::kEnd));

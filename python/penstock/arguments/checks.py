@@ -222,6 +222,10 @@ def _each_leaf(
         _each_leaf(place, part, check, nests, (*inside, id(value)))
 
 
+def anything(place: str, value: Any) -> None:
+    """Take anything: the function itself says what is wrong."""
+
+
 def texts(place: str, value: Any) -> None:
     """Check a str or bytes, or an array or sequence of them."""
     if isinstance(value, (str, bytes)) or is_symbol(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -124,9 +125,9 @@ class FixedLenSequenceFeature(NamedTuple):
 
 for _class in (FixedLenFeature, VarLenFeature, RaggedFeature, FixedLenSequenceFeature):
     # As they are written above, which is what help shows.
-    _class.__new__.__annotations__ = {
-        name: getattr(kind, "__forward_arg__", kind)
-        for name, kind in _class.__new__.__annotations__.items()
+    _new = inspect.unwrap(_class.__new__)
+    _new.__annotations__ = {
+        name: getattr(kind, "__forward_arg__", kind) for name, kind in _new.__annotations__.items()
     }
 
 Feature = FixedLenFeature | VarLenFeature | RaggedFeature | FixedLenSequenceFeature

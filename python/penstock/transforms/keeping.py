@@ -151,9 +151,12 @@ class Keeping:
         >>> list(ds) == list(ds)
         True
         """
+        folder = path_of("snapshot", "path", path)
+        if not folder:
+            raise ValueError("snapshot: path must name a folder, got ''")
         return self._then(
             "snapshot",
-            path=path_of("snapshot", "path", path),
+            path=folder,
             compression=compression or "",
             shard_func=shard_func,
             reader=_SnapshotReader(reader_func, max_record_bytes),

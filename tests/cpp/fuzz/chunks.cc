@@ -72,7 +72,7 @@ DatasetPtr Load(const std::string& shard) {
 
 // Of any size that the file claims: errors are at their places, and rows have what their form says.
 std::vector<Element> ReadAll(const DatasetPtr& dataset, int64_t most, std::string* error) {
-  Session session(dataset, {});
+  Session session(dataset, {}, {});
   std::vector<Element> rows;
   while (static_cast<int64_t>(rows.size()) < kMostRows) {
     Block block = session.NextBlock(most);

@@ -23,7 +23,7 @@ struct Read {
 
 // All records, and the errors among them: a reader comes to an end whatever the file is.
 Read ReadAll(const DatasetPtr& dataset, int64_t rows) {
-  Session session(dataset, {});
+  Session session(dataset, {}, {});
   Read read;
   for (int64_t step = 0; step < kMostSteps; ++step) {
     Block block = session.NextBlock(rows);

@@ -110,11 +110,11 @@ std::vector<std::string> States(const std::string&) {
   std::vector<std::string> states;
   for (size_t i = 0; i < Pipelines().size(); ++i) {
     for (int64_t steps : {0, 1, 4, 9}) {
-      Session session(Pipelines()[i], {});
+      Session session(Pipelines()[i], {}, {});
       for (int64_t step = 0; step < steps; ++step) {
         if (session.NextBlock(1).end) break;
       }
-      states.push_back(static_cast<char>(i) + session.GetState());
+      states.push_back(static_cast<char>(i) + session.GetState({}));
     }
   }
   return states;
@@ -123,7 +123,7 @@ std::vector<std::string> States(const std::string&) {
 void RunState(const std::string& input, Random& random) {
   if (input.empty()) return;
   size_t number = static_cast<uint8_t>(input[0]) % Pipelines().size();
-  Session session(Pipelines()[number], {});
+  Session session(Pipelines()[number], {}, {});
   session.SetState(std::string_view(input).substr(1));
   auto rows = static_cast<int64_t>(1 + random.Below(8));
   for (int64_t step = 0; step < kMostSteps; ++step) {
@@ -134,7 +134,7 @@ void RunState(const std::string& input, Random& random) {
     }
     if (block.end) break;
   }
-  session.GetState();
+  session.GetState({});
 }
 
 void Seal(std::string& input) {

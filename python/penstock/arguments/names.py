@@ -151,6 +151,8 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("snapshot", "compression"): checks.or_none(checks.text),
     ("matching_files", "pattern"): checks.paths,
     ("read_file", "filename"): None,
+    ("to_jax", "pad"): None,
+    ("to_keras", "pad"): None,
     ("from_tensor_slices", "tensors"): checks.anything,
     ("from_tensors", "tensors"): checks.anything,
     ("make_csv_dataset", "num_rows_for_inference"): checks.or_none(_count),

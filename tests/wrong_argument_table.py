@@ -182,6 +182,7 @@ TAKEN = {
     "replacement_char": "zero",
     "rerandomize_each_iteration": "None bool zero",
     "reshuffle_each_iteration": "bool zero",
+    "Dataset.shuffle.reshuffle_each_iteration": "None bool zero",
     "rewrite": "word empty",
     "sampler": "None empty",
     "saturate": "bool zero",

@@ -151,6 +151,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("snapshot", "compression"): checks.or_none(checks.text),
     ("matching_files", "pattern"): checks.paths,
     ("read_file", "filename"): None,
+    ("shuffle", "reshuffle_each_iteration"): checks.or_none(checks.truth),
     ("to_jax", "pad"): None,
     ("to_keras", "pad"): None,
     ("from_tensor_slices", "tensors"): checks.anything,

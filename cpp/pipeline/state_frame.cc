@@ -48,7 +48,7 @@ StateFrame StateFrame::Open(std::string_view state) {
                 "set_state: the state has version {}, this penstock reads version {}; {}", version,
                 kStateVersion,
                 version > kStateVersion ? "it was saved by a newer one, upgrade this one"
-                                        : "it was saved by an older one, begin anew");
+                                        : "it was saved by an older one, start from the beginning");
   }
   StateFrame frame;
   visitor.Text(frame.plan);

@@ -53,7 +53,7 @@ bool FromInside(const Run& run);
 // Throws in a fork child of the process that made it.
 void CheckUsable(const Run& run, const char* method);
 // Destroys a run off this thread: its threads may be inside a user's function, and until they are
-// not, `dataset` and those that hang on the run keep the garbage collector away from it.
+// not, `dataset` and those that belong to the run keep the garbage collector away from it.
 void Retire(std::shared_ptr<Session> session, PyRef dataset);
 
 // The live runs of the process.

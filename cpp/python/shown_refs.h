@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// An object that hangs on a run (a generator, a dataset that a function has returned) often refers
+// An object that belongs to a run (a generator, a dataset that a function has returned) often refers
 // to what holds the iterator of that run. The collector takes such a circle for garbage only if it
 // can account for every reference to what is in it. So each of these has exactly one owner, a
 // ShownRef, which is in its run's list from the moment it has the reference until the moment it has

@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// An object that belongs to a run (a generator, a dataset that a function has returned) often refers
-// to what holds the iterator of that run. The collector takes such a circle for garbage only if it
-// can account for every reference to what is in it. So each of these has exactly one owner, a
+// An object that belongs to a run (a generator, a dataset that a function has returned) often
+// refers to what holds the iterator of that run. The collector takes such a circle for garbage only
+// if it can account for every reference to what is in it. So each of these has exactly one owner, a
 // ShownRef, which is in its run's list from the moment it has the reference until the moment it has
 // it no more, and the iterator shows the list to the collector. Both moments need the GIL, and
 // nothing that could start the collector lies between.

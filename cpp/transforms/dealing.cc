@@ -84,7 +84,7 @@ void Dealing::VisitState(StateVisitor& visitor) const {
   throw Error(
       ErrorKind::kInvalidArgument,
       "set_state: the state was saved by one of {} shards, this is one of {}; to go on with "
-      "another number, begin anew behind what they had: skip(n) before shard_evenly",
+      "another number, start after what they had: skip(n) before shard_evenly",
       saved, shards);
 }
 

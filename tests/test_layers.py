@@ -22,10 +22,11 @@ CPP_LAYERS = [
 ]
 PYTHON_LAYERS = [
     {"_core", "_core_types"},
+    {"paths"},
     {"arguments"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("labels", "describe", "arity", "closing", "debugging", "paths", "probing"),
+        *("labels", "describe", "arity", "closing", "debugging", "probing"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 # A scheme of one letter is a drive of Windows.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -47,6 +49,18 @@ def path_of(stage: str, argument: str, path: Any) -> str:
             "or mount it, or read it in Dataset.from_generator"
         )
     return name
+
+
+def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
+    """Return one or more glob patterns as a list of str; the errors are those of `path_of`."""
+    if isinstance(patterns, (str, bytes, os.PathLike)):
+        patterns = [patterns]
+    elif hasattr(patterns, "read") or not np.iterable(patterns):
+        raise TypeError(
+            f"{stage}: {argument} must be a pattern or a list of patterns, "
+            f"got {what_came(patterns)}"
+        )
+    return [path_of(stage, argument, pattern) for pattern in patterns]
 
 
 def what_came(path: Any) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.paths import what_came
+
 Check = Callable[[str, Any], None]
 
 MOST_THREADS = 1 << 14
@@ -173,7 +175,7 @@ def function(place: str, value: Any) -> None:
 def path(place: str, value: Any) -> None:
     """Check the name of a file or folder."""
     if not isinstance(value, (str, bytes, os.PathLike)):
-        raise TypeError(f"{place} must be a str or a path, got {shown(value)}")
+        raise TypeError(f"{place} must be a str or a path, got {what_came(value)}")
     if not os.fspath(value):
         raise ValueError(f"{place} must not be empty")
 

@@ -14,6 +14,7 @@ from penstock.experimental.csv_columns import CsvColumns
 from penstock.experimental.csv_records import CsvFields, csv_fields
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.ops.native import native
+from penstock.paths import patterns_of
 from penstock.sources.file_names import Names
 from penstock.sources.files import AUTOTUNE_READS, file_args, read_files
 from penstock.transforms.arguments import check_batch_size
@@ -164,7 +165,8 @@ def make_csv_dataset(
     array([b'a', b'b'], dtype=object)
     """
     check_batch_size("make_csv_dataset", batch_size)
-    files = sorted(Dataset.list_files(file_pattern, shuffle=False))
+    patterns = patterns_of("make_csv_dataset", "file_pattern", file_pattern)
+    files = sorted(Dataset.list_files(patterns, shuffle=False))
     args = {
         "header": header,
         "field_delim": field_delim,

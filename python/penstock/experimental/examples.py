@@ -13,6 +13,7 @@ from penstock.experimental.transformations import Transformation
 from penstock.ops.examples import parse_example
 from penstock.ops.features import Feature, FixedLenSequenceFeature
 from penstock.ops.native import native
+from penstock.paths import patterns_of
 from penstock.sources.file_names import Names
 from penstock.sources.files import (
     FixedLengthRecordDataset,
@@ -228,12 +229,13 @@ def make_batched_features_dataset(
     [({'x': array([0, 1, 2])}, array([1, 0, 1])), ({'x': array([3, 4])}, array([0, 1]))]
     """
     check_batch_size("make_batched_features_dataset", batch_size)
+    patterns = patterns_of("make_batched_features_dataset", "file_pattern", file_pattern)
     if label_key is not None and label_key not in features:
         raise ValueError(
             f"make_batched_features_dataset: label_key must be one of {list(features)}, got "
             f"{label_key!r}"
         )
-    names = Dataset.list_files(file_pattern, shuffle, shuffle_seed)
+    names = Dataset.list_files(patterns, shuffle, shuffle_seed)
     reader = TFRecordDataset if reader is None else reader
     open_: Any = _Opened(reader, () if reader_args is None else reader_args)
     if reader in _NATIVE_READERS:

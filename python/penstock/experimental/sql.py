@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
-from penstock.paths import check_whole
+from penstock.paths import path_of
 from penstock.structure import TensorSpec, as_dtype
 
 __all__ = ["SqlDataset"]
@@ -47,10 +47,11 @@ def SqlDataset(
     Raises
     ------
     ValueError
-        If `driver_name` is another one; while iterating, if the query has another number of
-        columns.
+        If `driver_name` is another one, or `data_source_name` a URL; while iterating, if the query
+        has another number of columns.
     TypeError
-        If a type is another one; while iterating, at the place of a row with a value that its type
+        If an argument is of another type, as an open file or a connection, or a type is none of
+        these; while iterating, at the place of a row with a value that its type
         does not hold; the next row follows.
     FileNotFoundError
         While iterating, if there is no such file.
@@ -76,7 +77,7 @@ def SqlDataset(
     if driver_name != "sqlite":
         raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")
     signature = _mapped(output_types, lambda kind: TensorSpec((), _checked(kind)))
-    path = os.fspath(check_whole("SqlDataset", "data_source_name", data_source_name))
+    path = path_of("SqlDataset", "data_source_name", data_source_name)
     rows = _Query(path, query, output_types)
     return Dataset.from_generator(rows, output_signature=signature)
 

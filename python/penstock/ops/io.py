@@ -38,7 +38,7 @@ from penstock.ops.sequence_examples import (
     parse_single_sequence_example,
 )
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
-from penstock.paths import check_whole
+from penstock.paths import path_of, patterns_of, what_came
 
 __all__ = [
     "FixedLenFeature",
@@ -93,6 +93,10 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
         If there is no such file.
     OSError
         If it cannot be opened or read, or is a folder.
+    TypeError
+        If `filename` is anything else, an open file for instance.
+    ValueError
+        If it is a URL, is empty, or has a null character.
 
     Examples
     --------
@@ -102,7 +106,14 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
     >>> ps.io.read_file("greeting.txt")
     b'hello\n'
     """
-    return call("io.read_file", [filename if is_symbolic(filename) else os.fsencode(filename)])
+    return call("io.read_file", [filename if is_symbolic(filename) else _encoded(filename)])
+
+
+def _encoded(filename: Any) -> bytes:
+    # URLs are found by the operation itself, which meets those of elements, too.
+    if not isinstance(filename, (str, bytes, os.PathLike)):
+        raise TypeError(f"read_file: filename must be a str or a path, got {what_came(filename)}")
+    return os.fsencode(filename)
 
 
 @checked
@@ -124,6 +135,10 @@ def write_file(
     ------
     OSError
         If the file cannot be written, for want of space for example.
+    TypeError
+        If `filename` is anything else, an open file for instance, or `contents` is.
+    ValueError
+        If `filename` is a URL, is empty, or has a null character.
 
     Notes
     -----
@@ -140,8 +155,8 @@ def write_file(
         contents = contents.encode()
     if not isinstance(contents, bytes):
         raise TypeError(f"write_file: contents must be bytes or str, got {type(contents).__name__}")
-    check_whole("write_file", "filename", filename)
-    path = Path(os.fsdecode(filename)).resolve()  # a link stays one, to the new file
+    # A link stays one, to the new file.
+    path = Path(path_of("write_file", "filename", filename)).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         path.write_bytes(contents)
@@ -176,6 +191,13 @@ def matching_files(
     numpy.ndarray
         Of dtype object: the names as ``str``, sorted; empty where nothing matches.
 
+    Raises
+    ------
+    TypeError
+        If a pattern is anything else, an open file for instance.
+    ValueError
+        If a pattern is a URL or has a null character.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -184,10 +206,8 @@ def matching_files(
     >>> ps.io.matching_files(["*.csv", "*.txt"])
     array(['a.txt', 'b.txt', 'c.csv'], dtype=object)
     """
-    patterns = [pattern] if isinstance(pattern, (str, os.PathLike)) else pattern
-    for each in patterns:
-        check_whole("matching_files", "pattern", each)
-    found = (glob.glob(os.fspath(each), recursive=True) for each in patterns)  # noqa: PTH207
+    patterns = patterns_of("matching_files", "pattern", pattern)
+    found = (glob.glob(each, recursive=True) for each in patterns)  # noqa: PTH207
     return np.array(sorted(name for names in found for name in names), dtype=object)
 
 

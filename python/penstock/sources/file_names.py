@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of, what_came
+from penstock.paths import patterns_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -70,14 +70,7 @@ class FileSources:
         """
         from penstock.dataset import Dataset
 
-        if isinstance(file_pattern, (str, os.PathLike)):
-            file_pattern = [file_pattern]
-        elif hasattr(file_pattern, "read") or not np.iterable(file_pattern):
-            raise TypeError(
-                "list_files: file_pattern must be a pattern or a list of patterns, "
-                f"got {what_came(file_pattern)}"
-            )
-        patterns = [path_of("list_files", "file_pattern", pattern) for pattern in file_pattern]
+        patterns = patterns_of("list_files", "file_pattern", file_pattern)
         if not patterns:
             raise ValueError("list_files: at least one pattern was expected, got none")
         names: list[str] = []

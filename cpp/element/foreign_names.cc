@@ -30,6 +30,8 @@ Names& TheNames() {
   return names;
 }
 
+thread_local int64_t t_misses = 0;
+
 }  // namespace
 
 void NameForeign(Structure::Kind kind, const void* foreign, std::string name,
@@ -67,8 +69,12 @@ const void* FindForeign(Structure::Kind kind, const std::string& name,
     Names& names = TheNames();
     std::lock_guard lock(names.mutex);
     names.found.emplace(Sought(kind, name, fields), foreign);
+  } else {
+    ++t_misses;
   }
   return foreign;
 }
+
+int64_t ForeignMisses() { return t_misses; }
 
 }  // namespace penstock

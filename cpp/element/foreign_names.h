@@ -2,6 +2,7 @@
 // and found again by another process.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ std::string ForeignName(const void* foreign);
 // that nobody has checked. Null: not found.
 const void* FindForeign(Structure::Kind kind, const std::string& name,
                         const std::vector<std::string>& fields);
+// How many of these have found nothing, on this thread: whoever reads a file learns from it whether
+// an error may be mended by elements that name what was sought.
+int64_t ForeignMisses();
 using ForeignFinder = const void* (*)(Structure::Kind kind, const std::string& name,
                                       const std::vector<std::string>& fields);
 inline ForeignFinder g_find_foreign = nullptr;  // set once, by that folder

@@ -1,4 +1,5 @@
 // snapshot: the elements of the first full pass, kept as a saved dataset and read as one later.
+#include "element/foreign_names.h"
 #include "pipeline/registry.h"
 #include "pipeline/saved_folder.h"
 #include "transforms/filling_pass.h"
@@ -153,10 +154,11 @@ class SnapshotIterator final : public BlockIterator {
     const StageLabel stage{options_.stage, data_->label().name, ""};
     CallInfo info{&stage, data_->Randomness(context_), 0};
     info.session = context_.session;
+    const int64_t misses = ForeignMisses();
     try {
       opened_ = options_.reader->Open(name, info);
     } catch (const Error& error) {
-      if (error.transient()) throw;
+      if (error.transient() || ForeignMisses() == misses) throw;
       // Classes that no element of this process has had yet are known once the pipeline has made
       // one.
       data_->StartInput(context_)->Next();

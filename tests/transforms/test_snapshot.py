@@ -198,6 +198,28 @@ def test_what_cannot_be_read_is_told_once_and_ends_the_pass(tmp_path):
     assert list(it) == []
 
 
+def test_opening_fails_once_where_no_element_could_help(tmp_path):
+    def opens(shards):
+        opened.append(shards)
+        return shards.no_such_method()
+
+    def computed(x):
+        calls.append(x)
+        return x
+
+    opened, calls = [], []
+    ds = ps.Dataset.range(3).map(computed).snapshot(tmp_path / "snap", reader_func=opens)
+    assert len(list(ds)) == 3
+    calls.clear()
+    with pytest.raises(AttributeError, match="no_such_method"):
+        list(ds)
+    assert (len(opened), calls) == (1, [])
+    next((tmp_path / "snap").rglob("*.rows")).write_bytes(b"")
+    with pytest.raises(ps.DataError):
+        list(ds)
+    assert (len(opened), calls) == (1, [])
+
+
 def test_opaque_objects_are_refused(tmp_path):
     ds = ps.Dataset.range(3).map(lambda x: object()).snapshot(tmp_path / "snap")
     with pytest.raises(TypeError, match=r"snapshot: .* Python object in element 0"):

@@ -178,32 +178,50 @@ def test_waiting_for_a_function_can_be_interrupted():
     assert "KeyboardInterrupt" in done.stderr
 
 
-@pytest.mark.slow
+# Copies what is written to stderr, and lets `told` know of the message.
+LISTENING = """
+    told = threading.Event()
+    read, write = os.pipe()
+    shown = os.dup(2)
+    os.dup2(write, 2)
+    def listen():
+        text = b""
+        while b"penstock: " not in text or not text.endswith(b"\\n"):
+            text += os.read(read, 4096)
+        os.write(shown, text)
+        os.dup2(shown, 2)
+        told.set()
+    threading.Thread(target=listen, daemon=True).start()
+"""
+
+
 def test_functions_that_do_not_end_are_named_with_their_elements():
     done = run_script(
-        """
-        left = threading.Semaphore(0)
-        def stuck(name, number):
-            if number == 1:
-                left.release()
-                time.sleep(11)
-            return number
-        def lines():
-            yield 0
+        LISTENING
+        + """
+    from penstock import _core
+    _core.set_exit_patience(0.02)
+    left = threading.Semaphore(0)
+    def stuck(name, number):
+        if number == 1:
             left.release()
-            time.sleep(11)
-        pairs = Dataset.from_tensor_slices((np.array(["a.jpg", "b.jpg"], dtype=object), [0, 1]))
-        its = [
-            iter(pairs.map(stuck, num_parallel_calls=1, name="decode")),
-            iter(pairs.map(stuck).prefetch(2)),
-            iter(Dataset.from_generator(lines).prefetch(2)),
-        ]
-        for it in its:
-            threading.Thread(target=list, args=(it,), daemon=True).start()
-        for _ in its:
-            left.acquire()
-        """,
-        timeout=40,
+            told.wait()
+        return number
+    def lines():
+        yield 0
+        left.release()
+        told.wait()
+    pairs = Dataset.from_tensor_slices((np.array(["a.jpg", "b.jpg"], dtype=object), [0, 1]))
+    its = [
+        iter(pairs.map(stuck, num_parallel_calls=1, name="decode")),
+        iter(pairs.map(stuck).prefetch(2)),
+        iter(Dataset.from_generator(lines).prefetch(2)),
+    ]
+    for it in its:
+        threading.Thread(target=list, args=(it,), daemon=True).start()
+    for _ in its:
+        left.acquire()
+    """
     )
     # The threads that were asking may have something to say, too.
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("penstock: ")]

@@ -28,7 +28,6 @@ namespace {
 // Long enough for the next epoch to find its threads, short enough that a closed run leaves none.
 constexpr int64_t kIdleNs = 500'000'000;
 constexpr size_t kMostIdle = 64;
-constexpr int64_t kPatienceNs = int64_t{10} * 1'000'000'000;
 
 struct Job {
   const char* name;
@@ -56,6 +55,7 @@ struct Lanes {
 
 std::atomic<Lanes*> g_lanes{nullptr};
 std::atomic<bool> g_shutdown{false};
+std::atomic<int64_t> g_exit_patience_ns{int64_t{10} * 1'000'000'000};  // relaxed: a number alone
 std::atomic<unsigned long> g_exiting_thread{0};
 
 Lanes& TheLanes() {
@@ -246,7 +246,8 @@ bool Shutdown() {
     return lanes.alive == 0;
   };
   Attachment attachment(Attachment::Role::kConsumer);
-  WaitStatus status = WaitUntil(lanes.left, CancelToken(), NowNs() + kPatienceNs, ended);
+  const int64_t deadline = NowNs() + g_exit_patience_ns.load(std::memory_order_relaxed);
+  WaitStatus status = WaitUntil(lanes.left, CancelToken(), deadline, ended);
   if (status == WaitStatus::kTimeout) {
     attachment.Attach();  // as each look for signals does
     const std::string calls = CallsInProgress(lanes);
@@ -261,6 +262,8 @@ bool Shutdown() {
   attachment.RestoreInterrupt();
   return false;
 }
+
+void SetExitPatience(int64_t ns) { g_exit_patience_ns.store(ns, std::memory_order_relaxed); }
 
 void InstallExitHook() {
   static bool installed = false;  // written with the GIL held

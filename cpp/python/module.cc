@@ -13,6 +13,7 @@
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/pytree.h"
+#include "python/running_call.h"
 #include "python/types.h"
 #include "runtime/blocking.h"
 #include "runtime/cpu.h"
@@ -94,6 +95,10 @@ void BindProcess(py::module_& module) {
       "set_parking_patience",
       [](double seconds) { SetParkingPatience(static_cast<MonoTime>(seconds * 1e9)); },
       py::arg("seconds"), "For how long a thread waits for room before it ends.");
+  module.def(
+      "set_exit_patience",
+      [](double seconds) { SetExitPatience(static_cast<int64_t>(seconds * 1e9)); },
+      py::arg("seconds"), "After how long a process that exits says what it waits for.");
   module.def("memory_info", &MemoryInfo);
 }
 

@@ -41,4 +41,7 @@ class RunningCall {
   const RunningCall* outer_ = nullptr;
 };
 
+// For how long a process that exits waits for calls before it says which ones; 10 s unless set.
+void SetExitPatience(int64_t ns);
+
 }  // namespace penstock

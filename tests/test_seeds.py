@@ -71,6 +71,58 @@ def test_a_look_at_the_elements_takes_none():
     assert list(ds) == wanted
 
 
+RANGE = ps.Dataset.range(6)
+TAKES = {
+    "an iterator that is not used": lambda folder: iter(RANGE),
+    "a loop": lambda folder: list(RANGE),
+    "reduce": lambda folder: RANGE.reduce(0, lambda a, b: a + b),
+    "save": lambda folder: RANGE.save(folder / "saved"),
+    "shuffle": lambda folder: RANGE.shuffle(3),
+    "shuffle in one order": lambda folder: RANGE.shuffle(3, reshuffle_each_iteration=False),
+    "list_files": lambda folder: ps.Dataset.list_files(str(folder)),
+}
+TAKES_NONE = {
+    "a seeded shuffle": lambda folder: RANGE.shuffle(3, seed=1),
+    "files in order": lambda folder: ps.Dataset.list_files(str(folder), shuffle=False),
+    "mixing": lambda folder: ps.Dataset.sample_from_datasets([RANGE, RANGE]),
+    "random": lambda folder: ps.Dataset.random(),
+    "an operation": lambda folder: ps.random.uniform(()),
+    "a DataLoader": lambda folder: list(ps.DataLoader([1, 2, 3], shuffle=True)),
+    "a length": lambda folder: len(RANGE.batch(2)),
+    "a spec": lambda folder: noises().element_spec,
+    "a fingerprint": lambda folder: noises().fingerprint(),
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_who_takes_one_seed(name, tmp_path):
+    ps.set_seed(7)
+    _, wanted = list(noises()), list(noises())
+    ps.set_seed(7)
+    kept = TAKES[name](tmp_path)
+    assert list(noises()) == wanted, kept
+
+
+@pytest.mark.parametrize("name", TAKES_NONE)
+def test_who_takes_none(name, tmp_path):
+    ps.set_seed(7)
+    wanted = list(noises())
+    ps.set_seed(7)
+    kept = TAKES_NONE[name](tmp_path)
+    assert list(noises()) == wanted, kept
+
+
+def test_the_order_of_a_shuffle_follows_from_its_iterator_or_from_when_it_was_built():
+    def orders(built, iterated, reshuffles):
+        ps.set_seed(built)
+        ds = ps.Dataset.range(20).shuffle(20, reshuffle_each_iteration=reshuffles)
+        ps.set_seed(iterated)
+        return [int(x) for x in ds]
+
+    assert orders(1, 5, True) == orders(2, 5, True) != orders(1, 6, True)
+    assert orders(1, 5, False) == orders(1, 6, False) != orders(2, 5, False)
+
+
 def test_restoring_takes_none():
     ds = noises()
     ps.set_seed(7)
@@ -85,14 +137,53 @@ def test_restoring_takes_none():
     assert list(ds) == after
 
 
-@pytest.mark.parametrize("shards", [1, 2, 4])
-def test_draws_behind_shard_evenly_do_not_depend_on_the_number_of_shards(shards):
-    def of_shard(index):
-        ps.set_seed(7)
-        ds = ps.Dataset.range(8).shard_evenly(shards, index)
-        return [(int(x), y) for x, y in ds.map(lambda x: (x, noise(x)))]
+@pytest.mark.parametrize("form", ["plain", "native", "rng", "parallel"])
+@pytest.mark.parametrize("before", ["nothing", "shuffle", "seeded shuffle", "map", "filter"])
+def test_draws_after_shard_evenly_do_not_depend_on_the_number_of_shards(before, form):
+    def drawn(x, rng=None):
+        noise = ps.random.uniform((), dtype="float64") if rng is None else rng.random()
+        return x, noise
 
-    ps.set_seed(7)
-    wanted = [(int(x), y) for x, y in ps.Dataset.range(8).map(lambda x: (x, noise(x)))]
-    came = sorted(pair for index in range(shards) for pair in of_shard(index))
-    assert [x for x, _ in came] == [x for x, _ in wanted]
+    def plain(x):
+        return drawn(x)
+
+    source = {
+        "nothing": ps.Dataset.range(16),
+        "shuffle": ps.Dataset.range(16).shuffle(16),
+        "seeded shuffle": ps.Dataset.range(16).shuffle(4, seed=3),
+        "map": ps.Dataset.range(16).map(lambda x: x + 1),
+        "filter": ps.Dataset.range(21).filter(lambda x: x % 4 != 0),
+    }[before]
+    function = {"native": ps.native(plain), "rng": drawn}.get(form, plain)
+    calls = 2 if form == "parallel" else None
+
+    def of_shards(count):
+        found = []
+        for index in range(count):
+            ps.set_seed(7)
+            ds = source.shard_evenly(count, index, "drop").map(function, num_parallel_calls=calls)
+            found += [(int(x), float(y)) for x, y in ds]
+        return sorted(found)
+
+    wanted = dict(of_shards(1))
+    assert len(wanted) == len(set(wanted.values())) >= 15
+    for count in (2, 4):
+        found = of_shards(count)
+        assert len(found) == len(wanted) - len(wanted) % count
+        assert all(wanted[x] == y for x, y in found)
+
+
+def test_draws_for_records_of_whole_files_do_not_depend_on_the_number_of_shards(tmp_path):
+    names = [tmp_path / f"{i}.txt" for i in range(6)]
+    for i, name in enumerate(names):
+        name.write_text("".join(f"{i}-{j}\n" for j in range(3)))
+
+    def of_shards(count):
+        found = []
+        for index in range(count):
+            ps.set_seed(7)
+            ds = ps.TextLineDataset(names).shard_evenly(count, index, by="files")
+            found += [(str(x), y) for x, y in ds.map(lambda x: (x, noise(x)))]
+        return sorted(found)
+
+    assert of_shards(1) == of_shards(2) == of_shards(3)

@@ -26,10 +26,8 @@ def set_seed(seed: int | None) -> None:
     Parameters
     ----------
     seed : int or None
-        The n-th iterator made after the call gets the n-th seed that follows from it, when it is
-        made (a `shuffle` without a seed takes one when it is built, and counts as well); so do
-        random operations outside of pipelines, in a count of their own. None goes back to seeds
-        from the operating system.
+        What further seeds follow from; see the notes for when each is taken. None goes back to
+        seeds from the operating system.
 
     Examples
     --------
@@ -42,8 +40,22 @@ def set_seed(seed: int | None) -> None:
 
     Notes
     -----
-    A seed given to a stage or operation itself takes the place of this one. The random generators
-    of Python and NumPy are not touched.
+    Each iterator takes the next seed when it is made (``iter(ds)``, a ``for`` loop, `Dataset.save`,
+    `Dataset.reduce`, ...), not when it starts. All draws of its run follow from that seed, but for
+    those of stages and operations that were given a seed of their own.
+
+    A `Dataset.shuffle` without a seed takes the next one of the same seeds when it is built, and so
+    do `Dataset.list_files` and others that contain one. Its orders follow from the seed of the
+    iterator all the same; only with ``reshuffle_each_iteration=False`` do they follow from this
+    one. So call `set_seed` before the pipeline is built, and build no shuffle in between that the
+    other program does not build.
+
+    A random operation outside of pipelines takes a seed at the call, and a `DataLoader` with
+    ``shuffle=True`` at the begin of each pass, both from a second count: they do not shift the
+    seeds of iterators.
+
+    Nothing else takes one: not what has a seed of its own, not `Dataset.element_spec`, a length,
+    a state or a fingerprint. The random generators of Python and NumPy are not touched.
     """
     if seed is None:
         _core.clear_seed()

@@ -38,6 +38,8 @@ class Ordering:
             uniform permutation.
         seed : int, optional
             Makes the orders repeatable: a dataset made again gives the same sequence of epochs.
+            None: they follow from the seed that the iterator takes when it is made (see
+            `set_seed`), or, with ``reshuffle_each_iteration=False``, from one taken now.
         reshuffle_each_iteration : bool, optional
             Whether each epoch and each new iterator has an order of its own; None means True too.
         name : str, optional

@@ -167,6 +167,19 @@ def test_a_state_goes_on_where_it_was(tmp_path):
         assert list(again) == whole[taken:]
 
 
+@pytest.mark.parametrize("remainder", ["drop", "pad", "repeat"])
+def test_a_state_of_another_process_is_refused(tmp_path, remainder):
+    ds = ps.TFRecordDataset(write_files(tmp_path, [3, 2, 4, 1]))
+    it = iter(ds.shard_evenly(2, 0, remainder, by="files"))
+    next(it)
+    other = iter(ds.shard_evenly(2, 1, remainder, by="files"))
+    with pytest.raises(ps.StateError, match=r"shard: index 1, the state has 0"):
+        other.set_state(it.get_state())
+    fewer = iter(ds.shard_evenly(1, 0, remainder, by="files"))
+    with pytest.raises(ps.StateError, match=r"shard: num_shards 1, the state has 2"):
+        fewer.set_state(it.get_state())
+
+
 def test_what_cannot_be_dealt_by_files_is_refused(tmp_path):
     names = write_files(tmp_path, [1, 1])
     ds = ps.TFRecordDataset(names)

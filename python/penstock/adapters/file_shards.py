@@ -34,7 +34,7 @@ def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder)
             f"by='files', shard {empty} has none of {len(names)} files; use fewer shards, more "
             "files, remainder='pad' or by='elements'"
         )
-    own = _over(stages, names[index::num_shards])
+    own = _over(stages, names, num_shards=num_shards, index=index)
     number = min(counts) if remainder == "drop" else max(counts)
     if remainder == "drop":
         return _assured(own.take(number), number)
@@ -72,11 +72,15 @@ def _opens_files(stage: Any) -> bool:
     return isinstance(stage._args.get("map_func"), Reader)
 
 
-def _over(stages: list[Any], names: list[str]) -> Any:
-    """Return the records of other files, made by the same stages."""
+def _over(stages: list[Any], names: list[str], **shard: int) -> Any:
+    """Return the records of a shard of files, or of all, made by the same stages."""
     from penstock.dataset import Dataset
 
     files: Any = Dataset.from_tensor_slices(np.array(names, dtype=object))
+    if shard:
+        # By a stage and not as another list: random draws of a record go by the place of its file
+        # in the list of all, and the state of another shard is told from one of this.
+        files = files._then("shard", **shard)
     for stage in stages:
         if stage._kind in _FORMATS:
             args = {name: value for name, value in stage._args.items() if name != "filename"}

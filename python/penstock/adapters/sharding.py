@@ -127,7 +127,8 @@ class ProcessShards:
         out elements behind this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
 
         States: one says how far all shards are, not which one this is: the state of any of them
-        serves all others of as many. Another number of shards begins anew behind what the former
+        serves all others of as many. With ``by="files"`` each process has a state of its own, as
+        each stands in another file: that of another shard is a StateError. Another number of shards begins anew behind what the former
         ones had, which are as many elements as all steps of all of them took:
         ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when epochs differ.
 

@@ -26,7 +26,7 @@ PYTHON_LAYERS = [
     {"arguments"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("labels", "describe", "arity", "closing", "debugging", "probing"),
+        *("labels", "describe", "arity", "code_names", "closing", "debugging", "probing"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},

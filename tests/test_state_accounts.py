@@ -3,6 +3,7 @@
 import functools
 import itertools
 import threading
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -333,3 +334,17 @@ def test_objects_that_cannot_be_looked_at_count_by_their_type():
     it = iter(ds)
     it.set_state(state_of(ds, 3))
     assert next(it) == 3
+
+
+@pytest.mark.parametrize("how", ["cache", "snapshot"])
+def test_classes_for_the_files_of_a_stage_do_not_decide_its_data(tmp_path, how):
+    class Pair(NamedTuple):
+        x: int
+        y: int
+
+    ds = ps.Dataset.range(5).map(lambda x: Pair(x, x))
+    it = iter(getattr(ds, how)(tmp_path / "kept", structures=[Pair]))
+    next(it)
+    again = iter(getattr(ds, how)(tmp_path / "kept"))
+    again.set_state(it.get_state())
+    assert [int(pair.x) for pair in again] == [1, 2, 3, 4]

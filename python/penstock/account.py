@@ -14,6 +14,7 @@ import numpy as np
 
 from penstock.digest import Digests, Hasher
 from penstock.encode import Indexable, Reader
+from penstock.fingerprint import KEEPING, SAME_KIND, TIMING
 from penstock.state_digest import StateDigests
 from penstock.structure import TensorSpec
 
@@ -22,20 +23,14 @@ if TYPE_CHECKING:
 
 Account = dict[str, Any]
 
-# What changes when elements are made, how failures are told, and where elements are kept.
+# What changes when elements are made, how failures are reported, and where elements are kept.
 _ASIDE = {
     *("num_parallel_calls", "deterministic", "buffer_output_elements", "prefetch_input_elements"),
-    *("fused", "part_of", "stage", "opaque"),
+    *("fused", "part_of", "stage", "opaque", "always"),
 }
 _ASIDE_OF = {
-    "cache_file": {"filename"},
-    "snapshot": {"path", "compression", "shard_func", "always"},
+    **KEEPING,
     "shard_evenly": {"index"},  # the state of one shard serves all others
-}
-_NAMES = {
-    "parallel_map": "map",
-    "parallel_from_indexable": "from_indexable",
-    "cache_file": "cache",
 }
 _FUNCTION = "function"
 _LONGEST = 48  # characters of an argument that stands there as it is
@@ -198,7 +193,7 @@ def _nodes(dataset: Dataset) -> list[Dataset]:
         stack.pop()
         if id(node) not in done:
             done.add(id(node))
-            if node._kind != "prefetch":
+            if node._kind not in TIMING:
                 order.append(node)
     return order
 
@@ -226,7 +221,7 @@ def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -
 
     `read` are the ids of sources whose elements are names of files that another stage reads.
     """
-    name = _NAMES.get(node._kind, node._kind)
+    name = SAME_KIND.get(node._kind, node._kind)
     found: dict[str, Any] = {}
     aside = _ASIDE | _ASIDE_OF.get(node._kind, set())
     for arg, value in node._args.items():

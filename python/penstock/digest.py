@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.code_names import names_of
 from penstock.encode import Indexable, Reader
 from penstock.ops.native import NativeFunction
 from penstock.structure import TensorSpec
@@ -202,15 +203,6 @@ class Hasher:
     def text(self, text: str) -> None:
         """Add a text."""
         self.bytes(text.encode("utf-8", "surrogatepass"))
-
-
-def names_of(code: types.CodeType) -> set[str]:
-    """Return the names that a function, and those inside it, look up outside of their variables."""
-    names = set(code.co_names)
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            names |= names_of(const)
-    return names
 
 
 def _name_of(value: Any) -> str:

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 # Stages and arguments that change when elements are made, and not what they are.
-_TIMING = frozenset({"prefetch"})
+TIMING = frozenset({"prefetch"})
 _TIMING_ARGS = frozenset({"num_parallel_calls"})
-_SAME_KIND = {
+# Kinds of stages that give the same elements as another kind.
+SAME_KIND = {
     "parallel_map": "map",
     "parallel_from_indexable": "from_indexable",
     "cache_file": "cache",
 }
-# Of these a pipeline's elements do not depend, but only where they are kept.
-_PLACES = {
+# Arguments that say where and how elements are kept, and not what they are.
+KEEPING = {
     "cache_file": {"filename", "structures"},
     "snapshot": {"path", "compression", "shard_func", "structures"},
 }
@@ -67,11 +68,11 @@ def _of_pipeline(dataset: Dataset, values: Digests) -> bytes:
 
 
 def _node(node: Dataset, inputs: list[bytes], values: Digests) -> bytes:
-    if node._kind in _TIMING:
+    if node._kind in TIMING:
         return inputs[0]
     out = Hasher()
-    out.text(_SAME_KIND.get(node._kind, node._kind))
-    left_out = _TIMING_ARGS | _PLACES.get(node._kind, set())
+    out.text(SAME_KIND.get(node._kind, node._kind))
+    left_out = _TIMING_ARGS | KEEPING.get(node._kind, set())
     given = {name for name, value in node._args.items() if value is not None}
     for name in sorted(given - left_out):
         out.text(name)

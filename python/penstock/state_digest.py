@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.digest import SIMPLE, Digests, Hasher, names_of
+from penstock.code_names import names_of
+from penstock.digest import SIMPLE, Digests, Hasher
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -55,7 +56,8 @@ class StateDigests(Digests):
         try:
             return super().digest(value)
         except Exception:
-            # Objects may raise anything when they are looked at.
+            # Looking at an object runs code of its class (__len__, __iter__, __repr__, a property),
+            # which may raise anything. A state is saved all the same, with no more than the type.
             self._open.clear()
             return super().digest(f"{type(value).__module__}.{type(value).__qualname__}")
 

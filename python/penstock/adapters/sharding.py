@@ -128,9 +128,10 @@ class ProcessShards:
 
         States: one says how far all shards are, not which one this is: the state of any of them
         serves all others of as many. With ``by="files"`` each process has a state of its own, as
-        each stands in another file: that of another shard is a StateError. Another number of shards begins anew behind what the former
-        ones had, which are as many elements as all steps of all of them took:
-        ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when epochs differ.
+        each stands in another file: that of another shard is a StateError. Another number of
+        shards begins a new pass after what the former ones had, which are as many elements as all
+        steps of all of them took: ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when
+        epochs differ.
 
         Examples
         --------

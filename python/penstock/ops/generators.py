@@ -9,6 +9,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.code_names import names_of
+
 _MOST_VALUES = 2000  # of those around a function that are looked at
 _MOST_ITEMS = 100  # of a container
 _DEEPEST = 4
@@ -119,12 +121,3 @@ def _of_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     defaults = function.__defaults__ or ()
     yield from zip(arguments[len(arguments) - len(defaults) :], defaults, strict=False)
     yield from (function.__kwdefaults__ or {}).items()
-
-
-def names_of(code: types.CodeType) -> set[str]:
-    """Return the names that code uses, with the functions in it."""
-    names = set(code.co_names)
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            names |= names_of(const)
-    return names

@@ -157,11 +157,7 @@ class Traced:
 
     Parameters
     ----------
-    stage : str
-        For errors.
-    function : callable
-        The plain function.
-    nodes : sequence of Node
+    stage, function, nodes
         As of a `Recording`.
 
     Raises

@@ -135,19 +135,8 @@ def FixedLengthRecordDataset(
         Bytes of each record, at least 1.
     header_bytes, footer_bytes : int, optional
         Bytes to leave out at the beginning and at the end of each file; None means 0.
-    buffer_size : int, optional
-        Bytes of one read; None means 512 KiB.
-    compression_type : str, optional
-        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
-    num_parallel_reads : int, optional
-        None reads one file after the other. `n` reads `n` files at a time and takes a record of
-        each in turn; AUTOTUNE (-1) takes 8.
-    name : str, optional
-        What errors, `Iterator.stats` and traces call the stage, beside its kind.
-    on_error : "raise", "skip", "log" or callable
-        What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
-    max_errors : int, optional
-        How many in a row are left out at most, >= 1; None: any number.
+    buffer_size, compression_type, num_parallel_reads, name, on_error, max_errors
+        As of `TFRecordDataset`.
 
     Returns
     -------
@@ -212,23 +201,10 @@ def TextLineDataset(
     ----------
     filenames : str, path, sequence of them, or Dataset of str
         The files.
-    compression_type : str, optional
-        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
-    buffer_size : int, optional
-        Bytes of one read; None means 512 KiB.
-    num_parallel_reads : int, optional
-        None reads one file after the other. `n` reads `n` files at a time and takes a line of each
-        in turn; AUTOTUNE (-1) takes 8.
-    name : str, optional
-        What errors, `Iterator.stats` and traces call the stage, beside its kind.
-    on_error : "raise", "skip", "log" or callable
-        What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
-    max_errors : int, optional
-        How many in a row are left out at most, >= 1; None: any number.
+    compression_type, buffer_size, num_parallel_reads, name, on_error, max_errors
+        As of `TFRecordDataset`.
     max_record_bytes : int, optional
-        The most bytes of one line, >= 1; None means 256 MiB. Memory for about twice as many is had
-        at most, whatever a compressed file expands to. A longer one is an error behind which the
-        next file follows.
+        The most bytes of one line; else as of `TFRecordDataset`.
 
     Returns
     -------

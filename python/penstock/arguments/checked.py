@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from penstock.arguments.checks import Check, is_symbol
+from penstock.arguments.checks import SYMBOLS, Check, is_symbol
 from penstock.arguments.keywords import explain
 from penstock.arguments.names import check_of, data_of
 
@@ -47,47 +47,39 @@ def checked(function: _F, stage: str | None = None) -> _F:
             checks[name] = (f"{stage}: {name}", check, parameter.default is None)
         elif (look := data_of(stage, name)) is not None:
             data[name] = (look, parameter.default is None)
-    by_place = tuple(
-        checks.get(name) for name, each in parameters.items() if each.kind in _BY_PLACE
-    )
+    positional = [name for name, each in parameters.items() if each.kind in _BY_PLACE]
     if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters.values()):
-        by_place = ()
+        positional = []
+    by_place = tuple((i, *checks[name]) for i, name in enumerate(positional) if name in checks)
 
-    def check_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        for value, known in zip(args, by_place, strict=False):
-            if known is None or (value is None and known[2]) or is_symbol(value):
-                continue
-            known[1](known[0], value)
-        for name, value in kwargs.items():
-            known = checks.get(name)
-            if known is None or (value is None and known[2]) or is_symbol(value):
-                continue
-            known[1](known[0], value)
-
+    # An operation takes a microsecond or two: its checks are made in the wrapper itself, without
+    # another call, and only arguments that have a check are looked at.
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        check_all(args, kwargs)
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            if kwargs and _is_of_the_call(error):
-                explain(function, kwargs)
-            raise
-
-    @functools.wraps(function)
-    def call_on_data(*args: Any, **kwargs: Any) -> Any:
-        if checks:
-            check_all(args, kwargs)
+        given = len(args)
+        for i, place, check, optional in by_place:
+            if i >= given:
+                break
+            value = args[i]
+            if type(value) in SYMBOLS or (value is None and optional):
+                continue
+            check(place, value)
+        if kwargs:
+            for name, value in kwargs.items():
+                if name in checks and type(value) not in SYMBOLS:
+                    place, check, optional = checks[name]
+                    if value is not None or not optional:
+                        check(place, value)
         try:
             return function(*args, **kwargs)
         except _BLAMED as error:
             if kwargs and _is_of_the_call(error):
                 explain(function, kwargs)
-            given = dict(zip(parameters, args, strict=False)) | kwargs
-            blame(stage, data, given, error)
+            if data:
+                blame(stage, data, dict(zip(parameters, args, strict=False)) | kwargs, error)
             raise
 
-    return call_on_data if data else call  # type: ignore[return-value]
+    return call  # type: ignore[return-value]
 
 
 def _is_of_the_call(error: Exception) -> bool:

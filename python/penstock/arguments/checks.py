@@ -7,6 +7,7 @@ traced are left to the operation, which says what may depend on an element.
 from __future__ import annotations
 
 import codecs
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +22,13 @@ Check = Callable[[str, Any], None]
 
 MOST_THREADS = 1 << 14
 _MOST = 2**63 - 1
-_SYMBOL = "penstock.ops.symbol"  # not imported: it is made of what is checked here
+# Classes of what stands for values while a function is traced. They add themselves: the module of
+# symbols is above this one.
+SYMBOLS: set[type] = set()
 _TRUTH = (bool, np.bool_)
+_SCALARS = frozenset((bool, int, float, complex, str, bytes, *np.sctypeDict.values())) - {
+    np.object_
+}
 
 
 def shown(value: Any) -> str:
@@ -34,7 +40,7 @@ def shown(value: Any) -> str:
 
 def is_symbol(value: Any) -> bool:
     """Return whether a value stands for one that a traced function will be given."""
-    return type(value).__module__ == _SYMBOL
+    return type(value) in SYMBOLS
 
 
 def whole(low: int = -(2**63), high: int = _MOST, *, also: str = "") -> Check:
@@ -89,6 +95,9 @@ def ahead(place: str, value: Any) -> None:
 
 def wholes(place: str, value: Any) -> None:
     """Check an int or a sequence of them."""
+    items = value if type(value) in (tuple, list) else (value,)
+    if all([type(item) is int and -(2**63) <= item <= _MOST for item in items]):  # noqa: C419
+        return
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or is_symbol(value):
         value = [value]
     elif isinstance(value, np.ndarray) and value.ndim == 0:
@@ -111,6 +120,8 @@ def size_or_sizes(place: str, value: Any) -> None:
 
 def truth(place: str, value: Any) -> None:
     """Check a bool; 0 and 1 stand for one."""
+    if value is True or value is False:
+        return
     if isinstance(value, _TRUTH) or is_symbol(value):
         return
     if isinstance(value, (int, np.integer)) and value in (0, 1):
@@ -122,6 +133,8 @@ def truth(place: str, value: Any) -> None:
 
 def real(place: str, value: Any) -> None:
     """Check a number, NaN as well."""
+    if type(value) is float:
+        return
     if is_symbol(value):
         return
     if isinstance(value, _TRUTH) or not hasattr(value, "__float__"):
@@ -131,7 +144,7 @@ def real(place: str, value: Any) -> None:
 def number(place: str, value: Any) -> None:
     """Check a finite number."""
     real(place, value)
-    if not is_symbol(value) and not np.isfinite(np.float64(float(value))):
+    if not is_symbol(value) and not math.isfinite(float(value)):
         raise ValueError(f"{place} must be finite, got {value}")
 
 
@@ -182,6 +195,8 @@ def path(place: str, value: Any) -> None:
 
 def dtype(place: str, value: Any) -> None:
     """Check what NumPy makes a dtype of, except None, which NumPy takes for float64."""
+    if type(value) is type and value in _SCALARS:
+        return
     if isinstance(value, (np.dtype, type)):
         if isinstance(value, type) and np.dtype(value) == object and value is not object:
             raise TypeError(f"{place} must be a dtype, got {shown(value)}")
@@ -289,10 +304,15 @@ def mapping(place: str, value: Any) -> None:
 
 def sequence(place: str, value: Any) -> None:
     """Check a sequence, or anything else to iterate over that is no text."""
+    if type(value) is tuple:
+        return
+    if isinstance(value, list):
+        for item in value:
+            if item is value:
+                raise ValueError(f"{place} contains itself")
+        return
     if isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or is_symbol(value)):
         raise TypeError(f"{place} must be a sequence, got {shown(value)}")
-    if isinstance(value, list) and any(item is value for item in value):
-        raise ValueError(f"{place} contains itself")
 
 
 def datasets(place: str, value: Any) -> None:

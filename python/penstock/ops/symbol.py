@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from penstock import _core
+from penstock.arguments.checks import SYMBOLS
 from penstock.errors import TraceError
 from penstock.ops.unknown import ADVICE, Unknown, active_traces
 
@@ -230,6 +231,9 @@ class Symbol(Unknown, NDArrayOperatorsMixin):
                 _add_place(_NUMBER, (place, None, None), parts, numbers)
         item: Symbol = self._trace.call(_core.Op("getitem", {"parts": parts}), [self, *numbers])
         return item
+
+
+SYMBOLS.add(Symbol)
 
 
 def weakness_of(value: Any) -> int:

@@ -223,3 +223,52 @@ def test_sources_show_their_names(tmp_path):
 def test_wrong_name_is_refused():
     with pytest.raises(TypeError, match="map: name must be a str, got 3"):
         Dataset.range(3).map(load, name=3)
+
+
+def test_functions_of_penstock_itself_are_not_shown(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\nb\n")
+    rows = Dataset.from_tensor_slices(np.ones((4, 3)))
+    csv = ps.experimental.make_csv_dataset(
+        str(tmp_path / "a.csv"), 1, column_defaults=[np.int64], num_epochs=1
+    )
+    pipelines = {
+        "a mask": rows.shard_evenly(2, 0, "pad"),
+        "buckets": rows.bucket_by_sequence_length(load_length, [4], [2, 2]),
+        "columns": csv,
+        "fields": ps.experimental.CsvDataset(str(tmp_path / "a.csv"), [np.int64]),
+        "a query": ps.experimental.SqlDataset("sqlite", str(tmp_path / "no.db"), "select 1", int),
+    }
+    for name, ds in pipelines.items():
+        it = iter(ds)
+        try:
+            next(it)
+        except (OSError, ps.DataError) as error:
+            stage = "".join(error.__notes__).partition(",")[0]
+            assert stage in {"penstock: in stage map", "penstock: in stage from_generator"}, name
+        shown = {stage["function"] for stage in it.stats()}
+        assert shown <= {None, "load_length"}, name
+
+
+def load_length(row):
+    return len(row)
+
+
+def test_public_functions_of_penstock_are_shown(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        list(Dataset.from_tensors(str(tmp_path / "none")).map(ps.io.read_file))
+    assert caught.value.__notes__[0].startswith("penstock: in stage map(read_file), element 0")
+
+
+def test_folding_and_mixing_show_what_the_user_wrote():
+    def fold(state, x):
+        return state, 1 // int(x - 2)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(Dataset.range(4).scan(np.int64(0), fold, name="sum"))
+    assert caught.value.__notes__ == ["penstock: in stage scan(fold, name='sum'), element 2 (0, 2)"]
+    it = iter(Dataset.sample_from_datasets([Dataset.range(4).map(load), Dataset.range(4)], seed=1))
+    with pytest.raises(ValueError, match="bad") as caught:
+        list(it)
+    assert caught.value.__notes__ == ["penstock: in stage map(load), element 2 (2)"]
+    kinds = [(stage["kind"], stage["function"]) for stage in it.stats()]
+    assert kinds[:2] == [("sample_from_datasets", None), ("map", "load")]

@@ -8,6 +8,7 @@ from typing import Any
 
 # Arguments that are functions, besides those that say so.
 _FUNCTIONS = ("generator", "handler", "predicate")
+_MOST_WRAPPED = 8
 
 
 def function_name(function: Any) -> str:
@@ -23,12 +24,35 @@ def function_name(function: Any) -> str:
     str
         ``"load"``, ``"Loader.get"``, ``"<lambda>"``; of other objects the name of their class.
     """
-    while isinstance(function, functools.partial):
-        function = function.func
-    function = getattr(function, "__wrapped__", function)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     # Where it was defined is of no interest.
-    return str(name or type(function).__qualname__).rpartition("<locals>.")[2]
+    return _qualified_name(_innermost(function)).rpartition("<locals>.")[2]
+
+
+def _innermost(function: Any) -> Any:
+    for _ in range(_MOST_WRAPPED):  # some objects have every attribute
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif (inner := getattr(function, "__wrapped__", None)) is not None:
+            function = inner
+        else:
+            break
+    return function
+
+
+def _qualified_name(function: Any) -> str:
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    return str(name or type(function).__qualname__)
+
+
+def _is_internal(function: Any) -> bool:
+    """Return whether a function is penstock's own, and none that users can write down."""
+    function = _innermost(function)
+    if not str(getattr(function, "__module__", None)).startswith("penstock."):
+        return False
+    if getattr(function, "__qualname__", None) is None:  # an object of a class that can be called
+        return not hasattr(function, "__name__")
+    name = _qualified_name(function)
+    return "<locals>" in name or any(part.startswith("_") for part in name.split("."))
 
 
 def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
@@ -45,7 +69,9 @@ def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
     names = [
         function_name(value)
         for argument, value in args.items()
-        if callable(value) and (argument.endswith("_func") or argument in _FUNCTIONS)
+        if callable(value)
+        and (argument.endswith("_func") or argument in _FUNCTIONS)
+        and not _is_internal(value)
     ]
     known = [each for each in names if not each.startswith("<")]
     if names:

@@ -1,5 +1,6 @@
 """Dataset.fingerprint: the same for the same elements, another one when something has changed."""
 
+import copy
 import functools
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from referred import READ, TABLES, VALUES, generator_and_numbers, naming
 
 ex = ps.experimental
 FACTOR = 3
@@ -91,6 +93,39 @@ def test_what_a_function_refers_to_counts(monkeypatch):
     assert BASE.map(scaled).fingerprint() != before
     monkeypatch.undo()
     assert BASE.map(scaled).fingerprint() == before
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_of_the_standard_library_counts_by_its_content(name):
+    one, other = (BASE.map(naming(value)).fingerprint() for value in VALUES[name])
+    assert one != other
+    same = VALUES[name][0] if name == "memory" else copy.deepcopy(VALUES[name][0])
+    assert BASE.map(naming(same)).fingerprint() == one
+
+
+@pytest.mark.parametrize("name", READ)
+def test_attributes_of_an_object_count(name):
+    function, settings = READ[name]
+    prints = [BASE.map(function(settings(scale=n))).fingerprint() for n in (1, 1, 2)]
+    assert prints[0] == prints[1] != prints[2]
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_table_counts_by_its_content_whatever_was_looked_up(package, name):
+    library = pytest.importorskip(package)
+    if package == "polars" and name == "labels":
+        pytest.skip("series of Polars have no labels")
+    tables = [TABLES[name](library, last) for last in (3, 3, 4)]
+    _ = list(tables[1]), repr(tables[1])
+    prints = [BASE.map(naming(table)).fingerprint() for table in tables]
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_generators_and_iterators_count_by_their_type():
+    for used, fresh in zip(generator_and_numbers(), generator_and_numbers(), strict=True):
+        _ = next(used) if hasattr(used, "__next__") else used.normal()
+        assert BASE.map(naming(used)).fingerprint() == BASE.map(naming(fresh)).fingerprint()
 
 
 def test_a_changed_file_counts(tmp_path):

@@ -31,7 +31,7 @@ PYTHON_LAYERS = [
     },
     {"ops"},
     {"random"},
-    {"encode", "pickling"},
+    {"contents", "encode", "pickling"},
     {"digest"},
     {"fingerprint", "state_digest"},
     {"account"},

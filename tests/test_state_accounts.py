@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from referred import READ, TABLES, VALUES, Settings, naming, reading
 from states import difference, state_of
 
 Dataset = ps.Dataset
@@ -318,6 +319,65 @@ def test_what_functions_read_and_do_not_change_counts(monkeypatch):
 
 
 state_of_scaled = state_of(BASE.map(scaled))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_attributes_that_a_function_reads_of_an_object_count(name):
+    function, settings = READ[name]
+    state = state_of(BASE.map(function(settings(scale=1))), 3)
+    iter(BASE.map(function(settings(scale=1)))).set_state(state)
+    with pytest.raises(ps.StateError, match="map: the function has changed"):
+        iter(BASE.map(function(settings(scale=2)))).set_state(state)
+
+
+def test_attributes_that_a_function_does_not_read_do_not_count():
+    state = state_of(BASE.map(reading(Settings(2, unread=1))), 3)
+    it = iter(BASE.map(reading(Settings(2, unread=5))))
+    it.set_state(state)
+    assert next(it) == 6
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_the_standard_library_count(name):
+    one, other = (BASE.map(naming(value)) for value in VALUES[name])
+    state = state_of(one, 3)
+    iter(one).set_state(state)
+    with pytest.raises(ps.StateError, match="map: the function has changed"):
+        iter(other).set_state(state)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_tables_count(package, name):
+    library = pytest.importorskip(package)
+    if package == "polars" and name == "labels":
+        pytest.skip("series of Polars have no labels")
+    tables = [TABLES[name](library, last) for last in (3, 3, 4)]
+    one, same_again, other = (BASE.map(naming(table)) for table in tables)
+    state = state_of(one, 3)
+    _ = list(tables[1]), repr(tables[1])
+    iter(same_again).set_state(state)
+    with pytest.raises(ps.StateError, match="map: the function has changed"):
+        iter(other).set_state(state)
+
+
+class Lazy:
+    @functools.cached_property
+    def table(self):
+        return {"by": 2}
+
+
+def test_what_is_computed_at_the_first_use_does_not_count():
+    lazy = Lazy()
+    state = state_of(BASE.map(lambda x: x * lazy.table["by"]), 0)
+    lazy = Lazy()
+    it = iter(BASE.map(lambda x: x * lazy.table["by"]))
+    assert next(it) == 0
+    late = it.get_state()
+    it.set_state(state)
+    assert [int(next(it)) for _ in range(2)] == [0, 2]
+    it.set_state(late)
+    assert next(it) == 2
 
 
 class Difficult:

@@ -151,7 +151,9 @@ def test_a_state_of_the_version_before_is_refused_in_one_sentence():
     body = bytearray(state_of(BASE)[:-4])
     body[4] = 2
     old = bytes(body) + crc32c(body).to_bytes(4, "little")
-    with pytest.raises(ValueError, match=r"has version 2, .* saved by an older one, start from the beginning$"):
+    with pytest.raises(
+        ValueError, match=r"has version 2, .* an older one, start from the beginning$"
+    ):
         iter(BASE).set_state(old)
 
 

@@ -5,6 +5,7 @@ Every value is looked at once, however often others refer to it, and values may 
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import os
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.code_names import names_of
+from penstock.contents import attributes_of, is_of_a_table, reduction_of
 from penstock.encode import Indexable, Reader
 from penstock.ops.native import NativeFunction
 from penstock.structure import TensorSpec
@@ -83,6 +85,9 @@ class Digests:
         out.text(f"{kind.__module__}.{kind.__qualname__}")
         if isinstance(value, type):
             out.text(_name_of(value))
+        elif isinstance(value, enum.Enum):
+            out.text(value.name)
+            self._add(out, value.value)
         elif isinstance(value, SIMPLE):
             out.text(repr(value))
         elif isinstance(value, (np.ndarray, np.generic)):
@@ -144,7 +149,9 @@ class Digests:
             method = vars(type(value)).get(name)
             if isinstance(method, types.FunctionType):
                 self._add(out, method)
-        self._add(out, getattr(value, "__dict__", {}))
+        if is_of_a_table(value) or not hasattr(value, "__dict__"):
+            self._add(out, reduction_of(value))
+        self._add(out, {} if is_of_a_table(value) else attributes_of(value))
 
     def _array(self, out: Hasher, array: np.ndarray[Any, Any]) -> None:
         out.text(f"{array.dtype.str} {array.shape}")

@@ -8,14 +8,27 @@ at in samples, so that the first state of a pipeline costs milliseconds.
 from __future__ import annotations
 
 import dis
+import enum
+import functools
+import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.code_names import names_of
+from penstock.contents import (
+    attributes_of,
+    is_of_a_table,
+    is_of_the_standard_library,
+    reduction_of,
+    some_rows,
+)
 from penstock.digest import SIMPLE, Digests, Hasher
+from penstock.encode import Indexable, Reader
+from penstock.ops.native import NativeFunction
+from penstock.structure import TensorSpec
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -98,25 +111,43 @@ class StateDigests(Digests):
         effects = self._effects_of(code)
         self._add(out, code)
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self._seen(out, default, effects)
+            self._seen(out, default, code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             out.text(name)
             if name not in effects.rebound:
-                self._seen(out, _contents(cell), effects)
+                self._seen(out, _contents(cell), code)
         scope = function.__globals__
         for name in sorted((names_of(code) & scope.keys()) - effects.rebound):
             out.text(name)
             if effects.changes and _may_change(scope[name]):
                 out.text(type(scope[name]).__qualname__)
+            elif _has_attributes(scope[name]):
+                self._read(out, scope[name], names_of(code))
             else:
                 self._global(out, scope[name], function.__module__)
 
-    def _seen(self, out: Hasher, value: Any, effects: _Effects) -> None:
+    def _seen(self, out: Hasher, value: Any, code: types.CodeType) -> None:
         """Add a value that a function refers to: no more than its type if it may change that."""
-        if effects.changes and _may_change(value):
+        if self._effects_of(code).changes and _may_change(value):
             out.text(f"{type(value).__module__}.{type(value).__qualname__}")
+        elif _has_attributes(value):
+            self._read(out, value, names_of(code))
         else:
             self._add(out, value)
+
+    def _read(self, out: Hasher, owner: Any, names: Set[str]) -> None:
+        """Add what is read of an object by these names: attributes, methods, properties."""
+        key = id(owner), "read"
+        if key in self._open:  # it refers to itself
+            out.text("again")
+            return
+        self._open.add(key)
+        try:
+            members = (getattr(type(owner), name, None) for name in sorted({*names, *_CALLED}))
+            functions = (_function_of(member) for member in members)
+            self._parts(out, owner, [f for f in functions if f is not None], names)
+        finally:
+            self._open.discard(key)
 
     def _method(self, out: Hasher, value: types.MethodType) -> None:
         if isinstance(value.__func__, types.FunctionType) and not isinstance(value.__self__, type):
@@ -126,15 +157,30 @@ class StateDigests(Digests):
             super()._method(out, value)
 
     def _object(self, out: Hasher, value: Any) -> None:
+        if is_of_a_table(value):
+            size = len(value) if hasattr(value, "__len__") else 0
+            out.text(str(size))
+            self._add(out, reduction_of(some_rows(value, _sample(size))))
+        elif not hasattr(value, "__dict__") and is_of_the_standard_library(value):
+            self._add(out, reduction_of(value))
         found = (getattr(type(value), name, None) for name in _CALLED)
         self._parts(out, value, [f for f in found if isinstance(f, types.FunctionType)])
 
-    def _parts(self, out: Hasher, owner: Any, called: list[types.FunctionType]) -> None:
-        """Add what some methods of an object are made of: code, and the attributes they read."""
+    def _parts(
+        self,
+        out: Hasher,
+        owner: Any,
+        called: list[types.FunctionType],
+        names: Set[str] = frozenset(),
+    ) -> None:
+        """Add what some methods of an object are made of: code, and the attributes they read.
+
+        `names` are those that others read.
+        """
         cls = type(owner)
         out.text(f"{cls.__module__}.{cls.__qualname__}")
         methods: list[types.FunctionType] = []
-        names: set[str] = set()
+        names = {*names}
         waiting = list(called)
         while waiting:
             method = waiting.pop()
@@ -143,19 +189,33 @@ class StateDigests(Digests):
             methods.append(method)
             names |= names_of(method.__code__)
             others = (getattr(cls, name, None) for name in sorted(names_of(method.__code__)))
-            waiting += [f for f in others if isinstance(f, types.FunctionType)]
+            waiting += [f for f in map(_function_of, others) if f is not None]
         effects = [self._effects_of(method.__code__) for method in methods]
         changes = any(e.changes for e in effects)
         for method in sorted(methods, key=lambda f: f.__qualname__):
             self._add(out, method)
-        held = getattr(owner, "__dict__", {})
-        read = names & held.keys()
+        held = self._members(cls) | attributes_of(owner)
+        # What is computed at the first use is there only afterwards.
+        read = {
+            name
+            for name in names & held.keys()
+            if not isinstance(getattr(cls, name, None), functools.cached_property)
+        }
         for name in sorted(read - self._stored_by(cls) if read else read):
             out.text(name)
             if changes and _may_change(held[name]):
                 out.text(type(held[name]).__qualname__)
+            elif _has_attributes(held[name]):
+                self._read(out, held[name], names)
             else:
                 self._add(out, held[name])
+
+    def _members(self, cls: type) -> dict[str, Any]:
+        """Return the simple values that a class has for all its objects."""
+        found: dict[str, Any] = {}
+        for each in reversed(cls.__mro__):
+            found |= {name: v for name, v in vars(each).items() if isinstance(v, SIMPLE)}
+        return found
 
     def _stored_by(self, cls: type) -> set[str]:
         """Return the attributes that methods store, but for those that make the object."""
@@ -200,6 +260,28 @@ def _may_change(value: Any) -> bool:
     fixed = (*SIMPLE, tuple, frozenset, type, np.generic, np.dtype, types.ModuleType)
     called = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.ufunc)
     return not isinstance(value, (*fixed, *called))
+
+
+def _function_of(member: Any) -> types.FunctionType | None:
+    """Return what runs when a member of a class is called or read."""
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    return member if isinstance(member, types.FunctionType) else None
+
+
+def _has_attributes(value: Any) -> bool:
+    """Return whether a value is an object of some class, whose attributes a function may read."""
+    looked_into = (tuple, list, set, frozenset, Mapping, np.ndarray, type, enum.Enum)
+    known = (os.PathLike, TensorSpec, Reader, Indexable, NativeFunction, functools.partial)
+    if not _may_change(value) or isinstance(value, (*looked_into, *known)):
+        return False
+    if hasattr(value, "_node") or is_of_a_table(value):
+        return False
+    if is_of_the_standard_library(value):
+        return hasattr(value, "__dict__")
+    return hasattr(value, "__dict__") or bool(attributes_of(value))
 
 
 def _contents(cell: types.CellType) -> Any:

@@ -124,7 +124,7 @@ def _native(
             f"{kind}: a native function takes no `rng`; draw with ps.random, or drop @ps.native to "
             "run it as Python"
         )
-    if not find_spec(dataset):  # nothing comes, and so nothing tells what to trace it for
+    if not _is_known(dataset):
         return {name: plain}
     nodes = [dataset._node]
     if "initial_state" in args:  # functions of the state and the element
@@ -137,6 +137,19 @@ def _native(
     if function._check:
         program = _core.checked(program, plain, function._check, comparison(repr(function)))
     return {name: _core.debugged(program, plain)}
+
+
+def _is_known(dataset: Dataset) -> bool:
+    """Return whether something tells what to trace a function for: not where no element comes.
+
+    Elements that all fail are none: their errors belong to the run, which may leave them out.
+    """
+    try:
+        return find_spec(dataset)
+    except TraceError:
+        raise
+    except Exception:
+        return False
 
 
 def _naming(kind: str, name: str, error: Exception) -> Exception:

@@ -159,13 +159,17 @@ class GetItem final : public CropOp {
   }
 
   static int64_t Number(const Tensor& tensor) {
-    if (!IsInteger(tensor.dtype().code) || tensor.elements() != 1) {
+    if (!IsInteger(tensor.dtype().code) || tensor.shape().rank() > 0) {
       throw Error(ErrorKind::kType, "getitem: an index must be one integer, got {} of shape {}",
                   tensor.dtype().name(), tensor.shape().ToString());
     }
     int64_t value;
     CastItems(tensor.dtype().code, tensor.data(), TypeCode::kInt64, &value, 1);
-    return value;
+    // Beyond any array, and neither an index from the end nor an absent one.
+    if (tensor.dtype().code == TypeCode::kUInt64 && value < 0) {
+      return std::numeric_limits<int64_t>::max();
+    }
+    return std::max(value, kAbsent + 1);
   }
 
   static Axis NumberAxis(int64_t index, int axis, const Shape& shape) {

@@ -227,6 +227,11 @@ class Symbol(Unknown, NDArrayOperatorsMixin):
                 parts += [_NEW_AXIS, 0, 0, 0, 0]
             elif isinstance(place, slice):
                 _add_place(_SLICE, (place.start, place.stop, place.step), parts, numbers)
+            elif isinstance(place, bool):
+                raise TraceError(
+                    f"native: an index {place} adds an axis or takes nothing, which cannot be "
+                    f"traced; use None, a slice or ps.where, or {ADVICE}"
+                )
             else:
                 _add_place(_NUMBER, (place, None, None), parts, numbers)
         item: Symbol = self._trace.call(_core.Op("getitem", {"parts": parts}), [self, *numbers])
@@ -267,7 +272,7 @@ def _add_place(
 
 def _index(value: Any) -> int:
     try:
-        return index(value)
+        return max(_ABSENT + 1, min(index(value), -_ABSENT - 1))  # no array is that large
     except TypeError:
         raise TraceError(
             f"native: an index of type {type(value).__name__} cannot be traced; use numbers, "

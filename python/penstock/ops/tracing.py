@@ -50,10 +50,10 @@ class Recording:
         self, stage: str, function: Callable[..., Any], nodes: Sequence[_core.Node]
     ) -> None:
         self.trace = Trace()
-        elements = tuple(node.spec(lambda shape, dtype: self.trace.leaf()) for node in nodes)
-        self.element = elements if len(elements) > 1 else elements[0]
-        arguments = self.element if type(self.element) is tuple else (self.element,)
-        result = self._call(function, arguments)
+        # Twice: the function may change the containers that it is given.
+        self.nesting = _nested(nodes, lambda: 0)
+        element = _nested(nodes, self.trace.leaf)
+        result = self._call(function, element if type(element) is tuple else (element,))
         self.reader: SymbolicReader | None = None
         if isinstance(result, SymbolicReader):
             self.reader, result = result, result.name
@@ -96,7 +96,7 @@ class Recording:
         steps = [(op, [number(*s) for s in inputs], seed) for op, inputs, seed in trace.steps]
         results = [number(*source) for source in self.leaves]
         reader = self.reader.reader if self.reader else None
-        return _core.program(self.element, trace.constants, steps, self.result, results, reader)
+        return _core.program(self.nesting, trace.constants, steps, self.result, results, reader)
 
     def _numbering(self) -> Callable[[Any, int], int]:
         """Return how values are numbered: leaves, then constants, then the outputs of each step."""
@@ -203,6 +203,12 @@ class Traced:
                 f"native: what {self._name} does has changed since it was given to a dataset: "
                 f"{different}; make the dataset anew, or drop @ps.native"
             )
+
+
+def _nested(nodes: Sequence[_core.Node], leaf: Callable[[], Any]) -> Any:
+    """Return a new element of these datasets, nested as theirs are."""
+    elements = tuple(node.spec(lambda shape, dtype: leaf()) for node in nodes)
+    return elements if len(elements) > 1 else elements[0]
 
 
 def _result(stage: str, leaf: Any) -> Any:

@@ -3,8 +3,10 @@
 import numpy as np
 
 import penstock as ps
-from compare import assert_same
+from compare import assert_fits, assert_same
+from penstock import _core
 from penstock.ops.symbol import Trace
+from penstock.ops.tracing import Traced
 
 SEED = 20
 
@@ -22,6 +24,7 @@ def assert_native(function, elements):
     source = source_of(elements)
     wanted = run(source.map(function))
     traced = ps.native(function)
+    assert_known_shapes(function, source, wanted)
     checked = ps.native(function, check=2)
     if not is_random(source, function):
         eager = [as_element(function(*(e if type(e) is tuple else (e,)))) for e in run(source)]
@@ -44,6 +47,17 @@ def assert_native(function, elements):
     assert_same(run(source.map(traced, num_parallel_calls=2).batch(len(elements))), whole)
     stacked = source.batch(len(elements)).unbatch() if stackable(source, elements) else source
     assert_same(run(stacked.map(traced)), run(stacked.map(function)))
+
+
+def assert_known_shapes(function, source, wanted):
+    """Fail unless the results have the shapes that are known before it runs."""
+    shapes = []
+    source._node.spec(lambda shape, dtype: shapes.append(shape))
+    known = Traced("map", function, [source._node]).first.known_shapes(shapes)
+    for element in wanted:
+        for shape, leaf in zip(known, _core.flatten(element), strict=True):
+            if shape is not None:
+                assert_fits(ps.TensorSpec(shape, np.asarray(leaf).dtype), np.asarray(leaf))
 
 
 def source_of(elements):

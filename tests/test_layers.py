@@ -26,11 +26,11 @@ PYTHON_LAYERS = [
     {"arguments"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("labels", "describe", "arity", "code_names", "closing", "debugging", "probing"),
+        *("labels", "describe", "arity", "code_names", "closing", "debugging"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},
-    {"random"},
+    {"random", "probing"},
     {"contents", "encode", "pickling"},
     {"digest"},
     {"fingerprint", "state_digest"},

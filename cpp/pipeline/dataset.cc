@@ -79,14 +79,24 @@ void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
   if (!visitor.saving()) runs = std::move(visited);
 }
 
-void Dataset::SetProbedSpec(ElementSpec spec) const {
+namespace {
+
+thread_local int g_shapes_of_first = 0;  // how many live on this thread
+
+}  // namespace
+
+ShapesOfFirst::ShapesOfFirst() { ++g_shapes_of_first; }
+ShapesOfFirst::~ShapesOfFirst() { --g_shapes_of_first; }
+
+void Dataset::SetProbedSpec(ElementSpec known, ElementSpec first) const {
   std::lock_guard lock(probe_mutex_);
-  probed_ = std::move(spec);
+  probed_ = std::move(known);
+  first_ = std::move(first);
 }
 
 MaybeSpec Dataset::probed_spec() const {
   std::lock_guard lock(probe_mutex_);
-  return probed_;
+  return g_shapes_of_first > 0 ? first_ : probed_;
 }
 
 }  // namespace penstock

@@ -143,8 +143,10 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Calls `visit` for this node and all upstream, depth first, each once.
   void ForEachNode(const std::function<void(const Dataset&)>& visit) const;
 
-  // What element_spec learned by running the function once, when spec() could not say.
-  void SetProbedSpec(ElementSpec spec) const;
+  // What element_spec learned by running the function once, when spec() could not say: what is
+  // known of all elements, and what the first one was.
+  void SetProbedSpec(ElementSpec known, ElementSpec first) const;
+  // The former; within a ShapesOfFirst the latter.
   MaybeSpec probed_spec() const;
 
  protected:
@@ -166,7 +168,17 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   const char* trace_name_ = nullptr;
   mutable std::atomic<int64_t> runs_{0};  // counts runs; the plan itself never changes
   mutable std::mutex probe_mutex_;        // a leaf lock over the cache below
-  mutable MaybeSpec probed_;              // a cache: computed from the plan alone
+  mutable MaybeSpec probed_, first_;      // a cache: computed from the plan alone
+};
+
+// While it lives, specs on this thread have the shapes of the first element where nothing is known
+// of the others: for those who need some shape, and look whether the elements have it.
+class ShapesOfFirst {
+ public:
+  ShapesOfFirst();
+  ~ShapesOfFirst();
+  ShapesOfFirst(const ShapesOfFirst&) = delete;
+  ShapesOfFirst& operator=(const ShapesOfFirst&) = delete;
 };
 
 // A chain this deep could overflow the stack of the thread that runs it.

@@ -14,6 +14,7 @@
 #include "python/py_indexable.h"
 #include "python/pytree.h"
 #include "python/shown_refs.h"
+#include "python/specs.h"
 #include "python/types.h"
 #include "runtime/blocking.h"
 #include "sources/file_dataset.h"
@@ -72,6 +73,9 @@ struct Value {
 };
 struct Spec {
   std::shared_ptr<const ElementSpec> spec;
+  static Spec Of(const py::object& nested) {
+    return {std::make_shared<const ElementSpec>(SpecOfPython(nested))};
+  }
 };
 // Many values, which a source holds.
 struct Elements {
@@ -107,63 +111,6 @@ py::object ValueToPython(const Value& value) {
   std::vector<PyObject*> leaves;
   for (const Tensor& leaf : value.element->leaves) leaves.push_back(ToPython(leaf));
   PyObject* nested = Unflatten(value.element->structure, leaves.data());
-  if (!nested) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(nested);
-}
-
-// From nested objects with `shape` (None, or a sequence of int and None) and `dtype`.
-Spec MakeSpec(const py::object& nested) {
-  Flattened flat;
-  if (!Flatten(nested.ptr(), &flat)) throw py::error_already_set();
-  auto spec = std::make_shared<ElementSpec>();
-  spec->structure = flat.structure;
-  for (PyObject* leaf : flat.leaves) {
-    LeafSpec one;
-    auto object = py::reinterpret_borrow<py::object>(leaf);
-    if (!py::hasattr(object, "shape") || !py::hasattr(object, "dtype")) {
-      throw Error(ErrorKind::kType, "signature: a TensorSpec was expected at each leaf, got {}",
-                  std::string(py::str(py::repr(object))));
-    }
-    if (!DTypeOfObject(object.attr("dtype").ptr(), &one.dtype)) throw py::error_already_set();
-    py::object shape = object.attr("shape");
-    if (shape.is_none()) {
-      one.any_rank = true;
-    } else {
-      std::vector<int64_t> dims;
-      for (auto dim : shape) {
-        dims.push_back(dim.is_none() ? -1 : PyLong_AsLongLong(dim.ptr()));
-        if (PyErr_Occurred()) {
-          PyErr_Clear();
-          throw Error(ErrorKind::kInvalidArgument,
-                      "signature: sizes of axes must be ints of 64 bits, got {}",
-                      std::string(py::str(py::repr(dim))));
-        }
-      }
-      one.shape = Shape(dims.data(), dims.size());
-    }
-    spec->leaves.push_back(one);
-  }
-  return {std::move(spec)};
-}
-
-// Nested `make_leaf(shape, dtype)` results; None when it is not known yet.
-py::object SpecToPython(const MaybeSpec& spec, const py::object& make_leaf) {
-  if (!spec) return py::none();
-  std::vector<PyObject*> leaves;
-  for (auto& leaf : spec->leaves) {
-    py::object shape = py::none();
-    if (!leaf.any_rank) {
-      py::tuple dims(static_cast<size_t>(leaf.shape.rank()));
-      for (int i = 0; i < leaf.shape.rank(); ++i) {
-        dims[static_cast<size_t>(i)] =
-            leaf.shape[i] < 0 ? py::object(py::none()) : py::object(py::int_(leaf.shape[i]));
-      }
-      shape = dims;
-    }
-    py::object dtype = py::reinterpret_steal<py::object>(DTypeToObject(leaf.dtype));
-    leaves.push_back(make_leaf(shape, dtype).release().ptr());
-  }
-  PyObject* nested = Unflatten(spec->structure, leaves.data());
   if (!nested) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(nested);
 }
@@ -327,7 +274,7 @@ void BindDataset(py::module_& module) {
       },
       py::arg("kind"), py::arg("args"));
   py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
-      .def(py::init(&MakeSpec), py::arg("nested"));
+      .def(py::init(&Spec::Of), py::arg("nested"));
   py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))
       .def(py::init([](const std::vector<Value>& values) {
         auto elements = std::make_shared<std::vector<std::shared_ptr<const Element>>>();
@@ -345,6 +292,16 @@ void BindDataset(py::module_& module) {
       .def_property_readonly("cardinality", [](const Node& n) { return n.plan->cardinality(); })
       .def("spec",
            [](const Node& n, const py::object& leaf) { return SpecToPython(n.plan->spec(), leaf); })
+      // The same with the shapes of the first element where nothing is known of the others.
+      .def("first_spec",
+           [](const Node& n, const py::object& leaf) {
+             MaybeSpec spec;
+             {
+               ShapesOfFirst scope;
+               spec = n.plan->spec();
+             }
+             return SpecToPython(spec, leaf);
+           })
       // Whether its spec may have the shapes of one element for those of all.
       .def_property_readonly(
           "guesses_shapes", [](const Node& n) { return !n.plan->spec() || GuessesShapes(*n.plan); })
@@ -354,7 +311,17 @@ void BindDataset(py::module_& module) {
              if (!unknown) return std::nullopt;
              return Node{unknown, {}};
            })
-      .def("set_spec", [](const Node& n, const Spec& spec) { n.plan->SetProbedSpec(*spec.spec); });
+      .def("is_of", [](const Node& n, const Node& other) { return n.plan == other.plan; })
+      .def("set_spec",
+           [](const Node& n, const Spec& spec) { n.plan->SetProbedSpec(*spec.spec, *spec.spec); })
+      // What its first element was, and which sizes all others are known to have.
+      .def(
+          "set_first",
+          [](const Node& n, const Value& first, const KnownShapes& shapes) {
+            const ElementSpec spec = ElementSpec::Of(*first.element);
+            n.plan->SetProbedSpec(KnownOfAll(spec, shapes), spec);
+          },
+          py::arg("first"), py::arg("shapes"));
   module.def(
       "make",
       [](const std::string& kind, const std::vector<Node>& inputs, const py::dict& args) {

@@ -53,7 +53,12 @@ class RejectionResampleDataset final : public Dataset {
   int64_t cardinality() const override {
     return input().cardinality() == kInfinite ? kInfinite : kUnknown;
   }
-  MaybeSpec spec() const override { return probed_spec(); }
+  MaybeSpec spec() const override {
+    MaybeSpec spec = probed_spec(), in = input_spec();  // a pair: the class, the element
+    if (!spec || !in || spec->leaves.size() != 1 + in->leaves.size()) return spec;
+    std::copy(in->leaves.begin(), in->leaves.end(), spec->leaves.begin() + 1);
+    return spec;
+  }
   bool counts_runs() const override { return true; }
   const FunctionPtr& function() const { return function_; }
   const std::vector<double>& target() const { return target_; }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from penstock.fingerprint import fingerprint
 from penstock.iterator import Iterator
 from penstock.labels import label_args
 from penstock.ops.tracing import Traced
-from penstock.options import Options
+from penstock.options import Options, merged
 from penstock.pickling import reduced
 from penstock.probing import find_spec
 from penstock.sources.endless import EndlessSources
@@ -50,7 +49,7 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-_UNSET = Options()  # of every source
+_UNSET = Options()  # of a dataset that the engine has made
 
 # Stages that keep elements of their input on the disk, which must be told from others'.
 _KEPT = ("cache_file", "snapshot")
@@ -143,7 +142,7 @@ class Dataset(
         dataset._inputs = inputs
         dataset._args = args
         dataset._name = name
-        dataset._options = _merged(kind, inputs)
+        dataset._options = merged(kind, [each._options for each in inputs])
         dataset._traced = tuple(dict.fromkeys(traced))
         return dataset
 
@@ -241,9 +240,10 @@ class Dataset(
     def element_spec(self) -> Any:
         """Types and shapes of the elements, nested as they are.
 
-        Behind a plain Python function they cannot be known without calling it: the first element
-        that does not fail is computed once, unless `map` or `from_generator` was given an
-        ``output_signature``.
+        Behind a function they cannot be known without calling it: the first element that does not
+        fail is computed once, unless `map` or `from_generator` was given an ``output_signature``.
+        Its dtypes and numbers of axes are taken for those of all. Its sizes are not: a size is that
+        of all where tracing the function shows it, as `native` does, else None.
 
         Returns
         -------
@@ -255,10 +255,20 @@ class Dataset(
         ValueError
             If the first element is needed, and there is none.
 
+        Notes
+        -----
+        A plain function is traced only if nobody can notice it: if all that it reaches are
+        constants, operations of penstock, functions of NumPy and Python without effects, and
+        functions of the same kind.
+
         Examples
         --------
         >>> ps.Dataset.range(5).batch(2).element_spec
         TensorSpec(shape=(None,), dtype=int64)
+        >>> ps.Dataset.range(5).map(lambda n: np.zeros(int(n))).element_spec
+        TensorSpec(shape=(None,), dtype=float64)
+        >>> ps.Dataset.range(5).map(lambda n: n * np.ones(3)).element_spec
+        TensorSpec(shape=(3,), dtype=float64)
         """
         if not find_spec(self):
             unknown = self._node.first_unknown()
@@ -382,19 +392,3 @@ def _copy(dataset: Dataset) -> Dataset:
     for name in Dataset.__slots__:
         setattr(copy, name, getattr(dataset, name))
     return copy
-
-
-def _merged(kind: str, inputs: tuple[Dataset, ...]) -> Options:
-    options = inputs[0]._options if inputs else _UNSET
-    for other in inputs[1:]:
-        if other._options is options:
-            continue
-        for name, (one, two) in options.conflicts(other._options).items():
-            warnings.warn(
-                f"{kind}: its inputs have different options: {name} is {one!r} and {two!r}; the "
-                "last one counts, set it on the result to choose",
-                RuntimeWarning,
-                stacklevel=6,
-            )
-        options = options.merge(other._options)
-    return options

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import debugging
@@ -195,3 +197,23 @@ class Options(OptionSet):
             "least_calls": self.autotune.min_parallelism or 1,
             "warm_start": bool(self.warm_start) and counted and not debug,
         }
+
+
+_UNSET = Options()
+
+
+def merged(kind: str, inputs: Sequence[Options]) -> Options:
+    """Return the options of a stage over inputs with these; warn of those that differ."""
+    options = inputs[0] if inputs else _UNSET
+    for other in inputs[1:]:
+        if other is options:
+            continue
+        for name, (one, two) in options.conflicts(other).items():
+            warnings.warn(
+                f"{kind}: its inputs have different options: {name} is {one!r} and {two!r}; the "
+                "last one counts, set it on the result to choose",
+                RuntimeWarning,
+                stacklevel=6,
+            )
+        options = options.merge(other)
+    return options

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator as Elements
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core
 from penstock.iterator import Iterator
 from penstock.on_error import MAX_ERRORS
+from penstock.ops.known_shapes import Sizes
+from penstock.ops.native import NativeFunction
+from penstock.ops.noticed import unnoticed
+from penstock.ops.tracing import Traced
+from penstock.structure import TensorSpec
+
+_MAPS = ("map", "parallel_map")
 
 
 def find_spec(dataset: Any) -> bool:
@@ -21,8 +30,17 @@ def find_spec(dataset: Any) -> bool:
             first = first_good(it)
         if not first:
             return False
-        unknown.set_spec(_core.Value(first[0], False).spec())
+        unknown.set_first(_core.Value(first[0], False), _known_shapes(dataset, unknown, first[0]))
     return True
+
+
+def first_spec(dataset: Any) -> Any:
+    """Return ``dataset.element_spec`` with the first element's sizes where others are not known.
+
+    For those who need sizes: they must look whether each element has them.
+    """
+    dataset.element_spec  # noqa: B018 - finds out what the plan does not know
+    return dataset._node.first_spec(TensorSpec)
 
 
 def first_good(it: Elements[Any]) -> tuple[Any, ...]:
@@ -41,3 +59,62 @@ def first_good(it: Elements[Any]) -> tuple[Any, ...]:
     if errors:
         raise errors[0]
     return ()
+
+
+def traceable(dataset: Any) -> Traced | None:
+    """Return what a plain function does with symbols that the last stage of a dataset calls.
+
+    None where there is no such function, it cannot be traced, or its call could be noticed. The
+    elements that it takes must be known.
+    """
+    function = dataset._args.get("map_func", dataset._args.get("predicate"))
+    if function is None or not unnoticed(function):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Traced(dataset._kind, function, [dataset._inputs[0]._node])
+    except Exception:  # whatever it does with symbols that it does not do with values
+        return None
+
+
+def _known_shapes(dataset: Any, node: _core.Node, first: Any) -> Sequence[Sizes | None]:
+    """Return what tracing tells of the shapes of all elements of a stage: leaf by leaf."""
+    stage = _stage_of(dataset, node)
+    if stage is None or stage._kind not in _MAPS:
+        return []
+    if isinstance(stage._args["map_func"], NativeFunction):
+        traced = next(iter(set(stage._traced) - set(stage._inputs[0]._traced)), None)
+    else:
+        traced = traceable(stage)
+    if traced is None:
+        return []
+    leaves: list[Sizes | None] = []
+    stage._inputs[0]._node.spec(lambda shape, dtype: leaves.append(shape))
+    recording = traced.first
+    shapes = recording.known_shapes(leaves)
+    if not _core.same_nesting(recording.result, first):
+        return []
+    parts = zip(shapes, _core.flatten(first), strict=True)
+    return [shape if _fits(shape, getattr(leaf, "shape", ())) else None for shape, leaf in parts]
+
+
+def _fits(shape: Sizes | None, first: tuple[int, ...]) -> bool:
+    """Return whether the first element has a shape; what tracing cannot see may make another."""
+    if shape is None or len(shape) != len(first):
+        return False
+    return all(size in (None, its) for size, its in zip(shape, first, strict=True))
+
+
+def _stage_of(dataset: Any, node: _core.Node) -> Any:
+    """Return the dataset upstream whose last stage a node is; None for a stage inside another."""
+    waiting, seen = [dataset], set()
+    while waiting:
+        stage = waiting.pop()
+        if id(stage) in seen:
+            continue
+        seen.add(id(stage))
+        if stage._node.is_of(node):
+            return stage
+        waiting += stage._inputs
+    return None

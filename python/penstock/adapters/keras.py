@@ -73,7 +73,8 @@ class KerasForms:
 
         Memory: JAX and NumPy get the very arrays of the dataset, PyTorch tensors over the same
         memory, and TensorFlow tensors that its ``from_generator`` makes. The TensorFlow backend
-        needs the shapes in advance, from `element_spec`.
+        needs the shapes in advance, from `element_spec`; what that does not know behind a function
+        is taken from the first batch, and a batch of another shape is an error.
 
         Examples
         --------

@@ -11,6 +11,7 @@ from penstock.adapters.batches import Batches, ahead
 from penstock.adapters.epochs import Epoch, Epochs
 from penstock.adapters.keras_elements import Packing, differing
 from penstock.closing import Closing
+from penstock.probing import first_spec
 from penstock.structure import map_leaves
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ class Feed:
         self._forms[form] = Epochs(STAGE, batches, self._steps, length if length >= 0 else None)
 
     def spec(self) -> Any:
-        """Give shapes and dtypes of the elements of `arrays`."""
-        return self.packing[False].spec(self._source.element_spec)
+        """Give shapes and dtypes of the elements of `arrays`: what is not known is of the first."""
+        return self.packing[False].spec(first_spec(self._source))
 
     @property
     def wait_seconds(self) -> float:

@@ -12,7 +12,7 @@ from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.tensor import tensor
-from penstock.compat.values import numpy_values, plain, register, specs, tensors
+from penstock.compat.values import numpy_values, plain, register, specs_of, tensors
 from penstock.dataset import Dataset as PenstockDataset
 from penstock.sources import files
 
@@ -145,7 +145,7 @@ class Dataset(OldIterators):
     @property
     def element_spec(self) -> Any:
         """Types and shapes of the elements, nested as they are."""
-        return specs(self._inner.element_spec)
+        return specs_of(self._inner)
 
     def __iter__(self) -> OwnedIterator:
         return OwnedIterator(iter(self._inner), self._inner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.compat.errors import OutOfRangeError, raise_translated
-from penstock.compat.values import numpy_values, specs, tensors
+from penstock.compat.values import numpy_values, specs_of, tensors
 from penstock.iterator import Iterator as PenstockIterator
 
 
@@ -66,7 +66,7 @@ class OwnedIterator:
     @property
     def element_spec(self) -> Any:
         """Types and shapes of the elements."""
-        return specs(self._dataset.element_spec)
+        return specs_of(self._dataset)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.tensor import Tensor, tensor, text
+from penstock.probing import first_spec
 from penstock.structure import TensorSpec as PenstockSpec
 
 
@@ -55,6 +56,15 @@ def numpy_values(value: Any) -> Any:
     if type(value) is Tensor:
         return value.numpy()
     return _rebuilt(value, numpy_values)
+
+
+def specs_of(dataset: Any) -> Any:
+    """Return the spec of a dataset of penstock as TensorFlow's.
+
+    Functions of a program are not traced: the sizes of what they return are those of the first
+    element, which is what TensorFlow's tracing finds for most.
+    """
+    return specs(first_spec(dataset))
 
 
 def specs(value: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.ops.native import native
+from penstock.probing import first_spec
 from penstock.structure import TensorSpec, map_leaves
 
 
@@ -69,7 +70,8 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[D
     Notes
     -----
     For evaluation over several workers, or in batches of one size, without leaving elements out.
-    Strings are padded with "".
+    Strings are padded with "". What is added behind a function whose sizes are not known has those
+    of the first element.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def _padded(dataset: Dataset, cardinality: int, mask_key: str) -> Dataset:
         raise ValueError(
             f"pad_to_cardinality: at most {cardinality} elements were expected, there are {known}"
         )
-    spec = dataset.element_spec
+    spec = first_spec(dataset)
     if not isinstance(spec, dict):
         raise ValueError(f"pad_to_cardinality: dicts were expected as elements, got {spec!r}")
     padded = dataset.map(_masked(mask_key, True))

@@ -99,9 +99,9 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
 
     Random operations draw from the key of the element, as in a plain function.
 
-    Tracing needs the nesting of the elements; behind a plain Python function `element_spec` finds
-    it out by one call. Where there is no element to find it out by, the function runs as Python,
-    should elements come later.
+    Tracing needs the nesting of the elements; behind a plain Python function it is found out by one
+    call, as for `element_spec`. Where there is no element to find it out by, the function runs as
+    Python, should elements come later.
 
     What tracing cannot see are ``x is ...``, ``type(x)``, and what changes from one run of the
     program to the next and not while it lasts (a date, a file): :doc:`/guides/native` has more.

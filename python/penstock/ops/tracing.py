@@ -10,7 +10,9 @@ import numpy as np
 
 from penstock import _core
 from penstock.errors import TraceError
+from penstock.ops import known_shapes_of_formats  # noqa: F401 - it registers rules
 from penstock.ops.generators import Generators
+from penstock.ops.known_shapes import Known, Sizes, after_step, of_constant
 from penstock.ops.symbol import Symbol, Trace
 
 # Each time that a generator has moved, another thread may have been who drew from it.
@@ -97,6 +99,24 @@ class Recording:
         results = [number(*source) for source in self.leaves]
         reader = self.reader.reader if self.reader else None
         return _core.program(self.nesting, trace.constants, steps, self.result, results, reader)
+
+    def known_shapes(self, leaves: Sequence[Sizes | None]) -> list[Sizes | None]:
+        """Return what is known of the shapes of its result, leaf by leaf.
+
+        Parameters
+        ----------
+        leaves : sequence of tuple, or None
+            What is known of the shapes of the leaves of its elements.
+        """
+        values: dict[tuple[Any, int], Known] = {}
+        for i, shape in enumerate(leaves):
+            values["element", i] = Known(shape)
+        for i, constant in enumerate(self.trace.constants):
+            values["constant", i] = of_constant(constant)
+        for step, (op, inputs, _) in enumerate(self.trace.steps):
+            made = after_step(op.key, op.outputs, [values[source] for source in inputs])
+            values |= {(step, i): known for i, known in enumerate(made)}
+        return [values[source].shape for source in self.leaves]
 
     def _numbering(self) -> Callable[[Any, int], int]:
         """Return how values are numbered: leaves, then constants, then the outputs of each step."""
@@ -194,6 +214,11 @@ class Traced:
                     f"native: {self._name} drew from {moved} while it was traced; {_INSTEAD}"
                 )
         self.program = self._first.program()
+
+    @property
+    def first(self) -> Recording:
+        """What the function did when it was traced."""
+        return self._first
 
     def check(self) -> None:
         """Raise a TraceError if the function would give another program by now."""

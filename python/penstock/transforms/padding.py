@@ -142,8 +142,8 @@ class Padding:
         -----
         Which axes are ragged is a matter of `element_spec`: all up to the last one whose size is
         None. Several nest, ``((values, row_splits), row_splits)``, the inner splits first. Behind a
-        plain Python function nothing is known of sizes, so that all axes are ragged; declare those
-        that are fixed with ``map(..., output_signature=...)``.
+        function all axes are ragged, whatever was found out of it; declare those that are fixed
+        with ``map(..., output_signature=...)``.
 
         The pair is what `io.VarLenFeature` and `strings.split` give too.
 

@@ -1,0 +1,345 @@
+"""What is known of the shapes that a program makes, before it has run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Sizes = tuple[int | None, ...]  # None: any
+
+_MOST_ITEMS = 64  # of an array whose values are looked at
+
+
+class Known(NamedTuple):
+    """What is known of a value for all elements.
+
+    Parameters
+    ----------
+    shape : tuple, optional
+        The sizes of the axes, None for one of any size. None: nothing is known.
+    items : tuple, optional
+        Of an array of integers with at most one axis: its items, None for one that may differ.
+    constant : numpy.ndarray, optional
+        The value itself, where it is the same for all elements.
+    """
+
+    shape: Sizes | None = None
+    items: Sizes | None = None
+    constant: Any = None
+
+
+Rule = Callable[[Mapping[str, Any], Sequence[Known]], Known | list[Known]]
+
+# By the name of an operation; of those without a rule nothing is known.
+RULES: dict[str, Rule] = {}
+NOTHING = Known()
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Make a function the rule of operations: from attributes and inputs to what it makes.
+
+    It may fail for inputs that the operation refuses; nothing is known then.
+    """
+
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def of_constant(value: Any) -> Known:
+    """Return what is known of a value that is the same for all elements: all."""
+    array = np.asarray(value)
+    items: Sizes | None = None
+    if array.dtype.kind in "iu" and array.ndim < 2 and array.size <= _MOST_ITEMS:
+        items = tuple(map(int, array.ravel()))
+    return Known(array.shape, items, array)
+
+
+def after_step(key: tuple[Any, ...], outputs: int, inputs: Sequence[Known]) -> list[Known]:
+    """Return what is known of each output of a step, from what is known of its inputs.
+
+    Parameters
+    ----------
+    key : tuple
+        Of its operation: ``Op.key``.
+    outputs : int
+        How many it has.
+    inputs : sequence of Known
+        In their order.
+    """
+    try:
+        made = _made(key, inputs)
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError):
+        made = NOTHING  # the operation refuses them, or has another form than its rule knows
+    found = made if isinstance(made, list) else [made] * outputs
+    return found if len(found) == outputs else [NOTHING] * outputs
+
+
+def _made(key: tuple[Any, ...], inputs: Sequence[Known]) -> Known | list[Known]:
+    if isinstance(key[1], np.ufunc):
+        if len(key) == 3:
+            return NOTHING if key[1].signature else Known(broadcast([i.shape for i in inputs]))
+        return _reduced(inputs[0].shape, axes=key[3], keepdims=key[4])
+    found = RULES.get(key[0])
+    return found(key[1], inputs) if found else NOTHING
+
+
+def _reduced(shape: Sizes | None, axes: Sequence[int] | None, keepdims: bool) -> Known:
+    if shape is None:
+        return Known(()) if axes is None and not keepdims else NOTHING
+    gone = set(range(len(shape)) if axes is None else _places(axes, len(shape)))
+    kept = [1 if i in gone else size for i, size in enumerate(shape) if keepdims or i not in gone]
+    return Known(tuple(kept))
+
+
+def broadcast(shapes: Sequence[Sizes | None]) -> Sizes | None:
+    """Return the shape of the items of several arrays side by side."""
+    if any(shape is None for shape in shapes):
+        return None
+    known = [shape for shape in shapes if shape is not None]
+    rank = max(map(len, known))
+    rows = [(1,) * (rank - len(shape)) + shape for shape in known]
+    return tuple(map(_one_size, *rows)) if len(rows) > 1 else rows[0]
+
+
+def _one_size(*sizes: int | None) -> int | None:
+    wide = [size for size in sizes if size not in (None, 1)]
+    return wide[0] if wide else None if None in sizes else 1
+
+
+def _places(axes: Sequence[int], rank: int) -> list[int]:
+    if not all(-rank <= axis < rank for axis in axes):
+        raise IndexError(axes)
+    return [axis % rank for axis in axes]
+
+
+def shape_of(known: Known) -> Sizes:
+    """Return a shape of known rank; a ValueError for another."""
+    if known.shape is None:
+        raise ValueError("of unknown rank")
+    return known.shape
+
+
+def sizes_of(known: Known) -> Sizes:
+    """Return the sizes that an input holds, as far as they are known."""
+    if known.items is not None:
+        return known.items
+    (count,) = shape_of(known)
+    return (None,) * int(count or _none())
+
+
+def _none() -> int:
+    raise ValueError("of unknown length")
+
+
+# Same shape: operations on each item alone, and images whose pixels change.
+
+
+@rule(
+    *("fill_like", "random.shuffle", "io.encode_base64", "io.decode_base64"),
+    *("strings.lower", "strings.upper", "strings.strip", "strings.length", "strings.to_number"),
+    *("strings.as_string", "strings.to_hash_bucket_fast", "strings.regex_full_match"),
+    *("image.convert_image_dtype", "image.adjust_gamma", "image.adjust_brightness"),
+    *("image.adjust_contrast", "image.adjust_saturation", "image.adjust_hue"),
+    *("image.random_brightness", "image.random_contrast", "image.random_saturation"),
+    *("image.random_hue", "image.per_image_standardization", "image.normalize"),
+    *("image.flip_left_right", "image.flip_up_down", "image.random_flip_left_right"),
+    *("image.random_flip_up_down", "image.rgb_to_hsv", "image.hsv_to_rgb"),
+)
+def _same(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    return Known(inputs[0].shape)
+
+
+@rule("cast")
+def _cast(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    items = inputs[0].items
+    # Sizes are much smaller than what these types hold.
+    return Known(inputs[0].shape, items if attributes["dtype"] in ("int32", "int64") else None)
+
+
+@rule("where")
+def _where(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    return Known(broadcast([each.shape for each in inputs]))
+
+
+# Shapes themselves.
+
+
+@rule("shape")
+def _shape(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape = inputs[0].shape
+    return NOTHING if shape is None else Known((len(shape),), shape)
+
+
+@rule("reshape")
+def _reshape(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    wanted = sizes_of(inputs[1])
+    if -1 not in wanted:
+        return Known(wanted)
+    items = _product(inputs[0].shape or (None,)) if inputs[0].shape != () else 1
+    others = _product([size for size in wanted if size != -1])
+    free = None if items is None or others is None else items // others
+    return Known(tuple(free if size == -1 else size for size in wanted))
+
+
+def _product(sizes: Sequence[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return math.prod(known) if len(known) == len(sizes) else None
+
+
+@rule("expand_dims")
+def _expand_dims(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape, axes = shape_of(inputs[0]), attributes["axis"]
+    rest = iter(shape)
+    rank = len(shape) + len(axes)
+    added = _places(axes, rank)
+    return Known(tuple(1 if i in added else next(rest) for i in range(rank)))
+
+
+@rule("squeeze")
+def _squeeze(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape, axes = shape_of(inputs[0]), attributes["axis"]
+    if axes is None:
+        return NOTHING if None in shape else Known(tuple(n for n in shape if n != 1))
+    gone = _places(axes, len(shape))
+    return Known(tuple(size for i, size in enumerate(shape) if i not in gone))
+
+
+@rule("transpose")
+def _transpose(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape, order = shape_of(inputs[0]), attributes["perm"]
+    if order is None:
+        return Known(shape[::-1])
+    return Known(tuple(shape[axis] for axis in _places(order, len(shape))))
+
+
+# Parts, and several in one.
+
+
+@rule("getitem")
+def _getitem(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    x, *numbers = inputs
+    parts = np.reshape(attributes["parts"], (-1, 5)).tolist()
+    index, position = [], 0
+    for kind, traced, *given in parts:
+        places: list[Any] = []
+        for bit, number in enumerate(given):
+            if traced >> bit & 1:
+                (found,) = numbers[position].items or (None,)
+                position += 1
+                places.append(found)
+            else:
+                places.append(_ABSENT if number == -(2**63) else number)
+        index.append((kind, places))
+    return Known(_taken(shape_of(x), index), _item(x, index))
+
+
+_ABSENT = object()  # of the three of a slice
+_NUMBER, _SLICE, _ELLIPSIS = range(3)  # cpp/ops/array/getitem.cc
+
+
+def _taken(shape: Sizes, index: Sequence[tuple[int, Sequence[Any]]]) -> Sizes:
+    named = sum(kind in (_NUMBER, _SLICE) for kind, _ in index)
+    rest = list(shape)
+    made: list[int | None] = []
+    for kind, places in index:
+        if kind == _NUMBER:
+            rest.pop(0)
+        elif kind == _SLICE:
+            made.append(_sliced(rest.pop(0), places))
+        elif kind == _ELLIPSIS:
+            whole = len(shape) - named
+            made += rest[:whole]
+            del rest[:whole]
+        else:
+            made.append(1)
+    return (*made, *rest)
+
+
+def _sliced(size: int | None, places: Sequence[Any]) -> int | None:
+    if all(place is _ABSENT for place in places[:2]) and places[2] in (_ABSENT, 1, -1):
+        return size
+    if size is None or None in places:
+        return None
+    start, stop, step = (None if place is _ABSENT else place for place in places)
+    return len(range(size)[start:stop:step])
+
+
+def _item(x: Known, index: Sequence[tuple[int, Sequence[Any]]]) -> Sizes | None:
+    """Return the item of an array of one axis that a single number takes."""
+    if x.items is None or len(shape_of(x)) != 1 or len(index) != 1 or index[0][0] != _NUMBER:
+        return None
+    number = index[0][1][0]
+    return None if number is None else (x.items[number],)
+
+
+@rule("stack")
+def _stack(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape = _agreed([shape_of(each) for each in inputs])
+    axis = _places([attributes["axis"]], len(shape) + 1)[0]
+    known = [each.items or (None,) for each in inputs]
+    items = tuple(item for (item,) in known) if shape == () else None
+    return Known((*shape[:axis], len(inputs), *shape[axis:]), items)
+
+
+@rule("concat")
+def _concat(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shapes = [shape_of(each) for each in inputs]
+    axis = _places([attributes["axis"]], len(shapes[0]))[0]
+    along = [shape[axis] for shape in shapes]
+    others = _agreed([(*shape[:axis], *shape[axis + 1 :]) for shape in shapes])
+    total = None if None in along else sum(size for size in along if size is not None)
+    return Known((*others[:axis], total, *others[axis:]))
+
+
+def _agreed(shapes: Sequence[Sizes]) -> Sizes:
+    """Return the shape that all of them have, of those that are known in part."""
+    if len({len(shape) for shape in shapes}) != 1:
+        raise ValueError("of several ranks")
+    columns = zip(*shapes, strict=True)
+    return tuple(next((size for size in sizes if size is not None), None) for sizes in columns)
+
+
+@rule("tile")
+def _tile(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape, times = shape_of(inputs[0]), sizes_of(inputs[1])
+    rank = max(len(shape), len(times))
+    ones = [(1,) * (rank - len(sizes)) + sizes for sizes in (shape, times)]
+    pairs = zip(*ones, strict=True)
+    return Known(tuple(None if n is None or by is None else n * by for n, by in pairs))
+
+
+@rule("pad")
+def _pad(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape, around = shape_of(inputs[0]), inputs[2].constant
+    if around is None:
+        return Known((None,) * len(shape))
+    added = np.broadcast_to(around, (len(shape), 2)).sum(axis=1).tolist()
+    return Known(tuple(n if n is None else n + more for n, more in zip(shape, added, strict=True)))
+
+
+@rule("gather")
+def _gather(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    params, indices = shape_of(inputs[0]), shape_of(inputs[1])
+    axis, batch = attributes["axis"], attributes["batch_dims"]
+    if not isinstance(axis, int) or batch:
+        return NOTHING
+    axis = _places([axis], len(params))[0]
+    return Known((*params[:axis], *indices, *params[axis + 1 :]))
+
+
+@rule("one_hot")
+def _one_hot(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    shape, (depth,) = shape_of(inputs[2]), sizes_of(inputs[3])
+    axis = attributes["axis"] % (len(shape) + 1)
+    return Known((*shape[:axis], depth, *shape[axis:]))
+
+
+@rule("fill", "random.uniform", "random.normal")
+def _filled(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    return Known(sizes_of(inputs[0]))

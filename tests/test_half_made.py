@@ -42,11 +42,13 @@ def test_the_classes_are_all_looked_at():
 
 def test_a_half_made_iterator_dies_quietly():
     it = ps.Iterator.__new__(ps.Iterator)
-    assert list(vars(ps.Iterator)["__slots__"]) == ["_account", "_dataset"]
+    assert list(vars(ps.Iterator)["__slots__"]) == ["_account", "_dataset", "_hints"]
     with pytest.raises(TypeError, match="__init__ was not called"):
         it.get_state()
     with pytest.raises(TypeError, match="__init__ was not called"):
         it.set_state(b"")
+    with pytest.raises(TypeError, match="__init__ was not called"):
+        it.tuning_moves()
     del it
 
 

@@ -31,7 +31,7 @@ PYTHON_LAYERS = [
     },
     {"ops"},
     {"random", "probing"},
-    {"contents", "encode", "pickling"},
+    {"contents", "encode", "hints", "pickling"},
     {"digest"},
     {"fingerprint", "state_digest"},
     {"account"},

@@ -16,6 +16,7 @@ from penstock.adapters.torch import TorchForms
 from penstock.describe import chain, unknown_length
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
+from penstock.hints import Hints
 from penstock.iterator import Iterator
 from penstock.labels import label_args
 from penstock.ops.tracing import Traced
@@ -281,6 +282,7 @@ class Dataset(
 
     _account = account_of  # what decides the data, for states
     _differences = staticmethod(differences)
+    _new_hints = Hints  # for speed, of a run
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Return this dataset with options set.

@@ -1,0 +1,91 @@
+"""Hints: what could be changed in a pipeline for speed, as far as a run has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.ops.native import NativeFunction
+from penstock.probing import traceable
+
+_FUNCTIONS = {"map": "map_func", "parallel_map": "map_func", "filter": "predicate"}
+_LEAST_SECONDS = 0.1  # of a function that is worth a word
+_LEAST_SHARE = 0.1  # of the time of the run
+# The ratios are those of docs/guides/native.md.
+_CAN_BE_NATIVE = (
+    "{stage}: this function can be @ps.native: what it does are operations that run without "
+    "Python; the functions of penstock's benchmarks became 1.1 times (images) to 10 times "
+    "(arithmetic) as fast"
+)
+
+
+class Hints:
+    """Hints for one run, each given once.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What is run.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self._candidates = list(_plain_functions(dataset))
+        self._given: list[dict[str, Any]] = []
+
+    def of(self, stats: Callable[[], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+        """Return the hints that the counters of the stages call for, and earlier ones."""
+        if self._candidates:
+            rows = {row["path"]: row for row in stats()}
+            whole = max((row["busy_seconds"] for row in rows.values()), default=0.0)
+            waiting = []
+            for path, stage, function in self._candidates:
+                seconds = _own_seconds(path, stage, rows)
+                if seconds < max(_LEAST_SECONDS, _LEAST_SHARE * whole):
+                    waiting.append((path, stage, function))
+                elif _can_be_native(stage):
+                    self._given.append(_hint(rows[path], seconds))
+            self._candidates = waiting
+        return [dict(hint) for hint in self._given]
+
+
+def _plain_functions(dataset: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the stages that call plain functions, by their paths; the same function once."""
+    seen: set[int] = set()
+    waiting = [("0", dataset)]
+    while waiting:
+        path, stage = waiting.pop()
+        waiting += [(f"{path}.{i}", each) for i, each in enumerate(stage._inputs)]
+        function = stage._args.get(_FUNCTIONS.get(stage._kind, ""))
+        if function is None or isinstance(function, NativeFunction) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        if stage._args.get("output_signature") is None:  # which native functions do not have
+            yield path, stage, function
+
+
+def _own_seconds(path: str, stage: Any, rows: Mapping[str, Mapping[str, Any]]) -> float:
+    """Return how long a stage has worked, without its inputs."""
+    if path not in rows:
+        return 0.0
+    inputs = [rows.get(f"{path}.{i}") for i in range(len(stage._inputs))]
+    below = sum(float(row["busy_seconds"]) for row in inputs if row is not None)
+    return max(0.0, float(rows[path]["busy_seconds"]) - below)  # both are estimates
+
+
+def _can_be_native(stage: Any) -> bool:
+    # Nothing is computed to find out what its elements are.
+    return stage._inputs[0]._node.first_unknown() is None and traceable(stage) is not None
+
+
+def _hint(row: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    kind = "map" if row["kind"] == "parallel_map" else row["kind"]
+    return {
+        "seconds": seconds,
+        "stage": row["kind"],
+        "name": row["name"],
+        "function": row["function"],
+        "knob": "native",
+        "from": False,
+        "to": True,
+        "reason": _CAN_BE_NATIVE.format(stage=f"{kind}({row['function'] or ''})"),
+    }

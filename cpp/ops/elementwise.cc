@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <string_view>
 
 #include "ops/broadcast_loop.h"
@@ -48,21 +50,52 @@ constexpr std::array<std::string_view, 10> kExact{
     "add",       "subtract", "multiply",   "divide",  "equal",
     "not_equal", "less",     "less_equal", "greater", "greater_equal"};
 
+// Comparisons, as what they say of a smaller and of a larger first operand.
+struct Comparison {
+  std::string_view name;
+  bool of_smaller, of_larger;
+};
+constexpr std::array<Comparison, 6> kComparisons{{{"less", true, false},
+                                                  {"less_equal", true, false},
+                                                  {"greater", false, true},
+                                                  {"greater_equal", false, true},
+                                                  {"equal", false, false},
+                                                  {"not_equal", true, true}}};
+
+const Comparison* FindComparison(std::string_view name) {
+  auto found = std::ranges::find(kComparisons, name, &Comparison::name);
+  return found == kComparisons.end() ? nullptr : &*found;
+}
+
+bool IsNegative(const Tensor& integer) {
+  return integer.dtype().code == TypeCode::kInt64 && integer.value<int64_t>() < 0;
+}
+
 // Calls of a function's loops.
 class Calls {
  public:
-  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
+  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak, bool limits)
       : table_(std::move(table)),
         weak_(std::move(weak)),
+        limits_(limits),
+        comparison_(FindComparison(table_->name())),
         no_negatives_(table_->name() == "power"),
         exact_(std::ranges::count(kExact, table_->name()) > 0) {}
 
   size_t outputs() const { return static_cast<size_t>(table_->outputs()); }
 
-  // NumPy squares a lone complex number in another way than many.
-  static bool by_rows(const std::vector<Tensor>& inputs) {
-    return std::ranges::none_of(
+  bool by_rows(const std::vector<Tensor>& inputs) const {
+    // NumPy squares a lone complex number in another way than many.
+    const bool real = std::ranges::none_of(
         inputs, [](const Tensor& input) { return input.dtype().code >= TypeCode::kComplex64; });
+    if (!real) return false;
+    // What is done with a plain integer that does not fit is decided for each.
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (weak_[i] != LoopTable::kInt || inputs[i].shape().rank() == 0) continue;
+      const LoopTable::Loop* loop = table_->Find(KindsOf(inputs));
+      if (!loop || !Fit(inputs[i], loop->types[i].code)) return false;
+    }
+    return true;
   }
 
   LeafSpec Output(const std::vector<Tensor>& inputs, size_t number) const {
@@ -74,6 +107,10 @@ class Calls {
     const Shape shape = outputs[0].shape();
     if (shape.elements() == 0) return;
     const LoopTable::Loop& loop = LoopFor(inputs);
+    if (const std::optional<bool> known = KnownComparison(inputs, loop)) {
+      std::memset(outputs[0].mutable_data(), *known, outputs[0].nbytes());
+      return;
+    }
     std::array<Tensor, kMostOperands> converted;
     Operands operands{};
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -81,7 +118,7 @@ class Calls {
       bool aligned = reinterpret_cast<uintptr_t>(input->data()) % loop.types[i].itemsize == 0 ||
                      loop.types[i].itemsize > alignof(std::max_align_t);
       if (input->dtype() != loop.types[i] || !aligned) {
-        converted[i] = Converted(*input, loop.types[i], i);
+        converted[i] = Converted(inputs, loop.types[i], i);
         input = &converted[i];
       }
       operands[i] = Broadcast(input->data(), input->shape(), loop.types[i].itemsize, shape);
@@ -95,7 +132,7 @@ class Calls {
   }
 
  private:
-  const LoopTable::Loop& LoopFor(const std::vector<Tensor>& inputs) const {
+  std::vector<int> KindsOf(const std::vector<Tensor>& inputs) const {
     std::vector<int> kinds(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       TypeCode code = inputs[i].dtype().code;
@@ -105,7 +142,11 @@ class Calls {
       }
       kinds[i] = LoopTable::KindOf(code, weak_[i]);
     }
-    const LoopTable::Loop* loop = table_->Find(kinds);
+    return kinds;
+  }
+
+  const LoopTable::Loop& LoopFor(const std::vector<Tensor>& inputs) const {
+    const LoopTable::Loop* loop = table_->Find(KindsOf(inputs));
     if (loop) return *loop;
     std::string types;
     for (const Tensor& input : inputs) {
@@ -139,10 +180,37 @@ class Calls {
     return shape;
   }
 
-  Tensor Converted(const Tensor& input, DType type, size_t number) const {
-    if (weak_[number] == LoopTable::kInt && !Fits(input.value<int64_t>(), type.code)) {
-      throw Error(ErrorKind::kInvalidArgument, "{}: Python integer {} out of bounds for {}",
-                  table_->name(), input.value<int64_t>(), type.name());
+  // What a comparison of integers with a plain one beyond their type says of all of them.
+  std::optional<bool> KnownComparison(const std::vector<Tensor>& inputs,
+                                      const LoopTable::Loop& loop) const {
+    if (!comparison_) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      const Tensor &number = inputs[i], &others = inputs[1 - i];
+      if (weak_[i] != LoopTable::kInt || number.shape().rank() > 0 ||
+          !IsInteger(others.dtype().code) || Fit(number, loop.types[i].code)) {
+        continue;
+      }
+      const bool first_smaller = IsNegative(number) == (i == 0);
+      return first_smaller ? comparison_->of_smaller : comparison_->of_larger;
+    }
+    return std::nullopt;
+  }
+
+  // Whether a plain integer is beyond the type of what it limits.
+  bool LimitsNothing(const std::vector<Tensor>& inputs, size_t number) const {
+    if (!limits_ || number == 0 || inputs[number].shape().rank() > 0) return false;
+    const TypeCode code = inputs[0].dtype().code;
+    if (!IsInteger(code) || Fit(inputs[number], code)) return false;
+    const bool lower = number == 1 && table_->name() != "minimum";
+    return IsNegative(inputs[number]) == lower;
+  }
+
+  Tensor Converted(const std::vector<Tensor>& inputs, DType type, size_t number) const {
+    const Tensor& input = inputs[number];
+    if (weak_[number] == LoopTable::kInt) {
+      return FromPlain(table_->name(),
+                       LimitsNothing(inputs, number) ? EndOf(inputs[0].dtype().code, input) : input,
+                       type);
     }
     Tensor made = Tensor::Make(type, input.shape());
     if (input.dtype() == type) {
@@ -152,6 +220,19 @@ class Calls {
                 static_cast<size_t>(input.elements()));
     }
     return made;
+  }
+
+  // The end of an integer type on the side of a number.
+  static Tensor EndOf(TypeCode code, const Tensor& integer) {
+    Tensor end;
+    VisitReal(code, [&]<typename T>(std::type_identity<T>) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        using Ends = std::numeric_limits<T>;
+        const T value = IsNegative(integer) ? Ends::min() : Ends::max();
+        end = Tensor::ScalarBytes(DType::Of(code), &value);
+      }
+    });
+    return end;
   }
 
   // The loop of NumPy would take the GIL for this error.
@@ -175,6 +256,8 @@ class Calls {
 
   const std::shared_ptr<const LoopTable> table_;
   const std::vector<LoopTable::Weak> weak_;
+  const bool limits_;
+  const Comparison* const comparison_;  // null: it is none
   const bool no_negatives_;
   const bool exact_;
 };
@@ -182,7 +265,7 @@ class Calls {
 class Elementwise final : public FillOp {
  public:
   explicit Elementwise(Calls calls) : calls_(std::move(calls)) {}
-  bool by_rows(const std::vector<Tensor>& inputs) const override { return Calls::by_rows(inputs); }
+  bool by_rows(const std::vector<Tensor>& inputs) const override { return calls_.by_rows(inputs); }
   bool row_local() const override { return true; }
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     return calls_.Output(inputs, 0);
@@ -200,7 +283,7 @@ class ElementwiseMany final : public Op {
  public:
   explicit ElementwiseMany(Calls calls) : calls_(std::move(calls)) {}
   size_t outputs() const override { return calls_.outputs(); }
-  bool by_rows(const std::vector<Tensor>& inputs) const override { return Calls::by_rows(inputs); }
+  bool by_rows(const std::vector<Tensor>& inputs) const override { return calls_.by_rows(inputs); }
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     std::vector<Tensor> results;
     for (size_t i = 0; i < calls_.outputs(); ++i) {
@@ -218,8 +301,8 @@ class ElementwiseMany final : public Op {
 }  // namespace
 
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
-                                          std::vector<LoopTable::Weak> weak) {
-  Calls calls(std::move(table), std::move(weak));
+                                          std::vector<LoopTable::Weak> weak, bool limits) {
+  Calls calls(std::move(table), std::move(weak), limits);
   if (calls.outputs() > 1) return std::make_unique<ElementwiseMany>(std::move(calls));
   return std::make_unique<Elementwise>(std::move(calls));
 }

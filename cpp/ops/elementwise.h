@@ -56,8 +56,9 @@ class LoopTable {
 };
 
 // Inputs are broadcast against each other by NumPy's rules. `weak` says which of them are plain
-// numbers.
+// numbers. With `limits` they are limits of the first input, as numpy.clip has them: a plain
+// integer beyond its type limits nothing.
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
-                                          std::vector<LoopTable::Weak> weak);
+                                          std::vector<LoopTable::Weak> weak, bool limits = false);
 
 }  // namespace penstock

@@ -2,8 +2,9 @@
 #include "ops/promote.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "element/error.h"
 #include "ops/cast_items.h"
@@ -48,6 +49,30 @@ TypeCode WithPlain(TypeCode type, int64_t weak) {
   return IsFloating(type) ? ComplexOf(type) : TypeCode::kComplex128;
 }
 
+// The first of plain integers that cannot be a value of that type, as text.
+std::optional<std::string> Misfit(const Tensor& integers, TypeCode code) {
+  std::optional<std::string> misfit;
+  auto look = [&]<typename Plain>(const Plain* values) {
+    VisitReal(code, [&]<typename T>(std::type_identity<T>) {
+      if constexpr (std::is_integral_v<T>) {
+        for (int64_t i = 0; i < integers.elements() && !misfit; ++i) {
+          bool fits;
+          if constexpr (std::is_same_v<T, bool>)
+            fits = std::in_range<int64_t>(values[i]);  // anything but 0 is True
+          else
+            fits = std::in_range<T>(values[i]);
+          if (!fits) misfit = std::to_string(values[i]);
+        }
+      }
+    });
+  };
+  if (integers.dtype().code == TypeCode::kUInt64)
+    look(reinterpret_cast<const uint64_t*>(integers.data()));
+  else if (integers.dtype().code == TypeCode::kInt64)
+    look(reinterpret_cast<const int64_t*>(integers.data()));
+  return misfit;
+}
+
 }  // namespace
 
 TypeCode Promoted(TypeCode a, TypeCode b) {
@@ -58,20 +83,24 @@ TypeCode Promoted(TypeCode a, TypeCode b) {
   return IsUnsigned(b) && !IsUnsigned(a) ? MixedIntegers(a, b) : b;
 }
 
-bool Fits(int64_t value, TypeCode code) {
-  bool fits = true;
-  VisitReal(code, [&]<typename T>(std::type_identity<T>) {
-    if constexpr (std::is_same_v<T, bool>) {
-      fits = value == 0 || value == 1;
-    } else if constexpr (std::is_integral_v<T>) {
-      if constexpr (std::is_same_v<T, uint64_t>)
-        fits = value >= 0;
-      else
-        fits = value >= int64_t{std::numeric_limits<T>::min()} &&
-               value <= int64_t{std::numeric_limits<T>::max()};
-    }
-  });
-  return fits;
+bool Fit(const Tensor& integers, TypeCode code) { return !Misfit(integers, code); }
+
+Tensor FromPlain(std::string_view op, const Tensor& integers, DType type) {
+  if (auto misfit = Misfit(integers, type.code)) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: Python integer {} out of bounds for {}", op,
+                *misfit, type.name());
+  }
+  Tensor from = integers;
+  const bool exact = type.code == TypeCode::kLongDouble || type.code == TypeCode::kCLongDouble;
+  if (!IsInteger(type.code) && !exact) {  // NumPy rounds to double first
+    from = Tensor::Make(DType::Of(TypeCode::kFloat64), integers.shape());
+    CastItems(integers.dtype().code, integers.data(), TypeCode::kFloat64, from.mutable_data(),
+              static_cast<size_t>(integers.elements()));
+  }
+  Tensor made = Tensor::Make(type, integers.shape());
+  CastItems(from.dtype().code, from.data(), type.code, made.mutable_data(),
+            static_cast<size_t>(integers.elements()));
+  return made;
 }
 
 DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
@@ -96,7 +125,8 @@ DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
   for (size_t i = 0; i < count; ++i) {
     if (!WeaknessOf(i)) continue;
     if (!found) {
-      found = inputs[i].dtype();
+      const bool cut = wrap && WeaknessOf(i) == LoopTable::kInt;
+      found = cut ? DType::Of(TypeCode::kInt64) : inputs[i].dtype();
     } else if (IsNumber(found->code)) {
       found = DType::Of(WithPlain(found->code, WeaknessOf(i)));
     } else {
@@ -110,11 +140,8 @@ DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
 Tensor Promotion::Converted(const std::vector<Tensor>& inputs, size_t i, DType type) const {
   const Tensor& input = inputs[i];
   if (input.dtype() == type) return input;
-  if (WeaknessOf(i) == LoopTable::kInt && input.dtype().code == TypeCode::kInt64 &&
-      !Fits(input.value<int64_t>(), type.code)) {
-    throw Error(ErrorKind::kInvalidArgument, "{}: Python integer {} out of bounds for {}",
-                std::string_view(op), input.value<int64_t>(), type.name());
-  }
+  const bool integer = WeaknessOf(i) == LoopTable::kInt && input.dtype().code <= TypeCode::kUInt64;
+  if (integer && !wrap) return FromPlain(op, input, type);
   Tensor out = Tensor::Make(type, input.shape());
   CastItems(input.dtype().code, input.data(), type.code, out.mutable_data(),
             static_cast<size_t>(input.elements()));

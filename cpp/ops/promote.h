@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "element/tensor.h"
@@ -11,8 +12,12 @@ namespace penstock {
 // Of two number types; their order does not matter.
 TypeCode Promoted(TypeCode a, TypeCode b);
 
-// Whether a plain integer can be a value of that type.
-bool Fits(int64_t value, TypeCode code);
+// Plain integers of the user's code: int64, or uint64 where those are too small.
+
+// Whether each can be a value of that type.
+bool Fit(const Tensor& integers, TypeCode code);
+// As that type, as NumPy converts them; one that does not fit is an Error of `op`.
+Tensor FromPlain(std::string_view op, const Tensor& integers, DType type);
 
 // Values that become parts of one array. `weak` says for each whether it is a plain number of the
 // user's code, which takes the type of the others (LoopTable::Weak); empty: none is. An Error names
@@ -21,6 +26,7 @@ struct Promotion {
   const char* op;
   const char* argument;
   std::vector<int64_t> weak;
+  bool wrap = false;  // plain integers are cast as arrays are, as by numpy.where
 
   // The type of the first `count` inputs together. Strings and times only go with their own kind.
   DType TypeOf(const std::vector<Tensor>& inputs, size_t count) const;

@@ -104,7 +104,7 @@ SharedOp ReduceOf(const std::string& name, const py::object& ufunc, const py::ob
   return {MakeReduce(std::move(reduction)), std::move(key)};
 }
 
-SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
+SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak, bool limits) {
   std::shared_ptr<const LoopTable> table = LoopsOfUfunc(ufunc.ptr());
   std::vector<LoopTable::Weak> kinds;
   for (int kind : weak) kinds.push_back(static_cast<LoopTable::Weak>(kind));
@@ -112,8 +112,8 @@ SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
     throw Error(ErrorKind::kType, "{}: {} operands were expected, got {}", table->name(),
                 table->inputs(), kinds.size());
   }
-  py::object key = py::make_tuple("numpy." + table->name(), ufunc, weak);
-  return {MakeElementwise(std::move(table), std::move(kinds)), std::move(key)};
+  py::object key = py::make_tuple("numpy." + table->name(), ufunc, weak, limits);
+  return {MakeElementwise(std::move(table), std::move(kinds), limits), std::move(key)};
 }
 
 const Structure* StructureOf(const py::object& nested) {
@@ -178,7 +178,7 @@ void BindOp(py::module_& module) {
                              py::make_tuple(name, attributes)};
            }),
            py::arg("name"), py::arg("attributes"))
-      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
+      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"), py::arg("limits") = false)
       .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
                   py::arg("axes"), py::arg("keepdims"), py::arg("type"))
       .def("__call__",

@@ -63,7 +63,8 @@ void Choose(const uint8_t* truth, const uint8_t* x, const uint8_t* y, int64_t co
 class Where final : public ItemsOp {
  public:
   // Inputs: x, y, condition.
-  explicit Where(const Args& args) : values_{"where", "x and y", args.Ints("weak")} {}
+  explicit Where(const Args& args)
+      : values_{"where", "x and y", args.Ints("weak"), args.Has("wrap") && args.Bool("wrap")} {}
 
   bool by_rows(const std::vector<Tensor>&) const override { return true; }
 

@@ -115,7 +115,7 @@ class Symbol(Unknown, NDArrayOperatorsMixin):
         for value in inputs:
             kind = weakness_of(value)
             weak.append(kind)
-            operands.append(value if kind or isinstance(value, Symbol) else _constant(name, value))
+            operands.append(value if kind else as_operand(name, value))
         try:
             op = _core.Op.ufunc(ufunc, weak)
         except TypeError as error:
@@ -244,10 +244,20 @@ SYMBOLS.add(Symbol)
 def weakness_of(value: Any) -> int:
     """Return whether a value is a plain number, that takes the type of the others: which kind."""
     kind = type(value)
-    return _INT if kind is int else _FLOAT if kind is float else _COMPLEX if kind is complex else 0
+    if kind is int:
+        if not -(2**63) <= value < 2**64 and active_traces():
+            raise TraceError(
+                f"native: the integer {value} has more than 64 bits, which cannot be traced; write "
+                f"it as a float where one is meant, or {ADVICE}"
+            )
+        return _INT
+    return _FLOAT if kind is float else _COMPLEX if kind is complex else 0
 
 
-def _constant(name: str, value: Any) -> Any:
+def as_operand(name: str, value: Any) -> Any:
+    """Return what a function of numbers of that name is given, other than a plain number."""
+    if isinstance(value, Symbol):
+        return value
     array = np.asarray(value)
     if array.dtype.kind not in "?biufc":
         raise TraceError(

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from penstock import _core
 from penstock.errors import TraceError
 from penstock.ops.array import making, shaping
-from penstock.ops.array.choosing import where as choose
 from penstock.ops.array.joining import stack as join_side_by_side
 from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
-from penstock.ops.call import call, integers
-from penstock.ops.symbol import NUMPY_FUNCTIONS, Symbol
+from penstock.ops.call import apply, call, integers, weakness
+from penstock.ops.symbol import NUMPY_FUNCTIONS, Symbol, as_operand, weakness_of
 from penstock.ops.unknown import ADVICE
 
 _Function = Callable[..., Any]
@@ -121,15 +121,23 @@ def _where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
             "native: numpy.where of a condition alone cannot be traced, because the length of its "
             f"tuple is not known; use penstock.where, or {ADVICE}"
         )
-    return choose(condition, x, y)
+    return call("where", [x, y, condition], {"weak": weakness([x, y]), "wrap": True})
+
+
+# numpy.clip, but for what it makes of plain integers.
+_CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
 
 
 @_instead_of(np.clip)
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
-    a = a if low is None else np.maximum(a, low)
-    return a if high is None else np.minimum(a, high)
+    given = [limit for limit in (low, high) if limit is not None]
+    if not given:
+        return np.positive(a)
+    ufunc = _CLIP if len(given) == 2 else np.minimum if low is None else np.maximum
+    values = [a, *(limit if weakness_of(limit) else as_operand("clip", limit) for limit in given)]
+    return apply(_core.Op.ufunc(ufunc, weakness(values), True), values)
 
 
 @_instead_of(np.zeros_like)

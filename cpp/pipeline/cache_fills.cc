@@ -24,20 +24,15 @@ void VisitPlaces(StateVisitor& visitor, const Dataset& cache, RunIdentity& ident
       places.push_back(found == identity.runs.end() ? -1 : found - identity.runs.begin());
     });
   }
-  visitor.Ints(places);
+  visitor.IntsIn(places, -1, kMost - 1, "the place of a stage among all");
   if (visitor.saving()) return;
+  visitor.Demand(places.size() == identity.runs.size(), "every stage must have a place");
   std::vector<std::pair<const Dataset*, int64_t>> placed;
-  bool good = places.size() == identity.runs.size();
-  for (size_t i = 0; good && i < places.size(); ++i) {
-    good = places[i] >= -1 && places[i] < kMost;
-    if (!good || places[i] < 0) continue;  // -1: made while running, it has none
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i] < 0) continue;  // made while running, it has none
     auto at = static_cast<size_t>(places[i]);
     if (placed.size() <= at) placed.resize(at + 1);
     placed[at] = identity.runs[i];
-  }
-  if (!good) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "set_state: the state is damaged; use the bytes of get_state unchanged");
   }
   identity.runs = std::move(placed);
 }

@@ -12,7 +12,8 @@ IteratorPtr Dataset::Start(const RunContext& context) const {
   IteratorPtr iterator = MakeIterator(context);
   const std::string& run = context.session->options().name;
   const char* shown = run.empty() ? trace_name_ : InternName(run + ": " + label_.text());
-  iterator->Attach(&label_, shown, context.session->stats().Add(context.path, label_));
+  iterator->Attach(&label_, shown, context.session->stats().Add(context.path, label_),
+                   context.cancel);
   return iterator;
 }
 
@@ -68,12 +69,12 @@ RunIdentity RunIdentity::Next(const Dataset& root, bool counted) {
 
 void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
   visitor.UInt(seed);
-  visitor.IntIn(root_run, -1, StateVisitor::kMostCount);
+  visitor.IntIn(root_run, -1, StateVisitor::kMostCount, "the number of the run");
   std::vector<std::pair<const Dataset*, int64_t>> visited;
   root.ForEachNode([&](const Dataset& node) {
     if (!node.counts_runs()) return;
     int64_t run = RunNumber(node);
-    visitor.IntIn(run, -1, StateVisitor::kMostCount);
+    visitor.IntIn(run, -1, StateVisitor::kMostCount, "the number of a run");
     visited.emplace_back(&node, run);
   });
   if (!visitor.saving()) runs = std::move(visited);

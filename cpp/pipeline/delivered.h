@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "element/element.h"
+#include "pipeline/state.h"
 
 namespace penstock {
 
@@ -77,8 +78,7 @@ class StepRuns {
       bool alone = i + 1 == saved.size() || saved[i + 1] >= 0;
       if (begin <= 0 || begin < last || begin == std::numeric_limits<int64_t>::max() ||
           (!alone && saved[i + 1] < begin - std::numeric_limits<int64_t>::max())) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "set_state: the state is damaged; use the bytes of get_state unchanged");
+        StateVisitor::ThrowDamaged("map", "what was delivered out of order must be in order");
       }
       last = begin + (alone ? 1 : -saved[++i]);
       restored.Add(begin, last);

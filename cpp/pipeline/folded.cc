@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "pipeline/chunk.h"
+
 namespace penstock {
 namespace {
 
@@ -18,11 +20,14 @@ namespace {
 
 Shape ShapeOf(const std::vector<int64_t>& dims, size_t most) {
   if (dims.size() > static_cast<size_t>(kMaxRank)) ThrowDamaged();
-  // As many items as fit the bytes: their product must not overflow.
+  // As many items as fit the bytes. Their product must not overflow, nor the same without a size of
+  // 0, which may stand anywhere.
   size_t items = 1;
+  const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+  if (empty) most = size_t{1} << 56;
   for (int64_t size : dims) {
     if (size < 0 || (size > 0 && items > most / static_cast<size_t>(size))) ThrowDamaged();
-    items *= static_cast<size_t>(size);
+    if (size > 0) items *= static_cast<size_t>(size);
   }
   return {dims.data(), dims.size()};
 }
@@ -60,6 +65,9 @@ Tensor RestoreLeaf(StateVisitor& visitor, DType dtype) {
   if (!dtype.is_reference()) {
     Shape shape = ShapeOf(dims, bytes.size());
     if (static_cast<size_t>(shape.elements()) * dtype.itemsize != bytes.size()) ThrowDamaged();
+    if (!AreItems(dtype, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())) {
+      ThrowDamaged();
+    }
     if (shape.rank() == 0) return Tensor::ScalarBytes(dtype, bytes.data());
     Tensor leaf = Tensor::Make(dtype, shape);
     std::memcpy(leaf.mutable_data(), bytes.data(), bytes.size());

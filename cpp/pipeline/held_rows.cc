@@ -58,8 +58,7 @@ class HeldRowsIterator final : public BlockIterator {
   explicit HeldRowsIterator(std::shared_ptr<const HeldRows> data) : data_(std::move(data)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Int(next_);
-    next_ = std::clamp<int64_t>(next_, 0, data_->cardinality());
+    visitor.Count(next_, "rows given", data_->cardinality());
   }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::min(data_->cardinality() - next_, steps);

@@ -12,7 +12,9 @@ class RowIterator final : public BlockIterator {
  public:
   RowIterator(DatasetPtr owner, const Indexed& rows) : owner_(std::move(owner)), rows_(rows) {}
 
-  void VisitState(StateVisitor& visitor) override { visitor.IntIn(next_, 0, rows_.size()); }
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Count(next_, "rows given", rows_.size());
+  }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::min(rows_.size() - next_, steps);
     steps = 0;

@@ -49,8 +49,10 @@ bool Interrupted(MonoTime now) {
 
 }  // namespace
 
-void Iterator::Attach(const StageLabel* label, const char* trace_name, StageStats* stats) {
+void Iterator::Attach(const StageLabel* label, const char* trace_name, StageStats* stats,
+                      CancelToken run_ends) {
   label_ = label;
+  run_ends_ = std::move(run_ends);
   trace_name_ = trace_name;
   stats_ = stats;
 }
@@ -125,6 +127,8 @@ std::optional<Error> Iterator::Discard(int64_t& steps) {
 
 std::optional<Error> Iterator::Pass(int64_t& steps) {
   for (; steps > 0; --steps) {
+    // There may be no end, and the number may be that of a forged state.
+    if (run_ends_ && run_ends_->cancelled()) return Error(ErrorKind::kCancelled, "");
     Step step = Next();
     if (std::holds_alternative<End>(step)) break;
     if (auto* error = std::get_if<Error>(&step); error && error->transient()) return *error;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "element/element.h"
 #include "pipeline/state.h"
+#include "runtime/cancel.h"
 #include "runtime/stage_label.h"
 #include "runtime/stats.h"
 
@@ -39,7 +41,9 @@ class Iterator {
 
   const std::string& kind() const { return label_->kind; }
   StageStats& stats() { return *stats_; }
-  void Attach(const StageLabel* label, const char* trace_name, StageStats* stats);
+  // `run_ends`: when it does, so does passing over steps.
+  void Attach(const StageLabel* label, const char* trace_name, StageStats* stats,
+              CancelToken run_ends);
 
  protected:
   virtual Step DoNext() = 0;
@@ -54,6 +58,7 @@ class Iterator {
   const StageLabel* label_ = nullptr;
   const char* trace_name_ = nullptr;
   StageStats* stats_ = nullptr;
+  std::optional<CancelToken> run_ends_;
   int64_t steps_ = 0;
   uint32_t untimed_ = 0;  // calls until the next timed one
   int64_t mean_ns_ = 0;   // of the calls that were timed

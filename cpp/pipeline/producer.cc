@@ -102,8 +102,10 @@ void Producer::Begin() {
   } catch (const Error& error) {
     failure.block = Block::Of(error);
   }
-  ended_ = failure.block.error.has_value();
-  if (ended_) ring_.try_push(std::move(failure));
+  ended_ = failure.block.end = failure.block.error.has_value();
+  if (!ended_) return;
+  ring_.try_push(std::move(failure));
+  ready_->NotifyAll();
 }
 
 void Producer::Run() {
@@ -210,6 +212,7 @@ Block Producer::Take(int64_t max_rows) {
     int64_t count = packet.block.rows;
     if (packet.state) trail_.Add(packet.position, std::move(packet.state));
     finished_ = packet.block.end;
+    if (packet.block.error) packet.block.end = false;  // it comes behind the error
     // Nearly always: nothing stays behind. An error beside the last row has no place in one step.
     bool whole = count < max_rows || (count == max_rows && !packet.block.error);
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
@@ -241,7 +244,7 @@ void Producer::VisitState(StateVisitor& visitor) { trail_.VisitState(visitor, de
 
 std::optional<Error> Producer::Discard(int64_t& steps) {
   if (!started_) {  // the thread will pass over them where it starts
-    trail_.Reset(trail_.front_position() - steps, trail_.front_blob());
+    trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
     steps = 0;
     return std::nullopt;
   }

@@ -17,7 +17,8 @@ namespace penstock {
 template <typename Item>
 class Reservoir {
  public:
-  Reservoir(RandomKey key, int64_t size) : key_(key), size_(size) {}
+  explicit Reservoir(RandomKey key, int64_t size, int64_t drawn = 0)
+      : key_(key), size_(size), drawn_(drawn) {}
   bool full() const { return room() == 0; }
   bool empty() const { return slots_.empty(); }
   int64_t room() const { return size_ - static_cast<int64_t>(slots_.size()); }
@@ -43,9 +44,47 @@ class Reservoir {
  private:
   RandomKey key_;
   int64_t size_;
-  int64_t drawn_ = 0;
+  int64_t drawn_;
   std::vector<Item> slots_;
 };
+
+// The slots after `drawn` draws, when items were numbered as they came, up to `items`, and filled
+// up before each draw and behind the last one. As much work as some draws for each slot, not for
+// each draw: while the slots are full, a draw puts the item that came last into the slot that it
+// takes, so the last draws of each slot say what is in it. `look` is called now and then, to end
+// it.
+template <typename Look>
+std::vector<int64_t> SlotsAfter(RandomKey key, int64_t size, int64_t items, int64_t drawn,
+                                Look look) {
+  constexpr int64_t kNothing = -1;
+  const int64_t count = std::min(size, items);
+  const int64_t last = size - 1;
+  // The draws from full slots; there are fewer slots for those behind them.
+  const int64_t full = items < size ? 0 : std::min(drawn, items - size + 1);
+  std::vector<int64_t> slots(static_cast<size_t>(count), kNothing);
+  int64_t unknown = full > 0 ? last : 0;
+  for (int64_t draw = full - 1; draw >= 0 && unknown > 0; --draw) {
+    if (draw % 4096 == 0) look();
+    auto at = key.DrawBelow(static_cast<uint64_t>(draw), static_cast<uint64_t>(size));
+    if (static_cast<int64_t>(at) == last || slots[at] != kNothing) continue;
+    slots[at] = last + draw;
+    --unknown;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    if (slots[static_cast<size_t>(i)] == kNothing) slots[static_cast<size_t>(i)] = i;
+  }
+  if (full > 0) {
+    slots.pop_back();
+    if (last + full < items) slots.push_back(last + full);
+  }
+  for (int64_t draw = full; draw < drawn && !slots.empty(); ++draw) {
+    if (draw % 4096 == 0) look();
+    uint64_t at = key.DrawBelow(static_cast<uint64_t>(draw), slots.size());
+    slots[at] = slots.back();
+    slots.pop_back();
+  }
+  return slots;
+}
 
 // Which of so many rows comes next: the reservoir over their numbers.
 class ShuffledRows {
@@ -73,6 +112,26 @@ class ShuffledRows {
         drawn.push_back(slots_.Draw(choices[i]));
       }
       count -= static_cast<int64_t>(some);
+    }
+  }
+  // As so many draws; `look` as above.
+  template <typename Look>
+  void Pass(int64_t count, Look look) {
+    constexpr int64_t kSome = 4096;
+    const int64_t drawn = slots_.drawn() + std::min(count, rows_ - slots_.drawn());
+    if (count / 16 > size_) {
+      const bool all = size_ > rows_ - drawn;
+      next_ = all ? rows_ : drawn + size_ - 1;
+      std::vector<int64_t> slots = SlotsAfter(key_, size_, next_, drawn, look);
+      slots_ = Reservoir<int64_t>(key_, size_, drawn);
+      slots_.slots() = std::move(slots);
+      return;
+    }
+    std::vector<int64_t> passed;
+    while (slots_.drawn() < drawn) {
+      look();
+      passed.clear();
+      Draw(std::min(drawn - slots_.drawn(), kSome), passed);
     }
   }
   int64_t drawn() const { return slots_.drawn(); }

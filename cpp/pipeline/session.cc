@@ -2,7 +2,9 @@
 #include "pipeline/session.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
+#include <stdexcept>
 
 #include "pipeline/plan_text.h"
 #include "pipeline/state_frame.h"
@@ -133,15 +135,21 @@ void Session::SetState(std::string_view state) {
   }
   StateVisitor visitor{std::string_view(frame.body)};
   Debugging debugging(*this);
-  identity_.VisitState(visitor, *root_);
-  VisitFills(visitor);
-  // The runs after this one go on where the saved process would have.
+  try {
+    identity_.VisitState(visitor, *root_);
+    VisitFills(visitor);
+    input_.reset();
+    MakeRoot();
+    input_->VisitState(visitor);
+    visitor.ExpectEnd();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
+  } catch (const std::length_error&) {
+    throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
+  }
+  // All of it was good. The runs after this one go on where the saved process would have.
   for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
   root_->SetRuns(identity_.root_run + 1);
-  input_.reset();
-  MakeRoot();
-  input_->VisitState(visitor);
-  visitor.ExpectEnd();
 }
 
 void Session::Close() {

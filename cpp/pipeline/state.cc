@@ -37,6 +37,7 @@ uint64_t StateVisitor::GetVarint() {
     if (in_.empty()) Damaged();
     auto byte = static_cast<uint8_t>(in_.front());
     in_.remove_prefix(1);
+    if (shift == 63 && byte > 1) Damaged();
     value |= static_cast<uint64_t>(byte & 0x7F) << shift;
     if (byte < 0x80) return value;
   }
@@ -60,19 +61,25 @@ void StateVisitor::UInt(uint64_t& value) {
 void StateVisitor::Bool(bool& value) {
   uint64_t bit = value;
   UInt(bit);
+  if (bit > 1) Damaged();
   value = bit != 0;
 }
 
 void StateVisitor::Text(std::string& value) {
-  uint64_t size = value.size();
-  UInt(size);
-  if (saving()) {
-    out_->append(value);
+  if (!saving()) {
+    value = GetText();
     return;
   }
+  PutVarint(value.size());
+  out_->append(value);
+}
+
+std::string_view StateVisitor::GetText() {
+  uint64_t size = GetVarint();
   if (size > in_.size()) Damaged();
-  value.assign(in_.substr(0, size));
+  std::string_view text = in_.substr(0, size);
   in_.remove_prefix(size);
+  return text;
 }
 
 void StateVisitor::Ints(std::vector<int64_t>& values) {
@@ -105,17 +112,11 @@ void StateVisitor::Blob(StateBlob& blob) {
   bool present = blob != nullptr;
   Bool(present);
   if (saving()) {
-    if (present) {
-      std::string text = *blob;
-      Text(text);
-    }
-    return;
-  }
-  blob = nullptr;
-  if (present) {
-    std::string text;
-    Text(text);
-    blob = std::make_shared<const std::string>(std::move(text));
+    if (!present) return;
+    PutVarint(blob->size());
+    out_->append(*blob);
+  } else {
+    blob = present ? std::make_shared<const std::string>(GetText()) : nullptr;
   }
 }
 
@@ -126,19 +127,9 @@ namespace {
 // StateTrail's: how many steps to pass over, and the state of its input.
 constexpr std::string_view kPrefetch = "prefetch";
 
-void RestoreWithoutPrefetch(StateVisitor& prefetch, Iterator& input) {
-  int64_t skip;
-  StateBlob blob;
-  prefetch.Count(skip);
-  prefetch.Blob(blob);
-  prefetch.ExpectEnd();
-  RestoreState(input, blob);
-  if (auto error = input.Discard(skip)) throw *std::move(error);
-}
-
-void RestoreBehindPrefetch(const std::string& input, Iterator& prefetch) {
+void RestoreBehindPrefetch(std::string_view input, Iterator& prefetch) {
   std::string child;
-  std::string text = input;
+  std::string text(input);
   StateVisitor(&child).Text(text);  // as Child would have written it
   std::string state;
   StateVisitor saving(&state);
@@ -146,7 +137,7 @@ void RestoreBehindPrefetch(const std::string& input, Iterator& prefetch) {
   StateBlob blob = std::make_shared<const std::string>(std::move(child));
   saving.Int(skip);
   saving.Blob(blob);
-  StateVisitor restoring{std::string_view(state)};
+  StateVisitor restoring(state, kPrefetch);
   prefetch.VisitState(restoring);
   restoring.ExpectEnd();
 }
@@ -154,43 +145,79 @@ void RestoreBehindPrefetch(const std::string& input, Iterator& prefetch) {
 }  // namespace
 
 void StateVisitor::Child(Iterator& iterator) {
-  if (saving()) {
-    std::string own;
-    StateVisitor inner(&own);
-    std::string kind = iterator.kind();
-    inner.Text(kind);
-    iterator.VisitState(inner);
-    Text(own);
-    return;
-  }
-  std::string saved;
-  Text(saved);
-  StateVisitor inner{std::string_view(saved)};
-  std::string kind;
+  if (!saving()) return RestoreChild(GetText(), iterator);
+  std::string own;
+  StateVisitor inner(&own);
+  std::string kind = iterator.kind();
   inner.Text(kind);
-  if (kind == iterator.kind()) {
-    iterator.VisitState(inner);
-    inner.ExpectEnd();
-  } else if (kind == kPrefetch) {
-    RestoreWithoutPrefetch(inner, iterator);
-  } else if (iterator.kind() == kPrefetch) {
-    RestoreBehindPrefetch(saved, iterator);
-  } else {
-    throw Error(
-        ErrorKind::kInvalidArgument,
-        "set_state: the state was saved by another pipeline: it has {} where this one has {}", kind,
-        iterator.kind());
+  iterator.VisitState(inner);
+  Text(own);
+}
+
+void StateVisitor::RestoreChild(std::string_view saved, Iterator& iterator) {
+  // Prefetches that this pipeline has not, one around the other: no recursion, there may be many.
+  int64_t skip = 0;
+  for (;;) {
+    StateVisitor inner(saved);
+    std::string_view kind = inner.GetText();
+    inner.stage_ = iterator.kind();
+    if (kind == iterator.kind()) {
+      iterator.VisitState(inner);
+      inner.ExpectEnd();
+    } else if (kind == kPrefetch) {
+      int64_t more;
+      bool present;
+      inner.Count(more, "steps to pass over behind prefetch", kMostCount - skip);
+      skip += more;
+      inner.Bool(present);
+      if (present) {
+        StateVisitor blob(inner.GetText());
+        inner.ExpectEnd();
+        saved = blob.GetText();
+        blob.ExpectEnd();
+        continue;
+      }
+      inner.ExpectEnd();
+    } else if (iterator.kind() == kPrefetch) {
+      RestoreBehindPrefetch(saved, iterator);
+    } else {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "set_state: the state was saved by another pipeline: it has {} where this one has {}",
+          kind, iterator.kind());
+    }
+    break;
+  }
+  if (skip == 0) return;
+  if (auto error = iterator.Discard(skip)) throw *std::move(error);
+}
+
+void StateVisitor::IntIn(int64_t& value, int64_t least, int64_t most, std::string_view what) {
+  Int(value);
+  if (saving() || (value >= least && value <= most)) return;
+  ThrowDamaged(stage_, Format("{} must be from {} to {}, got {}", what, least, most, value));
+}
+
+void StateVisitor::IntsIn(std::vector<int64_t>& values, int64_t least, int64_t most,
+                          std::string_view what) {
+  Ints(values);
+  if (saving()) return;
+  for (int64_t value : values) {
+    if (value >= least && value <= most) continue;
+    ThrowDamaged(stage_, Format("{} must be from {} to {}, got {}", what, least, most, value));
   }
 }
 
-void StateVisitor::IntIn(int64_t& value, int64_t least, int64_t most) {
-  Int(value);
-  if (!saving() && (value < least || value > most)) Damaged();
+void StateVisitor::Count(int64_t& value, std::string_view what, int64_t most) {
+  IntIn(value, 0, most, what);
 }
 
-void StateVisitor::Count(int64_t& value) { IntIn(value, 0, kMostCount); }
-
-void StateVisitor::ThrowDamaged() { Damaged(); }
+void StateVisitor::ThrowDamaged(std::string_view stage, std::string_view what) {
+  throw Error(ErrorKind::kInvalidArgument,
+              "set_state: the state is damaged: {}{}{}; use the bytes of get_state unchanged, and "
+              "the pipeline as it was",
+              stage, stage.empty() ? "" : ": ", what);
+}
 
 void StateVisitor::ExpectEnd() const {
   if (!in_.empty()) Damaged();
@@ -205,7 +232,7 @@ StateBlob SaveState(Iterator& iterator) {
 
 void RestoreState(Iterator& iterator, const StateBlob& blob) {
   if (!blob) return;
-  StateVisitor visitor{std::string_view(*blob)};
+  StateVisitor visitor(*blob, iterator.kind());
   visitor.Child(iterator);
   visitor.ExpectEnd();
 }
@@ -249,7 +276,7 @@ void StateTrail::VisitState(StateVisitor& visitor, int64_t position) {
   }
   int64_t skip;
   StateBlob blob;
-  visitor.Count(skip);
+  visitor.Count(skip, "steps to pass over");
   visitor.Blob(blob);
   Reset(-skip, std::move(blob));
 }

@@ -16,7 +16,9 @@ using StateBlob = std::shared_ptr<const std::string>;  // null: a fresh iterator
 class StateVisitor {
  public:
   explicit StateVisitor(std::string* out) : out_(out) {}
-  explicit StateVisitor(std::string_view in) : in_(in) {}
+  // What it reads may be forged. `stage`: whose it is, for errors.
+  explicit StateVisitor(std::string_view in, std::string_view stage = {})
+      : in_(in), stage_(stage) {}
 
   bool saving() const { return out_ != nullptr; }
   void Int(int64_t& value);
@@ -29,20 +31,37 @@ class StateVisitor {
   // The state of an iterator, guarded by the name of its kind.
   void Child(Iterator& iterator);
   void ExpectEnd() const;
-  // The same within bounds, which hold when it is saved; else the state is damaged.
-  void IntIn(int64_t& value, int64_t least, int64_t most);
+  // The same within bounds, which hold when it is saved; else the state is damaged, and the error
+  // says so of `what`.
+  void IntIn(int64_t& value, int64_t least, int64_t most, std::string_view what);
+  void IntsIn(std::vector<int64_t>& values, int64_t least, int64_t most, std::string_view what);
   // A number of steps, elements or runs: from 0 to so many that sums of some cannot overflow.
-  void Count(int64_t& value);
+  void Count(int64_t& value, std::string_view what, int64_t most = kMostCount);
   static constexpr int64_t kMostCount = int64_t{1} << 60;
-  [[noreturn]] static void ThrowDamaged();
+  // Of what has been read: `what` must be so.
+  void Demand(bool good, std::string_view what) const {
+    if (!good) ThrowDamaged(stage_, what);
+  }
+  [[noreturn]] static void ThrowDamaged(std::string_view stage, std::string_view what);
 
  private:
   void PutVarint(uint64_t value);
   uint64_t GetVarint();
+  // What Text has written, where it lies.
+  std::string_view GetText();
+  static void RestoreChild(std::string_view saved, Iterator& iterator);
 
   std::string* out_ = nullptr;
   std::string_view in_;
+  std::string_view stage_;
 };
+
+// Counts that come from states stay where they can still be added to, whatever they are added up
+// of.
+constexpr int64_t StepsMore(int64_t count, int64_t steps) {
+  constexpr int64_t kMost = 2 * StateVisitor::kMostCount;
+  return steps < kMost - count ? count + steps : kMost;
+}
 
 StateBlob SaveState(Iterator& iterator);
 void RestoreState(Iterator& iterator, const StateBlob& blob);

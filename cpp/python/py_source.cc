@@ -81,7 +81,7 @@ class GeneratorIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     // The place is a count: a restored iterator asks the generator for as many values again.
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
-    visitor.Count(asked);
+    visitor.Count(asked, "values asked for");
     bool ended = ended_ && !cut_short_;  // a generator that is called again has the rest
     visitor.Bool(ended);
     if (visitor.saving()) return;
@@ -90,7 +90,7 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    to_skip_ += std::exchange(steps, 0);
+    to_skip_ = StepsMore(to_skip_, std::exchange(steps, 0));
     return std::nullopt;
   }
 
@@ -113,6 +113,12 @@ class GeneratorIterator final : public BlockIterator {
     }
     const PyRef values = iterator_.Use();
     while (to_skip_ > 0) {
+      // There may be no end of values, and the number may be that of a forged state.
+      if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      if (to_skip_ % kMostRows == 0) {  // no Python code may run that would look for signals
+        if (gil.Interrupted()) return Block::Of(Error(ErrorKind::kInterrupted, ""));
+        EnsureAttached();
+      }
       gil.Yield();
       PyRef value = NextValue(values);
       if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();

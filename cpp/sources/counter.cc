@@ -52,16 +52,16 @@ class CounterDataset final : public Dataset {
 class CounterIterator final : public BlockIterator {
  public:
   explicit CounterIterator(std::shared_ptr<const CounterDataset> data) : data_(std::move(data)) {}
-  void VisitState(StateVisitor& visitor) override { visitor.Count(next_); }
+  void VisitState(StateVisitor& visitor) override { visitor.Count(next_, "elements given"); }
   std::optional<Error> Discard(int64_t& steps) override {
-    next_ += std::exchange(steps, 0);
+    next_ = StepsMore(next_, std::exchange(steps, 0));
     return std::nullopt;
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     int64_t first = next_;
-    next_ += max_rows;
+    next_ = StepsMore(next_, max_rows);
     return data_->Rows(first, max_rows);
   }
 

@@ -93,8 +93,8 @@ class FileIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     if (bytes_) offset_ = bytes_->window().offset;
-    visitor.Count(offset_);
-    visitor.Count(index_);
+    visitor.Count(offset_, "the byte in the file");
+    visitor.Count(index_, "records given");
     visitor.Bool(finished_);
   }
 

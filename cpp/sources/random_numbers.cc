@@ -24,10 +24,10 @@ class RandomIterator final : public BlockIterator {
   explicit RandomIterator(RandomKey key) : key_(key) {}
   void VisitState(StateVisitor& visitor) override {
     visitor.UInt(key_.value);
-    visitor.Count(next_);
+    visitor.Count(next_, "elements given");
   }
   std::optional<Error> Discard(int64_t& steps) override {
-    next_ += std::exchange(steps, 0);
+    next_ = StepsMore(next_, std::exchange(steps, 0));
     return std::nullopt;
   }
 

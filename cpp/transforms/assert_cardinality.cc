@@ -29,7 +29,9 @@ class AssertCardinalityIterator final : public BlockIterator {
       : input_(std::move(input)), expected_(expected) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(count_);
+    // Before it is told that there are too many, an element and an error behind it are pulled.
+    visitor.Count(count_, "elements pulled",
+                  expected_ < 0 ? StateVisitor::kMostCount : StepsMore(expected_, 2));
     visitor.Bool(over_);
     visitor.Child(*input_);
   }

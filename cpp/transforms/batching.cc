@@ -59,13 +59,13 @@ class BatchIterator final : public Iterator {
     // failed before does not fail again. What waits behind the error has not been looked at yet.
     // Errors that are held back have not been told, nor has what came after the first of them.
     int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : told_;
-    visitor.Count(again);
+    visitor.Count(again, "steps pulled before");
     input_.VisitState(visitor, pulled_);
     int64_t first = pulled_ == 0 ? index_ : first_;
-    visitor.Count(first);
-    visitor.Int(turn_);
+    visitor.Count(first, "elements pulled");
+    visitor.IntIn(turn_, 0, StateVisitor::kMostCount, "the batch size whose turn it is");
     if (visitor.saving()) return;
-    if (turn_ < 0 || turn_ >= static_cast<int64_t>(sizes_.size())) {
+    if (turn_ >= static_cast<int64_t>(sizes_.size())) {
       throw Error(ErrorKind::kInvalidArgument,
                   "set_state: the state was saved after batch size number {} of the list, this "
                   "pipeline has {}; make the pipeline as it was",
@@ -130,7 +130,7 @@ class BatchIterator final : public Iterator {
     }
     if (auto error = NextHeld(size)) return *std::move(error);
     if (rows_->rows() == 0 || (drop_ && rows_->rows() < size)) return End{};
-    pulled_ = told_ = misfits_ = 0;
+    pulled_ = told_ = misfits_ = replay_ = 0;
     turn_ = (turn_ + 1) % static_cast<int64_t>(sizes_.size());
     return rows_->Take();
   }

@@ -113,7 +113,7 @@ class CacheIterator final : public BlockIterator {
       blocks_ = fill_->rows();
     }
     int64_t steps = steps_ + to_pass_;
-    visitor.Count(steps);
+    visitor.Count(steps, "elements given");
     if (visitor.saving()) return;
     to_pass_ = steps;
     steps_ = 0;
@@ -121,8 +121,10 @@ class CacheIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
+    constexpr int64_t kAtOnce = 4096;  // rows that are made for nothing
     while (to_pass_ > 0) {
-      Block block = Advance(to_pass_);
+      if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      Block block = Advance(std::min(to_pass_, kAtOnce));
       int64_t passed = block.rows + block.error.has_value();
       if (block.error && block.error->transient()) return block;
       if (passed == 0) break;

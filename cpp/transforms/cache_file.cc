@@ -79,9 +79,10 @@ class CacheFileIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     if (failed_) return Block::AtEnd();
     Decide();
+    constexpr int64_t kAtOnce = 4096;  // rows that are made for nothing
     while (to_pass_ > 0) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      Block block = filling_->Next(to_pass_);
+      Block block = filling_->Next(std::min(to_pass_, kAtOnce));
       if (block.error && block.error->transient()) return block;
       int64_t passed = block.rows + block.error.has_value();
       if (passed == 0) break;
@@ -186,7 +187,9 @@ bool CacheFileIterator::OpenFile() {
     if (steps_ > 0 && index->content() != content_) return false;
     content_ = index->content();
     TakeRandomness(index->header().randomness);
-    if (steps_ > index->rows()) StateVisitor::ThrowDamaged();
+    if (steps_ > index->rows()) {
+      StateVisitor::ThrowDamaged("cache", "there are fewer elements in the file than were given");
+    }
     cursor_.emplace(std::move(index), context_.batch_rows);
     cursor_->Seek(steps_);
     return true;
@@ -235,8 +238,8 @@ void CacheFileIterator::Fill(bool write) {
 void CacheFileIterator::VisitState(StateVisitor& visitor) {
   VisitRandomness(visitor);
   visitor.UInt(content_);
-  visitor.Count(steps_);
-  visitor.IntIn(to_pass_, 0, steps_);
+  visitor.Count(steps_, "elements given");
+  visitor.Count(to_pass_, "elements to be made again", steps_);
   bool filling = filling_.has_value();
   visitor.Bool(filling);
   if (!visitor.saving()) {

@@ -49,7 +49,7 @@ class ConcatenateIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     int64_t part = part_;
-    visitor.IntIn(part, 0, static_cast<int64_t>(data_->inputs().size()));
+    visitor.Count(part, "datasets gone through", static_cast<int64_t>(data_->inputs().size()));
     // The first one has those that the stage was started with.
     if (part > 0) {
       CacheFills::VisitState(visitor, *data_, &context_.session->fills(), context_.fills);

@@ -22,7 +22,7 @@ class CountIterator final : public Iterator {
       : input_(std::move(input)), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(counted_);
+    visitor.Count(counted_, "elements counted");
     visitor.Bool(ended_);
     input_.VisitState(visitor);
   }
@@ -34,7 +34,7 @@ class CountIterator final : public Iterator {
       if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
       int64_t left = kAtOnce;
       auto error = input_.Pass(left);
-      counted_ += kAtOnce - left;
+      counted_ = StepsMore(counted_, kAtOnce - left);
       if (error) return *std::move(error);
       if (left == 0) continue;
       ended_ = true;

@@ -79,7 +79,7 @@ RunContext Dealing::Common(const RunContext& context, const Dataset& stage) cons
 
 void Dealing::VisitState(StateVisitor& visitor) const {
   int64_t saved = shards;
-  visitor.Int(saved);
+  visitor.IntIn(saved, 1, std::numeric_limits<int64_t>::max(), "the number of shards");
   if (saved == shards) return;
   throw Error(
       ErrorKind::kInvalidArgument,

@@ -24,6 +24,7 @@ class DealtDataset final : public Dataset, public DealtStage, public RandomAcces
 
   // Whether the round that begins with element number `round` has none for this shard; for any.
   bool Pads(int64_t round) const { return round >= length_ - dealing_.index; }
+  int64_t length() const { return length_; }
   bool Ends(int64_t round) const { return round >= length_; }
   // Where the next one begins.
   int64_t After(int64_t round) const { return round + dealing_.Taken(1, length_ - round); }
@@ -57,7 +58,7 @@ class DealtIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.IntIn(round_, 0, std::numeric_limits<int64_t>::max());
+    visitor.Count(round_, "elements dealt out", data_->length());
     visitor.Child(*input_);
   }
 

@@ -37,16 +37,19 @@ class EnumerateDataset final : public Dataset, public RandomAccess {
 
 class EnumerateIterator final : public BlockIterator {
  public:
-  EnumerateIterator(IteratorPtr input, int64_t start) : input_(std::move(input)), next_(start) {}
+  EnumerateIterator(IteratorPtr input, int64_t start)
+      : input_(std::move(input)), start_(start), next_(start) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Int(next_);
+    visitor.Demand(visitor.saving() || Numbered() <= uint64_t{StateVisitor::kMostCount},
+                   "no element can have this number");
     visitor.Child(*input_);
   }
   std::optional<Error> Discard(int64_t& steps) override {
     int64_t before = steps;
     auto error = input_->Discard(steps);
-    next_ += before - steps;
+    MoveBy(before - steps);
     return error;
   }
 
@@ -56,7 +59,7 @@ class EnumerateIterator final : public BlockIterator {
     if (block.rows > 0) {
       Tensor numbers = Tensor::Make(DTypeOf<int64_t>(), {block.rows});
       auto* to = reinterpret_cast<int64_t*>(numbers.mutable_data());
-      for (int64_t i = 0; i < block.rows; ++i) to[i] = next_ + i;
+      for (int64_t i = 0; i < block.rows; ++i) to[i] = Sum(next_, i);
       block.structure = Structure::Tuple({Structure::Leaf(), block.structure});
       if (block.stacked()) {
         block.columns.insert(block.columns.begin(), std::move(numbers));
@@ -68,12 +71,20 @@ class EnumerateIterator final : public BlockIterator {
         }
       }
     }
-    next_ += block.rows + (block.error && !block.error->transient());
+    MoveBy(block.rows + (block.error && !block.error->transient()));
     return block;
   }
 
  private:
+  // Numbers wrap around.
+  static int64_t Sum(int64_t number, int64_t more) {
+    return static_cast<int64_t>(static_cast<uint64_t>(number) + static_cast<uint64_t>(more));
+  }
+  void MoveBy(int64_t steps) { next_ = Sum(next_, steps); }
+  uint64_t Numbered() const { return static_cast<uint64_t>(next_) - static_cast<uint64_t>(start_); }
+
   IteratorPtr input_;
+  const int64_t start_;
   int64_t next_;
 };
 

@@ -34,7 +34,7 @@ class FilterIterator final : public BlockIterator {
         cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(index_);
+    visitor.Count(index_, "elements tested");
     input_.VisitState(visitor, left() + (error_ && !error_->transient()));
   }
 

@@ -45,8 +45,8 @@ class ReducerIterator final : public Iterator {
     // States of keys may be anything: they are made again from the first element on. What has
     // failed before does not fail again.
     int64_t steps = std::max(steps_, told_);
-    visitor.Count(steps);
-    visitor.IntIn(given_, -1, StateVisitor::kMostCount);
+    visitor.Count(steps, "elements reduced");
+    visitor.IntIn(given_, -1, StateVisitor::kMostCount, "results given");
     input_.VisitState(visitor, input_.position());
     if (visitor.saving()) return;
     told_ = steps;

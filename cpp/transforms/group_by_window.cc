@@ -81,13 +81,20 @@ class GroupIterator final : public BlockIterator {
     int64_t end = rows_.End(input_.position() - pulled_.waiting());
     int64_t low = rows_.Low(end);
     int64_t first = base_ + low;
-    visitor.Count(first);
+    visitor.Count(first, "steps before the first row that waits");
     rows_.VisitState(visitor, low, end - low);
     StateBlob inside = opened_.iterator ? SaveState(*opened_.iterator) : opened_.restored;
     visitor.Blob(inside);
-    visitor.Count(opened_.given);
+    visitor.Count(opened_.given, "elements given of a window");
     input_.VisitState(visitor, input_.position() - low);
     if (visitor.saving()) return;
+    visitor.Demand(rows_.taken() || (!inside && opened_.given == 0),
+                   "nothing can be given of a window that there is not");
+    for (int64_t key : rows_.keys()) {
+      visitor.Demand(grouping_.sizes.empty() ||
+                         (key >= 0 && key < static_cast<int64_t>(grouping_.sizes.size())),
+                     "a window must be of one of the buckets");
+    }
     base_ = first;
     opened_.restored = std::move(inside);
   }

@@ -7,12 +7,6 @@
 namespace penstock {
 namespace {
 
-void Demand(bool good) {
-  if (good) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              "set_state: the state is damaged; use the bytes of get_state unchanged");
-}
-
 void PassOver(Input& input, int64_t until) {
   int64_t steps = until - input.position();
   if (steps <= 0) return;
@@ -69,8 +63,8 @@ void GroupedRows::Clear() {
 
 void GroupedRows::VisitState(StateVisitor& visitor, int64_t low, int64_t back) {
   bool taken = taken_.has_value();
-  visitor.Count(back);
-  visitor.Count(windows_);
+  visitor.Count(back, "steps to be pulled again");
+  visitor.Count(windows_, "windows taken");
   visitor.Bool(taken);
   std::vector<int64_t> keys, sizes, counts, positions;
   auto add = [&](int64_t key, int64_t size, const std::vector<Row>& rows) {
@@ -83,27 +77,31 @@ void GroupedRows::VisitState(StateVisitor& visitor, int64_t low, int64_t back) {
   for (auto& [key, group] : groups_) add(key, group.size, group.rows);
   for (auto* values : {&keys, &sizes, &counts, &positions}) visitor.Ints(*values);
   if (visitor.saving()) return;
-  Demand(sizes.size() == keys.size() && counts.size() == keys.size());
-  Demand(back >= 0 && (!taken || !keys.empty()));
+  auto demand = [&visitor](bool good) {
+    visitor.Demand(good, "rows that wait must be in windows, and pulled again");
+  };
+  demand(sizes.size() == keys.size() && counts.size() == keys.size());
+  demand(!keys.empty() || (!taken && back == 0));
   refill_until_ = back;
   auto position = positions.begin();
   for (size_t i = 0; i < keys.size(); ++i) {
-    Demand(counts[i] >= 1 && counts[i] <= positions.end() - position);
+    demand(counts[i] >= 1 && counts[i] <= positions.end() - position);
     std::vector<Row> rows;
     int64_t last = -1;
     for (int64_t row = 0; row < counts[i]; ++row, ++position) {
-      Demand(*position > last && *position < back);
+      demand(*position > last && *position < back);
       rows.push_back({last = *position, {}});
     }
-    Demand(firsts_.insert(rows.front().position).second);
+    demand(firsts_.insert(rows.front().position).second);
     if (taken && i == 0) {
+      demand(sizes[i] >= 0 && sizes[i] < windows_);
       taken_.emplace(Window{keys[i], sizes[i], std::move(rows)});
       continue;
     }
-    Demand(sizes[i] > counts[i]);
-    Demand(groups_.try_emplace(keys[i], Group{sizes[i], std::move(rows)}).second);
+    demand(sizes[i] > counts[i]);
+    demand(groups_.try_emplace(keys[i], Group{sizes[i], std::move(rows)}).second);
   }
-  Demand(position == positions.end());
+  demand(position == positions.end());
   // Pointers into windows that do not change until all are refilled.
   if (taken_)
     for (Row& row : taken_->rows) waiting_.push_back(&row);
@@ -111,6 +109,16 @@ void GroupedRows::VisitState(StateVisitor& visitor, int64_t low, int64_t back) {
     for (Row& row : group.rows) waiting_.push_back(&row);
   std::sort(waiting_.begin(), waiting_.end(),
             [](const Row* a, const Row* b) { return a->position > b->position; });
+  for (size_t i = 1; i < waiting_.size(); ++i) {
+    demand(waiting_[i - 1]->position > waiting_[i]->position);
+  }
+}
+
+std::vector<int64_t> GroupedRows::keys() const {
+  std::vector<int64_t> keys;
+  if (taken_) keys.push_back(taken_->key);
+  for (auto& [key, group] : groups_) keys.push_back(key);
+  return keys;
 }
 
 void GroupedRows::Refill(const char* stage, Input& input, const CancelToken& cancel) {

@@ -35,6 +35,8 @@ class GroupedRows {
   // it is released. One window at a time.
   Window& Take(int64_t key) { return Take(groups_.find(key)); }
   Window& TakeLowest() { return Take(groups_.begin()); }
+  // Of the windows, that which is taken first.
+  std::vector<int64_t> keys() const;
   Window* taken() { return taken_ ? &*taken_ : nullptr; }
   void Release();
 

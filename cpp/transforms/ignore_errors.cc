@@ -36,8 +36,8 @@ class IgnoreErrorsIterator final : public BlockIterator {
       : input_(std::move(input)), options_(std::move(options)), cancel_(context.cancel) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(index_);
-    visitor.Count(in_a_row_);
+    visitor.Count(index_, "elements pulled");
+    visitor.Count(in_a_row_, "errors in a row");
     // An error that nobody has been told of yet is pulled again.
     input_.VisitState(visitor, failed_ ? 1 : 0);
   }

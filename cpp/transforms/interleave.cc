@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "pipeline/input.h"
 #include "pipeline/registry.h"
-#include "pipeline/stop_check.h"
 #include "pipeline/tuning.h"
 #include "transforms/opened.h"
 
@@ -81,7 +81,7 @@ class InterleaveIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     int64_t cycle = options_.cycle;
-    visitor.Int(cycle);
+    visitor.IntIn(cycle, 1, std::numeric_limits<int64_t>::max(), "cycle_length");
     if (cycle != options_.cycle) {
       throw Error(
           ErrorKind::kInvalidArgument,
@@ -89,8 +89,8 @@ class InterleaveIterator final : public BlockIterator {
           "the same cycle_length (num_parallel_reads)",
           cycle, options_.cycle);
     }
-    visitor.Int(turn_);
-    visitor.Int(left_);
+    visitor.Count(turn_, "the turn", options_.cycle - 1);
+    visitor.IntIn(left_, 1, options_.block, "what is left of the turn");
     visitor.Bool(input_ended_);
     // The open datasets by the positions of their elements: they are opened again.
     std::vector<int64_t> positions;
@@ -100,8 +100,8 @@ class InterleaveIterator final : public BlockIterator {
     int64_t back = input_.position() - low;
     int64_t pulled = back - (unopened_ ? 1 : 0);
     for (auto& position : positions) position = position < 0 ? -1 : position - low;
-    visitor.Count(pulled);
-    visitor.Ints(positions);
+    visitor.Count(pulled, "elements pulled again");
+    visitor.IntsIn(positions, -1, pulled - 1, "the place of an open dataset");
     input_.VisitState(visitor, back);
     if (visitor.saving()) {
       for (auto& slot : slots_)
@@ -297,34 +297,36 @@ class InterleaveIterator final : public BlockIterator {
     return low;
   }
 
+  void PassTo(int64_t position) {
+    int64_t others = position - input_.position();
+    if (auto error = input_.Discard(others)) throw *std::move(error);
+  }
+
   // After a restore: the input stands at the lowest position; each open dataset is made again from
   // its element and continues where it was.
   void Reopen(int64_t pulled, const std::vector<int64_t>& positions, StateVisitor& visitor) {
     auto cycle = static_cast<size_t>(options_.cycle);
-    bool good = positions.size() >= cycle && turn_ >= 0 && turn_ < options_.cycle && left_ >= 1 &&
-                left_ <= options_.block;
-    for (int64_t position : positions) good = good && position >= -1 && position < pulled;
-    if (!good) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "set_state: the state is damaged; use the bytes of get_state unchanged");
+    visitor.Demand(positions.size() >= cycle, "every turn must have a place");
+    std::map<int64_t, size_t> needed;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      bool good = i < cycle && positions[i] < 0;  // a turn without a dataset
+      visitor.Demand(good || (positions[i] >= 0 && needed.emplace(positions[i], i).second),
+                     "every open dataset must be of another element");
     }
     reopening_ = true;
     std::vector<Ahead> opened(positions.size());
-    StopCheck stop(&context_.cancel);
-    for (int64_t at = 0; at < pulled; ++at) {
-      auto found = std::find(positions.begin(), positions.end(), at);
-      stop.Look();
+    for (auto [at, i] : needed) {
+      PassTo(at);
       Step step = input_.Next();
-      if (std::holds_alternative<End>(step)) break;
-      if (found == positions.end()) continue;
-      Ahead& again = opened[static_cast<size_t>(found - positions.begin())];
+      visitor.Demand(!std::holds_alternative<End>(step),
+                     "the input must have the elements of all open datasets");
+      Ahead& again = opened[i];
       again.position = at;
-      if (auto* error = std::get_if<Error>(&step))
-        again.error = *error;
-      else if (auto* element = std::get_if<Element>(&step))
-        again.error = Open(*element, at, again.opened);
+      auto* error = std::get_if<Error>(&step);
+      again.error = error ? *error : Open(std::get<Element>(step), at, again.opened);
       if (again.error && again.error->transient()) throw *again.error;
     }
+    PassTo(pulled);
     for (size_t i = 0; i < positions.size(); ++i) {
       if (opened[i].opened) opened[i].opened->VisitState(visitor);
       if (i < cycle)

@@ -36,7 +36,7 @@ class MapIterator final : public BlockIterator {
         ragged_(ragged) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(index_);
+    visitor.Count(index_, "elements given");
     // Results that wait here are made again: the input goes back to their rows.
     int64_t waiting = results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
     input_.VisitState(visitor, waiting);
@@ -53,7 +53,7 @@ class MapIterator final : public BlockIterator {
   std::optional<Error> Discard(int64_t& steps) override {
     int64_t before = steps;
     auto error = input_.Discard(steps);  // one step in is one step out: the function is not called
-    index_ += before - steps;
+    index_ = StepsMore(index_, before - steps);
     return error;
   }
 

@@ -96,12 +96,11 @@ class MixIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.UInt(key_.value);
-    visitor.Count(drawn_);
-    visitor.Int(chosen_);
+    visitor.Count(drawn_, "turns drawn");
+    visitor.IntIn(chosen_, -1, StateVisitor::kMostCount, "the dataset whose turn it is");
     visitor.Bool(over_);
-    visitor.Ints(ended_);
-    if (ended_.size() != inputs_.size() || chosen_ < -1 ||
-        chosen_ >= static_cast<int64_t>(inputs_.size())) {
+    visitor.IntsIn(ended_, 0, 1, "whether a dataset has ended");
+    if (ended_.size() != inputs_.size() || chosen_ >= static_cast<int64_t>(inputs_.size())) {
       throw Error(ErrorKind::kInvalidArgument,
                   "set_state: the state was saved with {} datasets in {}, this pipeline has {}",
                   ended_.size(), name_, inputs_.size());
@@ -110,6 +109,8 @@ class MixIterator final : public BlockIterator {
     if (turns_) turns_->VisitState(visitor);
     if (visitor.saving()) return;
     left_ = static_cast<size_t>(std::count(ended_.begin(), ended_.end(), 0));
+    bool goes_on = left_ == inputs_.size() || (left_ > 0 && !options_.stop_on_empty);
+    visitor.Demand(over_ || goes_on, "it must be over behind the end of its datasets");
     SetLottery();
   }
 

@@ -48,7 +48,7 @@ class Opened {
     return error;
   }
   void VisitState(StateVisitor& visitor) {
-    visitor.Int(given_);
+    visitor.Count(given_, "elements given of an open dataset");
     if (producer_)
       producer_->VisitState(visitor);
     else

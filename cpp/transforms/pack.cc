@@ -202,9 +202,9 @@ class PackIterator final : public Iterator {
     } else {
       segment = Cut(current_->leaves, current_->position, part_, 0);
       while (chosen < packs_.size() && !layout_->Fits(packs_[chosen], segment)) ++chosen;
-      bool crowded = static_cast<int64_t>(packs_.size()) == options_.open_packs;
+      bool crowded = static_cast<int64_t>(packs_.size()) >= options_.open_packs;
       // So that nothing is held, and pulled again after a restore, for ever.
-      bool stale = !packs_.empty() && begun_ - packs_.front().number >= 4 * options_.open_packs;
+      bool stale = !packs_.empty() && (begun_ - packs_.front().number) / 4 >= options_.open_packs;
       if (chosen == packs_.size() && (crowded || stale)) return Close(0);
     }
     if (chosen == packs_.size()) {
@@ -246,6 +246,7 @@ class PackIterator final : public Iterator {
     bool whole = !current_ || !current_->leaves.empty();
     for (const OpenPack& pack : packs_) {
       for (const Segment& segment : pack.segments) whole = whole && !segment.leaves.empty();
+      whole = whole && !layout_->Full(pack);  // or it would have been given
     }
     if (whole) return;
     packs_.clear();
@@ -255,22 +256,23 @@ class PackIterator final : public Iterator {
 
   void Restore(StateVisitor& visitor) {
     int64_t open = -1;
-    visitor.Count(replay_);
-    visitor.Count(base_);
-    visitor.Count(begun_);
-    visitor.IntIn(open, -1, replay_ - 1);
-    visitor.IntIn(part_, 0, kMostItems);
+    visitor.Count(replay_, "elements to be pulled again");
+    visitor.Count(base_, "elements pulled before");
+    visitor.Count(begun_, "packs begun");
+    visitor.IntIn(open, -1, replay_ - 1, "the element that is being packed");
+    visitor.Count(part_, "its next part", kMostItems);
     std::vector<int64_t> held;
     visitor.Ints(held);
     input_.VisitState(visitor, 0);
     if (open >= 0) current_ = Current{base_ + open, {}, {}};
-    auto demand = [](bool good) {
-      if (!good) StateVisitor::ThrowDamaged();
+    auto demand = [&visitor](bool good) {
+      visitor.Demand(good, "the parts that are held must be of elements that are pulled again");
     };
     for (size_t i = 0; i < held.size();) {
       demand(held.size() - i >= 2);
       OpenPack pack;
       pack.number = held[i];
+      demand(pack.number < begun_ && pack.number > (packs_.empty() ? -1 : packs_.back().number));
       int64_t segments = held[i + 1];
       i += 2;
       demand(segments >= 1 && segments <= static_cast<int64_t>((held.size() - i) / 3));
@@ -315,6 +317,9 @@ class PackIterator final : public Iterator {
         pack.used.resize(leaves.size());
         for (size_t i = 0; i < leaves.size(); ++i) {
           pack.used[i] += segment.leaves[i].elements();
+          if (pack.used[i] <= layout_->length(i)) continue;
+          segment.leaves.clear();
+          throw NotAsItWas();
         }
       }
     }

@@ -96,15 +96,12 @@ class ParallelMapIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     int64_t index = base_index_ + delivered_.low();
-    visitor.Count(index);
+    visitor.Count(index, "elements given");
     trail_.VisitState(visitor, delivered_.low());
     std::vector<int64_t> ahead = delivered_.ahead();
-    visitor.Ints(ahead);
+    constexpr int64_t kMost = StateVisitor::kMostCount;
+    visitor.IntsIn(ahead, -kMost, kMost, "what was delivered out of order");
     if (visitor.saving()) return;
-    for (int64_t step : ahead) {
-      constexpr int64_t kMost = StateVisitor::kMostCount;
-      if (step < -kMost || step > kMost) StateVisitor::ThrowDamaged();
-    }
     base_index_ = index;
     to_drop_ = StepRuns::Restored(ahead);
     delivered_.Reset(to_drop_);
@@ -113,8 +110,8 @@ class ParallelMapIterator final : public BlockIterator {
   std::optional<Error> Discard(int64_t& steps) override {
     if (!workers_.empty()) return Iterator::Discard(steps);
     // One step in is one step out: the workers pass over them without calling the function.
-    trail_.Reset(trail_.front_position() - steps, trail_.front_blob());
-    base_index_ += steps;
+    trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
+    base_index_ = StepsMore(base_index_, steps);
     steps = 0;
     return std::nullopt;
   }

@@ -89,22 +89,19 @@ class RejectionResampleIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.UInt(key_.value);
-    visitor.Count(drawn_);
-    visitor.Int(chosen_);
+    visitor.Count(drawn_, "numbers drawn");
+    visitor.IntIn(chosen_, -1, kFiltered, "the pass of the next result");
     visitor.Bool(over_);
     auto classes = seen_.size();
-    visitor.Ints(seen_);
-    if (seen_.size() != classes || chosen_ < -1 || chosen_ > kFiltered) {
+    visitor.IntsIn(seen_, kSeenBefore, StateVisitor::kMostCount, "elements seen of a class");
+    if (seen_.size() != classes) {
       throw Error(ErrorKind::kInvalidArgument,
                   "set_state: the state was saved with {} classes in rejection_resample, this "
                   "pipeline has {}",
                   seen_.size(), classes);
     }
-    for (int64_t seen : seen_) {
-      if (seen < 0 || seen > StateVisitor::kMostCount) StateVisitor::ThrowDamaged();
-    }
     for (Pass& pass : passes_) {
-      visitor.Count(pass.index);
+      visitor.Count(pass.index, "elements pulled");
       pass.input.VisitState(visitor, pass.interrupted ? 1 : 0);
     }
   }

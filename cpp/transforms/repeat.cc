@@ -51,10 +51,12 @@ class RepeatIterator final : public BlockIterator {
         fills_(context_.fills) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.IntIn(epoch_, kEnded, StateVisitor::kMostCount);
+    visitor.IntIn(epoch_, kEnded, count_ < 0 ? StateVisitor::kMostCount : count_, "the epoch");
     visitor.Bool(any_);
     bool running = input_ != nullptr;
     visitor.Bool(running);
+    visitor.Demand(!running || (epoch_ != kEnded && epoch_ != count_),
+                   "nothing runs behind the last epoch");
     // The first epoch has those that the stage was started with.
     if (epoch_ > 0) {
       if (visitor.saving() && !running) FindFills();

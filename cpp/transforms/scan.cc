@@ -53,9 +53,9 @@ class FoldIterator : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     // A value that cannot be written down is made again from the first element on.
     int64_t again = folded_.opaque() ? index_ + again_ : 0;
-    visitor.Count(again);
+    visitor.Count(again, "elements to be gone through again");
     if (!folded_.opaque()) {
-      visitor.Count(index_);
+      visitor.Count(index_, "elements pulled");
       folded_.VisitState(visitor);
     }
     int64_t back = folded_.opaque() ? index_ : 0;

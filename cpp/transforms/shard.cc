@@ -36,7 +36,7 @@ class ShardIterator final : public Iterator {
       : input_(std::move(input)), shards_(shards), index_(index), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(position_);
+    visitor.Count(position_, "elements pulled");
     visitor.Child(*input_);
   }
 

@@ -78,7 +78,7 @@ class DealtRowsIterator final : public BlockIterator {
   // What all shards have got together, so that each of them may take up the state.
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.IntIn(dealt_, 0, kMost);
+    visitor.Count(dealt_, "elements dealt out", data_->input().cardinality());
   }
   std::optional<Error> Discard(int64_t& steps) override {
     Pass(std::min(left(), std::exchange(steps, 0)));
@@ -126,8 +126,8 @@ class ShardEvenlyIterator final : public Iterator {
     int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
     int64_t at = position() - back;
     dealing_.VisitState(visitor);
-    visitor.Count(round_);
-    visitor.Count(at);
+    visitor.Count(round_, "elements dealt out");
+    visitor.Count(at, "elements pulled", round_);
     input_.VisitState(visitor, back);
     if (!visitor.saving()) base_ = at;
   }

@@ -83,7 +83,7 @@ class IndexShuffleIterator final : public BlockIterator {
     state.Visit(visitor);
     StateTrail().VisitState(visitor, 0);
     if (visitor.saving()) return;
-    if (state.drawn > rows_.size()) StateVisitor::ThrowDamaged();
+    visitor.Demand(state.drawn <= rows_.size(), "no more elements can be drawn than there are");
     key_.value = state.key;
     order_ = ShuffledRows(key_, size_, rows_.size());
     Pass(state.drawn);
@@ -105,14 +105,8 @@ class IndexShuffleIterator final : public BlockIterator {
 
  private:
   void Pass(int64_t steps) {
-    constexpr int64_t kSome = 4096;
     StopCheck stop(nullptr);
-    for (bool more = true; steps > 0 && more; steps -= kSome) {
-      stop.Look();
-      indices_.clear();
-      order_.Draw(std::min(steps, kSome), indices_);
-      more = !indices_.empty();
-    }
+    order_.Pass(steps, [&stop] { stop.Look(); });
   }
 
   DatasetPtr input_;
@@ -128,7 +122,7 @@ IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
     return std::make_unique<IndexShuffleIterator>(inputs()[0], Key(context), size_);
   }
   return std::make_unique<ShuffleBuffer>(StartInput(context.Replayed()), Key(context), size_,
-                                         context.cancel);
+                                         input().cardinality(), context.cancel);
 }
 
 const RegisterDataset registration(

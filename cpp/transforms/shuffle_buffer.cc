@@ -17,21 +17,21 @@ constexpr int64_t kMostRows = 1024;  // at a time
 
 void ShuffleState::Visit(StateVisitor& visitor) {
   visitor.UInt(key);
-  visitor.Count(drawn);
-  visitor.Count(items);
+  visitor.Count(drawn, "elements drawn");
+  visitor.Count(items, "elements pulled");
   visitor.Bool(ended);
-  visitor.Count(forgotten);
+  visitor.Count(forgotten, "steps that failed long ago");
   visitor.Ints(failed);
-  visitor.Count(pulled);
-  visitor.IntIn(back, 0, pulled);
+  visitor.Count(pulled, "steps pulled");
+  visitor.Count(back, "steps to be pulled again", pulled);
   if (visitor.saving()) return;
-  bool good = drawn <= items && items <= pulled && forgotten <= pulled;
+  visitor.Demand(drawn <= items && items <= pulled && forgotten <= pulled,
+                 "no more elements can be drawn than were pulled");
   int64_t last = -1;
   for (int64_t position : failed) {
-    good = good && position > last && position < pulled;
+    visitor.Demand(position > last && position < pulled, "steps that failed must be in order");
     last = position;
   }
-  if (!good) StateVisitor::ThrowDamaged();
 }
 
 void ShuffleBuffer::VisitState(StateVisitor& visitor) {
@@ -213,19 +213,15 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   forgotten_ = state.forgotten;
   failed_ = std::move(state.failed);
   input_.VisitState(visitor, 0);
-  slots_ = Reservoir<Held>(key_, size_);
-  int64_t item = 0;
-  auto fill = [&] {
-    while (!slots_.full() && item < items_) slots_.Add({item++, nullptr});
-  };
+  // Memory for many slots is taken before there are elements for them. Some more may have come than
+  // were announced.
+  visitor.Demand(known_ < 0 || std::min(size_, items_) / 2 <= std::max(known_, int64_t{1} << 20),
+                 "no more elements can be held than there are");
+  slots_ = Reservoir<Held>(key_, size_, state.drawn);
   StopCheck stop(&cancel_);
-  for (int64_t i = 0; i < state.drawn; ++i) {
-    if (i % kMostRows == 0) stop.Look();
-    fill();
-    if (slots_.empty()) break;
-    slots_.Draw();
+  for (int64_t item : SlotsAfter(key_, size_, items_, state.drawn, [&stop] { stop.Look(); })) {
+    slots_.Add({item, nullptr});
   }
-  fill();
   base_ = state.pulled - state.back;
   refill_until_ = state.pulled;
   // From numbers to positions: those that failed have no number.
@@ -238,7 +234,8 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
     while (failure != failed_.end() && *failure <= one->position + failures) ++failure, ++failures;
     one->position += failures;
     // Those that are held are all pulled again.
-    if (one->position < base_ || one->position >= refill_until_) StateVisitor::ThrowDamaged();
+    visitor.Demand(one->position >= base_ && one->position < refill_until_,
+                   "elements that are held must be pulled again");
   }
   for (size_t i = 0; i < slots_.slots().size(); ++i) waiting_[slots_.slots()[i].position] = i;
 }

@@ -28,10 +28,12 @@ struct ShuffleState {
 
 class ShuffleBuffer final : public BlockIterator, public FillsAhead {
  public:
-  ShuffleBuffer(IteratorPtr input, RandomKey key, int64_t size, CancelToken cancel)
+  // `known`: the number of elements, kInfinite or kUnknown.
+  ShuffleBuffer(IteratorPtr input, RandomKey key, int64_t size, int64_t known, CancelToken cancel)
       : input_(std::move(input)),
         key_(key),
         size_(size),
+        known_(known),
         slots_(key, size),
         cancel_(std::move(cancel)) {}
   ~ShuffleBuffer() override { Clear(); }
@@ -67,6 +69,7 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   Input input_;
   RandomKey key_;
   int64_t size_;
+  const int64_t known_;
   Reservoir<Held> slots_;
   RowCells cells_;
   std::vector<RowCells::Cell> drawn_;  // for the block that is being made

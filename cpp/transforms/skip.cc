@@ -33,8 +33,9 @@ class SkipIterator final : public BlockIterator {
       : input_(std::move(input)), left_(count), jumps_(jumps), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    int64_t all = left_;
-    visitor.IntIn(left_, std::min<int64_t>(all, 0), std::max(all, StateVisitor::kMostCount));
+    const int64_t all = left_;  // before the first step
+    visitor.IntIn(left_, std::min<int64_t>(all, 0), std::max(all, StateVisitor::kMostCount),
+                  "elements still to be skipped");
     visitor.Child(*input_);
   }
 

@@ -98,6 +98,7 @@ class SnapshotIterator final : public BlockIterator {
     bool filling = filling_.has_value();
     visitor.Bool(reading);
     visitor.Bool(filling);
+    visitor.Demand(!reading || !filling, "it is read or written, not both");
     if (!visitor.saving()) {
       reading_.reset();
       filling_.reset();
@@ -113,7 +114,7 @@ class SnapshotIterator final : public BlockIterator {
     }
     if (reading) visitor.Child(*reading_);
     if (filling) filling_->VisitState(visitor);
-    if (filling) visitor.Count(given_);
+    if (filling) visitor.Count(given_, "elements given");
   }
 
  protected:

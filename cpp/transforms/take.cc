@@ -32,7 +32,7 @@ class TakeIterator final : public BlockIterator {
   TakeIterator(IteratorPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(taken_);
+    visitor.Count(taken_, "elements taken", count_ < 0 ? StateVisitor::kMostCount : count_);
     visitor.Child(*input_);
   }
 

@@ -28,7 +28,7 @@ class TakeWhileIterator final : public Iterator {
         random_(random) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(index_);
+    visitor.Count(index_, "elements tested");
     visitor.Bool(ended_);
     input_.VisitState(visitor, interrupted_ ? 1 : 0);
   }

@@ -51,8 +51,8 @@ class UnbatchIterator final : public BlockIterator {
     bool pulled = !rows_.empty();
     bool open = pulled || to_skip_ > 0;
     visitor.Bool(open);
-    visitor.Count(given_);
-    visitor.Count(index_);
+    visitor.Count(given_, "rows given of an element");
+    visitor.Count(index_, "elements pulled");
     input_.VisitState(visitor, pulled && visitor.saving() ? 1 : 0);
     if (!visitor.saving()) to_skip_ = open ? given_ : 0;
   }

@@ -43,7 +43,7 @@ class UniqueIterator final : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     // What was seen is not kept: after a restore the input is read from its beginning up to here.
     int64_t pulled = input_.position() + replay_;
-    visitor.Count(pulled);
+    visitor.Count(pulled, "elements seen");
     input_.VisitState(visitor, input_.position());
     if (!visitor.saving()) replay_ = pulled;
   }

@@ -108,9 +108,9 @@ class WindowIterator final : public Iterator {
     int64_t low = queue_.rows() > 0 ? queue_.position() : input_.position() - waiting;
     int64_t back = input_.position() - low;
     int64_t again = back - waiting + replay_;
-    visitor.Count(again);
-    visitor.Count(to_skip_);
-    visitor.Count(index_);
+    visitor.Count(again, "steps pulled before");
+    visitor.Count(to_skip_, "elements between two windows", shape_.shift);
+    visitor.Count(index_, "windows given");
     input_.VisitState(visitor, back);
     if (!visitor.saving()) replay_ = again;
   }

@@ -97,7 +97,15 @@ def differences(saved: bytes, own: bytes) -> list[str]:
         return []
     try:
         return _differences(_unpacked(saved), _unpacked(own))
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError, zlib.error):
+    except (
+        AttributeError,
+        KeyError,
+        IndexError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        zlib.error,
+    ):
         raise ValueError(
             "set_state: the state is damaged; use the bytes of get_state unchanged"
         ) from None

@@ -29,6 +29,8 @@ struct Target {
   std::function<void(const std::string& input, Random& random)> run;
   // Makes checksums right again, behind which a mutation would not be looked at; may be empty.
   std::function<void(std::string& input)> repair = nullptr;
+  // Changes that know the form of inputs, beside those of bytes; may be empty.
+  std::function<void(std::string& input, Random& random)> change = nullptr;
 };
 
 std::vector<Target>& AllTargets();

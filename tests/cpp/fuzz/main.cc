@@ -1,11 +1,13 @@
-// Runs fuzz targets for a fixed time, on good inputs first and on changed ones then.
+// Runs fuzz targets for a fixed time or number of inputs, on good inputs first and on changed ones
+// then. TESTS is the folder of the tests.
 //
-//   penstock_fuzz [--seconds S] [--seed N] [--only NAME] TESTS     TESTS: the folder of the tests
-//   penstock_fuzz --only NAME --file INPUT TESTS                   one input, of a crash for
-//   example
+//   penstock_fuzz [--seconds S | --executions N] [--seed N] [--only NAME] TESTS
+//   penstock_fuzz --only NAME --file INPUT TESTS     one input, of a crash for example
+//   penstock_fuzz --seeds FOLDER [--only NAME] TESTS     writes the good inputs to FOLDER/NAME
 //
 // A crash, a leak, a broken promise or an input that takes too long ends it with the input in
-// fuzz-NAME.bin; what is kept in TESTS/cpp/fuzz/corpus/NAME is tried in every run.
+// fuzz-NAME.bin; what is kept in TESTS/cpp/fuzz/corpus/NAME is tried in every run, and changed.
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +37,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kSecondsPerInput = 60;  // far more than any takes on a loaded machine
+// Of processor time, and of waiting for what never comes on a loaded machine.
+constexpr unsigned kSecondsPerInput = 10;
+constexpr unsigned kWaitPerInput = 60;
 
 const char* current_target = "none";
 std::string current_input;
@@ -63,23 +67,32 @@ void OnAlarm(int) {
   _exit(3);
 }
 
+void SetLimit(bool on) {
+  itimerval limit{};
+  limit.it_value.tv_sec = on ? kSecondsPerInput : 0;
+  setitimer(ITIMER_PROF, &limit, nullptr);
+  alarm(on ? kWaitPerInput : 0);
+}
+
 struct Counts {
   int64_t taken = 0;
   int64_t refused = 0;
+  std::string why;  // the last one was
 };
 
 void RunOne(const Target& target, std::string input, Random& random, Counts& counts) {
   current_target = target.name;
   current_input = std::move(input);
-  alarm(kSecondsPerInput);
+  SetLimit(true);
   try {
     target.run(current_input, random);
     ++counts.taken;
   } catch (const Error& error) {
     Require(!error.message().empty(), "an error must say something");
     ++counts.refused;
+    counts.why = error.message();
   }
-  alarm(0);
+  SetLimit(false);
 }
 
 std::vector<std::string> Kept(const std::string& tests, const char* name) {
@@ -93,23 +106,40 @@ std::vector<std::string> Kept(const std::string& tests, const char* name) {
   return inputs;
 }
 
-void RunTarget(const Target& target, const std::string& tests, double seconds, uint64_t seed) {
+// Until one of the limits.
+struct Limits {
+  double seconds = 60;
+  int64_t executions = 0;  // 0: any number
+};
+
+void RunTarget(const Target& target, const std::string& tests, const Limits& limits,
+               uint64_t seed) {
   Random random(seed);
   Counts counts;
   std::vector<std::string> inputs = target.seeds(tests);
   Require(!inputs.empty(), "a target must have good inputs");
   const auto start = Clock::now();
-  for (const std::string& input : inputs) RunOne(target, input, random, counts);
-  Require(counts.refused == 0, "a good input was refused");
+  for (const std::string& input : inputs) {
+    RunOne(target, input, random, counts);
+    Require(counts.refused == 0, ("a good input was refused: " + counts.why).c_str());
+  }
   for (const std::string& input : Kept(tests, target.name)) {
     RunOne(target, input, random, counts);
     inputs.push_back(input);
   }
   auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  while (elapsed() < seconds) {
+  auto goes_on = [&] {
+    if (limits.executions > 0) return counts.taken + counts.refused < limits.executions;
+    return elapsed() < limits.seconds;
+  };
+  while (goes_on()) {
     std::string input = inputs[random.Below(inputs.size())];
-    Mutate(input, inputs[random.Below(inputs.size())], random);
-    if (target.repair && !random.OneIn(4)) target.repair(input);
+    if (target.change && random.OneIn(2)) {
+      target.change(input, random);
+    } else {
+      Mutate(input, inputs[random.Below(inputs.size())], random);
+      if (target.repair && !random.OneIn(4)) target.repair(input);
+    }
     RunOne(target, std::move(input), random, counts);
   }
   std::printf("%-18s %5.1f s %8lld taken %8lld refused\n", target.name, elapsed(),
@@ -117,15 +147,28 @@ void RunTarget(const Target& target, const std::string& tests, double seconds, u
   std::fflush(stdout);
 }
 
+void WriteSeeds(const Target& target, const std::string& tests, const std::string& folder) {
+  const std::filesystem::path own = std::filesystem::path(folder) / target.name;
+  std::filesystem::create_directories(own);
+  int number = 0;
+  for (const std::string& input : target.seeds(tests)) {
+    WriteFile((own / ("seed-" + std::to_string(number++))).string(), input);
+  }
+}
+
 int Main(int argc, char** argv) {
-  double seconds = 60;
+  Limits limits;
   uint64_t seed = 1;
-  std::string only, file, tests;
+  std::string only, file, tests, folder;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     bool more = i + 1 < argc;
     if (argument == "--seconds" && more) {
-      seconds = std::stod(argv[++i]);
+      limits.seconds = std::stod(argv[++i]);
+    } else if (argument == "--executions" && more) {
+      limits.executions = std::stoll(argv[++i]);
+    } else if (argument == "--seeds" && more) {
+      folder = argv[++i];
     } else if (argument == "--seed" && more) {
       seed = std::stoull(argv[++i]);
     } else if (argument == "--only" && more) {
@@ -137,6 +180,7 @@ int Main(int argc, char** argv) {
     }
   }
   std::signal(SIGALRM, OnAlarm);
+  std::signal(SIGPROF, OnAlarm);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_set_death_callback(KeepInput);
 #endif
@@ -144,17 +188,24 @@ int Main(int argc, char** argv) {
   std::erase_if(targets, [&](const Target& t) { return !only.empty() && only != t.name; });
   std::ranges::sort(targets, {}, [](const Target& target) { return std::string(target.name); });
   if (tests.empty() || targets.empty()) {
-    std::fprintf(stderr, "usage: penstock_fuzz [--seconds S] [--seed N] [--only NAME] TESTS\n");
+    std::fprintf(stderr,
+                 "usage: penstock_fuzz [--seconds S | --executions N] [--seed N] [--only NAME] "
+                 "TESTS\n");
     return 2;
   }
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  limits.seconds /= static_cast<double>(targets.size());
+  limits.executions = (limits.executions + static_cast<int64_t>(targets.size()) - 1) /
+                      static_cast<int64_t>(targets.size());
   for (const Target& target : targets) {
-    if (!file.empty()) {
+    if (!folder.empty()) {
+      WriteSeeds(target, tests, folder);
+    } else if (!file.empty()) {
       Random random(seed);
       Counts counts;
       RunOne(target, ReadFile(file), random, counts);
     } else {
-      RunTarget(target, tests, seconds / static_cast<double>(targets.size()), seed);
+      RunTarget(target, tests, limits, seed);
     }
   }
   std::filesystem::remove_all(TemporaryFolder());

@@ -110,7 +110,7 @@ def test_options_out_of_range_are_refused(field, value):
 
 
 def test_with_options_takes_options_only():
-    with pytest.raises(TypeError, match="with_options: an Options was expected"):
+    with pytest.raises(TypeError, match="with_options: options must be Options"):
         ps.Dataset.range(3).with_options({"deterministic": False})
 
 

@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import penstock as ps
+from wrong_arguments import call, calls, make_files
 
 DS = ps.Dataset.range(4)
 CASES = {
@@ -49,6 +50,33 @@ def test_a_wrong_keyword_names_what_is_meant(call, stage, advice):
         call()
     assert str(error.value).startswith(f"{stage}: there is no argument ")
     assert advice in str(error.value)
+
+
+def test_every_function_says_so_of_a_keyword_that_it_has_not(tmp_path):
+    make_files(tmp_path)
+    silent = []
+    for label, (where, name, arguments) in calls(tmp_path).items():
+        given = {key: value for key, value in arguments.items() if key not in {"on", "args"}}
+        if not given:
+            continue  # range and zip take any number
+        nearest = next(iter(given))
+        for wrong in (f"{nearest}_", "no_such_argument"):
+            with pytest.raises(TypeError) as error:
+                call(where, name, {**arguments, wrong: 1})
+            said = str(error.value)
+            if f"there is no argument {wrong!r}; " not in said:
+                silent.append(f"{label}: {said}")
+            elif wrong != "no_such_argument" and nearest not in said:
+                silent.append(f"{label}({wrong}): {said}")
+    assert not silent, "\n".join(silent)
+
+
+def test_options_are_no_arguments():
+    with pytest.raises(TypeError, match=r"Options: .* options = Options\(\); options.warm_start"):
+        ps.Options(warm_start=True)
+    with pytest.raises(TypeError, match="ThreadingOptions: no arguments were expected, got 2;"):
+        ps.experimental.ThreadingOptions(2)
+    assert str(inspect.signature(ps.Options)) == "()"
 
 
 def test_other_errors_stay_what_they_are():

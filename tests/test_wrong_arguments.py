@@ -1,33 +1,17 @@
 """One wrong argument: an error of the right type that names it, for every public callable."""
 
 import inspect
-import math
+import operator
 import sqlite3
 import warnings
 
 import pytest
 
 import penstock as ps
+from penstock.option_set import Alias, Group, Option
+from wrong_argument_kinds import WRONG
 from wrong_argument_table import TAKEN
 from wrong_arguments import call, calls, make_files
-
-CYCLIC = []
-CYCLIC.append(CYCLIC)
-
-WRONG = {
-    "object": object(),
-    "None": None,
-    "word": "no such",
-    "float": 1.5,
-    "bool": True,
-    "cyclic": CYCLIC,
-    "negative": -7,
-    "zero": 0,
-    "2**63": 2**63,
-    "2**64": 2**64,
-    "nan": math.nan,
-    "empty": "",
-}
 
 # What an argument is called in the sentence, where that is not its name.
 ROLES = {
@@ -115,6 +99,44 @@ def test_every_wrong_argument_is_named(folder, monkeypatch):
                     answer = problem(label, where, name, arguments, parameter, kind)
                     if answer is not None:
                         found.append(f"{label}({parameter}={kind}): {answer:.150}")
+    assert not found, "\n".join(found)
+
+
+def options_of(kind, path=""):
+    """Yield the path and the description of each option, those of groups too."""
+    for name, option in vars(kind).items():
+        if isinstance(option, Group):
+            yield from options_of(option.kind, f"{path}{name}.")
+        elif isinstance(option, (Option, Alias)):
+            yield f"{path}{name}", option
+
+
+def test_every_wrong_option_is_named():
+    found = []
+    for path, option in options_of(ps.Options):
+        name = path.rpartition(".")[2]
+        if isinstance(option, Alias):  # of what it stands for
+            group, _, last = ".".join(option.path).rpartition(".")
+            option = vars(vars(ps.Options)[group].kind if group else ps.Options)[last]
+        takes = {
+            bool: {"bool"},
+            int: {"zero", *(() if getattr(option, "at_least", None) == 0 else ["negative"])},
+            str: {"word", "empty"},
+            list: {"cyclic"},
+        }.get(getattr(option, "kind", None), set())
+        for kind, wrong in WRONG.items():
+            options = ps.Options()
+            owner = (
+                operator.attrgetter(path.rpartition(".")[0])(options) if "." in path else options
+            )
+            try:
+                setattr(owner, name, wrong)
+            except (TypeError, ValueError) as error:
+                if name not in str(error):
+                    found.append(f"{path}={kind}: {error}")
+            else:
+                if kind != "None" and kind not in takes:
+                    found.append(f"{path}={kind}: accepted")
     assert not found, "\n".join(found)
 
 

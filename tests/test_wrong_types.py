@@ -11,7 +11,7 @@ RANGE = ps.Dataset.range(3)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: RANGE.apply(3), r"apply: transformation_func must be a function .* got 3$"),
+        (lambda: RANGE.apply(3), r"apply: transformation_func must be callable, got 3$"),
         (lambda: iter(RANGE).set_state("abc"), r"set_state: bytes of get_state .* got a str$"),
         (lambda: ps.Dataset.list_files(3), r"list_files: file_pattern must be .* got 3$"),
         (lambda: ps.TFRecordDataset(3), r"TFRecordDataset: filenames must be a path.* got 3$"),

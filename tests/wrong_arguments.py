@@ -8,7 +8,13 @@ import penstock as ps
 
 RANGE = ps.Dataset.range(4)
 ROWS = ps.Dataset.from_tensor_slices(np.ones((4, 3), np.float32))
-FILES = {}
+LOADER = ps.DataLoader([1, 2, 3])
+# On what methods are called.
+MAKES = {
+    ps.Iterator: lambda: iter(RANGE),
+    ps.DataLoader: lambda: ps.DataLoader([1, 2, 3]),
+    ps.Options: ps.Options,
+}
 IMAGE = np.full((6, 8, 3), 100, np.uint8)
 FLOATS = np.full((6, 8, 3), 0.5, np.float32)
 NUMBERS = np.arange(6.0).reshape(2, 3)
@@ -455,6 +461,31 @@ def random_calls():
     }
 
 
+def iterator_calls():
+    """Methods of an iterator."""
+    it = iter(RANGE)
+    next(it)
+    return {"set_state": {"state": it.get_state(), "strict": True}}
+
+
+def loader_calls():
+    """Methods of a DataLoader."""
+    return {"load_state_dict": {"state": LOADER.state_dict(), "strict": True}}
+
+
+def option_calls():
+    """Methods of options."""
+    return {"merge": {"options": ps.Options()}, "conflicts": {"other": ps.Options()}}
+
+
+def optional_calls():
+    """Static methods of `ps.experimental.Optional`."""
+    return {
+        "from_value": {"value": 1},
+        "empty": {"element_spec": ps.TensorSpec((), np.int64)},
+    }
+
+
 def calls(folder):
     """Every valid call: by the name of what is called, the callable and its arguments."""
     groups = {
@@ -465,6 +496,10 @@ def calls(folder):
         ps: array_calls() | other_calls(),
         ps.strings: string_calls(),
         ps.random: random_calls(),
+        ps.Iterator: iterator_calls(),
+        ps.DataLoader: loader_calls(),
+        ps.Options: option_calls(),
+        ps.experimental.Optional: optional_calls(),
     }
     return {
         f"{where.__name__.removeprefix('penstock.')}.{name}": (where, name, arguments)
@@ -478,6 +513,8 @@ def call(where, name, arguments):
     name = name.split(" ")[0]
     arguments = dict(arguments)
     on = arguments.pop("on", RANGE)
+    if where in MAKES:
+        where = MAKES[where]()
     if where is ps.Dataset:
         where = on if hasattr(on, name) else ps
     positional = arguments.pop("args", ()) if name in ("range", "zip") else ()

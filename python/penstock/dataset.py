@@ -13,6 +13,7 @@ from penstock.adapters.jax import JaxForms
 from penstock.adapters.keras import KerasForms
 from penstock.adapters.sharding import ProcessShards
 from penstock.adapters.torch import TorchForms
+from penstock.arguments.checked import checked
 from penstock.describe import chain, unknown_length
 from penstock.encode import encode
 from penstock.fingerprint import fingerprint
@@ -284,6 +285,7 @@ class Dataset(
     _differences = staticmethod(differences)
     _new_hints = Hints  # for speed, of a run
 
+    @checked
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Return this dataset with options set.
 
@@ -320,7 +322,7 @@ class Dataset(
         2
         """
         if not isinstance(options, Options):
-            raise TypeError(f"with_options: an Options was expected, got {options!r}")
+            raise TypeError(f"with_options: options must be Options, got {options!r:.200}")
         dataset = _copy(self)
         dataset._options = self._options.merge(options)
         return dataset
@@ -335,6 +337,7 @@ class Dataset(
         """
         return Options().merge(self._options)
 
+    @checked
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
         """Return ``transformation_func(self)``, for chaining functions of datasets.
 
@@ -359,11 +362,6 @@ class Dataset(
         >>> [int(x) for x in ps.Dataset.range(5).apply(evens)]
         [0, 2, 4]
         """
-        if not callable(transformation_func):
-            raise TypeError(
-                "apply: transformation_func must be a function of a Dataset, "
-                f"got {transformation_func!r}"
-            )
         dataset = transformation_func(self)
         if not isinstance(dataset, Dataset):
             raise TypeError(f"apply: transformation_func must return a Dataset, got {dataset!r}")

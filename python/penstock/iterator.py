@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.closing import Closing
 from penstock.errors import OutOfRangeError, StateError
 from penstock.optional import Optional
@@ -127,6 +128,7 @@ class Iterator(_core.Iterator, Closing):
         """
         return self._save_state(self._own_account())
 
+    @checked
     def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue behind the element after which `get_state` was called.
 
@@ -181,7 +183,7 @@ the state has 6; set_state(state, strict=False) takes it all the same
             if strict:
                 advice = "set_state(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
-            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
         super().set_state(saved)
 
     def _own_account(self) -> bytes:

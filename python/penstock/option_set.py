@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import operator
 from typing import Any, Generic, Self, TypeVar, overload
 
+from penstock.arguments.checked import checked
+
+_MOST = 2**63 - 1
 _T = TypeVar("_T")
 _G = TypeVar("_G", bound="OptionSet")
 
@@ -37,13 +41,15 @@ class Option(Generic[_T]):
         else:
             instance._values[self.name] = self._checked(value)
 
-    def _checked(self, value: Any) -> _T:
+    def _checked(self, value: Any) -> Any:
         number = self.kind is int and not isinstance(value, bool)
         place = f"{self.owner}.{self.name}"
         if number and hasattr(value, "__index__"):
             value = operator.index(value)
         if not isinstance(value, self.kind) or (self.kind is int and not number):
             raise TypeError(f"{place}: {self.kind.__name__} was expected, got {value!r}")
+        if number and not -_MOST - 1 <= value <= _MOST:  # type: ignore[operator]
+            raise ValueError(f"{place}: an int of 64 bits was expected, got {value}")
         least: Any = self.at_least
         if least is not None and value < least:
             raise ValueError(f"{place} must be >= {least}, got {value}")
@@ -82,8 +88,13 @@ class Group(Generic[_G]):
 class Alias:
     """Another name of an option, whose value is the same one."""
 
+    name = ""
+
     def __init__(self, *path: str) -> None:
         self.path = path
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"{owner.__name__}.{name}"
 
     def __get__(self, instance: OptionSet | None, owner: type) -> Any:
         return self if instance is None else operator.attrgetter(".".join(self.path))(instance)
@@ -91,7 +102,12 @@ class Alias:
     def __set__(self, instance: OptionSet, value: Any) -> None:
         for name in self.path[:-1]:
             instance = getattr(instance, name)
-        setattr(instance, self.path[-1], value)
+        try:
+            setattr(instance, self.path[-1], value)
+        except (TypeError, ValueError) as error:
+            if not self.name:
+                raise
+            raise type(error)(f"{self.name} is another name of {error}") from None
 
 
 class OptionSet:
@@ -99,9 +115,18 @@ class OptionSet:
 
     __slots__ = ("_values",)
 
+    __signature__ = inspect.Signature()  # for help(): what else is given is refused
+
     _values: dict[str, Any]
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **values: Any) -> None:
+        if args or values:
+            name = next(iter(values), "name")
+            raise TypeError(
+                f"{type(self).__name__}: no arguments were expected, got "
+                f"{', '.join([*map(repr, args), *values])}; set options one by one: "
+                f"options = {type(self).__name__}(); options.{name} = ..."
+            )
         object.__setattr__(self, "_values", {})
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -146,6 +171,7 @@ class OptionSet:
             Alias(*name.split(".")).__set__(options, value)
         return options
 
+    @checked
     def merge(self, options: Self) -> Self:
         """Return these options overridden by those that another sets.
 
@@ -158,8 +184,20 @@ class OptionSet:
         -------
         the same class
             A new one.
+
+        Raises
+        ------
+        TypeError
+            If it is of another class.
         """
+        self._check_same("merge", options)
         return self._of(self.set_values() | options.set_values())
+
+    def _check_same(self, method: str, options: Any) -> None:
+        if type(options) is not type(self):
+            raise TypeError(
+                f"{method}: options must be {type(self).__name__}, got {options!r:.200}"
+            )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -30,6 +30,7 @@ class Optional:
         self._spec = element_spec
 
     @staticmethod
+    @checked
     def from_value(value: Any) -> Optional:
         """Return an optional that has a value.
 
@@ -51,6 +52,7 @@ class Optional:
         return Optional(value)
 
     @staticmethod
+    @checked
     def empty(element_spec: Any) -> Optional:
         """Return an optional without a value.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import debugging
+from penstock.arguments.checked import checked
 from penstock.option_set import Alias, Group, Option, OptionSet
 from penstock.unused_options import (
     AutotuneAlgorithm,
@@ -153,6 +154,7 @@ class Options(OptionSet):
     experimental_threading = Alias("threading")
     experimental_warm_start = Alias("warm_start")
 
+    @checked
     def conflicts(self, other: Options) -> dict[str, tuple[Any, Any]]:
         """Return the options that both set, to different values.
 
@@ -165,7 +167,14 @@ class Options(OptionSet):
         -------
         dict
             The value here and the value there, by name.
+
+        Raises
+        ------
+        TypeError
+            If `other` is none.
         """
+        if not isinstance(other, Options):
+            raise TypeError(f"conflicts: other must be Options, got {other!r:.200}")
         mine, others = self.set_values(), other.set_values()
         both = mine.keys() & others.keys()
         return {n: (mine[n], others[n]) for n in sorted(both) if mine[n] != others[n]}

@@ -65,8 +65,8 @@ def set_seed(seed: int | None) -> None:
         _core.set_seed(operator.index(seed) & _64_BITS)
 
 
-@checked
 @contextmanager
+@checked
 def key(seed: int) -> Iterator[None]:
     """Make the random operations inside a ``with`` block repeatable.
 

@@ -121,8 +121,8 @@ class TestArguments:
         ("arguments", "error", "words"),
         [
             ({"prefetch": -1}, ValueError, "prefetch must be >= 0"),
-            ({"prefetch": "much"}, ValueError, "prefetch must be >= 0"),
-            ({"prefetch": 1.5}, TypeError, "float"),
+            ({"prefetch": "much"}, ValueError, "prefetch must be a number or"),
+            ({"prefetch": 1.5}, TypeError, "got 1.5"),
             ({"global_batch": 0}, ValueError, "global_batch must be >= 1"),
             ({"pad": 3}, TypeError, "pad must be True"),
             ({"sharding": "cpu"}, TypeError, "sharding must be None"),

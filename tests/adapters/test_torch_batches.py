@@ -229,7 +229,7 @@ def test_work_is_done_ahead_in_a_thread_of_the_engine():
 
 @pytest.mark.parametrize("prefetch", [-2, 1.5, "2", True])
 def test_a_wrong_prefetch_is_an_error_at_the_call(prefetch):
-    with pytest.raises((TypeError, ValueError), match="prefetch: buffer_size must be"):
+    with pytest.raises((TypeError, ValueError), match="to_torch: prefetch must be"):
         Dataset.range(3).to_torch(prefetch=prefetch)
 
 

@@ -191,7 +191,9 @@ def test_a_state_before_and_behind_a_pass_is_that_of_a_new_one():
 @pytest.mark.parametrize("state", [None, {}, b"", {"other": 1}])
 def test_what_is_no_state_is_an_error_at_once(state):
     iterable = Dataset.range(5).to_torch_iterable()
-    with pytest.raises(ValueError, match=r"load_state_dict: a dict of state_dict\(\) was expected"):
+    with pytest.raises(
+        ValueError, match=r"load_state_dict: state must be a dict of state_dict\(\)"
+    ):
         iterable.load_state_dict(state)
     assert len(values(iterable)) == 5
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.closing import Closing
 from penstock.iterator import Iterator
 
@@ -65,6 +66,7 @@ class BatchIterator(Closing):
         """Return the position behind the last batch delivered, as `Iterator.get_state` does."""
         return self._iterator.get_state()
 
+    @checked
     def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue behind the batch after which `get_state` was called, as `Iterator.set_state`."""
         self._iterator.set_state(state, strict)
@@ -77,6 +79,7 @@ class BatchIterator(Closing):
         """Return the position as a dict, the form in which PyTorch's checkpoints keep states."""
         return {_KEY: self.get_state()}
 
+    @checked
     def load_state_dict(self, state: dict[str, bytes], strict: bool = True) -> None:
         """Continue where `state_dict` was called.
 
@@ -102,7 +105,7 @@ def position_of(state: Any) -> Any:
     """Return what a dict of ``state_dict()`` holds; a ValueError if it is none."""
     if not isinstance(state, dict) or _KEY not in state:
         raise ValueError(
-            f"load_state_dict: a dict of state_dict() was expected, got {state!r:.200}"
+            f"load_state_dict: state must be a dict of state_dict(), got {state!r:.200}"
         )
     return state[_KEY]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import TYPE_CHECKING, Any
 
 from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, short_batches
@@ -110,10 +109,6 @@ class JaxForms:
         [4, 4, 2]
         """
         check_sharding(sharding)
-        if prefetch != "auto" and (isinstance(prefetch, str) or operator.index(prefetch) < 0):
-            raise ValueError(f'to_jax: prefetch must be >= 0 or "auto", got {prefetch!r}')
-        if global_batch is not None and operator.index(global_batch) < 1:
-            raise ValueError(f"to_jax: global_batch must be >= 1, got {global_batch}")
         if not (pad is None or isinstance(pad, (bool, str))):
             raise TypeError(f"to_jax: pad must be True, the key of the mask or None, got {pad!r}")
         mask = VALID if pad is True else pad if isinstance(pad, str) else None

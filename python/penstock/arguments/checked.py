@@ -73,19 +73,13 @@ def checked(function: _F, stage: str | None = None) -> _F:
         try:
             return function(*args, **kwargs)
         except _BLAMED as error:
-            if kwargs and _is_of_the_call(error):
-                explain(function, kwargs)
+            if kwargs:
+                explain(stage, parameters, kwargs)
             if data:
                 blame(stage, data, dict(zip(parameters, args, strict=False)) | kwargs, error)
             raise
 
     return call  # type: ignore[return-value]
-
-
-def _is_of_the_call(error: Exception) -> bool:
-    """Return whether the function was not even begun: its parameters are others."""
-    trace = error.__traceback__
-    return isinstance(error, TypeError) and trace is not None and trace.tb_next is None
 
 
 def _stage_of(function: Callable[..., Any]) -> str:

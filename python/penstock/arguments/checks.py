@@ -154,6 +154,30 @@ def text(place: str, value: Any) -> None:
         raise TypeError(f"{place} must be a str, got {shown(value)}")
 
 
+def one_of(*choices: str) -> Check:
+    """Return the check of one of a few words."""
+    wanted = " or ".join((", ".join(map(repr, choices[:-1])), repr(choices[-1])))
+
+    def check(place: str, value: Any) -> None:
+        if not isinstance(value, str) or value not in choices:
+            wrong = ValueError if isinstance(value, str) else TypeError
+            raise wrong(f"{place} must be {wanted}, got {shown(value)}")
+
+    return check
+
+
+def word_or(word: str, check: Check) -> Check:
+    """Return a check that allows a word, too."""
+
+    def both(place: str, value: Any) -> None:
+        if not isinstance(value, str):
+            check(place, value)
+        elif value != word:
+            raise ValueError(f"{place} must be a number or {word!r}, got {value!r:.200}")
+
+    return both
+
+
 def text_or_bytes(place: str, value: Any) -> None:
     """Check a str or bytes."""
     if not isinstance(value, (str, bytes)) and not is_symbol(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 # What PyTorch, Grain, Hugging Face, Keras and other loaders call it: arguments of ours, of which
@@ -51,20 +51,23 @@ _STAGES = {
 }
 
 
-def explain(function: Callable[..., Any], given: dict[str, Any]) -> None:
+def explain(
+    stage: str, parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]
+) -> None:
     """Raise TypeError for a keyword argument that a function has not: it names ours."""
-    parameters = inspect.signature(function).parameters
+    if all(name in parameters for name in given):
+        return
+    kinds = {parameter.kind for parameter in parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD in kinds:
+        return
     names = [
         name
         for name, parameter in parameters.items()
         if name != "self"
         and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     ]
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
     for wrong in given:
         if wrong not in names:
-            stage = function.__name__
             raise TypeError(
                 f"{stage}: there is no argument {wrong!r}; {_advice(wrong, names)}"
             ) from None

@@ -16,7 +16,7 @@ _TRUTHS = """
     little_endian log_warning no_padding optimize_size pad pad_to_bucket_boundary
     persistent_workers pin_memory preserve_aspect_ratio progressive ragged replace_global
     rerandomize_each_iteration reshuffle_each_iteration saturate scientific shortest shuffle
-    sloppy sloppy_ordering stateful stop_on_empty_dataset synchronous try_recover_truncated
+    sloppy sloppy_ordering stateful stop_on_empty_dataset strict synchronous try_recover_truncated
     use_quote_delim use_unbounded_threadpool validate validate_indices wait
 """
 _FUNCTIONS = """
@@ -153,7 +153,19 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("read_file", "filename"): None,
     ("shuffle", "reshuffle_each_iteration"): checks.or_none(checks.truth),
     ("to_jax", "pad"): None,
-    ("to_keras", "pad"): None,
+    ("to_jax", "prefetch"): checks.word_or("auto", _size),
+    ("to_jax", "global_batch"): checks.or_none(_count),
+    ("to_keras", "prefetch"): checks.ahead,
+    ("to_torch", "prefetch"): checks.ahead,
+    ("to_torch_iterable", "prefetch"): checks.ahead,
+    **{
+        (shards, "remainder"): checks.one_of("drop", "pad", "repeat")
+        for shards in ("shard_evenly", "shard_for_jax", "shard_for_torch")
+    },
+    **{
+        (shards, "by"): checks.one_of("elements", "files")
+        for shards in ("shard_evenly", "shard_for_jax", "shard_for_torch")
+    },
     ("from_tensor_slices", "tensors"): checks.anything,
     ("from_tensors", "tensors"): checks.anything,
     ("make_csv_dataset", "num_rows_for_inference"): checks.or_none(_count),

@@ -221,6 +221,7 @@ class DataLoader:
             return state | {"batches": 0, "ahead": [], "order": {"samplers": samplers}}
         return state | position.state()
 
+    @checked
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Make the next pass go on where `state_dict` was called.
 
@@ -243,7 +244,7 @@ class DataLoader:
         """
         if not isinstance(state, Mapping) or state.get("penstock") != _VERSION:
             raise ValueError(
-                f"load_state_dict: what state_dict() returned was expected, got {state!r:.200}"
+                f"load_state_dict: state must be what state_dict() has returned, got {state!r:.200}"
             )
         for name, value in self._shape().items():
             if state.get(name) != value:
@@ -259,7 +260,7 @@ class DataLoader:
             if strict:
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
-            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
         own = ("penstock", "account", *self._shape())
         self._saved = {k: v for k, v in state.items() if k not in own}
         restore_epochs(self, self._saved)

@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from penstock import _core
+from penstock.arguments.checked import checked
 from penstock.ops.call import call
 
 
@@ -29,6 +30,7 @@ class CFunction:
         raise TypeError("cfunction: an address is only good in this process; it cannot be pickled")
 
 
+@checked
 def cfunction(pointer: Any, signature: str) -> CFunction:
     """Make an operation of a compiled function, which runs without the GIL.
 
@@ -89,6 +91,6 @@ def _address(function: Any) -> int:
         return index(address)
     except TypeError:
         raise TypeError(
-            "cfunction: an address, a ctypes function or a Numba cfunc was expected, got "
+            "cfunction: pointer must be an address, a ctypes function or a Numba cfunc, got "
             f"{type(function).__name__}"
         ) from None

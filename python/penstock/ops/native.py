@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+from penstock.arguments.checked import checked
 from penstock.arguments.checks import whole
 
 _P = ParamSpec("_P")
@@ -58,6 +59,7 @@ def native(function: Callable[_P, _R], *, check: int = 0) -> NativeFunction[_P, 
 def native(*, check: int = 0) -> Callable[[Callable[_P, _R]], NativeFunction[_P, _R]]: ...
 
 
+@checked
 def native(function: Any = _NONE, *, check: int = 0) -> Any:
     """Turn a function into one that pipelines run in C++, without the GIL.
 

@@ -1,0 +1,21 @@
+"""Values that are wrong for most arguments, by what is wrong with them."""
+
+import math
+
+CYCLIC = []
+CYCLIC.append(CYCLIC)
+
+WRONG = {
+    "object": object(),
+    "None": None,
+    "word": "no such",
+    "float": 1.5,
+    "bool": True,
+    "cyclic": CYCLIC,
+    "negative": -7,
+    "zero": 0,
+    "2**63": 2**63,
+    "2**64": 2**64,
+    "nan": math.nan,
+    "empty": "",
+}

@@ -112,7 +112,8 @@ SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak, bool l
     throw Error(ErrorKind::kType, "{}: {} operands were expected, got {}", table->name(),
                 table->inputs(), kinds.size());
   }
-  py::object key = py::make_tuple("numpy." + table->name(), ufunc, weak, limits);
+  const std::string name = limits ? "clip" : table->name();
+  py::object key = py::make_tuple("numpy." + name, ufunc, weak);
   return {MakeElementwise(std::move(table), std::move(kinds), limits), std::move(key)};
 }
 

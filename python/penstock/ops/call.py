@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.errors import TraceError
+from penstock.ops.python_values import ShapeSymbol
 from penstock.ops.symbol import Symbol, current_trace, weakness_of
 
 
@@ -69,7 +70,7 @@ def apply(op: _core.Op, inputs: Sequence[Any]) -> Any:
 def integers(value: Any) -> Any:
     """Return whole numbers, one or many, as an operation takes them: an array with one axis."""
     if isinstance(value, Symbol):
-        return value
+        return value.sizes() if isinstance(value, ShapeSymbol) else value
     if not isinstance(value, (list, tuple, np.ndarray)):
         value = [value]
     if is_symbolic(value):

@@ -176,6 +176,16 @@ def _shape(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     return NOTHING if shape is None else Known((len(shape),), shape)
 
 
+@rule("shape_as_array")
+def _shape_as_array(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    return inputs[0]
+
+
+@rule("python_number")
+def _python_number(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    return Known(())
+
+
 @rule("reshape")
 def _reshape(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     wanted = sizes_of(inputs[1])

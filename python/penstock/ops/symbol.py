@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import sys
+from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import Any
@@ -17,7 +19,13 @@ from penstock.ops.unknown import ADVICE, Unknown, active_traces
 
 _ABSENT = -(2**63)  # cpp/ops/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
-_STRONG, _INT, _FLOAT, _COMPLEX = range(4)  # cpp/ops/elementwise.h
+
+
+class Weakness(enum.IntEnum):
+    """Whether a value is a plain number, that takes the type of the others: which kind."""
+
+    STRONG, INT, FLOAT, COMPLEX = range(4)  # cpp/ops/elementwise.h
+
 
 # What stands in for functions of NumPy when they are called with symbols.
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -40,12 +48,12 @@ class Trace:
     def leaf(self) -> Symbol:
         """Return the next leaf of the element."""
         self.leaves += 1
-        return Symbol(self, ("element", self.leaves - 1))
+        return ArraySymbol(self, ("element", self.leaves - 1))
 
     def constant(self, value: Any) -> Symbol:
         """Return a value that is the same for every element, as it is now."""
         self.constants.append(np.array(value) if isinstance(value, np.ndarray) else value)
-        return Symbol(self, ("constant", len(self.constants) - 1))
+        return ArraySymbol(self, ("constant", len(self.constants) - 1))
 
     def symbol(self, value: Any) -> Symbol:
         """Return a value as a symbol of this trace."""
@@ -53,14 +61,14 @@ class Trace:
             return self.constant(value)
         if value._trace is not self:
             raise TraceError(f"native: a value of another call was used; {ADVICE}")
-        return value
+        return value.operand()
 
     def call(self, op: _core.Op, inputs: Sequence[Any], seed: int | None = None) -> Any:
         """Add a call; returns a symbol, or a tuple of them."""
         sources = [self.symbol(value)._source for value in inputs]
         self.steps.append((op, sources, seed))
         self.places.append(_place())
-        outputs = [Symbol(self, (len(self.steps) - 1, i)) for i in range(op.outputs)]
+        outputs = [ArraySymbol(self, (len(self.steps) - 1, i)) for i in range(op.outputs)]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def __enter__(self) -> Trace:
@@ -85,14 +93,18 @@ def _place() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-class Symbol(Unknown, NDArrayOperatorsMixin):
+class Symbol(Unknown):
     """A value that is known only when the program runs.
 
-    Operators and NumPy's ufuncs on symbols, the operations of penstock, and NumPy-style indexing
-    give symbols. Whatever else needs the value itself raises a TraceError.
+    NumPy's ufuncs on symbols and the operations of penstock give symbols. Whatever else needs the
+    value itself raises a TraceError.
     """
 
     __slots__ = ("_source", "_trace")
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        SYMBOLS.add(cls)
 
     def __init__(self, trace: Trace, source: tuple[Any, int]) -> None:
         self._trace = trace
@@ -102,6 +114,15 @@ class Symbol(Unknown, NDArrayOperatorsMixin):
         return self  # values do not change
 
     def __deepcopy__(self, memo: Any) -> Symbol:
+        return self
+
+    @property
+    def weakness(self) -> int:
+        """Which kind of plain number it is to NumPy."""
+        return Weakness.STRONG
+
+    def operand(self) -> Symbol:
+        """Return it as operations take it."""
         return self
 
     # NumPy's protocols.
@@ -130,17 +151,27 @@ class Symbol(Unknown, NDArrayOperatorsMixin):
             raise TraceError(f"native: {name} cannot be traced; {ADVICE}")
         return NUMPY_FUNCTIONS[function](*args, **kwargs)
 
-    # As arrays have them.
 
-    def copy(self, order: Any = None) -> Symbol:
+class SymbolClass(ABCMeta):  # that of NumPy's mixin, as far as type checkers know
+    """Classes of symbols: NumPy asks which of them a symbol is of, whose __class__ tells nobody."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return issubclass(type(value), cls)
+
+
+class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
+    """An array or a scalar of NumPy, with operators, NumPy-style indexing and some methods."""
+
+    __slots__ = ()
+
+    def copy(self, order: Any = None) -> ArraySymbol:
         """Return the values; they do not change."""
         return self
 
     @property
-    def shape(self) -> Symbol:
-        """The sizes of the axes, shape ``(rank,)``, int64."""
-        shape: Symbol = self._trace.call(_core.Op("shape", {}), [self])
-        return shape
+    def shape(self) -> Any:
+        """The sizes of the axes: a tuple."""
+        return np.shape(self)
 
     def astype(self, dtype: Any) -> Symbol:
         """Return the values as another number type."""
@@ -215,43 +246,48 @@ class Symbol(Unknown, NDArrayOperatorsMixin):
         return np.all(self, axis, out, keepdims)
 
     def __getitem__(self, key: Any) -> Symbol:
-        parts: list[int] = []
-        numbers: list[Any] = []
-        places = key if isinstance(key, tuple) else (key,)
-        if sum(place is Ellipsis for place in places) > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
-        for place in places:
-            if place is Ellipsis:
-                parts += [_ELLIPSIS, 0, 0, 0, 0]
-            elif place is None:
-                parts += [_NEW_AXIS, 0, 0, 0, 0]
-            elif isinstance(place, slice):
-                _add_place(_SLICE, (place.start, place.stop, place.step), parts, numbers)
-            elif isinstance(place, bool):
-                raise TraceError(
-                    f"native: an index {place} adds an axis or takes nothing, which cannot be "
-                    f"traced; use None, a slice or ps.where, or {ADVICE}"
-                )
-            else:
-                _add_place(_NUMBER, (place, None, None), parts, numbers)
+        parts, numbers = index_parts(key if isinstance(key, tuple) else (key,))
         item: Symbol = self._trace.call(_core.Op("getitem", {"parts": parts}), [self, *numbers])
         return item
 
 
-SYMBOLS.add(Symbol)
+def index_parts(places: tuple[Any, ...]) -> tuple[list[int], list[Any]]:
+    """Return an index as getitem takes it: its parts, and the symbols among its numbers."""
+    parts: list[int] = []
+    numbers: list[Any] = []
+    if sum(place is Ellipsis for place in places) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    for place in places:
+        if place is Ellipsis:
+            parts += [_ELLIPSIS, 0, 0, 0, 0]
+        elif place is None:
+            parts += [_NEW_AXIS, 0, 0, 0, 0]
+        elif isinstance(place, slice):
+            _add_place(_SLICE, (place.start, place.stop, place.step), parts, numbers)
+        elif isinstance(place, bool):
+            raise TraceError(
+                f"native: an index {place} adds an axis or takes nothing, which cannot be "
+                f"traced; use None, a slice or ps.where, or {ADVICE}"
+            )
+        else:
+            _add_place(_NUMBER, (place, None, None), parts, numbers)
+    return parts, numbers
 
 
 def weakness_of(value: Any) -> int:
     """Return whether a value is a plain number, that takes the type of the others: which kind."""
     kind = type(value)
+    if issubclass(kind, Symbol):
+        weakness: int = value.weakness
+        return weakness
     if kind is int:
         if not -(2**63) <= value < 2**64 and active_traces():
             raise TraceError(
                 f"native: the integer {value} has more than 64 bits, which cannot be traced; write "
                 f"it as a float where one is meant, or {ADVICE}"
             )
-        return _INT
-    return _FLOAT if kind is float else _COMPLEX if kind is complex else 0
+        return Weakness.INT
+    return {float: Weakness.FLOAT, complex: Weakness.COMPLEX}.get(kind, Weakness.STRONG)
 
 
 def as_operand(name: str, value: Any) -> Any:

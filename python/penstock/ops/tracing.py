@@ -13,6 +13,7 @@ from penstock.errors import TraceError
 from penstock.ops import known_shapes_of_formats  # noqa: F401 - it registers rules
 from penstock.ops.generators import Generators
 from penstock.ops.known_shapes import Known, Sizes, after_step, of_constant
+from penstock.ops.python_values import ShapeSymbol
 from penstock.ops.symbol import Symbol, Trace
 
 # Each time that a generator has moved, another thread may have been who drew from it.
@@ -237,6 +238,11 @@ def _nested(nodes: Sequence[_core.Node], leaf: Callable[[], Any]) -> Any:
 
 
 def _result(stage: str, leaf: Any) -> Any:
+    if isinstance(leaf, ShapeSymbol):
+        raise TraceError(
+            f"{stage}: a native function cannot return x.shape, a tuple of which the length is not "
+            "known; return the array ps.shape(x), or drop @ps.native to run it as Python"
+        )
     kinds = (Symbol, np.ndarray, np.generic, bool, int, float, complex, str, bytes)
     if isinstance(leaf, kinds):
         return leaf

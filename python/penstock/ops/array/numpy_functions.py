@@ -18,6 +18,7 @@ from penstock.ops.array import making, shaping
 from penstock.ops.array.joining import stack as join_side_by_side
 from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
 from penstock.ops.call import apply, call, integers, weakness
+from penstock.ops.python_values import shape_of
 from penstock.ops.symbol import NUMPY_FUNCTIONS, Symbol, as_operand, weakness_of
 from penstock.ops.unknown import ADVICE
 
@@ -50,7 +51,7 @@ def _instead_of(*functions: _Function) -> Callable[[_Function], _Function]:
 
 @_instead_of(np.shape)
 def _shape(a: Any) -> Any:
-    return shaping.shape(a)
+    return shape_of(a)
 
 
 @_instead_of(np.reshape)

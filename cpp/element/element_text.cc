@@ -199,6 +199,8 @@ std::string Quoted(std::string_view text, bool bytes) {
 }
 
 std::string ElementText(const Element& element) {
+  // Memory ran out before it was made.
+  if (element.leaves.size() < static_cast<size_t>(element.structure->leaves())) return "";
   Writer writer(element.leaves);
   writer.Write(element.structure);
   return writer.tells ? std::move(writer.text) : "";

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <new>
 #include <system_error>
 
 namespace penstock {
@@ -21,8 +22,10 @@ void AppendValue(std::string& out, double value) {
 
 Error Error::FromErrno(int code, const std::string& file, std::string message) {
   bool missing = code == ENOENT;
-  Error error(missing ? ErrorKind::kNotFound : ErrorKind::kOs, "{}: {}", message,
-              std::generic_category().message(code));
+  const ErrorKind kind = missing          ? ErrorKind::kNotFound
+                         : code == ENOMEM ? ErrorKind::kMemory
+                                          : ErrorKind::kOs;
+  Error error(kind, "{}: {}", message, std::generic_category().message(code));
   error.os_error_ = code;
   error.origin_.file = std::make_shared<const std::string>(file);
   return error;
@@ -48,10 +51,13 @@ Error& Error::In(ErrorPlace place, Origin origin) {
   return At(std::move(origin));
 }
 
-void Error::LeftStage(const StageLabel& stage) {
+void Error::LeftStage(const StageLabel& stage) noexcept {
   if (left_stage_ || transient()) return;
   left_stage_ = true;
-  if (!place_ && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
+  try {
+    if (!place_ && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
+  } catch (const std::bad_alloc&) {  // the rows before the error are worth more than a note
+  }
 }
 
 }  // namespace penstock

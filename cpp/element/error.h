@@ -105,8 +105,8 @@ class Error : public std::exception {
   Error& In(ErrorPlace place, Origin origin);
   const ErrorPlace* place() const { return place_.get(); }
   // By the frame of the stage that it comes from, before any other sees it: without a place, a note
-  // has the stage's label, if that says more than what it is.
-  void LeftStage(const StageLabel& stage);
+  // has the stage's label, if that says more than what it is and there is memory for it.
+  void LeftStage(const StageLabel& stage) noexcept;
   // Interruptions and cancellations pass through stages without being counted as elements.
   bool transient() const {
     return kind_ == ErrorKind::kCancelled || kind_ == ErrorKind::kInterrupted;

@@ -32,10 +32,8 @@ Tensor RowPlacer::Place(int64_t row, size_t leaf, DType dtype, const Shape& shap
     slabs_.push_back({number, {}, {}});
     slab = slabs_.end() - 1;
   }
-  if (slab->columns.size() <= leaf) {
-    slab->columns.resize(leaf + 1);
-    slab->placed.resize(leaf + 1);
-  }
+  if (slab->columns.size() <= leaf) slab->columns.resize(leaf + 1);
+  if (slab->placed.size() <= leaf) slab->placed.resize(leaf + 1);
   Tensor& column = slab->columns[leaf];
   if (!column.buffer() && slab->placed[leaf] == 0)
     column = Tensor::Make(dtype, shape.Prepend(rows_));

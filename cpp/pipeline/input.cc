@@ -1,6 +1,8 @@
 // Counting, marking and replaying of an input.
 #include "pipeline/input.h"
 
+#include <utility>
+
 namespace penstock {
 
 std::optional<Error> Input::Prepare() {
@@ -12,7 +14,7 @@ std::optional<Error> Input::Prepare() {
 
 void Input::Mark() {
   if (to_discard_ > 0 || !clock_.Due()) return;
-  trail_.Add(position_, clock_.Take(*iterator_));
+  if (StateBlob blob = clock_.Take(*iterator_)) trail_.Add(position_, std::move(blob));
   trail_.Thin();
 }
 

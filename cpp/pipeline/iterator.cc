@@ -1,8 +1,12 @@
 // The frame: timing by sample, tracing, counting, and exceptions turned into errors.
 #include "pipeline/iterator.h"
 
+#include <cerrno>
 #include <new>
+#include <string_view>
+#include <utility>
 
+#include "pipeline/out_of_memory.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
 #include "runtime/trace.h"
@@ -14,16 +18,21 @@ namespace {
 constexpr uint32_t kSampleEvery = 64;
 constexpr int64_t kCheapNs = 2000;
 
-Error CurrentError() {
+// Of the exception that is being handled. What a stage throws on purpose is an Error, and it has
+// seen to what it holds, unless the system had no memory.
+Error Caught(std::string_view stage) noexcept {
   try {
     throw;
-  } catch (const Error& error) {
-    return error;
+  } catch (Error& error) {
+    if (error.os_error() != ENOMEM) return std::move(error);
   } catch (const std::bad_alloc&) {
-    return Error(ErrorKind::kMemory, "out of memory");
   } catch (const std::exception& error) {
-    return Error(ErrorKind::kRuntime, "{}", std::string_view(error.what()));
+    try {
+      return Error(ErrorKind::kRuntime, "{}", std::string_view(error.what()));
+    } catch (const std::bad_alloc&) {  // no memory to tell of it
+    }
   }
+  return OutOfMemory(stage);
 }
 
 template <typename Answer>
@@ -82,7 +91,7 @@ Answer Iterator::Framed(Call call) {
     try {
       return call();
     } catch (...) {
-      return AnswerOf<Answer>(CurrentError());
+      return AnswerOf<Answer>(Caught(kind()));
     }
   };
   bool traced = Trace::enabled();

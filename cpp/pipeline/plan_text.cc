@@ -13,6 +13,7 @@ namespace {
 
 std::vector<std::string> LinesOf(const std::string& text) {
   std::istringstream stream(text);
+  stream.exceptions(std::ios::badbit);  // a lack of memory is no end of the text
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
   return lines;

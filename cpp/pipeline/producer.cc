@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "pipeline/out_of_memory.h"
 #include "runtime/clock.h"
 #include "runtime/trace.h"
 
@@ -110,33 +111,48 @@ void Producer::Begin() {
 
 void Producer::Run() {
   Session::Serving serving(session_);
+  try {
+    if (!Produce()) return;          // another one goes on
+  } catch (const std::exception&) {  // no memory: errors of the input come as values
+    // release: pairs with the acquire in Pop, so that what is in the ring is seen first.
+    halted_.store(true, std::memory_order_release);
+    ready_->NotifyAll();
+  }
+  // Here, on the thread that ran it: generators are closed where they were used.
+  input_.reset();
+}
+
+bool Producer::Produce() {
   const bool exact = session_.unordered();
   const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
   if (!begun_) Begin();
   while (!ended_ && !cancel_.cancelled()) {
     WaitStatus status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
-    if (status == WaitStatus::kTimeout) return;  // another one goes on
+    if (status == WaitStatus::kTimeout) return false;
     if (status != WaitStatus::kReady) break;
     if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
     Packet packet;
     packet.position = pulled_;
     int64_t start = NowNs();
-    std::optional<Error> stopped;
-    if (to_discard_ > 0) stopped = input_->Discard(to_discard_);
-    if (!stopped && !exact && clock_.Due()) packet.state = clock_.Take(*input_);
-    int64_t room =
-        limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
-    int64_t rows = std::clamp<int64_t>(exact ? 1 : grain_.rows(), 1, std::max<int64_t>(room, 1));
-    if (!stopped) packet.block = input_->NextBlock(rows);
-    if (options_.permits) options_.permits->Release();
-    if (stopped || (packet.block.error && packet.block.error->transient())) break;
+    {
+      Permits::Held held(options_.permits.get());
+      if (to_discard_ > 0) packet.block.error = input_->Discard(to_discard_);
+      bool discarded = !packet.block.error;
+      if (discarded && !exact && clock_.Due()) packet.state = clock_.Take(*input_);
+      int64_t room =
+          limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
+      int64_t rows = std::clamp<int64_t>(exact ? 1 : grain_.rows(), 1, std::max<int64_t>(room, 1));
+      if (discarded) packet.block = input_->NextBlock(rows);
+    }
+    bool halted = packet.block.error && EndsRun(*packet.block.error);
+    if (packet.block.error && packet.block.error->transient() && !halted) break;
     grain_.Learn(packet.block.rows, NowNs() - start);
-    pulled_ += packet.block.rows + packet.block.error.has_value();
-    if (exact) {  // nothing may have to be pulled again: the state behind each element
+    pulled_ += packet.block.rows + (packet.block.error && !halted);
+    if (exact && !halted) {  // nothing may have to be pulled again: the state behind each element
       packet.state = SaveState(*input_);
       packet.position = pulled_;
     }
-    ended_ = packet.block.end;
+    ended_ = packet.block.end || halted;
     packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
     // release: pairs with the acquire in Room; counted before it can be taken.
     int64_t count = packet.block.rows;
@@ -145,12 +161,11 @@ void Producer::Run() {
     ring_.try_push(std::move(packet));  // Room saw space, and only this thread pushes
     ready_->NotifyAll();
   }
-  // Here, on the thread that ran it: generators are closed where they were used.
-  input_.reset();
+  return true;
 }
 
 void Producer::Deliver(const Block& block) {
-  delivered_ += block.rows + block.error.has_value();
+  delivered_ += block.rows + (block.error && !block.error->transient());
   trail_.Prune(delivered_);
 }
 
@@ -163,7 +178,19 @@ void Producer::Tune() {
                     "the buffer was found empty after it had been full"});
 }
 
-bool Producer::Ready() { return !pending_.empty() || finished_ || !ring_.empty(); }
+bool Producer::Ready() {
+  return !pending_.empty() || finished_ || !ring_.empty() ||
+         halted_.load(std::memory_order_acquire);  // pairs with the release in Run
+}
+
+// What was pushed last, or that nothing more comes.
+bool Producer::Pop(Packet& packet) {
+  if (ring_.try_pop(packet)) return true;
+  // acquire: pairs with the release in Run; what was pushed before it is seen by another look.
+  if (!halted_.load(std::memory_order_acquire)) return false;
+  if (!ring_.try_pop(packet)) packet.block = Block::Of(OutOfMemory(options_.stage->kind));
+  return true;
+}
 
 int64_t Producer::Join(Packet& packet, int64_t max_rows) {
   Block& block = packet.block;
@@ -176,6 +203,7 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
     bytes += more.charge.bytes();
     if (more.state) trail_.Add(more.position, std::move(more.state));
     finished_ = next.end;
+    if (next.error && EndsRun(*next.error)) halted_.store(true, std::memory_order_release);
     bool fits = next.rows == 0 || (!next.stacked() && next.structure == block.structure &&
                                    block.rows + next.rows + next.error.has_value() <= max_rows);
     if (!fits) {
@@ -202,9 +230,9 @@ Block Producer::Take(int64_t max_rows) {
     }
     Packet packet;
     WaitStatus status = WaitStatus::kReady;
-    if (!ring_.try_pop(packet)) {
+    if (!Pop(packet)) {
       int64_t start = NowNs();
-      status = WaitUntil(*ready_, cancel_, [&] { return ring_.try_pop(packet); });
+      status = WaitUntil(*ready_, cancel_, [&] { return Pop(packet); });
       stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
     }
     if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
@@ -213,6 +241,10 @@ Block Producer::Take(int64_t max_rows) {
     if (packet.state) trail_.Add(packet.position, std::move(packet.state));
     finished_ = packet.block.end;
     if (packet.block.error) packet.block.end = false;  // it comes behind the error
+    // The input ended without memory, and so does the thread: the same is told again and again.
+    if (packet.block.error && EndsRun(*packet.block.error)) {
+      halted_.store(true, std::memory_order_release);  // as in Run
+    }
     // Nearly always: nothing stays behind. An error beside the last row has no place in one step.
     bool whole = count < max_rows || (count == max_rows && !packet.block.error);
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);

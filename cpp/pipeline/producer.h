@@ -23,6 +23,19 @@ class Permits {
   explicit Permits(int64_t count) : left_(count) {}
   WaitStatus Acquire(const CancelToken& cancel);
   void Release();
+  // One that was acquired, for as long as it lives.
+  class Held {
+   public:
+    explicit Held(Permits* permits) : permits_(permits) {}
+    ~Held() {
+      if (permits_) permits_->Release();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Permits* const permits_;
+  };
   EventCount& event() { return event_; }
 
  private:
@@ -82,9 +95,12 @@ class Producer {
   };
 
   void Run();
+  // False when the thread leaves while there is more to do.
+  bool Produce();
   void Begin();
   bool Room();
   void StartThread();
+  bool Pop(Packet& packet);
   // Adds the small elements that are ready as well: the way to here is paid once for all of them.
   // Returns how many rows left the ring.
   int64_t Join(Packet& packet, int64_t max_rows);
@@ -105,6 +121,7 @@ class Producer {
   std::optional<CancelToken::Watch> permit_watch_;
   std::atomic<int64_t> limit_;
   std::atomic<int64_t> buffered_{0};  // elements in the ring
+  std::atomic<bool> halted_{false};   // the thread ended without memory: nothing more comes
   SpscRing<Packet> ring_;
   Parking parking_;
   // The thread's side, handed on to the one that takes its place.

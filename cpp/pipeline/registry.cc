@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "pipeline/copied_args.h"
 #include "runtime/trace.h"
 
 namespace penstock {
@@ -63,8 +64,9 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   }
   // Stages that something else is made of, unknown to users, go by the name of that.
   const std::string& name = args.Has("part_of") ? args.Text("part_of") : found->second.name;
-  std::shared_ptr<Dataset> dataset = name == kind ? found->second.maker(inputs, args)
-                                                  : found->second.maker(inputs, args.OwnedBy(name));
+  std::shared_ptr<Dataset> dataset = name == kind
+                                         ? found->second.maker(inputs, args)
+                                         : found->second.maker(inputs, CopiedArgs(args, name));
   dataset->kind_ = kind;
   dataset->label_.kind = name;
   if (args.Has("name")) dataset->label_.name = args.Text("name");

@@ -57,6 +57,7 @@ Manifest Manifest::Read(const std::string& folder) {
   }
   Manifest manifest;
   std::istringstream lines(text.substr(kTitle.size(), last - kTitle.size()));
+  lines.exceptions(std::ios::badbit);  // a lack of memory is no damaged list
   std::string word;
   std::set<std::string> names;
   while (lines >> word) {

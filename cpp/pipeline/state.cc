@@ -285,7 +285,11 @@ bool MarkClock::Due() { return NowNs() >= due_ns_; }
 
 StateBlob MarkClock::Take(Iterator& iterator) {
   int64_t start = NowNs();
-  StateBlob blob = SaveState(iterator);
+  StateBlob blob;
+  try {
+    blob = SaveState(iterator);
+  } catch (const std::exception&) {  // not in the middle of a step, or without memory: another time
+  }
   int64_t now = NowNs();
   cost_ns_ = std::clamp<int64_t>(now - start, 1, 2 * cost_ns_);
   due_ns_ = now + 100 * cost_ns_;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <new>
 
 #include "element/error.h"
 #include "pipeline/file_path.h"
@@ -122,7 +123,12 @@ bool Temporary::Make() {
 
 Temporary::~Temporary() {
   // In a fork child it is the parent's.
-  if (!committed_ && generation_ == ForkGeneration()) RemoveOurs(path_, kind_);
+  if (!committed_ && generation_ == ForkGeneration()) {
+    try {
+      RemoveOurs(path_, kind_);
+    } catch (const std::bad_alloc&) {  // the next one here takes it for abandoned
+    }
+  }
   if (lock_ >= 0) close(lock_);
 }
 

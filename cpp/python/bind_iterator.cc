@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pipeline/out_of_memory.h"
 #include "pipeline/plan_text.h"
 #include "pipeline/session.h"
 #include "pipeline/state_frame.h"
@@ -143,9 +144,14 @@ PyObject* IterNew(PyTypeObject* cls, PyObject*, PyObject*) {
   if (!it) return nullptr;
   new (&it->reuse[0]) PyRef;
   new (&it->reuse[1]) PyRef;
-  LiveIterators& live = Live();
-  std::lock_guard lock(live.mutex);
-  live.iterators.insert(it);
+  try {
+    LiveIterators& live = Live();
+    std::lock_guard lock(live.mutex);
+    live.iterators.insert(it);
+  } catch (const std::bad_alloc&) {
+    Py_DECREF(it);
+    return PyErr_NoMemory();
+  }
   return reinterpret_cast<PyObject*>(it);
 }
 
@@ -157,6 +163,8 @@ PyObject* Guarded(Call call) {
     RaisePython(error);
   } catch (py::error_already_set& error) {
     error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -243,6 +251,9 @@ PyObject* GetState(PyObject* self, PyObject* account) {
     {
       const Entered entered(run, "get_state");
       if (run.closed) throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
+      if (run.block.error && EndsRun(*run.block.error)) {
+        throw Error(ErrorKind::kMemory, "get_state: {}", run.block.error->message());
+      }
       Begin(run);
       Attachment attachment(Attachment::Role::kConsumer);
       run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));

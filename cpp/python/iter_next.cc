@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "pipeline/out_of_memory.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -113,6 +114,9 @@ PyObject* NextSlow(Iter* it) {
     if (run.row < run.block.rows) return EmitRow(run);
     if (run.block.error) {
       CheckUsable(run, "next");
+      if (EndsRun(*run.block.error) && !run.closed) {  // it stays: there is nothing to go on with
+        throw Error(ErrorKind::kMemory, "{}", run.block.error->message());
+      }
       Error error = *std::move(run.block.error);
       run.block = Block();
       run.row = 0;
@@ -150,6 +154,8 @@ PyObject* IterNext(PyObject* self) {
     RaisePython(error);
   } catch (py::error_already_set& error) {
     error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }

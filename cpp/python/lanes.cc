@@ -80,7 +80,7 @@ bool TakeJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
   if (lanes.jobs.empty()) return false;
   *job = std::move(lanes.jobs.front());
   lanes.jobs.pop_front();
-  lanes.running.push_back({job->name, &thread});
+  lanes.running.push_back({job->name, &thread});  // there is room: see SpawnLaneThread
   return true;
 }
 
@@ -203,6 +203,7 @@ void SpawnLaneThread(const char* name, std::function<void()> body) {
   {
     std::lock_guard lock(lanes.mutex);
     number = lanes.numbers++;
+    lanes.running.reserve(lanes.running.size() + lanes.jobs.size() + 1);
     lanes.jobs.push_back({name, std::move(body), number});
     grow = lanes.jobs.size() > lanes.waiting + lanes.starting;
     if (grow) ++lanes.starting;
@@ -268,14 +269,15 @@ void SetExitPatience(int64_t ns) { g_exit_patience_ns.store(ns, std::memory_orde
 void InstallExitHook() {
   static bool installed = false;  // written with the GIL held
   if (installed) return;
-  installed = true;
   PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
   PyRef hook = core ? PyRef::Steal(PyObject_GetAttrString(core.get(), "shutdown")) : PyRef();
   PyRef atexit = PyRef::Steal(PyImport_ImportModule("atexit"));
+  PyRef done;
   if (hook && atexit) {
-    PyRef done = PyRef::Steal(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
+    done = PyRef::Steal(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
   }
-  PyErr_Clear();
+  if (!done) throw CurrentPythonError();  // threads that outlive the interpreter would crash
+  installed = true;
 }
 
 }  // namespace penstock

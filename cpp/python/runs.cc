@@ -50,7 +50,10 @@ std::shared_ptr<Session> MakeSession(const Run& run) {
 void Retire(std::shared_ptr<Session> session, PyRef dataset) {
   session->Cancel();
   if (ShuttingDown()) {  // nothing may run beside the interpreter's end: leaked
-    new std::shared_ptr<Session>(std::move(session));
+    union Leaked {
+      std::shared_ptr<Session> session;
+      ~Leaked() {}
+    } leaked{std::move(session)};
     dataset.release();
     return;
   }
@@ -58,16 +61,15 @@ void Retire(std::shared_ptr<Session> session, PyRef dataset) {
     session->Close();
     return;
   }
-  auto closing = [session, kept = ToForeign(std::move(dataset)), more = ShownRefs::Keep(*session)] {
-    session->Close();
-  };
-  session.reset();
+  std::shared_ptr<void> kept, more;
   try {
-    ThreadPool::Get().Run(Lane::kNative, "ps-close", closing);
-  } catch (const std::exception&) {  // no thread to be had: this one waits
+    kept = ToForeign(std::move(dataset));
+    more = ShownRefs::Keep(*session);
+    ThreadPool::Get().Run(Lane::kNative, "ps-close", [session, kept, more] { session->Close(); });
+  } catch (const std::exception&) {  // no thread to be had, or no memory: this one waits
     Attachment attachment(Attachment::Role::kConsumer);
     attachment.Detach();
-    closing();
+    session->Close();
   }
 }
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -54,11 +54,12 @@ class SignalsBlocked final {
 
 void NameThisThread(const char* name) {
   // Linux takes no more than 15 characters.
-  [[maybe_unused]] const std::string shown = std::string(name).substr(0, 15);
+  [[maybe_unused]] char shown[16] = {};
+  std::string_view(name).copy(shown, sizeof(shown) - 1);
 #if defined(__APPLE__)
-  pthread_setname_np(shown.c_str());
+  pthread_setname_np(shown);
 #elif defined(PENSTOCK_LINUX)
-  pthread_setname_np(pthread_self(), shown.c_str());
+  pthread_setname_np(pthread_self(), shown);
 #endif
 }
 
@@ -83,7 +84,7 @@ void RunGuarded(const char* name, const std::function<void()>& body) noexcept {
 struct ThreadPool::Worker {
   std::condition_variable changed;
   std::function<void()> body;  // empty: asleep in idle_
-  std::string name;
+  const char* name = nullptr;  // until the body begins
 };
 
 ThreadPool& ThreadPool::Get() {
@@ -128,6 +129,7 @@ void ThreadPool::RunNative(const char* name, std::function<void()> body) {
     worker->changed.notify_one();
     return;
   }
+  idle_.reserve(kMostIdle);  // a thread that goes to sleep must not need memory
   auto worker = std::make_unique<Worker>();
   worker->name = name;
   worker->body = std::move(body);
@@ -143,11 +145,12 @@ void ThreadPool::NativeMain(Worker* worker) {
   std::unique_lock lock(mutex_);
   while (worker->body) {
     std::function<void()> body = std::exchange(worker->body, nullptr);
-    const std::string name = worker->name;
+    char name[64] = {};  // a copy: what it belongs to may be gone when it is needed
+    std::string_view(worker->name).copy(name, sizeof(name) - 1);
     lock.unlock();
-    NameThisThread(name.c_str());
+    NameThisThread(name);
     Trace::SetThreadName(name);
-    RunGuarded(name.c_str(), body);
+    RunGuarded(name, body);
     body = nullptr;  // what it holds dies before the thread is offered again
     lock.lock();
     if (idle_.size() >= kMostIdle) break;
@@ -175,7 +178,7 @@ void ThreadPool::Submit(std::function<void()> task) {
   if (!start) return;
   try {
     RunNative("ps-task", [this] { TaskLoop(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no thread, or no memory for it
     std::unique_lock lock(mutex_);
     if (--task_threads_ > 0) return;  // the others will come to it
     while (!tasks_.empty()) {

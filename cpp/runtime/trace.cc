@@ -249,12 +249,15 @@ void Trace::Emit(const char* interned_name, MonoTime start_ns, MonoTime end_ns,
   }
 }
 
-void Trace::SetThreadName(std::string_view name) {
-  const char* const interned = InternName(name);
-  ThreadTrace& mine = this_thread;
-  if (mine.name == interned) return;
-  mine.name = interned;
-  mine.track.reset();
+void Trace::SetThreadName(std::string_view name) noexcept {
+  try {
+    const char* const interned = InternName(name);
+    ThreadTrace& mine = this_thread;
+    if (mine.name == interned) return;
+    mine.name = interned;
+    mine.track.reset();
+  } catch (const std::bad_alloc&) {  // a trace is not worth ending a thread for
+  }
 }
 
 }  // namespace penstock

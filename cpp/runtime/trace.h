@@ -45,8 +45,9 @@ class Trace final {
 
   static void Emit(const char* interned_name, MonoTime start_ns, MonoTime end_ns,
                    int64_t index = -1) noexcept;
-  // The calling thread's name from now on; a new name opens a new track.
-  static void SetThreadName(std::string_view name);
+  // The calling thread's name from now on; a new name opens a new track. Without memory for it the
+  // thread keeps the name that it had.
+  static void SetThreadName(std::string_view name) noexcept;
 
  private:
   static std::atomic<bool> enabled_;

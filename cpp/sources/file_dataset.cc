@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <span>
 
+#include "pipeline/copied_args.h"
 #include "sources/byte_source.h"
 
 namespace penstock {
@@ -123,12 +125,9 @@ class FileIterator final : public BlockIterator {
       return Records(std::min(max_rows, kMostRows));
     } catch (Error& error) {
       if (error.transient()) return Block::Of(std::move(error));
+      if (error.os_error() == ENOMEM) throw;
       if (error.kind() == ErrorKind::kData) return Fail(error.message(), true);
       return Fail(std::move(error), true);
-    } catch (const std::bad_alloc&) {
-      return Fail(Error(ErrorKind::kMemory, "{}: no memory for record {} of {}",
-                        std::string_view(data_->format().stage), index_, *data_->path()),
-                  true);
     }
   }
 
@@ -326,7 +325,7 @@ class ReaderFunction final : public Function {
       throw Error(ErrorKind::kType, "{}: a file name (str or bytes) was expected, got {}",
                   info.stage->kind, ElementSpec::Of(element).structure->ToString());
     }
-    Args args = args_;
+    Args args = CopiedArgs(args_, args_.owner());
     args.Set("filename", std::string(element.leaves[0].string()));
     return MakeDataset(kind_, {}, args);
   }
@@ -343,14 +342,14 @@ class ReaderFunction final : public Function {
 }  // namespace
 
 FunctionPtr MakeReader(const std::string& kind, const Args& args) {
-  Args checked = args;
+  Args checked = CopiedArgs(args, args.owner());
   checked.Set("filename", std::string());
   MakeDataset(kind, {}, checked);
-  return std::make_shared<ReaderFunction>(kind, args);
+  return std::make_shared<ReaderFunction>(kind, CopiedArgs(args, args.owner()));
 }
 
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args) {
-  return std::make_shared<FileDataset>(format, args.OwnedBy(format.stage));
+  return std::make_shared<FileDataset>(format, CopiedArgs(args, format.stage));
 }
 
 }  // namespace penstock

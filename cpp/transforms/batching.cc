@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -132,7 +133,12 @@ class BatchIterator final : public Iterator {
     if (rows_->rows() == 0 || (drop_ && rows_->rows() < size)) return End{};
     pulled_ = told_ = misfits_ = replay_ = 0;
     turn_ = (turn_ + 1) % static_cast<int64_t>(sizes_.size());
-    return rows_->Take();
+    const int64_t rows = rows_->rows();
+    try {
+      return rows_->Take();
+    } catch (const std::bad_alloc&) {  // of this batch alone: it holds no rows any more
+      return Error(ErrorKind::kMemory, "no memory for a batch of {} elements", rows);
+    }
   }
 
  private:

@@ -28,6 +28,23 @@ class CallTurns {
     ended_.NotifyOne();
   }
 
+  // A turn for as long as it lives, when there was one before the end.
+  class Turn {
+   public:
+    template <typename Width>
+    Turn(CallTurns& turns, Width width) : turns_(turns), status_(turns.Enter(width)) {}
+    ~Turn() {
+      if (status_ == WaitStatus::kReady) turns_.Leave();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    WaitStatus status() const { return status_; }
+
+   private:
+    CallTurns& turns_;
+    const WaitStatus status_;
+  };
+
   // The width is another one.
   void Changed() { ended_.NotifyAll(); }
 

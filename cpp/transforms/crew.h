@@ -28,6 +28,7 @@ class Crew final {
   // One more. Throws when no thread can be had.
   void Add() {
     auto member = std::make_unique<Member>();
+    members_.reserve(members_.size() + 1);  // one that runs must find its place
     Start(size(), *member);
     members_.push_back(std::move(member));
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "pipeline/delivered.h"
+#include "pipeline/out_of_memory.h"
 #include "pipeline/pending.h"
 #include "pipeline/producer.h"
 #include "pipeline/random_access.h"
@@ -13,11 +14,10 @@
 #include "runtime/slot_ring.h"
 #include "transforms/call_turns.h"
 #include "transforms/crew.h"
+#include "transforms/shared_input.h"
 
 namespace penstock {
 namespace {
-
-constexpr int64_t kSlowPullNs = 1'000'000;
 
 class ParallelMapDataset final : public Dataset, public RandomAccess {
  public:
@@ -103,8 +103,9 @@ class ParallelMapIterator final : public BlockIterator {
     visitor.IntsIn(ahead, -kMost, kMost, "what was delivered out of order");
     if (visitor.saving()) return;
     base_index_ = index;
-    to_drop_ = StepRuns::Restored(ahead);
-    delivered_.Reset(to_drop_);
+    StepRuns delivered = StepRuns::Restored(ahead);
+    delivered_.Reset(delivered);
+    input_.Drop(std::move(delivered));
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -120,6 +121,7 @@ class ParallelMapIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     StartWorkers();
     while (pending_.empty()) {
+      if (halted_) return Block::Of(OutOfMemory(stage_.kind));
       if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
       Packet packet;
       WaitStatus status = Pop(packet);
@@ -127,6 +129,11 @@ class ParallelMapIterator final : public BlockIterator {
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
       room_.NotifyAll();
+      if (packet.halted) {
+        halted_ = true;
+        cancel_.Cancel();  // what the others make comes behind it
+        continue;
+      }
       workers_.Recall(wanted_, false);
       if (packet.end) ended_at_ = packet.number;
       if (packet.state) trail_.Add(packet.position, std::move(packet.state));
@@ -149,6 +156,7 @@ class ParallelMapIterator final : public BlockIterator {
     StateBlob state;       // of the input at `position`, when one was taken
     BudgetCharge charge;
     bool end = false;
+    bool halted = false;  // memory ran out: neither results nor anything behind them
   };
 
   void StartWorkers() {
@@ -157,8 +165,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
     if (workers_.empty()) {
-      trail_start_ = trail_.front_position();
-      start_blob_ = trail_.front_blob();
+      input_.StartAt(-trail_.front_position(), trail_.front_blob());
     }
     while (workers_.size() <= width) {
       try {
@@ -178,7 +185,7 @@ class ParallelMapIterator final : public BlockIterator {
   void DropInput() {
     if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
     std::unique_lock token(input_mutex_, std::try_to_lock);
-    if (token) input_.reset();
+    if (token) input_.Reset();
   }
 
   MonoTime Patience() const { return bound_ ? kNoDeadline : ParkingPatience(); }
@@ -205,33 +212,19 @@ class ParallelMapIterator final : public BlockIterator {
       });
       if (wanted != WaitStatus::kReady || input_ended_.load(std::memory_order_acquire)) return;
       Packet packet;
-      Block rows;
+      SharedInput::Rows rows;
       if (!Pull(grain, parking, packet, rows)) return;
-      if (turns_.Enter([this] { return tuning_.width(); }) != WaitStatus::kReady) return;
-      int64_t start = NowNs();
-      std::optional<Error> error = std::exchange(rows.error, std::nullopt);
-      packet.end = std::exchange(rows.end, false);
-      int64_t count = rows.rows;
-      if (count > 0) {
-        CallInfo info{
-            &stage_,         random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
-            packet.position, ragged_};
+      const auto slot = static_cast<uint64_t>(packet.number);
+      if (!packet.halted) {
+        CallTurns::Turn turn(turns_, [this] { return tuning_.width(); });
+        if (turn.status() != WaitStatus::kReady) return;
         try {
-          function_->Map(std::move(rows), info, packet.results);
-        } catch (const Error& failure) {
-          packet.results.push_back(Block::Of(failure));
-        } catch (const std::bad_alloc&) {
-          packet.results.push_back(
-              Block::Of(Error(ErrorKind::kMemory, "{}: out of memory", stage_.kind)));
+          Call(grain, packet, rows.block);
+        } catch (const std::bad_alloc&) {  // nobody knows of how many rows there are results
+          packet = Packet();
+          packet.halted = true;
         }
       }
-      turns_.Leave();
-      if (error) packet.results.push_back(Block::Of(*std::move(error)));
-      grain.Learn(count, NowNs() - start);
-      size_t bytes = 0;
-      for (Block& block : packet.results) bytes += block.footprint();
-      packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
-      auto slot = static_cast<uint64_t>(packet.number);
       if (ordered_) {
         ring_.publish(slot, std::move(packet));
       } else {  // what is finished goes on, however long an older call takes
@@ -241,57 +234,52 @@ class ParallelMapIterator final : public BlockIterator {
     }
   }
 
+  void Call(Grain& grain, Packet& packet, Block& rows) {
+    int64_t start = NowNs();
+    std::optional<Error> error = std::exchange(rows.error, std::nullopt);
+    packet.end = std::exchange(rows.end, false);
+    int64_t count = rows.rows;
+    if (count > 0) {
+      CallInfo info{
+          &stage_,         random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+          packet.position, ragged_};
+      try {
+        function_->Map(std::move(rows), info, packet.results);
+      } catch (const Error& failure) {
+        packet.results.push_back(Block::Of(failure));
+      }
+    }
+    if (error) packet.results.push_back(Block::Of(*std::move(error)));
+    grain.Learn(count, NowNs() - start);
+    size_t bytes = 0;
+    for (Block& block : packet.results) bytes += block.footprint();
+    packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
+  }
+
   // Under the input's lock: room, a block, its number. False when there is nothing more to do.
-  bool Pull(const Grain& grain, Parking& parking, Packet& packet, Block& rows) {
+  bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
     std::unique_lock token(input_mutex_, std::try_to_lock);
     if (!token) {
       LeaveForeignLock();
       token.lock();
     }
     if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
-    if (!restored_) {
-      restored_ = true;
-      to_discard_ = -trail_start_;
-      try {
-        RestoreState(*input_, start_blob_);
-      } catch (const Error& error) {
-        rows.error = error;
-        rows.end = true;
-      }
-    }
     // One has waited for all who stand behind it.
     MonoTime patience = full_ ? 0 : Patience();
     full_ = parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
     if (full_ || cancel_.cancelled()) return false;
-    if (!rows.end) {
-      if (to_discard_ > 0 && input_->Discard(to_discard_)) return false;
-      for (;;) {
-        packet.position = next_position_;
-        packet.state = nullptr;
-        if (clock_.Due()) packet.state = clock_.Take(*input_);
-        int64_t start = NowNs();
-        rows = input_->NextBlock(to_drop_.empty() ? grain.rows() : 1);
-        NotePull(NowNs() - start);
-        if (rows.error && rows.error->transient()) return false;
-        next_position_ += rows.rows + rows.error.has_value();
-        if (to_drop_.empty()) break;
-        if (to_drop_.PassRow(packet.position, rows)) packet.state = nullptr;
-        if (rows.rows > 0 || rows.last()) break;
-      }
-    }
+    if (!input_.Pull(grain.rows(), rows)) return false;
+    bool slow = input_.slow();
+    if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) room_.NotifyAll();
+    packet.position = rows.position;
+    packet.state = std::move(rows.state);
+    packet.halted = rows.halted;
     packet.number = next_number_++;
-    if (rows.end) {
+    if (rows.block.end || packet.halted) {
       input_ended_.store(true, std::memory_order_release);  // pairs with the acquire in Work
       room_.NotifyAll();
     }
     return true;
-  }
-
-  // One pull may be slow because its thread was: two in a row are the input's doing.
-  void NotePull(int64_t took) {
-    slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
-    bool slow = slow_pulls_ >= 2;
-    if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) room_.NotifyAll();
   }
 
   // --- on the consumer ---
@@ -337,17 +325,9 @@ class ParallelMapIterator final : public BlockIterator {
   CallShare share_;
 
   std::mutex input_mutex_;  // a worker holds it while it pulls; it may wait upstream meanwhile
-  IteratorPtr input_;
-  bool restored_ = false;
+  SharedInput input_;
   bool full_ = false;  // there was no room for long
-  int64_t to_discard_ = 0;
-  int64_t next_position_ = 0;
   int64_t next_number_ = 0;
-  int64_t slow_pulls_ = 0;  // in a row
-  StepRuns to_drop_;
-  MarkClock clock_;
-  int64_t trail_start_ = 0;  // copies for the workers: the trail is the consumer's
-  StateBlob start_blob_;
 
   StageStats* stats_;
   SlotRing<Packet> ring_;
@@ -368,6 +348,7 @@ class ParallelMapIterator final : public BlockIterator {
   Delivered delivered_;
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
+  bool halted_ = false;
   Tuning tuning_;
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
   Crew workers_;  // last: joined before anything they use is gone

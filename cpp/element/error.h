@@ -21,6 +21,7 @@ enum class ErrorKind : uint8_t {
   kOs,               // OSError with its errno
   kData,             // penstock.DataError: corrupt input
   kMemory,           // MemoryError
+  kRecursion,        // RecursionError: the stack of a thread is too short
   kRuntime,          // RuntimeError
   kForeign,          // an exception of the foreign runtime, re-raised as itself
   kCancelled,        // the session is closing; never shown

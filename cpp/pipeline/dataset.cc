@@ -4,11 +4,40 @@
 #include <set>
 
 #include "pipeline/session.h"
+#include "pipeline/stack_need.h"
 #include "runtime/trace.h"
 
 namespace penstock {
 
+namespace {
+// What this thread is about to drop, while it drops a plan.
+constinit thread_local std::vector<DatasetPtr>* dropped = nullptr;
+}  // namespace
+
+// One after the other, not inside one another: chains are long.
+Dataset::~Dataset() {
+  if (dropped) {
+    try {
+      for (DatasetPtr& input : inputs_) dropped->push_back(std::move(input));
+    } catch (const std::bad_alloc&) {  // the others go the usual way
+    }
+    return;
+  }
+  std::vector<DatasetPtr> open = std::move(inputs_);
+  dropped = &open;
+  while (!open.empty()) {
+    DatasetPtr next = std::move(open.back());
+    open.pop_back();
+  }
+  dropped = nullptr;
+}
+
 IteratorPtr Dataset::Start(const RunContext& context) const {
+  Session& session = *context.session;
+  const int in_line = session.options().debug ? depth_ : depth_in_line_;
+  RequireStack(StackUse::kStart, depth_);
+  RequireStack(StackUse::kRun, in_line);
+  if (context.on_consumer) session.NoteStack(StackFor(StackUse::kRun, in_line));
   IteratorPtr iterator = MakeIterator(context);
   const std::string& run = context.session->options().name;
   const char* shown = run.empty() ? trace_name_ : InternName(run + ": " + label_.text());

@@ -49,10 +49,11 @@ struct RunIdentity {
 struct RunContext {
   Session* session;
   CancelToken cancel;
-  RandomKey place;         // this branch of the pipeline in this epoch, whatever the seed
-  std::string path;        // for statistics: "0.1"
-  int64_t batch_rows = 0;  // the consumer stacks so many rows: they may be made where they belong
-  bool ragged = false;     // the consumer takes blocks in ragged form
+  RandomKey place;          // this branch of the pipeline in this epoch, whatever the seed
+  std::string path;         // for statistics: "0.1"
+  int64_t batch_rows = 0;   // the consumer stacks so many rows: they may be made where they belong
+  bool ragged = false;      // the consumer takes blocks in ragged form
+  bool on_consumer = true;  // whose thread runs it, not one of the engine
   // A consumer may pull steps again that it has pulled before: they must come in the same order, so
   // deterministic=False is not made use of.
   bool replayed = false;
@@ -71,16 +72,18 @@ struct RunContext {
     other.ragged = false;
     return other;
   }
-  RunContext WithCancel(CancelToken token) const {
+  // For what a thread of the engine runs, until that token is cancelled.
+  RunContext OnThread(CancelToken token) const {
     RunContext other = *this;
     other.cancel = std::move(token);
+    other.on_consumer = false;
     return other;
   }
 };
 
 class Dataset : public std::enable_shared_from_this<Dataset> {
  public:
-  virtual ~Dataset() = default;
+  virtual ~Dataset();
 
   // Makes this stage's iterator, with its place in the statistics.
   IteratorPtr Start(const RunContext& context) const;
@@ -114,6 +117,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   const Dataset& input(size_t i = 0) const { return *inputs_[i]; }
   // Stages from here to the furthest source.
   int depth() const { return depth_; }
+  // Of these, so many that one thread runs inside one another: up to a stage that is apart().
+  int depth_in_line() const { return depth_in_line_; }
   // Whether this stage or one upstream calls into the foreign runtime.
   bool needs_lock() const { return needs_lock_; }
   Lane lane() const { return needs_lock_ ? Lane::kPython : Lane::kNative; }
@@ -160,6 +165,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   StageLabel label_;
   std::vector<DatasetPtr> inputs_;
   int depth_ = 1;
+  int depth_in_line_ = 1;
   bool needs_lock_ = false;
   bool calls_inline_ = false;
   bool quiet_ = true;
@@ -181,7 +187,7 @@ class ShapesOfFirst {
   ShapesOfFirst& operator=(const ShapesOfFirst&) = delete;
 };
 
-// A chain this deep could overflow the stack of the thread that runs it.
+// So many fit on a stack of 8 MB, which threads usually have (see stack_need.h).
 constexpr int kMaxDepth = 2000;
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "pipeline/copied_args.h"
+#include "pipeline/stack_need.h"
 #include "runtime/trace.h"
 
 namespace penstock {
@@ -40,12 +41,14 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
     throw Error(ErrorKind::kInvalidArgument, "{}: there is no such dataset kind", kind);
   }
   int depth = 1;
+  int depth_in_line = 1;
   bool needs_lock = found->second.foreign;
   bool calls_inline = found->second.foreign;
   bool quiet = !found->second.foreign;
   for (auto& input : inputs) {
     quiet = quiet && input->quiet();
     depth = std::max(depth, input->depth() + 1);
+    depth_in_line = std::max(depth_in_line, input->depth_in_line() + 1);
     needs_lock = needs_lock || input->needs_lock();
     calls_inline = calls_inline || input->calls_inline();
   }
@@ -55,6 +58,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
                 "fewer stages (one map that does several steps, one concatenate of a list)",
                 kind, depth, kMaxDepth);
   }
+  RequireStack(StackUse::kPlan, depth);
   for (auto& [name, value] : args.values()) {
     if (auto* function = std::get_if<FunctionPtr>(&value)) {
       needs_lock = needs_lock || (*function)->needs_lock();
@@ -72,6 +76,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   if (args.Has("name")) dataset->label_.name = args.Text("name");
   if (args.Has("function")) dataset->label_.function = args.Text("function");
   dataset->depth_ = depth;
+  dataset->depth_in_line_ = dataset->apart() ? 1 : depth_in_line;
   dataset->needs_lock_ = needs_lock;
   dataset->calls_inline_ = calls_inline && !dataset->apart();
   dataset->quiet_ = quiet || dataset->asynchronous();

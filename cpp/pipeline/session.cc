@@ -7,10 +7,13 @@
 #include <stdexcept>
 
 #include "pipeline/plan_text.h"
+#include "pipeline/stack_need.h"
 #include "pipeline/state_frame.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
 #include "runtime/memory.h"
+#include "runtime/pump.h"
+#include "runtime/stack.h"
 
 namespace penstock {
 namespace {
@@ -67,6 +70,7 @@ void Session::MakeRoot() {
 void Session::Warm() {
   warming_ = true;
   try {
+    MindStack();
     MakeRoot();
   } catch (const std::exception&) {
     input_.reset();  // told by the first step, which tries again
@@ -94,6 +98,7 @@ int64_t Session::TakeFirstCalls(int64_t wanted) {
 Block Session::NextBlock(int64_t max_rows) {
   if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
   Debugging debugging(*this);
+  MindStack();
   MakeRoot();
   started_ = true;
   input_->Keep(input_->position());
@@ -118,6 +123,7 @@ std::string Session::GetState(std::string account) {
   if (cancel_.cancelled()) {
     throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
   }
+  MindStack();
   MakeRoot();
   StateFrame frame{Plan(), std::move(account), ""};
   StateVisitor visitor(&frame.body);
@@ -138,7 +144,8 @@ void Session::SetState(std::string_view state) {
   try {
     identity_.VisitState(visitor, *root_);
     VisitFills(visitor);
-    input_.reset();
+    DropRoot();
+    MindStack();
     MakeRoot();
     input_->VisitState(visitor);
     visitor.ExpectEnd();
@@ -154,7 +161,30 @@ void Session::SetState(std::string_view state) {
 
 void Session::Close() {
   cancel_.Cancel();
+  DropRoot();
+}
+
+// Stages end inside one another. A thread that is too short of stack for that has another do it.
+void Session::DropRoot() {
+  if (!input_) return;
+  const int64_t stages = std::max<int64_t>(root_->depth(), StagesIn(StackUse::kRun, stack_need_));
+  if (!StackCarries(StackUse::kStart, stages)) {
+    try {
+      Pump(Lane::kNative, "ps-close", [this] { input_.reset(); }).Join();
+    } catch (const std::exception&) {  // no thread to be had
+    }
+  }
   input_.reset();
+}
+
+// Another thread may have come in than the one that the stages were started on.
+void Session::MindStack() {
+  RequireStackAgain(stack_need_);
+  stack_left_ = StackLeft();
+}
+
+void Session::NoteStack(int64_t bytes) {
+  stack_need_ = std::max(stack_need_, stack_left_ - StackLeft() + bytes);
 }
 
 void Session::Warn(std::string text) {

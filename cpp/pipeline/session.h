@@ -104,13 +104,17 @@ class Session {
   std::vector<std::string> TakeWarnings();
   void LogMove(TuningMove move);
   std::vector<TuningMove> moves() const;
+  // Stages that are started here, on the consumer's thread, take so much of its stack.
+  void NoteStack(int64_t bytes);
   // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
   void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }
   bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
 
  private:
   class Debugging;
+  void MindStack();
   void MakeRoot();
+  void DropRoot();
   void VisitFills(StateVisitor& visitor);
   const std::string& Plan();
 
@@ -134,6 +138,8 @@ class Session {
   std::atomic<int> sharing_{0};      // likewise
   int64_t start_ns_;
   std::atomic<bool> has_threads_{false};
+  int64_t stack_left_ = 0;          // of the consumer's thread, where it came in
+  int64_t stack_need_ = 0;          // from there, of all that was started
   mutable std::mutex moves_mutex_;  // a leaf lock over the logs
   std::vector<TuningMove> moves_;
   std::vector<std::string> warnings_;

@@ -7,6 +7,7 @@
 #include "element/element_text.h"
 #include "pipeline/dataset_leaf.h"
 #include "pipeline/registry.h"
+#include "pipeline/stack_need.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -35,6 +36,12 @@ struct Node {
   DatasetPtr plan;
   std::vector<PyObject*> roots;  // borrowed from the plan
 };
+
+// Whoever asks what a plan says of itself goes through all of its stages.
+const Dataset& Readable(const Node& node) {
+  RequireStack(StackUse::kPlan, node.plan->depth());
+  return *node.plan;
+}
 
 Node& NodeOf(PyObject* self) { return py::cast<Node&>(py::handle(self)); }
 
@@ -289,24 +296,26 @@ void BindDataset(py::module_& module) {
   py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
       .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })
       .def_property_readonly("label", [](const Node& n) { return n.plan->label().text(); })
-      .def_property_readonly("cardinality", [](const Node& n) { return n.plan->cardinality(); })
-      .def("spec",
-           [](const Node& n, const py::object& leaf) { return SpecToPython(n.plan->spec(), leaf); })
+      .def_property_readonly("cardinality", [](const Node& n) { return Readable(n).cardinality(); })
+      .def("spec", [](const Node& n,
+                      const py::object& leaf) { return SpecToPython(Readable(n).spec(), leaf); })
       // The same with the shapes of the first element where nothing is known of the others.
       .def("first_spec",
            [](const Node& n, const py::object& leaf) {
              MaybeSpec spec;
              {
                ShapesOfFirst scope;
-               spec = n.plan->spec();
+               spec = Readable(n).spec();
              }
              return SpecToPython(spec, leaf);
            })
       // Whether its spec may have the shapes of one element for those of all.
       .def_property_readonly(
-          "guesses_shapes", [](const Node& n) { return !n.plan->spec() || GuessesShapes(*n.plan); })
+          "guesses_shapes",
+          [](const Node& n) { return !Readable(n).spec() || GuessesShapes(*n.plan); })
       .def("first_unknown",
            [](const Node& n) -> std::optional<Node> {
+             Readable(n);
              DatasetPtr unknown = FirstUnknown(n.plan);
              if (!unknown) return std::nullopt;
              return Node{unknown, {}};

@@ -72,6 +72,9 @@ PyRef MakeException(const Error& error) {
     case ErrorKind::kMemory:
       type = PyExc_MemoryError;
       break;
+    case ErrorKind::kRecursion:
+      type = PyExc_RecursionError;
+      break;
     default:
       break;
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "runtime/clock.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"
+#include "runtime/native_thread.h"
 #include "runtime/platform.h"
 #include "runtime/trace.h"
 #include "runtime/wait.h"
@@ -140,6 +142,39 @@ bool WithdrawJob(Lanes& lanes, uint64_t number) {
   return std::erase_if(lanes.jobs, [&](const Job& job) { return job.number == number; }) > 0;
 }
 
+// While one lives, threads of Python are made with a stack that carries deep pipelines, if they are
+// not anyway. The size is one for all threads of the interpreter: whoever starts one meanwhile gets
+// that stack too, and a size that somebody sets meanwhile stays. With the GIL, which others may
+// have between the beginning and the end.
+class EnoughStack final {
+ public:
+  EnoughStack() {
+    ++open_;
+    const size_t set = PyThread_get_stacksize();
+    if (set == kWanted || (set == 0 ? UsualIsEnough() : set > kWanted)) return;
+    if (PyThread_set_stacksize(kWanted) == 0) of_user_ = set;
+  }
+  ~EnoughStack() {
+    if (--open_ > 0 || !of_user_) return;
+    if (PyThread_get_stacksize() == kWanted) PyThread_set_stacksize(*of_user_);
+    of_user_.reset();
+  }
+  EnoughStack(const EnoughStack&) = delete;
+  EnoughStack& operator=(const EnoughStack&) = delete;
+
+ private:
+  static constexpr auto kWanted = static_cast<size_t>(kThreadStack);
+  static bool UsualIsEnough() {
+#if defined(__APPLE__)
+    return true;  // Python asks for 16 MB there
+#else
+    return UsualThreadStack() >= kThreadStack;
+#endif
+  }
+  static inline int open_ = 0;
+  static inline std::optional<size_t> of_user_;  // when it is not what is set now
+};
+
 // Daemon threads: the others are joined before atexit, while consumers may still need these.
 PyRef StartThread() {
   PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
@@ -151,6 +186,7 @@ PyRef StartThread() {
                                                    "penstock", "daemon", Py_True))
                       : PyRef();
   PyRef none = kwargs ? PyRef::Steal(PyTuple_New(0)) : PyRef();
+  const EnoughStack stack;
   PyRef thread = none ? PyRef::Steal(PyObject_Call(type.get(), none.get(), kwargs.get())) : PyRef();
   return thread ? PyRef::Steal(PyObject_CallMethod(thread.get(), "start", nullptr)) : PyRef();
 }

@@ -8,17 +8,16 @@
 #include <exception>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
+#include "runtime/native_thread.h"
 #include "runtime/platform.h"
 #include "runtime/trace.h"
 
 #if defined(PENSTOCK_POSIX)
 #include <pthread.h>
-#include <signal.h>
 #endif
 
 namespace penstock {
@@ -30,27 +29,6 @@ constexpr size_t kMostIdle = 64;
 std::atomic<ThreadPool*> current_pool{nullptr};
 std::atomic<ThreadPool::PythonSpawner> python_spawner{nullptr};
 constinit thread_local bool in_pool = false;
-
-// A thread inherits its maker's mask: the maker blocks the asynchronous signals while it makes one,
-// so that none can arrive in between. Faults (SEGV, BUS, FPE, ILL, ABRT) and PROF stay open.
-class SignalsBlocked final {
- public:
-#if defined(PENSTOCK_POSIX)
-  SignalsBlocked() {
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCHLD, SIGUSR1, SIGUSR2, SIGWINCH,
-                  SIGPIPE}) {
-      sigaddset(&blocked, s);
-    }
-    pthread_sigmask(SIG_BLOCK, &blocked, &former_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
-
- private:
-  sigset_t former_;
-#endif
-};
 
 void NameThisThread(const char* name) {
   // Linux takes no more than 15 characters.
@@ -133,8 +111,7 @@ void ThreadPool::RunNative(const char* name, std::function<void()> body) {
   auto worker = std::make_unique<Worker>();
   worker->name = name;
   worker->body = std::move(body);
-  [[maybe_unused]] const SignalsBlocked blocked;
-  std::thread([this, w = worker.get()] { NativeMain(w); }).detach();
+  StartNativeThread([this, w = worker.get()] { NativeMain(w); });
   (void)worker.release();  // the thread's own now; it begins with mutex_, held here
   ++native_threads_;
 }

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kMostRows = 4096;  // of one block
 
+constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
+
 class FileDataset final : public Dataset {
  public:
   FileDataset(const FileFormat& format, Args args)
@@ -24,7 +26,7 @@ class FileDataset final : public Dataset {
         compression_(CompressionOf(
             args_.Has("compression_type") ? args_.Text("compression_type") : std::string(),
             format.stage)),
-        chunk_(static_cast<size_t>(args_.IntAtLeast("buffer_size", 0))),
+        chunk_(static_cast<size_t>(std::min(args_.IntAtLeast("buffer_size", 0), kMostAtOnce))),
         max_record_(static_cast<size_t>(args_.Has("max_record_bytes")
                                             ? args_.IntAtLeast("max_record_bytes", 1)
                                             : kMaxRecordBytes)) {

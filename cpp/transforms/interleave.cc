@@ -207,7 +207,7 @@ class InterleaveIterator final : public BlockIterator {
   // delivered.
   std::optional<Error> OpenAhead() {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
-    while (!input_ended_ && static_cast<int64_t>(ahead_.size()) < free + options_.ahead) {
+    while (!input_ended_ && static_cast<int64_t>(ahead_.size()) - free < options_.ahead) {
       int64_t position = input_.position();
       OpenedPtr opened;
       auto error = OpenNext(opened);

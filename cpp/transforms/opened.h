@@ -26,7 +26,7 @@ class Opened {
                    ProducerOptions options) {
     data_ = std::move(data);
     CancelToken token = context.cancel.Child();
-    producer_.emplace(*context.session, *data_, data_->Start(context.WithCancel(token)), token,
+    producer_.emplace(*context.session, *data_, data_->Start(context.OnThread(token)), token,
                       stats, std::move(options));
   }
   void RunAhead() {

@@ -69,7 +69,7 @@ class ParallelMapIterator final : public BlockIterator {
         most_(MostCalls(session_, data.calls(), !function_->needs_lock())),
         cancel_(std::move(cancel)),
         share_(session_, data.calls() == kAutotune),
-        input_(data.StartInput(context.WithCancel(cancel_).Replayed())),
+        input_(data.StartInput(context.OnThread(cancel_).Replayed())),
         stats_(data.Stats(context)),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
         room_watch_(cancel_, room_),

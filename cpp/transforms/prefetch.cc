@@ -39,7 +39,7 @@ class PrefetchIterator final : public BlockIterator {
 
  private:
   PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
-      : producer_(*context.session, data, data.StartInput(context.WithCancel(token)), token,
+      : producer_(*context.session, data, data.StartInput(context.OnThread(token)), token,
                   data.Stats(context),
                   {&data.label(), size, nullptr, nullptr, data.input().calls_inline()}) {
     if (context.session->warming()) producer_.Start();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "pipeline/random_access.h"
@@ -9,10 +10,30 @@
 #include "pipeline/reservoir.h"
 #include "pipeline/session.h"
 #include "pipeline/stop_check.h"
+#include "runtime/memory.h"
 #include "transforms/shuffle_buffer.h"
 
 namespace penstock {
 namespace {
+
+// The order of so many rows, of which each takes a number in memory before the first is drawn.
+ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
+  constexpr int64_t kFew = 1 << 20;  // nobody need ask whether there is memory
+  constexpr int64_t kMost = int64_t{1} << 40;
+  constexpr int64_t kEach = sizeof(int64_t);
+  const int64_t slots = std::min(size, rows);
+  const int64_t available = slots <= kFew ? 0 : AvailableMemory();
+  if (slots <= (available > 0 ? available / kEach : kMost)) {
+    try {
+      return ShuffledRows(key, size, rows);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  throw Error(ErrorKind::kMemory,
+              "shuffle: a buffer of {} elements was asked for, and there is no memory for their "
+              "positions ({} bytes each); use a smaller buffer_size",
+              slots, kEach);
+}
 
 class ShuffleDataset final : public Dataset, public RandomAccess {
  public:
@@ -47,7 +68,7 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
     std::lock_guard lock(order_mutex_);
     if (!order_ || order_key_ != key.value) {
       int64_t n = cardinality();
-      order_.emplace(key, size_, n == kInfinite ? std::numeric_limits<int64_t>::max() : n);
+      order_ = OrderOf(key, size_, n == kInfinite ? std::numeric_limits<int64_t>::max() : n);
       order_key_ = key.value;
       positions_.clear();
     }
@@ -74,7 +95,7 @@ class IndexShuffleIterator final : public BlockIterator {
         rows_(*input_->indexed()),
         key_(key),
         size_(size),
-        order_(key, size, rows_.size()) {}
+        order_(OrderOf(key, size, rows_.size())) {}
 
   void VisitState(StateVisitor& visitor) override {
     // As if the input were read again from its beginning.
@@ -85,7 +106,7 @@ class IndexShuffleIterator final : public BlockIterator {
     if (visitor.saving()) return;
     visitor.Demand(state.drawn <= rows_.size(), "no more elements can be drawn than there are");
     key_.value = state.key;
-    order_ = ShuffledRows(key_, size_, rows_.size());
+    order_ = OrderOf(key_, size_, rows_.size());
     Pass(state.drawn);
   }
 

@@ -18,11 +18,17 @@ class Option(Generic[_T]):
     """One value of an `OptionSet`: of one type, or None, which unsets it."""
 
     def __init__(
-        self, kind: type[_T], default: _T | None = None, *, at_least: int | None = None
+        self,
+        kind: type[_T],
+        default: _T | None = None,
+        *,
+        at_least: int | None = None,
+        at_most: int = 2**63 - 1,
     ) -> None:
         self.kind = kind
         self.default = default
         self.at_least = at_least
+        self.at_most = at_most
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -53,6 +59,9 @@ class Option(Generic[_T]):
         least: Any = self.at_least
         if least is not None and value < least:
             raise ValueError(f"{place} must be >= {least}, got {value}")
+        most: Any = self.at_most
+        if number and value > most:
+            raise ValueError(f"{place} must be <= {most}, got {value}")
         return value
 
 

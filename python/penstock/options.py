@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock import debugging
 from penstock.arguments.checked import checked
+from penstock.arguments.checks import MOST_THREADS
 from penstock.option_set import Alias, Group, Option, OptionSet
 from penstock.unused_options import (
     AutotuneAlgorithm,
@@ -32,7 +33,7 @@ class ThreadingOptions(OptionSet):
 
     __slots__ = ()
 
-    private_threadpool_size = Option(int, at_least=0)
+    private_threadpool_size = Option(int, at_least=0, at_most=MOST_THREADS)
     max_intra_op_parallelism = Option(int)
 
 
@@ -74,8 +75,8 @@ class AutotuneOptions(OptionSet):
     enabled = Option(bool)
     cpu_budget = Option(int, at_least=0)
     ram_budget = Option(int, at_least=0)
-    initial_parallelism = Option(int, at_least=0)
-    min_parallelism = Option(int, at_least=0)
+    initial_parallelism = Option(int, at_least=0, at_most=MOST_THREADS)
+    min_parallelism = Option(int, at_least=0, at_most=MOST_THREADS)
     autotune_algorithm = Option(AutotuneAlgorithm)
 
 

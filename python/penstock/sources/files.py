@@ -51,7 +51,7 @@ def TFRecordDataset(
     compression_type : str, optional
         None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
     buffer_size : int, optional
-        Bytes of one read; None means 512 KiB.
+        Bytes of one read; None means 512 KiB. More than 256 MiB are not read at once.
     num_parallel_reads : int, optional
         None reads one file after the other. `n` reads `n` files at a time and takes a record of
         each in turn; AUTOTUNE (-1) takes 8.

@@ -1,0 +1,123 @@
+// Where the stack of a thread ends, as each system tells it.
+#include "runtime/stack.h"
+
+#include "runtime/platform.h"
+
+#if defined(PENSTOCK_LINUX)
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#elif defined(__APPLE__)
+#include <pthread.h>
+#elif defined(_WIN32)
+#include <intrin.h>
+#include <windows.h>
+#endif
+
+namespace penstock {
+namespace {
+
+// [low, high); both 0 where nobody can say.
+struct Bounds {
+  uintptr_t low = 0;
+  uintptr_t high = 0;
+  bool asked = false;
+};
+constinit thread_local Bounds this_thread;
+
+#if defined(PENSTOCK_LINUX)
+
+// The C library of glibc knows the limit of the first thread's stack; others tell how far it has
+// grown.
+void MindLimitOfFirstThread([[maybe_unused]] Bounds& bounds) {
+#if !defined(__GLIBC__)
+  rlimit limit;
+  if (getpid() != gettid() || getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  constexpr rlim_t kUsual = rlim_t{8} << 20;
+  const rlim_t size = limit.rlim_cur == RLIM_INFINITY ? kUsual : limit.rlim_cur;
+  bounds.low = std::min(bounds.low, bounds.high - static_cast<uintptr_t>(size));
+#endif
+}
+
+Bounds Ask() {
+  Bounds bounds;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bounds;
+  void* low = nullptr;
+  size_t size = 0, guard = 0;
+  if (pthread_attr_getstack(&attributes, &low, &size) == 0 &&
+      pthread_attr_getguardsize(&attributes, &guard) == 0) {
+    bounds.low = reinterpret_cast<uintptr_t>(low);
+    bounds.high = bounds.low + size;
+    bounds.low += std::min(guard, size);  // some count the guard in
+    MindLimitOfFirstThread(bounds);
+  }
+  pthread_attr_destroy(&attributes);
+  return bounds;
+}
+
+#elif defined(__APPLE__)
+
+Bounds Ask() {
+  Bounds bounds;
+  bounds.high = reinterpret_cast<uintptr_t>(pthread_get_stackaddr_np(pthread_self()));
+  bounds.low = bounds.high - pthread_get_stacksize_np(pthread_self());
+  return bounds;
+}
+
+#elif defined(_WIN32)
+
+Bounds Ask() {
+  ULONG_PTR low = 0, high = 0;
+  GetCurrentThreadStackLimits(&low, &high);
+  constexpr uintptr_t kGuard = 16 << 10;  // pages at its end that handle the overflow
+  Bounds bounds;
+  bounds.low = low + kGuard;
+  bounds.high = high;
+  return bounds;
+}
+
+#else
+
+Bounds Ask() { return {}; }
+
+#endif
+
+const Bounds& OfThisThread() {
+  if (!this_thread.asked) {
+    this_thread = Ask();
+    this_thread.asked = true;
+  }
+  return this_thread;
+}
+
+// Not the address of a variable: sanitizers keep those elsewhere.
+uintptr_t Here() {
+#if defined(PENSTOCK_GNU)
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+#elif defined(_WIN32)
+  return reinterpret_cast<uintptr_t>(_AddressOfReturnAddress());
+#else
+  return 0;
+#endif
+}
+
+}  // namespace
+
+int64_t StackLeft() {
+  const Bounds& bounds = OfThisThread();
+  const uintptr_t here = Here();
+  if (here < bounds.low || here >= bounds.high) return kUnknownStack;
+  return static_cast<int64_t>(here - bounds.low);
+}
+
+int64_t StackSize() {
+  const Bounds& bounds = OfThisThread();
+  const uintptr_t here = Here();
+  if (here < bounds.low || here >= bounds.high) return kUnknownStack;
+  return static_cast<int64_t>(bounds.high - bounds.low);
+}
+
+}  // namespace penstock

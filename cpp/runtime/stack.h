@@ -1,0 +1,18 @@
+// How much of its stack a thread has left.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace penstock {
+
+// Nobody can say: taken for plenty.
+inline constexpr int64_t kUnknownStack = std::numeric_limits<int64_t>::max();
+
+// Bytes from here to the end of the stack of the calling thread. The thread asks the system once;
+// then it is a subtraction. Unknown on a stack that is not the thread's own (a fiber's).
+int64_t StackLeft();
+// All of it; unknown where StackLeft is.
+int64_t StackSize();
+
+}  // namespace penstock

@@ -13,7 +13,7 @@ namespace penstock {
 
 struct Element {
   std::vector<Tensor> leaves;
-  const Structure* structure = Structure::Leaf();
+  StructureRef structure = Structure::Leaf();
   Origin origin;
 
   size_t footprint() const;
@@ -26,7 +26,7 @@ using Step = std::variant<Element, End, Error>;
 
 // Consecutive elements, as columns or one by one, then perhaps an error or the end.
 struct Block {
-  const Structure* structure = Structure::Leaf();
+  StructureRef structure = Structure::Leaf();
   int64_t rows = 0;             // elements before the error or the end
   std::vector<Tensor> columns;  // column form: leaf i of all rows, stacked along axis 0
   // Ragged form, where rows differ in size: row i of a column is [splits[i], splits[i + 1]) along

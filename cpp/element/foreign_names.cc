@@ -1,4 +1,4 @@
-// The two tables of foreign names.
+// The two tables of foreign forms: by their objects, and by their names.
 #include "element/foreign_names.h"
 
 #include <map>
@@ -14,65 +14,105 @@ namespace {
 
 using Sought = std::tuple<Structure::Kind, std::string, std::vector<std::string>>;
 
-struct Names {
-  std::mutex mutex;  // a leaf lock
-  std::unordered_map<const void*, std::string> of;
-  std::map<Sought, const void*> found;
+struct Known {
+  std::weak_ptr<const ForeignForm> form;
+  std::vector<Sought> names;  // its entries in Forms::found
 };
 
-Names& TheNames() {
-  // Leaked: structures live as long as the process.
-  static Names& names = *[] {
-    auto* made = new Names;
+// An entry goes with the last reference to its form, and before the object: an address in it is
+// never that of another object.
+struct Forms {
+  std::mutex mutex;  // a leaf lock
+  std::unordered_map<const void*, Known> of;
+  std::map<Sought, const void*> found;
+
+  // All with the mutex held.
+  ForeignRef Live(const void* object) {
+    auto known = of.find(object);
+    return known == of.end() ? nullptr : known->second.form.lock();
+  }
+  bool Gone(const void* object) const {
+    auto known = of.find(object);
+    return known == of.end() || known->second.form.expired();
+  }
+  // A name stays with the one that had it first.
+  void AddName(Known& known, const void* object, Sought name) {
+    auto [place, fresh] = found.emplace(name, object);
+    if (!fresh && (place->second == object || !Gone(place->second))) return;
+    place->second = object;
+    known.names.push_back(std::move(name));
+  }
+};
+
+Forms& TheForms() {
+  // Leaked: lasting structures live as long as the process.
+  static Forms& forms = *[] {
+    auto* made = new Forms;
     HoldAcrossFork(made->mutex);
     return made;
   }();
-  return names;
+  return forms;
+}
+
+void Forget(const ForeignForm* form) {
+  {
+    Forms& forms = TheForms();
+    std::lock_guard lock(forms.mutex);
+    auto known = forms.of.find(form->object);
+    // Not expired: the object was named again since the last reference went.
+    if (known != forms.of.end() && known->second.form.expired()) {
+      for (const Sought& name : known->second.names) {
+        auto found = forms.found.find(name);
+        if (found != forms.found.end() && found->second == form->object) forms.found.erase(found);
+      }
+      forms.of.erase(known);
+    }
+  }
+  if (g_release_foreign) g_release_foreign(form->object);
+  delete form;
 }
 
 thread_local int64_t t_misses = 0;
 
 }  // namespace
 
-void NameForeign(Structure::Kind kind, const void* foreign, std::string name,
-                 const std::vector<std::string>& fields) {
-  Names& names = TheNames();
-  std::lock_guard lock(names.mutex);
-  if (!name.empty()) names.found.emplace(Sought(kind, name, fields), foreign);
-  names.of.emplace(foreign, std::move(name));
+ForeignRef KnownForeign(const void* object) {
+  Forms& forms = TheForms();
+  std::lock_guard lock(forms.mutex);
+  return forms.Live(object);
 }
 
-bool ForeignIsNamed(const void* foreign) {
-  Names& names = TheNames();
-  std::lock_guard lock(names.mutex);
-  return names.of.count(foreign) > 0;
+ForeignRef NameForeign(Structure::Kind kind, ForeignForm form,
+                       const std::vector<std::string>& fields) {
+  ForeignRef made(new ForeignForm(std::move(form)), Forget);  // goes without the mutex, if unused
+  Forms& forms = TheForms();
+  std::lock_guard lock(forms.mutex);
+  Known& known = forms.of[made->object];
+  if (ForeignRef before = known.form.lock()) return before;
+  known.form = made;
+  if (!made->name.empty()) forms.AddName(known, made->object, {kind, made->name, fields});
+  return made;
 }
 
-std::string ForeignName(const void* foreign) {
-  if (!foreign) return "";
-  Names& names = TheNames();
-  std::lock_guard lock(names.mutex);
-  auto found = names.of.find(foreign);
-  return found == names.of.end() ? "" : found->second;
-}
-
-const void* FindForeign(Structure::Kind kind, const std::string& name,
-                        const std::vector<std::string>& fields) {
+ForeignRef FindForeign(Structure::Kind kind, const std::string& name,
+                       const std::vector<std::string>& fields) {
+  Sought sought(kind, name, fields);
+  Forms& forms = TheForms();
   {
-    Names& names = TheNames();
-    std::lock_guard lock(names.mutex);
-    auto found = names.found.find({kind, name, fields});
-    if (found != names.found.end()) return found->second;
+    std::lock_guard lock(forms.mutex);
+    auto found = forms.found.find(sought);
+    if (found != forms.found.end()) {
+      if (ForeignRef form = forms.Live(found->second)) return form;
+    }
   }
-  const void* foreign = g_find_foreign ? g_find_foreign(kind, name, fields) : nullptr;
-  if (foreign) {
-    Names& names = TheNames();
-    std::lock_guard lock(names.mutex);
-    names.found.emplace(Sought(kind, name, fields), foreign);
+  ForeignRef form = g_find_foreign ? g_find_foreign(kind, name, fields) : nullptr;
+  if (form) {
+    std::lock_guard lock(forms.mutex);
+    forms.AddName(forms.of[form->object], form->object, std::move(sought));
   } else {
     ++t_misses;
   }
-  return foreign;
+  return form;
 }
 
 int64_t ForeignMisses() { return t_misses; }

@@ -1,29 +1,88 @@
 // The interned shape of nested elements: equal structures are the same pointer.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock {
+
+class Structure;
+struct ForeignForm;  // foreign_names.h
+using ForeignRef = std::shared_ptr<const ForeignForm>;
+
+// A reference that keeps a structure; null by default. Most structures live as long as the process:
+// for them it is a pointer, and copying it writes nowhere. The others are counted.
+class StructureRef {
+ public:
+  StructureRef() = default;
+  StructureRef(std::nullptr_t) {}
+  // Somebody keeps it during the call, or it is null.
+  StructureRef(const Structure* structure);
+  StructureRef(const StructureRef& other) : bits_(other.bits_) {
+    if (bits_ & kCounted) Retain();
+  }
+  StructureRef(StructureRef&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
+  StructureRef& operator=(const StructureRef& other) {
+    if (bits_ != other.bits_) StructureRef(other).Swap(*this);
+    return *this;
+  }
+  StructureRef& operator=(StructureRef&& other) noexcept {
+    StructureRef(std::move(other)).Swap(*this);
+    return *this;
+  }
+  ~StructureRef() {
+    if (bits_ & kCounted) Release();
+  }
+
+  const Structure* get() const { return reinterpret_cast<const Structure*>(bits_ & ~kCounted); }
+  const Structure* operator->() const { return get(); }
+  const Structure& operator*() const { return *get(); }
+  explicit operator bool() const { return bits_ != 0; }
+  // Borrowed: of a reference that stays, never of one that is about to go.
+  operator const Structure*() const& { return get(); }
+  operator const Structure*() && = delete;
+  operator const Structure*() const&& = delete;
+  friend bool operator==(const StructureRef& a, const StructureRef& b) {
+    return a.bits_ == b.bits_;
+  }
+  friend bool operator==(const StructureRef& a, const Structure* b) { return a.get() == b; }
+
+ private:
+  friend class Structure;
+  static constexpr uintptr_t kCounted = 1;  // in the lowest bit of the pointer, which is zero
+
+  void Swap(StructureRef& other) noexcept { std::swap(bits_, other.bits_); }
+  void Retain() const;
+  void Release() const;
+
+  uintptr_t bits_ = 0;
+};
 
 class Structure {
  public:
   enum class Kind : uint8_t { kLeaf, kNone, kTuple, kNamedTuple, kDict, kRecord };
 
+  // These two live as long as the process.
   static const Structure* Leaf();
   static const Structure* None();
-  static const Structure* Tuple(std::vector<const Structure*> children);
+  static StructureRef Tuple(std::vector<StructureRef> children);
   // `foreign` is the class of a named tuple or record (dataclass), or the canonical key tuple of a
   // dict; the foreign runtime keeps one object per meaning, so that pointers compare.
-  static const Structure* Make(Kind kind, std::vector<const Structure*> children,
-                               std::vector<std::string> names, const void* foreign);
+  static StructureRef Make(Kind kind, std::vector<StructureRef> children,
+                           std::vector<std::string> names, ForeignRef foreign);
+  // How many there are in this process.
+  static size_t count();
 
   Kind kind() const { return kind_; }
-  const std::vector<const Structure*>& children() const { return children_; }
+  const std::vector<StructureRef>& children() const { return children_; }
   const std::vector<std::string>& names() const { return names_; }
   const void* foreign() const { return foreign_; }
+  const ForeignRef& foreign_form() const { return form_; }
   int leaves() const { return leaves_; }
   // The path of a leaf, for messages: "['image']", "[0].x", "" for a lone leaf.
   std::string LeafPath(int leaf) const;
@@ -31,13 +90,41 @@ class Structure {
   std::string ToString() const;
 
  private:
-  Structure() = default;
-  Kind kind_ = Kind::kLeaf;
-  int leaves_ = 1;
-  std::vector<const Structure*> children_;
-  std::vector<std::string> names_;
-  const void* foreign_ = nullptr;
+  friend class StructureRef;
+  friend struct StructureTable;
+
+  Structure(Kind kind, std::vector<StructureRef> children, std::vector<std::string> names,
+            ForeignRef foreign, bool counted);
+  ~Structure() = default;
+  bool TryRetain() const;
+  void Destroy() const;
+
+  const Kind kind_;
+  const bool counted_;
+  int leaves_;
+  mutable std::atomic<int64_t> refs_{1};  // if counted_
+  const std::vector<StructureRef> children_;
+  const std::vector<std::string> names_;
+  const ForeignRef form_;
+  const void* const foreign_;
 };
+
+inline StructureRef::StructureRef(const Structure* structure)
+    : bits_(reinterpret_cast<uintptr_t>(structure)) {
+  if (structure && structure->counted_) {
+    bits_ |= kCounted;
+    Retain();
+  }
+}
+
+// relaxed: who copies a reference has one, or somebody keeps one for the time.
+inline void StructureRef::Retain() const { get()->refs_.fetch_add(1, std::memory_order_relaxed); }
+
+inline void StructureRef::Release() const {
+  // acq_rel: the releasing half puts this owner's reads before the end, the acquiring half of the
+  // last owner sees those of the others.
+  if (get()->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) get()->Destroy();
+}
 
 // For each leaf of `to`, its number in `from`; empty when they differ in more than the order of
 // dict keys.

@@ -223,7 +223,7 @@ Element BatchRows::Assemble(const Structure* structure) {
 Element BatchRows::Take() {
   Element batch;
   try {
-    batch = Assemble(structure_ ? structure_ : Structure::Leaf());
+    batch = Assemble(structure_ ? structure_.get() : Structure::Leaf());
   } catch (...) {
     Reset();
     throw;

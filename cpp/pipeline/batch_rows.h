@@ -81,7 +81,7 @@ class BatchRows {
 
   const char* stage_;
   int64_t rows_ = 0;
-  const Structure* structure_ = nullptr;
+  StructureRef structure_;
   std::vector<DType> dtypes_;
   Origin origin_;
   std::vector<Piece> pieces_;

@@ -60,7 +60,7 @@ class ChunkWriter {
   ChunkBuilder builder_;
   std::vector<ElementSpec> layouts_;
   std::vector<ChunkEntry> entries_;
-  const Structure* checked_ = nullptr;  // the last one, that it can be written
+  StructureRef checked_;  // the last one, that it can be written
   int64_t rows_ = 0;
   uint64_t content_ = 0;
 };

@@ -16,7 +16,7 @@ constexpr int kMostNesting = 200;
   throw Error(ErrorKind::kData, "{}", what);
 }
 
-void VisitStructure(StateVisitor& visitor, const Structure*& structure, int depth = 0) {
+void VisitStructure(StateVisitor& visitor, StructureRef& structure, int depth = 0) {
   using Kind = Structure::Kind;
   auto kind = static_cast<uint64_t>(visitor.saving() ? structure->kind() : Kind::kLeaf);
   visitor.UInt(kind);
@@ -30,11 +30,11 @@ void VisitStructure(StateVisitor& visitor, const Structure*& structure, int dept
   }
   uint64_t count = visitor.saving() ? structure->children().size() : 0;
   visitor.UInt(count);
-  std::vector<const Structure*> children;
+  std::vector<StructureRef> children;
   std::vector<std::string> names;
   bool named = as_kind != Kind::kTuple;
   for (uint64_t i = 0; i < count; ++i) {
-    const Structure* child = visitor.saving() ? structure->children()[i] : nullptr;
+    StructureRef child = visitor.saving() ? structure->children()[i] : nullptr;
     VisitStructure(visitor, child, depth + 1);
     children.push_back(child);
     if (!named) continue;
@@ -42,10 +42,10 @@ void VisitStructure(StateVisitor& visitor, const Structure*& structure, int dept
     visitor.Text(name);
     names.push_back(std::move(name));
   }
-  std::string foreign_name = visitor.saving() ? ForeignName(structure->foreign()) : "";
+  std::string foreign_name = visitor.saving() ? ForeignName(*structure) : "";
   if (named) visitor.Text(foreign_name);
   if (visitor.saving()) return;
-  const void* foreign = named ? FindForeign(as_kind, foreign_name, names) : nullptr;
+  ForeignRef foreign = named ? FindForeign(as_kind, foreign_name, names) : nullptr;
   if (named && !foreign) {
     std::string name = foreign_name.substr(0, foreign_name.find('\n'));
     throw Error(
@@ -54,7 +54,7 @@ void VisitStructure(StateVisitor& visitor, const Structure*& structure, int dept
         "give the class: structures=[...] of load, cache and snapshot",
         name);
   }
-  structure = Structure::Make(as_kind, std::move(children), std::move(names), foreign);
+  structure = Structure::Make(as_kind, std::move(children), std::move(names), std::move(foreign));
 }
 
 // A number and a unit of NumPy, or nothing.

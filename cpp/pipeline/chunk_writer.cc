@@ -12,7 +12,7 @@ void CheckNamed(const char* stage, const Structure* structure) {
   bool named = structure->kind() == Structure::Kind::kDict ||
                structure->kind() == Structure::Kind::kNamedTuple ||
                structure->kind() == Structure::Kind::kRecord;
-  if (named && ForeignName(structure->foreign()).empty()) {
+  if (named && ForeignName(*structure).empty()) {
     bool dict = structure->kind() == Structure::Kind::kDict;
     throw Error(ErrorKind::kType, "{}: {} were expected, got {}; change them in a map before",
                 std::string_view(stage),
@@ -21,7 +21,7 @@ void CheckNamed(const char* stage, const Structure* structure) {
                                       : "classes with a name"),
                 structure->ToString());
   }
-  for (auto* child : structure->children()) CheckNamed(stage, child);
+  for (const StructureRef& child : structure->children()) CheckNamed(stage, child);
 }
 
 template <typename T>

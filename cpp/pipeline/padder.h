@@ -25,7 +25,7 @@ class Padder final : public BatchRows {
   Tensor JoinStrings(size_t leaf, const Shape& shape);
 
   std::shared_ptr<const PaddingRules> rules_;
-  const Structure* structure_ = nullptr;  // that leaves_ were matched to
+  StructureRef structure_;  // that leaves_ were matched to
   std::vector<DType> dtypes_;
   std::vector<LeafPadding> leaves_;
 };

@@ -44,7 +44,7 @@ void PaddingRules::MatchValues(const Structure* values, const Structure* element
   }
   if (element->kind() == Structure::Kind::kLeaf) {
     bool scalars = values->kind() == Structure::Kind::kTuple;
-    for (auto* child : values->children()) {
+    for (const StructureRef& child : values->children()) {
       scalars = scalars && child->kind() == Structure::Kind::kLeaf;
     }
     if (scalars) {

@@ -21,10 +21,10 @@ struct ProgramStep {
 };
 
 struct ProgramPlan {
-  const Structure* element = Structure::Leaf();
+  StructureRef element = Structure::Leaf();
   std::vector<Tensor> constants;
   std::vector<ProgramStep> steps;
-  const Structure* result = Structure::Leaf();
+  StructureRef result = Structure::Leaf();
   std::vector<int> results;  // the values that become the leaves of the result
   FunctionPtr reader;        // opens the result as a dataset; null: it is an element
 };

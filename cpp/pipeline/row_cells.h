@@ -18,7 +18,7 @@ class RowCells {
   // A row that is kept.
   struct Row {
     Origin origin;
-    const Structure* structure;  // null: the row is bytes, which follow; else its leaves do
+    StructureRef structure;  // null: the row is bytes, which follow; else its leaves do
   };
   using Cell = Row*;
 
@@ -60,7 +60,7 @@ class RowCells {
   static uint8_t* BytesIn(Cell cell) { return reinterpret_cast<uint8_t*>(cell + 1); }
   static Leaves& LeavesIn(Cell cell) { return *reinterpret_cast<Leaves*>(cell + 1); }
 
-  const Structure* structure_ = nullptr;
+  StructureRef structure_;
   std::vector<Leaf> form_;
   size_t fixed_ = 0;                    // bytes before the strings
   bool strings_ = false;                // whether there are any

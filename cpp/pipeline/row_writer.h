@@ -28,7 +28,7 @@ class RowWriter {
   bool StartColumns(const std::vector<Tensor>& leaves);
   void CloseColumns();
 
-  const Structure* structure_;
+  const StructureRef structure_;
   const CallInfo& info_;
   int64_t left_;                 // rows that are still to come
   int64_t row_ = 0;              // of the placer

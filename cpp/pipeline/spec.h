@@ -19,7 +19,7 @@ struct LeafSpec {
 };
 
 struct ElementSpec {
-  const Structure* structure = Structure::Leaf();
+  StructureRef structure = Structure::Leaf();
   std::vector<LeafSpec> leaves;
 
   bool operator==(const ElementSpec&) const = default;

@@ -117,7 +117,7 @@ SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak, bool l
   return {MakeElementwise(std::move(table), std::move(kinds), limits), std::move(key)};
 }
 
-const Structure* StructureOf(const py::object& nested) {
+StructureRef StructureOf(const py::object& nested) {
   Flattened flat;
   if (!Flatten(nested.ptr(), &flat)) throw py::error_already_set();
   return flat.structure;

@@ -26,8 +26,9 @@ PyObject* EmitRow(Run& run) {
   int64_t row = run.row++;
   bool stacked = block.stacked();
   size_t count = stacked ? block.columns.size() : block.elements[row].leaves.size();
-  const Structure* structure = stacked ? block.structure : block.elements[row].structure;
-  // Local: making the value may run Python code, and with it other threads that come by here.
+  // A copy, and locals: making the value may run Python code, and with it other threads that come
+  // by here.
+  const StructureRef structure = stacked ? block.structure : block.elements[row].structure;
   PyObject* few[kFewLeaves];
   std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
   PyObject** leaves = count > kFewLeaves ? many.data() : few;

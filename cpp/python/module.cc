@@ -100,6 +100,8 @@ void BindProcess(py::module_& module) {
       [](double seconds) { SetExitPatience(static_cast<int64_t>(seconds * 1e9)); },
       py::arg("seconds"), "After how long a process that exits says what it waits for.");
   module.def("memory_info", &MemoryInfo);
+  module.def("structure_count", &Structure::count,
+             "How many structures of elements are kept in this process.");
 }
 
 }  // namespace

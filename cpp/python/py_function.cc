@@ -39,7 +39,7 @@ class Arguments {
   // With `consume` the leaves are moved out of the row: what nobody else holds is then writeable.
   bool FromRow(Block& rows, int64_t row, bool consume) {
     Clear();
-    const Structure* structure = rows.structure;
+    const StructureRef structure = rows.structure;
     PyObject* leaves[kInline];
     std::vector<PyObject*> many;
     PyObject** made = leaves;
@@ -59,7 +59,7 @@ class Arguments {
       values_.push_back(Unflatten(structure, made));
       return values_.back() != nullptr;
     }
-    for (auto* child : structure->children()) {
+    for (const StructureRef& child : structure->children()) {
       values_.push_back(Unflatten(child, made));
       made += child->leaves();
       if (!values_.back()) return false;
@@ -78,7 +78,7 @@ class Arguments {
   // After an interrupted call: what FromRow consumed goes back to its row.
   void GiveBack(Block& rows, int64_t row) {
     std::vector<Tensor> leaves;
-    const Structure* whole = rows.elements[row].structure;
+    const StructureRef whole = rows.elements[row].structure;
     bool spread = whole->kind() == Structure::Kind::kTuple;
     for (size_t i = 0; i < values_.size(); ++i) {
       Flattened flat;
@@ -303,9 +303,9 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
-  PyRef rng_name_;                             // ("rng",) when the function takes a generator
-  ElementRngs rngs_;                           // with the GIL
-  const Structure* last_structure_ = nullptr;  // with the GIL
+  PyRef rng_name_;               // ("rng",) when the function takes a generator
+  ElementRngs rngs_;             // with the GIL
+  StructureRef last_structure_;  // with the GIL
 };
 
 }  // namespace

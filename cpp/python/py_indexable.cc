@@ -141,7 +141,7 @@ class IndexableFunction final : public Function {
   bool many_;       // whether the object has such a method
   int64_t size_;
   std::shared_ptr<const ElementSpec> declared_;
-  const Structure* last_structure_ = nullptr;  // with the GIL
+  StructureRef last_structure_;  // with the GIL
 };
 
 }  // namespace

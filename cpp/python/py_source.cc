@@ -260,8 +260,8 @@ class GeneratorIterator final : public BlockIterator {
   Session& session_;
   const CancelToken cancel_;
   ShownRef iterator_;
-  const Structure* last_structure_ = nullptr;
-  const Structure* structure_ = nullptr;  // of the first value
+  StructureRef last_structure_;
+  StructureRef structure_;  // of the first value
   std::vector<DType> dtypes_;
   PendingBlocks waiting_;
   const bool takes_ragged_;

@@ -5,6 +5,7 @@
 
 #include "element/foreign_names.h"
 #include "python/gil.h"
+#include "python/key_tuples.h"
 
 namespace penstock {
 namespace {
@@ -16,7 +17,6 @@ struct Names {
   PyObject* dataclass = PyUnicode_InternFromString("__dataclass_fields__");
   PyObject* attrs = PyUnicode_InternFromString("__attrs_attrs__");
   PyObject* name = PyUnicode_InternFromString("name");
-  PyObject* key_tuples = PyDict_New();  // one tuple for each sequence of dict keys
 };
 Names& N() {
   static Names& names = *new Names;  // made with the GIL held and no other lock
@@ -63,14 +63,6 @@ std::string TextOf(PyObject* object) {
   return utf8 ? utf8 : "?";
 }
 
-// The canonical tuple of a dict's keys: structures compare by its address.
-PyObject* CanonicalKeys(PyObject* dict) {
-  PyRef list = PyRef::Steal(PyDict_Keys(dict));
-  PyRef keys = list ? PyRef::Steal(PyList_AsTuple(list.get())) : PyRef();
-  if (!keys) return nullptr;
-  return PyDict_SetDefault(N().key_tuples, keys.get(), keys.get());  // borrowed from the table
-}
-
 // Calls a function of penstock.foreign with (what kind of structure, argument, field names). New
 // reference; null without an error when it has no answer.
 PyRef AskForeign(const char* function, Kind kind, PyRef argument,
@@ -93,16 +85,19 @@ PyRef AskForeign(const char* function, Kind kind, PyRef argument,
   return answer;
 }
 
-void NameOf(Kind kind, const void* foreign, const std::vector<std::string>& fields) {
-  auto* object = static_cast<PyObject*>(const_cast<void*>(foreign));
-  PyRef name = AskForeign("name_of", kind, PyRef::Borrow(object), fields);
-  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+// What structures hold of a class or of canonical keys.
+ForeignRef FormOf(Kind kind, PyRef object, const std::vector<std::string>& fields) {
+  if (ForeignRef known = KnownForeign(object.get())) return known;
+  PyRef answer = AskForeign("name_of", kind, PyRef::Borrow(object.get()), fields);
+  const char* name = nullptr;
+  int lasting = 0;
+  if (answer && !PyArg_ParseTuple(answer.get(), "sp", &name, &lasting)) name = nullptr;
   PyErr_Clear();
-  NameForeign(kind, foreign, text ? text : "", fields);
+  return NameForeign(kind, {object.release(), name ? name : "", name && lasting}, fields);
 }
 
 // For files that another process has written. Only a thread that may call Python can ask.
-const void* FindOf(Kind kind, const std::string& name, const std::vector<std::string>& fields) {
+ForeignRef FindOf(Kind kind, const std::string& name, const std::vector<std::string>& fields) {
   if (Attachment* attachment = CurrentAttachment()) {
     attachment->Attach();
   } else if (!PyGILState_Check()) {
@@ -122,29 +117,29 @@ const void* FindOf(Kind kind, const std::string& name, const std::vector<std::st
   bool tuple =
       !dict && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(found.get()), &PyTuple_Type);
   if (!dict && tuple != (kind == Kind::kNamedTuple)) return nullptr;
-  if (dict) {
-    return PyDict_SetDefault(N().key_tuples, found.get(), found.get());
-  }
-  return found.release();  // structures live for ever, and so do the classes they name
+  if (dict) found = CanonicalKeys(std::move(found));
+  if (!found) PyErr_Clear();
+  return found ? FormOf(kind, std::move(found), fields) : nullptr;
 }
 
-const Structure* FlattenInto(PyObject* object, Flattened* out, int depth);
+StructureRef FlattenInto(PyObject* object, Flattened* out, int depth);
 
-const Structure* FlattenChildren(Kind kind, const std::vector<PyObject*>& items,
-                                 std::vector<std::string> names, const void* foreign,
-                                 Flattened* out, int depth) {
-  std::vector<const Structure*> children;
+// `foreign`: the class or the canonical keys, null for a plain tuple.
+StructureRef FlattenChildren(Kind kind, const std::vector<PyObject*>& items,
+                             std::vector<std::string> names, PyRef foreign, Flattened* out,
+                             int depth) {
+  std::vector<StructureRef> children;
   children.reserve(items.size());
   for (PyObject* item : items) {
-    const Structure* child = FlattenInto(item, out, depth + 1);
+    StructureRef child = FlattenInto(item, out, depth + 1);
     if (!child) return nullptr;
-    children.push_back(child);
+    children.push_back(std::move(child));
   }
-  if (foreign && !ForeignIsNamed(foreign)) NameOf(kind, foreign, names);
-  return Structure::Make(kind, std::move(children), std::move(names), foreign);
+  ForeignRef form = foreign ? FormOf(kind, std::move(foreign), names) : nullptr;
+  return Structure::Make(kind, std::move(children), std::move(names), std::move(form));
 }
 
-const Structure* FlattenInto(PyObject* object, Flattened* out, int depth) {
+StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
   constexpr int kMaxNesting = 200;
   if (depth > kMaxNesting) {
     PyErr_Format(PyExc_ValueError, "element: nested more than %d deep (does it contain itself?)",
@@ -158,8 +153,7 @@ const Structure* FlattenInto(PyObject* object, Flattened* out, int depth) {
   if (PyTuple_CheckExact(object) || IsNamedTuple(object)) {
     std::vector<PyObject*> items(&PyTuple_GET_ITEM(object, 0),
                                  &PyTuple_GET_ITEM(object, 0) + PyTuple_GET_SIZE(object));
-    if (PyTuple_CheckExact(object))
-      return FlattenChildren(Kind::kTuple, items, {}, nullptr, out, depth);
+    if (PyTuple_CheckExact(object)) return FlattenChildren(Kind::kTuple, items, {}, {}, out, depth);
     auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
     PyRef fields = PyRef::Steal(PyObject_GetAttr(type, N().fields));
     std::vector<std::string> names;
@@ -167,20 +161,22 @@ const Structure* FlattenInto(PyObject* object, Flattened* out, int depth) {
          fields && PyTuple_Check(fields.get()) && i < PyTuple_GET_SIZE(fields.get()); ++i) {
       names.push_back(TextOf(PyTuple_GET_ITEM(fields.get(), i)));
     }
-    Py_INCREF(type);  // structures live for ever, and so do the classes they name
-    return FlattenChildren(Kind::kNamedTuple, items, std::move(names), type, out, depth);
+    return FlattenChildren(Kind::kNamedTuple, items, std::move(names), PyRef::Borrow(type), out,
+                           depth);
   }
   if (PyDict_Check(object)) {
-    PyObject* keys = CanonicalKeys(object);
+    PyRef list = PyRef::Steal(PyDict_Keys(object));
+    PyRef keys = list ? PyRef::Steal(PyList_AsTuple(list.get())) : PyRef();
+    if (keys) keys = CanonicalKeys(std::move(keys));
     if (!keys) return nullptr;
     std::vector<PyObject*> items;
     std::vector<std::string> names;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
-      PyObject* key = PyTuple_GET_ITEM(keys, i);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+      PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
       items.push_back(PyDict_GetItemWithError(object, key));
       names.push_back(TextOf(key));
     }
-    return FlattenChildren(Kind::kDict, items, std::move(names), keys, out, depth);
+    return FlattenChildren(Kind::kDict, items, std::move(names), std::move(keys), out, depth);
   }
   if (PyRef fields = RecordFields(object)) {
     out->exclusive = false;  // a record may be referred to from anywhere
@@ -195,8 +191,7 @@ const Structure* FlattenInto(PyObject* object, Flattened* out, int depth) {
       out->kept.push_back(std::move(value));
     }
     auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-    Py_INCREF(type);
-    return FlattenChildren(Kind::kRecord, items, std::move(names), type, out, depth);
+    return FlattenChildren(Kind::kRecord, items, std::move(names), PyRef::Borrow(type), out, depth);
   }
   out->leaves.push_back(object);
   return Structure::Leaf();
@@ -312,16 +307,23 @@ PyObject* UnflattenFrom(const Structure* structure, PyObject**& leaves) {
 
 }  // namespace
 
-void InitPytree() { g_find_foreign = FindOf; }
+void InitPytree() {
+  g_find_foreign = FindOf;
+  g_release_foreign = [](const void* object) {
+    DeferredDecref(static_cast<PyObject*>(const_cast<void*>(object)));
+  };
+}
 
 bool Flatten(PyObject* object, Flattened* out) {
   out->exclusive = Py_REFCNT(object) == 1;
   out->structure = FlattenInto(object, out, 0);
-  return out->structure != nullptr;
+  return static_cast<bool>(out->structure);
 }
 
 bool FlattenLike(const Structure* like, PyObject* object, Flattened* out) {
-  out->structure = like;
+  // Kept: looking at keys and fields may run code of the user's, and with it other threads, which
+  // let go of what the caller has it from.
+  if (out->structure != like) out->structure = like;
   if (LikeInto(like, object, out)) return true;
   PyErr_Clear();
   out->leaves.clear();

@@ -13,7 +13,7 @@ void InitPytree();
 
 // tuple, namedtuple, dict, dataclass, attrs class and None nest; a list does not: it is one array.
 struct Flattened {
-  const Structure* structure = nullptr;
+  StructureRef structure;
   std::vector<PyObject*> leaves;  // borrowed from the value
   std::vector<PyRef> kept;        // attribute values that had to be fetched
   bool exclusive = true;          // every container on the way is referred to by its parent alone

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <unordered_map>
 #include <utility>
 
 #include "pipeline/row_places.h"
@@ -13,6 +12,7 @@
 #include "python/declared.h"
 #include "python/errors.h"
 #include "python/gil.h"
+#include "python/known_types.h"
 #include "python/types.h"
 
 namespace penstock {
@@ -20,28 +20,6 @@ namespace {
 
 // Copies above this size are worth giving up the GIL for.
 constexpr size_t kDetachedCopy = 32 << 10;
-
-// Whether a value of this type is a leaf; records are looked for once per type.
-bool IsLeaf(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
-      type == &PyUnicode_Type || type == &PyBytes_Type) {
-    return true;
-  }
-  if (object == Py_None || PyDict_Check(object) || type == &PyTuple_Type) return false;
-  static auto& known = *new std::unordered_map<PyTypeObject*, bool>;  // used with the GIL held
-  auto found = known.find(type);
-  if (found != known.end()) return found->second;
-  Flattened flat;
-  if (!Flatten(object, &flat)) {
-    PyErr_Clear();
-    return false;
-  }
-  bool leaf = flat.structure == Structure::Leaf();
-  Py_INCREF(type);  // the table keeps the type alive, so that its address stays its own
-  known.emplace(type, leaf);
-  return leaf;
-}
 
 // Memory for so many rows; none where there is not so much, though there may be for each of them.
 Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
@@ -65,7 +43,7 @@ bool Joins(const Block& block, const Element& element) {
 }  // namespace
 
 RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer,
-                           int64_t first_row, const Structure** last_structure)
+                           int64_t first_row, StructureRef* last_structure)
     : policy_(policy),
       max_rows_(max_rows),
       placer_(placer),

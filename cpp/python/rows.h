@@ -28,7 +28,7 @@ struct RowPolicy {
 class RowCollector {
  public:
   RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer, int64_t first_row,
-               const Structure** last_structure);
+               StructureRef* last_structure);
   ~RowCollector();
   RowCollector(const RowCollector&) = delete;
   RowCollector& operator=(const RowCollector&) = delete;
@@ -69,7 +69,7 @@ class RowCollector {
   int64_t max_rows_;
   RowPlacer* placer_;
   int64_t first_row_;
-  const Structure** last_structure_;
+  StructureRef* last_structure_;
   int64_t rows_ = 0;
   std::vector<Block> done_;
   // The open block, in column form.

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "element/error.h"
 #include "python/types.h"
@@ -113,10 +114,16 @@ std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
 }  // namespace
 
 std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
-  // With the GIL. A ufunc that is known stays alive.
-  static auto& known = *new std::unordered_map<PyObject*, std::shared_ptr<const LoopTable>>;
+  // With the GIL. A ufunc that is known stays alive; those that are made while a program runs are
+  // not all kept.
+  struct Known {
+    PyRef ufunc;
+    std::shared_ptr<const LoopTable> table;
+  };
+  constexpr size_t kMostKnown = 512;
+  static auto& known = *new std::unordered_map<PyObject*, Known>;
   auto found = known.find(object);
-  if (found != known.end()) return found->second;
+  if (found != known.end()) return found->second.table;
   static PyObject* type = nullptr;
   if (!type) {
     PyRef numpy = PyRef::Steal(PyImport_ImportModule("numpy"));
@@ -134,8 +141,8 @@ std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
                 std::string_view(ufunc->name));
   }
   std::shared_ptr<const LoopTable> table = MakeTable(ufunc);
-  Py_INCREF(object);
-  known.emplace(object, table);
+  if (known.size() >= kMostKnown) std::exchange(known, {}).clear();
+  known.insert_or_assign(object, Known{PyRef::Borrow(object), table});
   return table;
 }
 

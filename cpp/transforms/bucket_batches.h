@@ -37,7 +37,7 @@ class BucketBatches {
   struct Bucket {
     std::unique_ptr<BatchRows> batch;
     // Of the rows that it had last, and how their leaves are padded.
-    const Structure* structure = nullptr;
+    StructureRef structure;
     std::vector<DType> dtypes;
     std::vector<LeafPadding> padding;
   };

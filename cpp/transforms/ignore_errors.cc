@@ -103,8 +103,8 @@ class IgnoreErrorsIterator final : public BlockIterator {
   // Calls the handler with (error, stage, element, file, offset, name, function, text); returns
   // what it raised.
   std::optional<Error> Tell(const Error& error) {
-    static const Structure* arguments =
-        Structure::Tuple(std::vector<const Structure*>(8, Structure::Leaf()));
+    static const StructureRef arguments =
+        Structure::Tuple(std::vector<StructureRef>(8, Structure::Leaf()));
     const Origin& origin = error.origin();
     const ErrorPlace place = PlaceOf(error);
     auto text = [](const std::string& t) { return Tensor::String(TypeCode::kText, t); };

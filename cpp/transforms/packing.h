@@ -42,7 +42,7 @@ class PackLayout {
   Element Make(const OpenPack& pack) const;
 
  private:
-  const Structure* structure_;
+  StructureRef structure_;
   std::vector<DType> dtypes_;
   std::vector<LeafPadding> leaves_;
 };

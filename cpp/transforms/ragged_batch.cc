@@ -15,27 +15,27 @@ namespace {
 constexpr int kAllAxes = -1;
 
 // A ragged leaf is the pair (values, row_splits); of two ragged axes ((values, splits), splits).
-const Structure* RaggedLeaf(int axes) {
-  const Structure* leaf = Structure::Leaf();
+StructureRef RaggedLeaf(int axes) {
+  StructureRef leaf = Structure::Leaf();
   for (int i = 0; i < axes; ++i) leaf = Structure::Tuple({leaf, Structure::Leaf()});
   return leaf;
 }
 
-const Structure* WithRaggedLeaves(const Structure* structure, const std::vector<int>& axes,
-                                  size_t* next) {
+StructureRef WithRaggedLeaves(const Structure* structure, const std::vector<int>& axes,
+                              size_t* next) {
   if (structure->kind() == Structure::Kind::kLeaf) return RaggedLeaf(axes[(*next)++]);
   if (structure->children().empty()) return structure;
-  std::vector<const Structure*> children;
-  for (auto* child : structure->children()) {
+  std::vector<StructureRef> children;
+  for (const StructureRef& child : structure->children()) {
     children.push_back(WithRaggedLeaves(child, axes, next));
   }
   return Structure::Make(structure->kind(), std::move(children), structure->names(),
-                         structure->foreign());
+                         structure->foreign_form());
 }
 
 // What element_spec tells of the axes: those up to the last one of unknown size are ragged.
 struct RaggedAxes {
-  const Structure* structure = nullptr;  // null: nothing is known
+  StructureRef structure;  // null: nothing is known
   std::vector<int> axes;
 
   static RaggedAxes Of(const MaybeSpec& spec, bool exact) {
@@ -94,7 +94,8 @@ class RaggedRows final : public BatchRows {
       for (int axis = axes[leaf]; axis > 0; --axis) batch.leaves.push_back(Splits(leaf, axis));
     }
     size_t next = 0;
-    batch.structure = pieces().empty() ? structure : WithRaggedLeaves(structure, axes, &next);
+    batch.structure = structure;
+    if (!pieces().empty()) batch.structure = WithRaggedLeaves(structure, axes, &next);
     return batch;
   }
 

@@ -130,7 +130,7 @@ class ScanIterator final : public FoldIterator {
 
   // (new state, element)
   Step Take(Element result) override {
-    const Structure* pair = result.structure;
+    const StructureRef pair = result.structure;
     bool tuple =
         pair->kind() == Structure::Kind::kTuple || pair->kind() == Structure::Kind::kNamedTuple;
     if (!tuple || pair->children().size() != 2) {

@@ -181,8 +181,8 @@ class WindowIterator final : public Iterator {
   }
 
   // The structure that all rows have; those with dicts in another order of keys get this one.
-  const Structure* StructureOf(std::vector<Block>& rows) const {
-    const Structure* structure =
+  StructureRef StructureOf(std::vector<Block>& rows) const {
+    const StructureRef structure =
         rows.front().stacked() ? rows.front().structure : rows.front().elements.front().structure;
     int64_t number = 0;
     for (Block& block : rows) {

@@ -8,12 +8,14 @@ namespace penstock {
 namespace {
 
 // `shape` with its leaves replaced, in order, by the parts.
-const Structure* Substitute(const Structure* shape, const std::vector<const Structure*>& parts,
-                            size_t* next) {
+StructureRef Substitute(const Structure* shape, const std::vector<StructureRef>& parts,
+                        size_t* next) {
   if (shape->kind() == Structure::Kind::kLeaf) return parts[(*next)++];
-  std::vector<const Structure*> children;
-  for (auto* child : shape->children()) children.push_back(Substitute(child, parts, next));
-  return Structure::Make(shape->kind(), std::move(children), shape->names(), shape->foreign());
+  std::vector<StructureRef> children;
+  for (const StructureRef& child : shape->children()) {
+    children.push_back(Substitute(child, parts, next));
+  }
+  return Structure::Make(shape->kind(), std::move(children), shape->names(), shape->foreign_form());
 }
 
 // Puts the steps of all inputs together.
@@ -26,7 +28,7 @@ class Zipper {
     bool ended = false;
     std::optional<Error> failure;
     Element all;
-    std::vector<const Structure*> parts;
+    std::vector<StructureRef> parts;
     for (size_t i = 0; i < got.size(); ++i) {
       Step step = *std::exchange(got[i], std::nullopt);
       ended = ended || std::holds_alternative<End>(step);
@@ -49,9 +51,9 @@ class Zipper {
   }
 
  private:
-  const Structure* shape_;
-  std::vector<const Structure*> last_parts_;
-  const Structure* last_structure_ = nullptr;
+  const StructureRef shape_;
+  std::vector<StructureRef> last_parts_;
+  StructureRef last_structure_;
 };
 
 class ZipDataset final : public Dataset, public RandomAccess {
@@ -69,7 +71,7 @@ class ZipDataset final : public Dataset, public RandomAccess {
   }
   MaybeSpec spec() const override {
     ElementSpec all;
-    std::vector<const Structure*> parts;
+    std::vector<StructureRef> parts;
     for (size_t i = 0; i < inputs().size(); ++i) {
       MaybeSpec part = input_spec(i);
       if (!part) return std::nullopt;
@@ -90,7 +92,7 @@ class ZipDataset final : public Dataset, public RandomAccess {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  const Structure* shape_;
+  const StructureRef shape_;
 };
 
 class ZipIterator final : public Iterator {

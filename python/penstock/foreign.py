@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import weakref
 from collections import namedtuple
 from collections.abc import Iterable
 from typing import Any
 
-# Of this process: classes by the names that files of it have for them.
-_LOCAL: dict[str, Any] = {}
+# Of this process: classes by the names that files of it have for them. Here and below a class that
+# nobody else has any more is let go of.
+_LOCAL: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 # By the last part of their name: the classes that a caller has given for elements of files.
-_GIVEN: dict[str, list[type]] = {}
+_GIVEN: dict[str, list[weakref.ref[type]]] = {}
 
 _DEEPEST = 20
 # One string, bytes, number or name as Python writes it, without what nests.
@@ -22,7 +25,7 @@ _ATOM = re.compile(
 )
 
 
-def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> str:
+def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> tuple[str, bool]:
     """Name a tuple of dict keys, or a class, so that `find` finds it again.
 
     Parameters
@@ -36,17 +39,22 @@ def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> str:
 
     Returns
     -------
-    str
+    name : str
         Its name; "" if no file can hold it.
+    lasting : bool
+        Whether it costs nothing to keep it as long as the process: literal keys, and a class that a
+        module has under its name, the first one of that name.
     """
     if what == "dict":
         text = repr(foreign)
-        return text if _is_literal(foreign) and _same(_keys_of(text), foreign) else ""
+        literal = _is_literal(foreign) and _same(_keys_of(text), foreign)
+        return (text, True) if literal else ("", False)
     name = "\n".join((f"{foreign.__module__}:{foreign.__qualname__}", *fields))
     if _LOCAL.setdefault(name, foreign) is not foreign:
         name += f"\n@{id(foreign):x}"  # another class has the name
         _LOCAL[name] = foreign
-    return name
+        return name, False
+    return name, _is_of_module(foreign)
 
 
 def give(stage: str, structures: Iterable[type] | None) -> None:
@@ -57,18 +65,21 @@ def give(stage: str, structures: Iterable[type] | None) -> None:
     stage : str
         Whose argument it is, for errors.
     structures : iterable of type, optional
-        Named tuples, dataclasses and attrs classes. They are given to the whole process.
+        Named tuples, dataclasses and attrs classes. They are given to the whole process, while
+        somebody has them.
     """
-    for cls in structures or ():
+    if structures is None:
+        return
+    for own in [own for own, known in _GIVEN.items() if all(ref() is None for ref in known)]:
+        del _GIVEN[own]
+    for cls in structures:
         if not isinstance(cls, type) or _kind_of(cls) is None:
             raise TypeError(
                 f"{stage}: structures must be a list of named tuples, dataclasses and attrs "
                 f"classes, got {cls!r} in it"
             )
-        given = _GIVEN.setdefault(cls.__name__, [])
-        if cls in given:
-            given.remove(cls)
-        given.insert(0, cls)  # the last one given comes first
+        alive = [known for known in _GIVEN.get(cls.__name__, ()) if known() not in (None, cls)]
+        _GIVEN[cls.__name__] = [weakref.ref(cls), *alive]  # the last one given comes first
 
 
 def find(what: str, name: str, fields: tuple[str, ...]) -> Any:
@@ -94,7 +105,7 @@ def find(what: str, name: str, fields: tuple[str, ...]) -> Any:
         texts = None if keys is None else tuple(k if isinstance(k, str) else repr(k) for k in keys)
         return keys if texts == fields and len(set(keys or ())) == len(fields) else None
     own = name.split("\n")[0].rpartition(":")[2].rpartition(".")[2]
-    for cls in (_LOCAL.get(name), *_GIVEN.get(own, ())):
+    for cls in (_LOCAL.get(name), *(known() for known in _GIVEN.get(own, ()))):
         if cls is not None and _kind_of(cls) == what and _has_fields(cls, fields):
             return cls
     if what == "record":
@@ -104,6 +115,13 @@ def find(what: str, name: str, fields: tuple[str, ...]) -> Any:
     except (TypeError, ValueError):
         return None
     return _LOCAL.setdefault(name, made) if name not in _LOCAL else made
+
+
+def _is_of_module(cls: type) -> bool:
+    found: Any = sys.modules.get(cls.__module__)
+    for part in cls.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is cls
 
 
 def _kind_of(cls: type) -> str | None:

@@ -44,7 +44,7 @@ Element Row(int64_t number, std::string_view text, int64_t size) {
   Tensor items = Tensor::Make(DType::Of(TypeCode::kInt16), {size, 2});
   std::memset(items.mutable_data(), static_cast<int>(number), items.nbytes());
   element.leaves = {Tensor::Scalar(number), Tensor::String(TypeCode::kBytes, text), items};
-  element.structure = Structure::Tuple(std::vector<const Structure*>(3, Structure::Leaf()));
+  element.structure = Structure::Tuple(std::vector<StructureRef>(3, Structure::Leaf()));
   element.origin.key = static_cast<uint64_t>(3 * number);
   element.origin.index = number;
   return element;

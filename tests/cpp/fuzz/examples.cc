@@ -52,7 +52,7 @@ Tensor Strings(const std::vector<std::string_view>& values) {
 std::shared_ptr<const Element> Tuple(std::vector<Tensor> leaves) {
   auto element = std::make_shared<Element>();
   element->structure =
-      Structure::Tuple(std::vector<const Structure*>(leaves.size(), Structure::Leaf()));
+      Structure::Tuple(std::vector<StructureRef>(leaves.size(), Structure::Leaf()));
   element->leaves = std::move(leaves);
   return element;
 }

@@ -20,7 +20,7 @@ std::shared_ptr<const Element> Columns() {
   std::memcpy(table.mutable_data(), rows, sizeof rows);
   element->leaves = {table, Tensor::Scalar<int32_t>(1), Tensor::Scalar<float>(2), Text("none"),
                      Tensor::Scalar<int64_t>(3)};
-  element->structure = Structure::Tuple(std::vector<const Structure*>(5, Structure::Leaf()));
+  element->structure = Structure::Tuple(std::vector<StructureRef>(5, Structure::Leaf()));
   return element;
 }
 

@@ -1,0 +1,98 @@
+// Structures: one of each meaning, that goes with its last reference.
+#include "element/structure.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "element/foreign_names.h"
+
+namespace penstock {
+namespace {
+
+using Kind = Structure::Kind;
+
+std::atomic<int> g_released{0};
+void CountReleased(const void*) { g_released.fetch_add(1, std::memory_order_relaxed); }
+
+// Of a class that does not last, and so a counted one.
+StructureRef Counted(const int* cls, std::vector<StructureRef> children) {
+  const std::vector<std::string> names(children.size(), "x");
+  ForeignRef form = KnownForeign(cls);
+  if (!form) form = NameForeign(Kind::kRecord, {cls, "test:Class", false}, names);
+  return Structure::Make(Kind::kRecord, std::move(children), names, std::move(form));
+}
+
+TEST(Structure_equal_ones_are_one_until_the_last_reference_goes) {
+  g_release_foreign = CountReleased;
+  g_released = 0;
+  static const int cls = 0, other = 0;
+  CHECK(Structure::Leaf() != Structure::None());  // both are there from now on
+  const size_t before = Structure::count();
+  {
+    StructureRef one = Counted(&cls, {Structure::Leaf()});
+    const StructureRef same = Counted(&cls, {Structure::Leaf()});
+    const StructureRef another = Counted(&other, {Structure::Leaf()});
+    CHECK(one == same && !(one == another));
+    CHECK_EQ(Structure::count(), before + 2);
+    const StructureRef outer = Structure::Tuple({one, Structure::None(), one});
+    CHECK_EQ(Structure::count(), before + 3);
+    StructureRef moved = std::move(one);
+    CHECK(!one && moved == same);
+    moved = outer;
+    moved = same;
+    moved = *&moved;
+    CHECK(moved == same);
+    CHECK_EQ(outer->leaves(), 2);
+  }
+  CHECK_EQ(Structure::count(), before);
+  CHECK_EQ(g_released.load(), 2);
+  CHECK(!KnownForeign(&cls) && !KnownForeign(&other));
+  CHECK(!FindForeign(Kind::kRecord, "test:Class", {"x"}));
+}
+
+TEST(Structure_a_bounded_number_lasts) {
+  const size_t before = Structure::count();
+  for (int i = 0; i < 5000; ++i) {
+    const std::vector<std::string> names{"key " + std::to_string(i)};
+    Structure::Make(Kind::kDict, {Structure::Leaf()}, names, nullptr);
+  }
+  CHECK(Structure::count() > before && Structure::count() <= before + 1024);
+}
+
+// Lookups come between the end of a count and the end of its structure all the time here.
+TEST(Structure_is_made_and_dropped_by_many_threads_at_once) {
+  g_release_foreign = CountReleased;
+  static const int classes[3] = {};
+  const size_t before = Structure::count();
+  std::atomic<int> wrong{0};
+  {
+    StructureRef kept;  // shared by the threads while it is theirs to read
+    kept = Counted(&classes[0], {Structure::Leaf(), Structure::Leaf()});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 3000; ++i) {
+          const int* cls = &classes[(i + t) % 3];
+          StructureRef inner = Counted(cls, {Structure::Leaf()});
+          StructureRef outer = Counted(cls, {inner, inner});
+          const StructureRef again = Counted(cls, {Counted(cls, {Structure::Leaf()}), inner});
+          const StructureRef copy = kept;
+          bool right = outer == again && again->children()[0] == inner && inner->leaves() == 1;
+          right = right && outer->foreign() == cls && copy->leaves() == 2;
+          if (!right) wrong.fetch_add(1, std::memory_order_relaxed);
+          if (i % 2) outer = inner;  // the inner one is the last to go, or the outer one
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  CHECK_EQ(wrong.load(), 0);
+  CHECK_EQ(Structure::count(), before);
+  for (const int& cls : classes) CHECK(!KnownForeign(&cls));
+}
+
+}  // namespace
+}  // namespace penstock

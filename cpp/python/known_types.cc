@@ -50,13 +50,8 @@ class KnownTypes {
 
 }  // namespace
 
-bool IsLeaf(PyObject* object) {
+bool IsLeafOfType(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
-      type == &PyUnicode_Type || type == &PyBytes_Type) {
-    return true;
-  }
-  if (object == Py_None || PyDict_Check(object) || type == &PyTuple_Type) return false;
   static KnownTypes& known = *new KnownTypes;
   if (const bool* leaf = known.Find(type)) return *leaf;
   Flattened flat;

@@ -5,7 +5,18 @@
 
 namespace penstock {
 
+// For a type that is not one of those below. With the GIL.
+bool IsLeafOfType(PyObject* object);
+
 // Whether such a value is a leaf of an element: no dict, tuple, record or None. With the GIL.
-bool IsLeaf(PyObject* object);
+inline bool IsLeaf(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
+      type == &PyUnicode_Type || type == &PyBytes_Type) {
+    return true;
+  }
+  if (object == Py_None || PyDict_Check(object) || type == &PyTuple_Type) return false;
+  return IsLeafOfType(object);
+}
 
 }  // namespace penstock

@@ -197,13 +197,20 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
   return Structure::Leaf();
 }
 
-bool LikeInto(const Structure* like, PyObject* object, Flattened* out) {
+bool NestedLike(const Structure* like, PyObject* object, Flattened* out);
+
+inline bool LikeInto(const Structure* like, PyObject* object, Flattened* out) {
+  if (like->kind() != Kind::kLeaf) return NestedLike(like, object, out);
+  out->leaves.push_back(object);
+  return true;
+}
+
+bool NestedLike(const Structure* like, PyObject* object, Flattened* out) {
   auto& children = like->children();
   auto count = static_cast<Py_ssize_t>(children.size());
   switch (like->kind()) {
     case Kind::kLeaf:
-      out->leaves.push_back(object);
-      return true;
+      break;  // nothing nests
     case Kind::kNone:
       return object == Py_None;
     case Kind::kTuple:

@@ -159,14 +159,15 @@ void CacheFileIterator::Decide() {
   }
 }
 
-// Classes that no element of this process has had yet are known once the pipeline has made one.
+// Classes that no element of this process has are known while there is one that the pipeline has
+// made.
 std::shared_ptr<const ChunkIndex> CacheFileIterator::Open() {
   try {
     return data_->OpenFile();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kType) throw;
   }
-  data_->StartInput(InputContext())->Next();
+  const Step kept = data_->StartInput(InputContext())->Next();
   return data_->OpenFile();
 }
 

@@ -160,9 +160,9 @@ class SnapshotIterator final : public BlockIterator {
       opened_ = options_.reader->Open(name, info);
     } catch (const Error& error) {
       if (error.transient() || ForeignMisses() == misses) throw;
-      // Classes that no element of this process has had yet are known once the pipeline has made
-      // one.
-      data_->StartInput(context_)->Next();
+      // Classes that no element of this process has are known while there is one that the pipeline
+      // has made.
+      const Step kept = data_->StartInput(context_)->Next();
       opened_ = options_.reader->Open(name, info);
     }
     RunContext context = context_;

@@ -52,8 +52,8 @@ class SavedSources:
         structures : sequence of type, optional
             Named tuples, dataclasses and attrs classes of the elements, which are found by their
             name and fields. Nothing that a file names is imported. A named tuple that is not given
-            becomes one of the same name and fields; other classes must be given, unless elements of
-            them were seen in this process.
+            becomes one of the same name and fields; other classes must be given, unless this
+            process has them still and has seen elements of them.
         max_record_bytes : int, optional
             The most bytes that a compressed chunk may expand to, >= 1; None means 256 MiB. A chunk
             has about a megabyte, or one element.

@@ -1,6 +1,9 @@
 // Arrays and values to tensors and back, without a copy where nobody can tell.
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "element/error.h"
 #include "element/foreign.h"
@@ -77,6 +80,18 @@ bool PrepareText(PyObject* text) {
   return PyUnicode_IS_COMPACT_ASCII(text) || PyUnicode_AsUTF8AndSize(text, nullptr) != nullptr;
 }
 
+// Text that is not UTF-8, as os.fsdecode makes it of the name of a file: its bytes, if it is that.
+PyRef BytesOfName(PyObject* text) {
+  PyErr_Clear();
+  PyRef bytes = PyRef::Steal(PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape"));
+  if (!bytes) PyErr_Clear();
+  return bytes;
+}
+
+std::string_view BytesIn(const PyRef& bytes) {
+  return {PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get()))};
+}
+
 std::string_view StringOf(const void* object) {
   auto* self = static_cast<PyObject*>(const_cast<void*>(object));
   if (PyBytes_Check(self)) {
@@ -89,8 +104,11 @@ std::string_view StringOf(const void* object) {
 
 bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
   if (code == TypeCode::kText && !PrepareText(object.get())) {
-    PyErr_Clear();
-    code = TypeCode::kObject;  // lone surrogates: it has no UTF-8 form
+    if (PyRef bytes = BytesOfName(object.get())) {
+      *tensor = Tensor::String(TypeCode::kText, BytesIn(bytes));
+      return true;
+    }
+    code = TypeCode::kObject;  // other lone surrogates: it has no form in bytes
   }
   PyObject** slot = NewReferences(1);
   *slot = object.release();
@@ -98,21 +116,41 @@ bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
   return true;
 }
 
+// Of texts of which some are no UTF-8; false: some have no form in bytes at all.
+bool NamesToTensor(PyObject** items, size_t count, const Shape& shape, Tensor* tensor) {
+  std::vector<PyRef> held(count);
+  std::vector<std::string_view> names(count);
+  for (size_t i = 0; i < count; ++i) {
+    held[i] = BytesOfName(items[i]);
+    if (!held[i]) return false;
+    names[i] = BytesIn(held[i]);
+  }
+  *tensor = Tensor::Strings(TypeCode::kText, shape, names);
+  return true;
+}
+
 // An object array: strings when all items are strings of one type, opaque objects otherwise.
 bool ObjectArray(PyArrayObject* array, Tensor* tensor) {
   auto count = static_cast<size_t>(PyArray_SIZE(array));
   auto** items = static_cast<PyObject**>(PyArray_DATA(array));
-  size_t texts = 0, bytes = 0;
+  size_t texts = 0, bytes = 0, odd = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (items[i] && PyUnicode_CheckExact(items[i]) && PrepareText(items[i]))
-      ++texts;
-    else if (items[i] && PyBytes_CheckExact(items[i]))
+    if (items[i] && PyUnicode_CheckExact(items[i])) {
+      if (PrepareText(items[i])) {
+        ++texts;
+      } else {
+        PyErr_Clear();
+        ++odd;
+      }
+    } else if (items[i] && PyBytes_CheckExact(items[i])) {
       ++bytes;
+    }
   }
+  Shape shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), PyArray_NDIM(array));
+  if (odd && texts + odd == count && NamesToTensor(items, count, shape, tensor)) return true;
   TypeCode code = count && texts == count   ? TypeCode::kText
                   : count && bytes == count ? TypeCode::kBytes
                                             : TypeCode::kObject;
-  Shape shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), PyArray_NDIM(array));
   PyObject** held = NewReferences(count);
   for (size_t i = 0; i < count; ++i) held[i] = Py_NewRef(items[i] ? items[i] : Py_None);
   *tensor = AdoptObjects(code, shape, held, count);
@@ -196,7 +234,21 @@ bool HoldsStrings(PyObject* object) {
   return PyUnicode_Check(object) || PyBytes_Check(object);
 }
 
+// An object with a length and [i] beyond it, as many datasets are: NumPy would iterate it for ever.
+bool IsEndless(PyObject* object) {
+  if (PyList_Check(object) || PyTuple_Check(object) || !PySequence_Check(object) ||
+      Py_TYPE(object)->tp_iter || PyObject_CheckBuffer(object) ||
+      PyObject_HasAttrString(object, "__array__")) {
+    return false;
+  }
+  Py_ssize_t size = PySequence_Size(object);
+  PyRef beyond = size < 0 ? PyRef() : PyRef::Steal(PySequence_GetItem(object, size));
+  PyErr_Clear();
+  return static_cast<bool>(beyond);
+}
+
 bool SequenceToTensor(PyObject* object, Tensor* tensor) {
+  if (IsEndless(object)) return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   bool strings = (PyList_Check(object) || PyTuple_Check(object)) && HoldsStrings(object);
   PyRef array = PyRef::Steal(PyArray_FromAny(
       object, strings ? PyArray_DescrFromType(NPY_OBJECT) : nullptr, 0, 0, 0, nullptr));
@@ -213,6 +265,14 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
     return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   }
   return ArrayToTensor(items, Sharing::kIfUnique, tensor, 1);
+}
+
+// Whether an array of a subclass hides some items; -1 with an error set.
+int IsMasked(PyObject* array) {
+  if (!PyObject_HasAttrString(array, "mask") || !PyObject_HasAttrString(array, "filled")) return 0;
+  PyRef mask = PyRef::Steal(PyObject_GetAttrString(array, "mask"));
+  PyRef any = mask ? PyRef::Steal(PyObject_CallMethod(mask.get(), "any", nullptr)) : PyRef();
+  return any ? PyObject_IsTrue(any.get()) : -1;
 }
 
 }  // namespace
@@ -260,6 +320,13 @@ bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owne
     return true;
   }
   if (PyArray_Check(object)) {  // a subclass: its class is not kept
+    int masked = IsMasked(object);
+    if (masked > 0) {
+      PyErr_SetString(PyExc_ValueError,
+                      "array: it is masked, and masks do not travel; fill it first "
+                      "(array.filled(...)), or give the mask as an array of its own");
+    }
+    if (masked != 0) return false;
     PyRef plain = PyRef::Steal(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(object), nullptr,
                                                  NPY_ARRAY_ENSUREARRAY));
     return plain &&
@@ -276,6 +343,22 @@ bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owne
     return bytes && OneObject(TypeCode::kBytes, std::move(bytes), tensor);
   }
   return SequenceToTensor(object, tensor);
+}
+
+bool TextToBytes(PyObject* text, std::string* bytes) {
+  Py_ssize_t size = 0;
+  if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &size)) {
+    bytes->assign(utf8, static_cast<size_t>(size));
+    return true;
+  }
+  if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return false;
+  PyRef name = BytesOfName(text);
+  if (!name) {
+    PyErr_Format(PyExc_ValueError, "%R has no form in bytes: it has lone surrogates", text);
+    return false;
+  }
+  *bytes = BytesIn(name);
+  return true;
 }
 
 PyObject* StringToPython(DType dtype, std::string_view text) {

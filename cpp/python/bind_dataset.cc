@@ -167,7 +167,11 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
                 std::string(py::str(value)));
   }
   if (PyFloat_Check(value.ptr())) return value.cast<double>();
-  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  if (py::isinstance<py::str>(value)) {
+    std::string text;
+    if (!TextToBytes(value.ptr(), &text)) throw py::error_already_set();
+    return text;
+  }
   if (PyCallable_Check(value.ptr())) {
     return MakePyFunction(PyRef::Borrow(value.ptr()), declared, wants_rng);
   }
@@ -295,7 +299,11 @@ void BindDataset(py::module_& module) {
       .def(py::init<py::object, int64_t>(), py::arg("object"), py::arg("size"));
   py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
       .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })
-      .def_property_readonly("label", [](const Node& n) { return n.plan->label().text(); })
+      .def_property_readonly("label",
+                             [](const Node& n) {
+                               return py::reinterpret_steal<py::str>(StringToPython(
+                                   DType::Of(TypeCode::kText), n.plan->label().text()));
+                             })
       .def_property_readonly("cardinality", [](const Node& n) { return Readable(n).cardinality(); })
       .def("spec", [](const Node& n,
                       const py::object& leaf) { return SpecToPython(Readable(n).spec(), leaf); })

@@ -184,7 +184,8 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.threads = dict["threads"].cast<int64_t>();
   options.memory_limit = dict["memory_limit"].cast<int64_t>();
   options.debug = dict["debug"].cast<bool>();
-  options.name = dict["name"].cast<std::string>();
+  if (!TextToBytes(dict["name"].cast<py::str>().ptr(), &options.name))
+    throw py::error_already_set();
   options.tunes = dict["tunes"].cast<bool>();
   options.cpu_budget = dict["cpu_budget"].cast<int64_t>();
   options.first_calls = dict["first_calls"].cast<int64_t>();

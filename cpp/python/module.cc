@@ -77,9 +77,11 @@ void BindProcess(py::module_& module) {
   module.attr("MANIFEST_NAME") = kManifestName;
   module.def(
       "saved_shards",
-      [](const std::string& folder) {
+      [](const py::str& folder) {
+        std::string path;
+        if (!TextToBytes(folder.ptr(), &path)) throw py::error_already_set();
         ScopedBlockingHook none(nullptr);  // the GIL stays, also where the engine has called
-        return Manifest::Read(folder).shards.size();
+        return Manifest::Read(path).shards.size();
       },
       py::arg("folder"));
   module.def("set_seed", &SetGlobalSeed);

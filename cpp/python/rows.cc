@@ -224,9 +224,9 @@ bool RowCollector::StartColumns(const Flattened& flat) {
     Column& column = columns_.emplace_back(
         Column{first.dtype(), first.shape(), {}, nullptr, 0, ScalarType(first.dtype().code)});
     if (first.dtype().is_reference()) {
-      if (first.shape().rank() > 0) {
+      if (first.shape().rank() > 0 || first.storage() != Storage::kObjects) {
         CloseColumns();
-        return false;  // arrays of references are stacked by whoever stacks
+        return false;  // arrays of references, and names in bytes, are stacked by whoever stacks
       }
       column.room = static_cast<size_t>(room);
       column.objects = NewReferences(column.room);
@@ -265,6 +265,7 @@ bool RowCollector::AddToColumns(const Flattened& flat, bool* fits) {
       Tensor value;
       if (!LeafToTensor(leaf, i, false, &value)) return false;
       if (value.dtype() != column.dtype || value.shape().rank() != 0) return true;
+      if (value.storage() != Storage::kObjects) return true;
       Py_XSETREF(slot, Py_NewRef(static_cast<PyObject*>(value.objects()[0])));
       continue;
     }

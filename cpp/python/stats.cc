@@ -3,6 +3,7 @@
 
 #include "pipeline/session.h"
 #include "python/bind.h"
+#include "python/types.h"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -11,7 +12,8 @@ namespace penstock {
 namespace {
 
 py::object OrNone(const std::string& text) {
-  return text.empty() ? py::object(py::none()) : py::object(py::str(text));
+  if (text.empty()) return py::none();
+  return py::reinterpret_steal<py::object>(StringToPython(DType::Of(TypeCode::kText), text));
 }
 
 }  // namespace

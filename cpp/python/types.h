@@ -34,6 +34,9 @@ enum class Sharing { kCopy, kIfUnique, kBorrow };
 bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned = 1);
 // New reference. Moves out of the tensor, so that unshared memory becomes a writeable array.
 PyObject* ToPython(Tensor tensor);
+// The bytes of a text, also of one that os.fsdecode made of the name of a file that is no UTF-8.
+// False with an error set for one that has none.
+bool TextToBytes(PyObject* text, std::string* bytes);
 // One string, and one row of a column: a string among others is not taken out of its block first.
 PyObject* StringToPython(DType dtype, std::string_view text);
 PyObject* RowToPython(const Tensor& column, int64_t row);

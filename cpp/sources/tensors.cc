@@ -1,5 +1,7 @@
 // from_tensors: one element; from_tensor_slices: the rows of arrays in memory, with random access.
 #include <cstring>
+#include <string_view>
+#include <vector>
 
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
@@ -90,6 +92,14 @@ Tensor GatherReferences(const Tensor& column, const int64_t* indices, int64_t ro
   shape[0] = rows;
   int64_t items = 1;
   for (int i = 1; i < shape.rank(); ++i) items *= shape[i];
+  if (column.storage() == Storage::kPacked) {
+    std::vector<std::string_view> found;
+    found.reserve(static_cast<size_t>(rows * items));
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < items; ++i) found.push_back(column.string(indices[row] * items + i));
+    }
+    return Tensor::Strings(column.dtype().code, shape, found);
+  }
   BufferRef pointers =
       Buffer::Allocate(static_cast<size_t>(rows * items) * sizeof(void*), {column.buffer()});
   GatherRows(pointers->data(), reinterpret_cast<const uint8_t*>(column.objects()),

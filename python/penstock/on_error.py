@@ -78,6 +78,11 @@ def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[s
         )
     if max_errors is not None and max_errors < 1:
         raise ValueError(f"{stage}: max_errors must be >= 1, or None for any, got {max_errors}")
+    if on_error == "raise" and max_errors != MAX_ERRORS:
+        raise ValueError(
+            f"{stage}: max_errors is of elements that are left out; give on_error, too: "
+            '"skip", "log" or a function'
+        )
     args: dict[str, Any] = {"max_errors": max_errors}
     if stage != "ignore_errors":
         args["stage"] = stage

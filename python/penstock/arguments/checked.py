@@ -75,11 +75,20 @@ def checked(function: _F, stage: str | None = None) -> _F:
         except _BLAMED as error:
             if kwargs:
                 explain(stage, parameters, kwargs)
+            if _is_of_the_call(error):
+                said = str(error).removeprefix(f"{function.__qualname__}()")
+                raise TypeError(f"{stage}:{said}") from None
             if data:
                 blame(stage, data, dict(zip(parameters, args, strict=False)) | kwargs, error)
             raise
 
     return call  # type: ignore[return-value]
+
+
+def _is_of_the_call(error: Exception) -> bool:
+    """Return whether the function was not even begun: an argument is missing, or is too many."""
+    trace = error.__traceback__
+    return isinstance(error, TypeError) and trace is not None and trace.tb_next is None
 
 
 def _stage_of(function: Callable[..., Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.arguments.checks import MOST_THREADS
 from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
+from penstock.sources.columns import refuse_columns
 
 
 def check(
@@ -40,6 +41,8 @@ def is_iterable(dataset: Any, has_sampler: bool) -> bool:
     if torch_rules.is_a("IterableDataset", dataset):
         return True
     if hasattr(dataset, "__getitem__") and (hasattr(dataset, "__len__") or has_sampler):
+        if not has_sampler:
+            refuse_columns("DataLoader", dataset)
         return False
     if hasattr(dataset, "__iter__"):
         return True

@@ -93,6 +93,12 @@ def _stacked(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
     shape = batch[0].shape
     arrays = batch
     if [*map(type, batch)].count(np.ndarray) != len(batch):
+        for i, sample in enumerate(batch):
+            if np.ma.is_masked(sample):
+                raise ValueError(
+                    f"default_collate: sample {i} is masked{_at(path)}, and masks do not travel; "
+                    "fill it in the dataset (array.filled(...)), or give a collate_fn"
+                )
         arrays = [np.asarray(sample) for sample in batch]
     if [*map(torch_collate.SHAPE, arrays)].count(shape) != len(arrays):
         i, array = next((i, a) for i, a in enumerate(arrays) if a.shape != shape)

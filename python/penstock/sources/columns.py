@@ -5,10 +5,26 @@ None of these libraries is imported: who hands over a table has imported its lib
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+
+from penstock.contents import is_of_a_table
+
+
+def refuse_columns(stage: str, obj: Any) -> None:
+    """Raise TypeError for a table whose ``obj[i]`` is a column or a labelled value, and no row."""
+    name = type(obj).__name__
+    by_label = isinstance(obj, Mapping) and len(obj) > 0 and 0 not in obj
+    tables = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
+    if is_of_a_table(obj) and (name in tables or hasattr(obj, "iloc")):
+        by_label = True
+    if by_label:
+        raise TypeError(
+            f"{stage}: an object whose [i] is row i was expected, got a {name}, which is asked by "
+            "names; use from_tensor_slices for the rows of its columns"
+        )
 
 
 class NotAnArray(ValueError):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.arguments.checked import checked_methods
 from penstock.encode import Indexable
+from penstock.sources.columns import refuse_columns
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -98,6 +99,7 @@ class IndexableSources:
                     f"{obj!r:.200}, which has no {method}; use from_generator for what can only "
                     "be iterated"
                 )
+        refuse_columns("from_indexable", obj)
         args = {"obj": Indexable(obj, len(obj)), "output_signature": output_signature}
         kind = "from_indexable"
         if num_parallel_calls is not None:

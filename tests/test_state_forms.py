@@ -149,10 +149,10 @@ def test_a_state_may_be_an_array():
 
 def test_a_state_of_the_version_before_is_refused_in_one_sentence():
     body = bytearray(state_of(BASE)[:-4])
-    body[4] = 2
+    body[4] = 3
     old = bytes(body) + crc32c(body).to_bytes(4, "little")
     with pytest.raises(
-        ValueError, match=r"has version 2, .* an older one, start from the beginning$"
+        ValueError, match=r"has version 3, .* an older one, start from the beginning$"
     ):
         iter(BASE).set_state(old)
 

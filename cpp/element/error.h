@@ -20,6 +20,7 @@ enum class ErrorKind : uint8_t {
   kNotFound,         // FileNotFoundError
   kOs,               // OSError with its errno
   kData,             // penstock.DataError: corrupt input
+  kState,            // penstock.StateError: what a saved state goes on with is not there
   kMemory,           // MemoryError
   kRecursion,        // RecursionError: the stack of a thread is too short
   kRuntime,          // RuntimeError

@@ -51,6 +51,28 @@ CacheFill::CacheFill(const Dataset& cache, StateVisitor& visitor) : cache_(cache
   Visit(saving);
 }
 
+CacheFillPtr CacheFill::FromFile(const Dataset& cache, const std::string& text) {
+  try {
+    StateVisitor visitor{std::string_view(text)};
+    auto fill = std::make_shared<CacheFill>(cache, visitor);
+    visitor.ExpectEnd();
+    return fill;
+  } catch (const Error&) {
+    // Older ones begin with the same, and have no places.
+  }
+  try {
+    StateVisitor visitor{std::string_view(text)};
+    CacheFillPtr fill(new CacheFill(cache));
+    visitor.UInt(fill->place_.value);
+    fill->identity_.VisitState(visitor, cache);
+    StateVisitor saving(&fill->text_);
+    fill->Visit(saving);
+    return fill;
+  } catch (const Error&) {
+    throw Error(ErrorKind::kData, "what decided the random numbers of its elements is damaged");
+  }
+}
+
 void CacheFill::Visit(StateVisitor& visitor) {
   visitor.UInt(place_.value);
   identity_.VisitState(visitor, cache_);
@@ -119,6 +141,7 @@ void CacheFills::VisitState(StateVisitor& visitor, const Dataset& root, RunFills
     }
     return false;
   });
+  restored->restored_ = true;
   if (!visitor.saving()) fills = std::move(restored);
 }
 
@@ -127,19 +150,34 @@ std::shared_ptr<const CacheFills> CacheFills::Now(const Dataset& root, const Run
   if (!root.holds_cache()) return known;
   auto all = known ? std::make_shared<CacheFills>(*known) : std::make_shared<CacheFills>();
   ForEachCache(root, [&](const Dataset& cache) {
-    CacheFillPtr fill = all->Of(cache) ? nullptr : run.Now(cache);
-    if (fill) all->Add(cache, std::move(fill));
+    CacheFillPtr before = all->Of(cache);
+    if (before && !cache.cache_store()->in_files()) return true;
+    CacheFillPtr fill = run.Now(cache, before, all->restored_);
+    if (fill != before) all->Set(cache, std::move(fill));
     return true;
   });
   return all;
 }
 
-CacheFillPtr CacheStore::fill() const {
+void CacheFills::Set(const Dataset& cache, CacheFillPtr fill) {
+  std::erase_if(fills_, [&cache](auto& known) { return known.first == &cache; });
+  Add(cache, std::move(fill));
+}
+
+CacheFillPtr MemoryStore::fill() const {
   std::lock_guard lock(mutex_);
   return fill_;
 }
 
-void CacheStore::Offer(const CacheFillPtr& fill) {
+CacheFillPtr FileStore::fill() const {
+  try {
+    return look_();
+  } catch (const Error&) {
+    return nullptr;  // told by the pass that opens or makes it
+  }
+}
+
+void MemoryStore::Offer(const CacheFillPtr& fill) {
   std::lock_guard lock(mutex_);
   if (!fill_) fill_ = fill;
 }
@@ -173,28 +211,49 @@ std::shared_ptr<const CacheFills> RunFills::Made() const {
 }
 
 CacheFillPtr RunFills::Own(const Dataset& cache, const CacheFill* like) const {
-  for (auto& [node, fill] : fills_) {
-    if (node == &cache && (!like || *fill == *like)) return fill;
+  for (const Known& known : fills_) {
+    if (known.cache == &cache && (!like || *known.fill == *like)) return known.fill;
   }
   return nullptr;
 }
 
+bool RunFills::Owed(const Dataset& cache, const CacheFill& fill) const {
+  return std::any_of(fills_.begin(), fills_.end(), [&](const Known& known) {
+    return known.cache == &cache && known.owed && *known.fill == fill;
+  });
+}
+
 CacheFillPtr RunFills::Find(const Dataset& cache, const CacheFill* like) const {
   if (CacheFillPtr own = Own(cache, like)) return own;
+  if (cache.cache_store()->in_files()) return nullptr;  // not asked with the lock
   CacheFillPtr held = cache.cache_store()->fill();
   return held && (!like || *held == *like) ? held : nullptr;
 }
 
-CacheFillPtr RunFills::Now(const Dataset& cache) const {
-  std::lock_guard lock(mutex_);
-  return Find(cache, nullptr);
+CacheFillPtr RunFills::Now(const Dataset& cache, CacheFillPtr known, bool restored) const {
+  if (!cache.cache_store()->in_files()) {
+    std::lock_guard lock(mutex_);
+    if (known) return known;
+    return restored ? Own(cache, nullptr) : Find(cache, nullptr);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (!known) known = Find(cache, nullptr);
+    bool ours = restored && (!known || Owed(cache, *known));
+    if (ours) return known;
+  }
+  CacheFillPtr held = cache.cache_store()->fill();
+  return held ? held : known;
 }
 
 CacheFillPtr RunFills::For(const Dataset& cache, const RunContext& context) const {
   CacheFillPtr fill = context.fills ? context.fills->Of(cache) : nullptr;
-  if (!fill && !Planned(cache)) fill = Now(cache);
+  if (!fill && !Planned(cache)) fill = Now(cache, nullptr, false);
   if (fill) return fill;
-  fill = std::make_shared<CacheFill>(cache, context);
+  return Same(cache, std::make_shared<CacheFill>(cache, context));
+}
+
+CacheFillPtr RunFills::Same(const Dataset& cache, CacheFillPtr fill) const {
   std::lock_guard lock(mutex_);
   CacheFillPtr found = Find(cache, fill.get());
   return found ? found : fill;
@@ -203,7 +262,10 @@ CacheFillPtr RunFills::For(const Dataset& cache, const RunContext& context) cons
 CacheFillPtr RunFills::Bind(const Dataset& cache, CacheFillPtr fill) {
   std::lock_guard lock(mutex_);
   if (CacheFillPtr found = Find(cache, fill.get())) fill = std::move(found);
-  if (Planned(cache) && !Own(cache, fill.get())) fills_.emplace_back(&cache, fill);
+  if (!Planned(cache) || Own(cache, fill.get())) return fill;
+  // In files the last one is what comes later finds.
+  auto at = cache.cache_store()->in_files() ? fills_.begin() : fills_.end();
+  fills_.insert(at, {&cache, fill, true});
   return fill;
 }
 
@@ -212,10 +274,35 @@ void RunFills::Complete(const Dataset& cache, const CacheFillPtr& fill, CacheFil
   if (Planned(cache) && !Own(cache, fill.get())) {
     // A second pass beside the first one: what comes later reads that.
     if (Own(cache, nullptr)) return;
-    fills_.emplace_back(&cache, fill);
+    fills_.push_back({&cache, fill, false});
   }
   fill->Keep(std::move(rows));
   cache.cache_store()->Offer(fill);
+}
+
+void RunFills::Kept(const Dataset& cache, const CacheFillPtr& fill) {
+  std::lock_guard lock(mutex_);
+  if (!Planned(cache)) return;
+  CacheFillPtr own = Own(cache, nullptr);
+  if (own && !(*own == *fill) && Owed(cache, *own)) return;
+  std::erase_if(fills_, [&cache](const Known& known) { return known.cache == &cache; });
+  fills_.push_back({&cache, fill, false});
+}
+
+void RunFills::Owe(const Dataset& cache, const CacheFillPtr& fill) {
+  std::lock_guard lock(mutex_);
+  if (Planned(cache) && !Own(cache, nullptr)) fills_.push_back({&cache, fill, true});
+}
+
+bool RunFills::MayWrite(const Dataset& cache, const CacheFill& fill) const {
+  CacheFillPtr own;
+  {
+    std::lock_guard lock(mutex_);
+    own = Own(cache, nullptr);
+  }
+  if (!own || *own == fill) return true;
+  CacheFillPtr held = cache.cache_store()->fill();
+  return !held || !(*held == *own);
 }
 
 }  // namespace penstock

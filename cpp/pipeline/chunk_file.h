@@ -72,6 +72,9 @@ class ChunkIndex {
   // be read. `max_bytes`: what a chunk may decompress to.
   ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes);
 
+  // Of a file whose index is not looked at. Throws as the constructor does.
+  static ChunkHeader Header(const std::string& path, std::unique_ptr<InputFile> file);
+
   const std::string& path() const { return *path_; }
   const ChunkHeader& header() const { return header_; }
   int64_t rows() const { return rows_; }
@@ -90,12 +93,13 @@ class ChunkIndex {
   [[noreturn]] void ThrowDamaged(size_t chunk, std::string_view what) const;
 
  private:
+  ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file);
   void ReadHeader();
   void ReadFooter();
 
   std::shared_ptr<const std::string> path_;
   std::unique_ptr<InputFile> file_;
-  uint64_t max_bytes_;
+  uint64_t max_bytes_ = 0;
   ChunkHeader header_;
   std::vector<ElementSpec> layouts_;
   std::vector<ChunkEntry> entries_;

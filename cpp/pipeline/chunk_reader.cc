@@ -35,14 +35,22 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
   return true;
 }
 
-ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes)
-    : path_(std::make_shared<const std::string>(path)),
-      file_(std::move(file)),
-      max_bytes_(static_cast<uint64_t>(max_bytes)) {
+// Up to the header.
+ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file)
+    : path_(std::make_shared<const std::string>(path)), file_(std::move(file)) {
   LeaveForeignLock();
   // Of a pipe or a device nobody knows when it ends.
   if (file_->size() < 0) ThrowFile(path_, -1, "a file of rows was expected, got no regular file");
   ReadHeader();
+}
+
+ChunkHeader ChunkIndex::Header(const std::string& path, std::unique_ptr<InputFile> file) {
+  return ChunkIndex(path, std::move(file)).header_;
+}
+
+ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes)
+    : ChunkIndex(path, std::move(file)) {
+  max_bytes_ = static_cast<uint64_t>(max_bytes);
   try {
     ReadFooter();
   } catch (const Error& error) {

@@ -58,7 +58,7 @@ struct RunContext {
   // deterministic=False is not made use of.
   bool replayed = false;
   std::shared_ptr<const RunIdentity> identity = nullptr;
-  std::shared_ptr<const CacheFills> fills = nullptr;  // of caches in memory upstream
+  std::shared_ptr<const CacheFills> fills = nullptr;  // of caches upstream
 
   RunContext Replayed() const {
     RunContext other = *this;
@@ -136,7 +136,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
-  // Of a cache in memory: what it holds, for all runs.
+  // Of a cache, or a stage that keeps elements likewise in files: what it holds, for all runs.
   virtual CacheStore* cache_store() const { return nullptr; }
   // Whether this is such a cache, or one is upstream.
   bool holds_cache() const { return holds_cache_; }

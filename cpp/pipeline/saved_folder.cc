@@ -22,6 +22,32 @@ std::string Hex(uint64_t number) {
   return text;
 }
 
+std::string HexOf(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (char byte : bytes) {
+    text.push_back(kDigits[static_cast<uint8_t>(byte) >> 4]);
+    text.push_back(kDigits[static_cast<uint8_t>(byte) & 15]);
+  }
+  return text;
+}
+
+// False when the text is none that HexOf gives.
+bool FromHex(std::string_view text, std::string& bytes) {
+  auto digit = [](char letter) {
+    if (letter >= '0' && letter <= '9') return letter - '0';
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+  };
+  bytes.clear();
+  for (size_t i = 0; i + 1 < text.size(); i += 2) {
+    int high = digit(text[i]);
+    int low = digit(text[i + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes.push_back(static_cast<char>(high * 16 + low));
+  }
+  return text.size() % 2 == 0;
+}
+
 }  // namespace
 
 std::string Manifest::PathIn(const std::string& folder) { return folder + "/" + kManifestName; }
@@ -29,6 +55,7 @@ std::string Manifest::PathIn(const std::string& folder) { return folder + "/" + 
 std::string Manifest::ToText() const {
   std::string text(kTitle);
   text += "pipeline " + (fingerprint.empty() ? "-" : fingerprint) + "\n";
+  if (!randomness.empty()) text += "randomness " + HexOf(randomness) + "\n";
   for (const Shard& shard : shards) {
     text += Format("shard {} {} {}\n", shard.name, shard.rows, Hex(shard.content));
   }
@@ -65,6 +92,7 @@ Manifest Manifest::Read(const std::string& folder) {
     std::string content;
     if (word == "pipeline" && lines >> word) {
       manifest.fingerprint = word == "-" ? "" : word;
+    } else if (word == "randomness" && lines >> word && FromHex(word, manifest.randomness)) {
     } else if (word == "shard" && lines >> shard.name >> shard.rows >> content) {
       if (!IsPlainName(shard.name)) {
         throw damaged("names of files in this folder were expected, got '" + shard.name + "'");
@@ -73,7 +101,7 @@ Manifest Manifest::Read(const std::string& folder) {
       shard.content = std::strtoull(content.c_str(), nullptr, 16);
       manifest.shards.push_back(shard);
     } else {
-      throw damaged("a line that is neither a pipeline nor a shard");
+      throw damaged("a line that is neither a pipeline, its randomness nor a shard");
     }
   }
   return manifest;
@@ -85,10 +113,10 @@ bool IsSavedFolder(const std::string& folder) {
   return std::filesystem::exists(Manifest::PathIn(folder), unknown);
 }
 
-FolderWriter::FolderWriter(const std::string& folder, std::string fingerprint,
+FolderWriter::FolderWriter(const std::string& folder, ChunkHeader header,
                            ChunkWriter::Options options)
     : temporary_(options.stage, folder, OurKind::kFolder),
-      fingerprint_(std::move(fingerprint)),
+      header_(std::move(header)),
       options_(options) {}
 
 void FolderWriter::Append(const Block& rows, int64_t shard) {
@@ -96,7 +124,8 @@ void FolderWriter::Append(const Block& rows, int64_t shard) {
   if (shards_.size() <= number) shards_.resize(number + 1);
   if (!shards_[number]) {
     std::string path = temporary_.path() + "/" + ShardName(shard);
-    shards_[number] = std::make_unique<ChunkWriter>(path, ChunkHeader{fingerprint_, ""}, options_);
+    shards_[number] =
+        std::make_unique<ChunkWriter>(path, ChunkHeader{header_.fingerprint, ""}, options_);
   }
   shards_[number]->Append(rows);
 }
@@ -109,7 +138,7 @@ int64_t FolderWriter::rows() const {
 
 void FolderWriter::Commit(const MaybeSpec& spec) {
   if (shards_.empty()) Append(Block::AtEnd(), 0);  // no rows: the types are kept all the same
-  Manifest manifest{fingerprint_, {}};
+  Manifest manifest{header_.fingerprint, header_.randomness, {}};
   for (auto& shard : shards_) {
     if (!shard) continue;
     shard->Finish(spec);

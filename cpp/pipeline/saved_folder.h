@@ -17,6 +17,7 @@ struct Manifest {
     uint64_t content = 0;
   };
   std::string fingerprint;  // of the pipeline that made it; "" when nobody asks
+  std::string randomness;   // of a snapshot: what the random numbers in its elements hung on
   std::vector<Shard> shards;
 
   std::string ToText() const;
@@ -31,7 +32,7 @@ bool IsSavedFolder(const std::string& folder);
 class FolderWriter {
  public:
   // Appears as `folder` with Commit; what is there then is replaced.
-  FolderWriter(const std::string& folder, std::string fingerprint, ChunkWriter::Options options);
+  FolderWriter(const std::string& folder, ChunkHeader header, ChunkWriter::Options options);
   // Rows go to the file of a number in [0, kMostShards).
   void Append(const Block& rows, int64_t shard);
   void Commit(const MaybeSpec& spec);
@@ -41,7 +42,7 @@ class FolderWriter {
 
  private:
   Temporary temporary_;
-  std::string fingerprint_;
+  ChunkHeader header_;
   ChunkWriter::Options options_;
   std::vector<std::unique_ptr<ChunkWriter>> shards_;
 };

@@ -35,7 +35,6 @@ Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity)
       budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
       identity_(std::move(identity)),
       fills_(*root_),
-      fills_at_start_(fills_.AtStart()),
       calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
       start_ns_(NowNs()) {
   if (options_.debug) options_.deterministic = true;
@@ -63,6 +62,7 @@ void Session::MakeRoot() {
   if (input_) return;
   RunContext context{this, cancel_, RandomKey{}, "0"};
   context.identity = std::make_shared<const RunIdentity>(identity_);
+  if (!fills_at_start_) fills_at_start_ = fills_.AtStart();
   context.fills = fills_at_start_;
   input_ = std::make_unique<Input>(root_->Start(context));
 }
@@ -110,7 +110,7 @@ const std::string& Session::Plan() {
   return plan_;
 }
 
-// Of the caches in memory: what they held when the run began, and what the run has put there, which
+// Of the caches: what they held when the run began, and what the run has put there, which
 // stages that start their inputs later will find.
 void Session::VisitFills(StateVisitor& visitor) {
   CacheFills::VisitState(visitor, *root_, &fills_, fills_at_start_);

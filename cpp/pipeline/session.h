@@ -127,8 +127,8 @@ class Session {
   StatsSink stats_;
   RunIdentity identity_;
   RunFills fills_;
-  std::shared_ptr<const CacheFills> fills_at_start_;
-  std::string plan_;  // as text, once it was asked for
+  std::shared_ptr<const CacheFills> fills_at_start_;  // null until the run or a state is begun
+  std::string plan_;                                  // as text, once it was asked for
   bool unordered_ = false;
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;

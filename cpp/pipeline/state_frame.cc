@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kMagic = "PSTK";
-constexpr uint64_t kStateVersion = 3;
+constexpr uint64_t kStateVersion = 4;
 constexpr size_t kChecksum = 4;
 
 }  // namespace

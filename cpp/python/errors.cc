@@ -63,6 +63,12 @@ PyRef MakeException(const Error& error) {
                                                 static_cast<long long>(origin.offset),
                                                 static_cast<long long>(origin.index)));
     }
+    case ErrorKind::kState: {
+      PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.errors"));
+      PyRef cls =
+          module ? PyRef::Steal(PyObject_GetAttrString(module.get(), "StateError")) : PyRef();
+      return cls ? PyRef::Steal(PyObject_CallOneArg(cls.get(), message.get())) : PyRef();
+    }
     case ErrorKind::kInvalidArgument:
       type = PyExc_ValueError;
       break;

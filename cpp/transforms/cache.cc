@@ -90,7 +90,7 @@ class CacheDataset final : public Dataset, public RandomAccess {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  mutable CacheStore store_;           // guards itself
+  mutable MemoryStore store_;          // guards itself
   mutable std::mutex ends_mutex_;      // a leaf lock over what follows
   mutable std::vector<int64_t> ends_;  // rows up to the end of each block, once it was asked for
 };
@@ -109,7 +109,9 @@ class CacheIterator final : public BlockIterator {
     if (visitor.saving()) {
       fill_->VisitState(visitor);
     } else {
-      fill_ = context_.session->fills().Bind(*data_, std::make_shared<CacheFill>(*data_, visitor));
+      // Not known to the run by that: in the pass that fills it, an element may fail or have
+      // failed.
+      fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
       blocks_ = fill_->rows();
     }
     int64_t steps = steps_ + to_pass_;

@@ -1,5 +1,8 @@
 // cache(filename): the elements of the first full pass, kept in a file for this process and later
 // ones.
+#include <functional>
+
+#include "pipeline/cache_fills.h"
 #include "pipeline/chunk_cursor.h"
 #include "pipeline/file_path.h"
 #include "pipeline/record_reader.h"
@@ -17,6 +20,7 @@ class CacheFileDataset final : public Dataset {
   MaybeSpec spec() const override { return input_spec(); }
   const std::string& filename() const { return filename_; }
   const std::string& fingerprint() const { return fingerprint_; }
+  CacheStore* cache_store() const override { return &store_; }
   std::shared_ptr<const ChunkIndex> OpenFile() const {
     return std::make_shared<const ChunkIndex>(filename_, LocalFiles().Open(filename_),
                                               kMaxRecordBytes);
@@ -26,42 +30,51 @@ class CacheFileDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
+  CacheFillPtr Held() const {
+    ChunkHeader header = ChunkIndex::Header(filename_, LocalFiles().Open(filename_));
+    bool own = header.fingerprint == fingerprint_ && !header.randomness.empty();
+    return own ? CacheFill::FromFile(*this, header.randomness) : nullptr;
+  }
+
   std::string filename_;
   std::string fingerprint_;
+  mutable FileStore store_{[this] { return Held(); }};
 };
 
 class FileSink final : public RowSink {
  public:
-  FileSink(const std::string& filename, const ChunkHeader& header, MaybeSpec spec)
+  FileSink(const std::string& filename, const ChunkHeader& header, MaybeSpec spec,
+           std::function<bool()> wanted)
       : header_(header),
+        wanted_(std::move(wanted)),
         spec_(std::move(spec)),
         temporary_("cache", filename, OurKind::kFile),
         writer_(temporary_.path(), header_, {"cache", Codec::kNone, true}) {}
   void Append(const Block& rows) override { writer_.Append(rows); }
   int64_t rows() const override { return writer_.rows(); }
   void Commit() override {
+    if (!wanted_()) return;
     writer_.Finish(spec_);
     temporary_.Commit();
   }
 
  private:
   ChunkHeader header_;
+  std::function<bool()> wanted_;  // asked at the end
   MaybeSpec spec_;
   Temporary temporary_;
   ChunkWriter writer_;
 };
 
-// A pass reads the file when it is complete and fits, and fills it otherwise. What an element's
-// randomness hung on is kept in the file and in states, so that the elements of a lost file can be
-// made again.
+// A pass goes over one fill from its begin to its end: the one that the file holds when it is
+// started, else its own. It reads the file when that is in it, and makes it (again) otherwise: the
+// file and states keep what decides it.
 class CacheFileIterator final : public BlockIterator {
  public:
   CacheFileIterator(std::shared_ptr<const CacheFileDataset> data, RunContext context)
       : data_(std::move(data)),
         context_(std::move(context)),
-        place_(context_.place.value),
-        identity_(*context_.identity),
-        fills_(context_.fills) {}
+        fill_(context_.session->fills().For(*data_, context_)) {}
 
   void VisitState(StateVisitor& visitor) override;
 
@@ -72,6 +85,7 @@ class CacheFileIterator final : public BlockIterator {
     cursor_->Seek(cursor_->row() + passed);
     steps_ += passed;
     steps = 0;
+    if (cursor_->row() == cursor_->index().rows()) context_.session->fills().Kept(*data_, fill_);
     return std::nullopt;
   }
 
@@ -82,13 +96,13 @@ class CacheFileIterator final : public BlockIterator {
     constexpr int64_t kAtOnce = 4096;  // rows that are made for nothing
     while (to_pass_ > 0) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      Block block = filling_->Next(std::min(to_pass_, kAtOnce));
+      Block block = Make(std::min(to_pass_, kAtOnce));
       if (block.error && block.error->transient()) return block;
       int64_t passed = block.rows + block.error.has_value();
       if (passed == 0) break;
       to_pass_ -= passed;
     }
-    Block block = cursor_ ? Read(max_rows) : filling_->Next(max_rows);
+    Block block = cursor_ ? Read(max_rows) : Make(max_rows);
     steps_ += block.rows + (block.error && !block.error->transient());
     return block;
   }
@@ -97,60 +111,26 @@ class CacheFileIterator final : public BlockIterator {
   void Decide();
   bool OpenFile();
   std::shared_ptr<const ChunkIndex> Open();
-  RunContext InputContext() const;
   Block Read(int64_t max_rows);
+  Block Make(int64_t max_rows);
   void Fill(bool write);
-  void VisitRandomness(StateVisitor& visitor);
-  void TakeRandomness(const std::string& saved);
-  ChunkHeader Header();
 
   std::shared_ptr<const CacheFileDataset> data_;
   RunContext context_;
-  uint64_t place_;
-  RunIdentity identity_;
-  std::shared_ptr<const CacheFills> fills_;
+  CacheFillPtr fill_;
   // Either of them once it is decided.
   std::optional<ChunkCursor> cursor_;
   std::optional<FillingPass> filling_;
-  uint64_t content_ = 0;  // of the file that is read; asked for after a restore
-  int64_t steps_ = 0;     // delivered
-  int64_t to_pass_ = 0;   // of them, to be made again
-  bool failed_ = false;   // neither can the file be read nor another be made
+  int64_t steps_ = 0;    // delivered
+  int64_t to_pass_ = 0;  // of them, to be made again
+  bool failed_ = false;  // neither can the file be read nor another be made
 };
-
-ChunkHeader CacheFileIterator::Header() {
-  ChunkHeader header{data_->fingerprint(), ""};
-  StateVisitor visitor(&header.randomness);
-  VisitRandomness(visitor);
-  return header;
-}
-
-void CacheFileIterator::VisitRandomness(StateVisitor& visitor) {
-  visitor.UInt(place_);
-  identity_.VisitState(visitor, *data_);
-  CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
-}
-
-// Of a file; older ones have nothing of the caches in memory that they were made from.
-void CacheFileIterator::TakeRandomness(const std::string& saved) {
-  StateVisitor visitor{std::string_view(saved)};
-  visitor.UInt(place_);
-  identity_.VisitState(visitor, *data_);
-  std::string begin;
-  StateVisitor again(&begin);
-  again.UInt(place_);
-  identity_.VisitState(again, *data_);
-  fills_ = nullptr;
-  if (begin.size() < saved.size()) {
-    CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
-  }
-}
 
 void CacheFileIterator::Decide() {
   if (cursor_ || filling_) return;
   try {
     if (OpenFile()) return;
-    // After a restore from a file that is not there, or is another now.
+    // After a restore into a file that is not there, or holds another fill.
     to_pass_ = steps_;
     Fill(true);
   } catch (const Error& error) {
@@ -167,11 +147,11 @@ std::shared_ptr<const ChunkIndex> CacheFileIterator::Open() {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kType) throw;
   }
-  const Step kept = data_->StartInput(InputContext())->Next();
+  const Step kept = data_->StartInput(fill_->Of(context_))->Next();
   return data_->OpenFile();
 }
 
-// Opens the file when it is there and of this pipeline; tells of one that is not.
+// Opens the file when it is there and holds the fill; tells of one of another pipeline.
 bool CacheFileIterator::OpenFile() {
   const std::string& name = data_->filename();
   try {
@@ -185,9 +165,7 @@ bool CacheFileIterator::OpenFile() {
           name));
       return false;
     }
-    if (steps_ > 0 && index->content() != content_) return false;
-    content_ = index->content();
-    TakeRandomness(index->header().randomness);
+    if (!(*CacheFill::FromFile(*data_, index->header().randomness) == *fill_)) return false;
     if (steps_ > index->rows()) {
       StateVisitor::ThrowDamaged("cache", "there are fewer elements in the file than were given");
     }
@@ -205,7 +183,9 @@ bool CacheFileIterator::OpenFile() {
 
 Block CacheFileIterator::Read(int64_t max_rows) {
   try {
-    return cursor_->Next(max_rows);
+    Block block = cursor_->Next(max_rows);
+    if (block.end) context_.session->fills().Kept(*data_, fill_);
+    return block;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kData && error.os_error() == 0) throw;
     context_.session->Warn(Format(
@@ -217,28 +197,42 @@ Block CacheFileIterator::Read(int64_t max_rows) {
   return DoNextBlock(max_rows);
 }
 
-RunContext CacheFileIterator::InputContext() const {
-  RunContext context = context_;
-  context.place = RandomKey{place_};
-  context.identity = std::make_shared<const RunIdentity>(identity_);
-  context.fills = fills_;
-  return context;
+Block CacheFileIterator::Make(int64_t max_rows) {
+  Block block = filling_->Next(max_rows);
+  FillingPass::Outcome outcome = filling_->TakeOutcome();
+  if (outcome != FillingPass::Outcome::kNone) {
+    RunFills& fills = context_.session->fills();
+    CacheFillPtr held = data_->cache_store()->fill();
+    if (held && *held == *fill_) {
+      fills.Kept(*data_, fill_);
+    } else if (outcome == FillingPass::Outcome::kWhole) {
+      fills.Owe(*data_, fill_);
+    }
+  }
+  return block;
 }
 
 void CacheFileIterator::Fill(bool write) {
   FillingOptions options{"cache", data_->cardinality(), true};
   std::unique_ptr<RowSink> sink;
   if (write) {
-    sink = MakeSink(*context_.session, options, [this] {
-      return std::make_unique<FileSink>(data_->filename(), Header(), data_->spec());
+    ChunkHeader header{data_->fingerprint(), fill_->text()};
+    sink = MakeSink(*context_.session, options, [&] {
+      auto wanted = [this] { return context_.session->fills().MayWrite(*data_, *fill_); };
+      return std::make_unique<FileSink>(data_->filename(), header, data_->spec(), wanted);
     });
   }
-  filling_.emplace(data_->StartInput(InputContext()), std::move(sink), *context_.session, options);
+  bool whole = !write || sink != nullptr;
+  filling_.emplace(data_->StartInput(fill_->Of(context_)), std::move(sink), whole,
+                   *context_.session, options);
 }
 
 void CacheFileIterator::VisitState(StateVisitor& visitor) {
-  VisitRandomness(visitor);
-  visitor.UInt(content_);
+  if (visitor.saving()) {
+    fill_->VisitState(visitor);
+  } else {
+    fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
+  }
   visitor.Count(steps_, "elements given");
   visitor.Count(to_pass_, "elements to be made again", steps_);
   bool filling = filling_.has_value();

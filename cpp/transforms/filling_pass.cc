@@ -31,6 +31,8 @@ std::unique_ptr<RowSink> MakeSink(Session& session, const FillingOptions& option
 // The sink has taken the first `kept` rows of the block.
 void FillingPass::Failed(Block& block, int64_t kept, const Error& error) {
   sink_.reset();
+  whole_ = false;
+  outcome_ = Outcome::kNone;
   if (options_.best_effort && error.os_error() != 0) {
     WarnNotKept(session_, options_, error);
     return;
@@ -50,16 +52,19 @@ Block FillingPass::Next(int64_t max_rows) {
   if (ended_) return Block::AtEnd();
   Block block = input_->NextBlock(max_rows);
   bool last = block.end;
+  rows_ += block.rows;
   if (sink_ && block.rows > 0) Keep(block);
   // What has failed is tried again by the next pass.
-  if (block.error && !block.error->transient()) sink_.reset();
-  if (sink_ && (last || rows_ == options_.cardinality)) Complete(block);
+  if (block.error && !block.error->transient()) {
+    sink_.reset();
+    whole_ = false;
+  }
+  if (whole_ && (last || rows_ == options_.cardinality)) Complete(block);
   return block;
 }
 
 void FillingPass::Keep(Block& block) {
   int64_t before = sink_->rows();
-  rows_ += block.rows;
   try {
     sink_->Append(block);
   } catch (const Error& error) {
@@ -68,9 +73,13 @@ void FillingPass::Keep(Block& block) {
 }
 
 void FillingPass::Complete(Block& block) {
+  whole_ = false;  // told once
+  outcome_ = Outcome::kWhole;
+  if (!sink_) return;
   try {
     sink_->Commit();
     sink_.reset();
+    outcome_ = Outcome::kWritten;
   } catch (const Error& error) {
     Failed(block, block.rows, error);
   }
@@ -78,6 +87,8 @@ void FillingPass::Complete(Block& block) {
 
 void FillingPass::VisitState(StateVisitor& visitor) {
   visitor.Bool(ended_);
+  visitor.Bool(whole_);
+  visitor.Count(rows_, "elements made");
   visitor.Child(*input_);
   if (!visitor.saving()) sink_.reset();
 }

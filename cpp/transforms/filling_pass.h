@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "pipeline/session.h"
 
@@ -31,17 +32,22 @@ struct FillingOptions {
 
 class FillingPass {
  public:
-  // `sink`: null passes the elements through.
-  FillingPass(IteratorPtr input, std::unique_ptr<RowSink> sink, Session& session,
+  enum class Outcome { kNone, kWhole, kWritten };
+
+  // `sink`: null passes the elements through. `whole`: false when it could not be made.
+  FillingPass(IteratorPtr input, std::unique_ptr<RowSink> sink, bool whole, Session& session,
               FillingOptions options)
       : input_(std::move(input)),
         sink_(std::move(sink)),
+        whole_(whole),
         session_(session),
         options_(std::move(options)) {}
 
   Block Next(int64_t max_rows);
   // The input is restored where it was; nothing is written then, because the begin is missing.
   void VisitState(StateVisitor& visitor);
+  // Once, when all has been delivered: without an error in it, and written or not.
+  Outcome TakeOutcome() { return std::exchange(outcome_, Outcome::kNone); }
 
  private:
   void Keep(Block& block);
@@ -50,6 +56,8 @@ class FillingPass {
 
   IteratorPtr input_;
   std::unique_ptr<RowSink> sink_;
+  bool whole_;  // no element has failed, here or where a state comes from, and none was lost
+  Outcome outcome_ = Outcome::kNone;
   Session& session_;
   const FillingOptions options_;
   int64_t rows_ = 0;

@@ -1,5 +1,7 @@
 // snapshot: the elements of the first full pass, kept as a saved dataset and read as one later.
 #include "element/foreign_names.h"
+#include "pipeline/cache_fills.h"
+#include "pipeline/crc32c.h"
 #include "pipeline/registry.h"
 #include "pipeline/saved_folder.h"
 #include "transforms/filling_pass.h"
@@ -13,8 +15,9 @@ struct SnapshotOptions {
   std::string fingerprint;
   Codec codec = Codec::kNone;
   bool always = false;
-  FunctionPtr shard;   // of an element; null: all in one file
-  FunctionPtr reader;  // from the folder's name to a dataset
+  FunctionPtr shard;     // of an element; null: all in one file
+  FunctionPtr reader;    // from the folder's name to a dataset
+  bool in_order = true;  // read as it was written
 };
 
 class SnapshotDataset final : public Dataset {
@@ -23,21 +26,36 @@ class SnapshotDataset final : public Dataset {
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
   const SnapshotOptions& options() const { return options_; }
+  CacheStore* cache_store() const override { return options_.always ? nullptr : &store_; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
+  // Older ones do not have what decided their elements: they are known by what they are.
+  CacheFillPtr Held() const {
+    if (!IsSavedFolder(options_.folder)) return nullptr;
+    Manifest manifest = Manifest::Read(options_.folder);
+    if (!manifest.randomness.empty()) return CacheFill::FromFile(*this, manifest.randomness);
+    std::string text = manifest.ToText();
+    RunContext context{};
+    context.place = RandomKey{Crc32c(text.data(), text.size())};
+    context.identity = std::make_shared<const RunIdentity>();
+    return std::make_shared<CacheFill>(*this, context);
+  }
+
   SnapshotOptions options_;
+  mutable FileStore store_{[this] { return Held(); }};
 };
 
 class FolderSink final : public RowSink {
  public:
-  FolderSink(const SnapshotOptions& options, const StageRandom& random, MaybeSpec spec)
+  FolderSink(const SnapshotOptions& options, const std::string& fill, const StageRandom& random,
+             MaybeSpec spec)
       : options_(options),
         random_(random),
         spec_(std::move(spec)),
-        writer_(options.folder, options.fingerprint,
+        writer_(options.folder, {options.fingerprint, fill},
                 {options_.stage.c_str(), options.codec, false}) {}
 
   void Append(const Block& rows) override {
@@ -86,14 +104,27 @@ int64_t FolderSink::ShardOf(const Block& row) {
               options_.stage);
 }
 
-// Decided at the first step: a complete snapshot is read, else one is written. A state remembers
-// which, because the two may differ in order.
+// A pass goes over one fill from its begin to its end: the one that the snapshot holds when it is
+// started, else its own. It reads the snapshot when that is in it, and makes it otherwise. A state
+// remembers which, because the two may differ in order.
 class SnapshotIterator final : public BlockIterator {
  public:
   SnapshotIterator(std::shared_ptr<const SnapshotDataset> data, RunContext context)
-      : data_(std::move(data)), options_(data_->options()), context_(std::move(context)) {}
+      : data_(std::move(data)), options_(data_->options()), context_(std::move(context)) {
+    if (options_.always) return;
+    RunFills& fills = context_.session->fills();
+    fill_ = fills.For(*data_, context_);
+    bool planned = context_.fills && context_.fills->Of(*data_);
+    known_ = planned || !(*fill_ == CacheFill(*data_, context_));
+  }
 
   void VisitState(StateVisitor& visitor) override {
+    if (fill_ && visitor.saving()) {
+      fill_->VisitState(visitor);
+    } else if (fill_) {
+      fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
+    }
+    visitor.Bool(known_);
     bool reading = reading_ != nullptr;
     bool filling = filling_.has_value();
     visitor.Bool(reading);
@@ -103,13 +134,10 @@ class SnapshotIterator final : public BlockIterator {
       reading_.reset();
       filling_.reset();
       failed_ = false;
-      if (reading && !IsSavedFolder(options_.folder)) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "set_state: the state was saved while the snapshot in {} was read, which is "
-                    "not there any more; bring it back, or start the pass from its begin",
-                    options_.folder);
+      if (reading) {
+        if (!Holds()) ThrowGone();
+        Read();
       }
-      if (reading) Read();
       if (filling) Fill(false);
     }
     if (reading) visitor.Child(*reading_);
@@ -121,13 +149,45 @@ class SnapshotIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     if (failed_) return Block::AtEnd();
     if (!reading_ && !filling_) Decide();
-    if (reading_) return reading_->NextBlock(max_rows);
-    Block block = filling_->Next(max_rows);
-    Number(block);
+    Block block = reading_ ? reading_->NextBlock(max_rows) : Make(max_rows);
+    if (reading_ && block.end && fill_) context_.session->fills().Kept(*data_, fill_);
     return block;
   }
 
  private:
+  // Whether the snapshot is there and of the fill of this pass.
+  bool Holds() const {
+    if (!IsSavedFolder(options_.folder)) return false;
+    CacheFillPtr held = data_->cache_store()->fill();
+    return held ? *held == *fill_ : true;  // when it cannot be looked at, reading tells why
+  }
+
+  [[noreturn]] void ThrowGone() const {
+    throw Error(ErrorKind::kState,
+                "set_state: the state goes on with the elements of the snapshot in {}, which is "
+                "{}; bring it back, or start the pass from its begin",
+                options_.folder,
+                IsSavedFolder(options_.folder) ? "another one by now" : "not there any more");
+  }
+
+  // Whether the run goes on from a state: what others have written since is not for it.
+  bool Restored() const { return context_.fills && context_.fills->restored(); }
+
+  Block Make(int64_t max_rows) {
+    Block block = filling_->Next(max_rows);
+    FillingPass::Outcome outcome = filling_->TakeOutcome();
+    if (fill_ && outcome != FillingPass::Outcome::kNone) {
+      RunFills& fills = context_.session->fills();
+      if (Holds()) {
+        fills.Kept(*data_, fill_);
+      } else if (outcome == FillingPass::Outcome::kWhole || Restored()) {
+        fills.Owe(*data_, fill_);
+      }
+    }
+    Number(block);
+    return block;
+  }
+
   // Gives rows the identities that they have when they are read later, so that randomness behind is
   // the same in both passes.
   void Number(Block& block) {
@@ -139,14 +199,32 @@ class SnapshotIterator final : public BlockIterator {
 
   void Decide() {
     try {
-      if (!options_.always && IsSavedFolder(options_.folder))
-        Read();
-      else
-        Fill(true);
+      bool there = fill_ && IsSavedFolder(options_.folder);
+      // The pass that fills a snapshot has the order of its input, also when it is made again.
+      if (there && (known_ || options_.in_order) && Holds()) return Read();
+      if (known_ && !options_.in_order) {
+        if (there) ThrowGone();
+        WriteAll();
+        return Read();
+      }
+      Fill(!there);
     } catch (const Error& error) {
       failed_ = !error.transient();  // told once: there are no elements behind it
       throw;
     }
+  }
+
+  // The snapshot that the run has made, or read, before a state was saved.
+  void WriteAll() {
+    Fill(true);
+    while (true) {
+      if (context_.cancel.cancelled()) throw Error(ErrorKind::kCancelled, "");
+      Block block = filling_->Next(kRowsAtOnce);
+      if (block.error) throw *std::move(block.error);
+      if (block.end) break;
+    }
+    filling_.reset();
+    if (!Holds()) ThrowGone();
   }
 
   void Read() {
@@ -162,7 +240,7 @@ class SnapshotIterator final : public BlockIterator {
       if (error.transient() || ForeignMisses() == misses) throw;
       // Classes that no element of this process has are known while there is one that the pipeline
       // has made.
-      const Step kept = data_->StartInput(context_)->Next();
+      const Step kept = data_->StartInput(InputContext())->Next();
       opened_ = options_.reader->Open(name, info);
     }
     RunContext context = context_;
@@ -176,19 +254,28 @@ class SnapshotIterator final : public BlockIterator {
     std::unique_ptr<RowSink> sink;
     if (write) {
       sink = MakeSink(*context_.session, options, [this] {
-        return std::make_unique<FolderSink>(options_, data_->Randomness(context_), data_->spec());
+        return std::make_unique<FolderSink>(options_, fill_ ? fill_->text() : "",
+                                            data_->Randomness(InputContext()), data_->spec());
       });
     }
-    filling_.emplace(data_->StartInput(context_), std::move(sink), *context_.session, options);
+    // Where another pass was faster, only what a state goes on with is still wanted.
+    bool whole = write ? sink != nullptr : Restored();
+    filling_.emplace(data_->StartInput(InputContext()), std::move(sink), whole, *context_.session,
+                     options);
   }
+
+  RunContext InputContext() const { return fill_ ? fill_->Of(context_) : context_; }
 
   std::shared_ptr<const SnapshotDataset> data_;
   const SnapshotOptions& options_;
   RunContext context_;
+  CacheFillPtr fill_;   // null: of save
+  bool known_ = false;  // it was complete before the pass, in the snapshot or by the run
   DatasetPtr opened_;
   IteratorPtr reading_;
   std::optional<FillingPass> filling_;
-  int64_t given_ = 0;    // rows of the pass that fills
+  int64_t given_ = 0;  // rows of the pass that fills
+  static constexpr int64_t kRowsAtOnce = 256;
   bool failed_ = false;  // neither can the snapshot be read nor another be made
 };
 
@@ -209,6 +296,7 @@ const RegisterDataset registration(
       options.codec = CodecOfName(options.stage.c_str(), args.Text("compression"));
       if (args.Has("shard_func")) options.shard = args.Callable("shard_func");
       if (args.Has("reader")) options.reader = args.Callable("reader");
+      options.in_order = !options.shard && !(args.Has("reorders") && args.Bool("reorders"));
       return std::make_shared<SnapshotDataset>(std::move(options));
     });
 

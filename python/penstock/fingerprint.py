@@ -28,7 +28,7 @@ SAME_KIND = {
 # Arguments that say where and how elements are kept, and not what they are.
 KEEPING = {
     "cache_file": {"filename", "structures"},
-    "snapshot": {"path", "compression", "shard_func", "structures"},
+    "snapshot": {"path", "compression", "shard_func", "structures", "reorders"},
 }
 
 

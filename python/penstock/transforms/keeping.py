@@ -137,13 +137,16 @@ class Keeping:
             While iterating, if the folder cannot be made.
         DataError
             While iterating, if a file is damaged; delete its folder to have it made anew.
+        StateError
+            While iterating from a state, if the snapshot that it goes on with is not there.
         TypeError
             While iterating, for an opaque Python object, which no file can hold.
 
         Notes
         -----
         A snapshot is complete when one iterator has read the dataset to its end without an error.
-        A state that was saved while one is read needs it to be restored.
+        A state that was saved while one is read needs it to be restored: without it, or with
+        another one in its place, it is a StateError.
 
         Examples
         --------
@@ -161,7 +164,7 @@ class Keeping:
             shard_func=shard_func,
             reader=_SnapshotReader(reader_func, max_record_bytes),
             name=name,
-            **given(structures=structures),
+            **given(structures=structures, reorders=True if reader_func else None),
         )
 
     def save(

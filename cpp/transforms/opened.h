@@ -26,8 +26,8 @@ class Opened {
                    ProducerOptions options) {
     data_ = std::move(data);
     CancelToken token = context.cancel.Child();
-    producer_.emplace(*context.session, *data_, data_->Start(context.OnThread(token)), token,
-                      stats, std::move(options));
+    producer_.emplace(*context.session, *data_, data_->Start(context.OnThread(token)), token, stats,
+                      std::move(options));
   }
   void RunAhead() {
     if (producer_) producer_->Start();

@@ -201,8 +201,9 @@ void RunRoundTrip(const std::string& input, Random& random) {
 
 // The list of a folder; the file that it names first is there.
 std::vector<std::string> Lists(const std::string&) {
-  Manifest two{"0123abc", {{"shard-00000.rows", 5, 0x123456789}, {"shard-00001.rows", 0, 1}}};
-  return {two.ToText(), Manifest{"", {}}.ToText()};
+  Manifest two{
+      "0123abc", "7 1", {{"shard-00000.rows", 5, 0x123456789}, {"shard-00001.rows", 0, 1}}};
+  return {two.ToText(), Manifest{"", "", {}}.ToText()};
 }
 
 void RunList(const std::string& input, Random&) {

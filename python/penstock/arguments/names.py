@@ -135,6 +135,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("cache", "filename"): None,
     ("from_generator", "generator"): None,
     ("set_seed", "seed"): None,
+    ("empty", "element_spec"): checks.or_none(checks.specification),
     ("decode_csv", "record_defaults"): checks.sequence,
     ("default_collate", "batch"): checks.sequence,
     ("prefetch", "buffer_size"): checks.or_none(checks.ahead),

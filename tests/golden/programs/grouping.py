@@ -213,17 +213,17 @@ def window_of_dicts(tf):
     return numbers(tf, 3).map(lambda x: {"a": x, "b": -x}).window(2)
 
 
-@case(differs="**Functions are not traced.**")
+@case()
 def window_into_batches(tf):
     return numbers(tf).window(3, 1, drop_remainder=True).flat_map(lambda w: w.batch(3))
 
 
-@case(differs="**Functions are not traced.**")
+@case()
 def group_by_parity(tf):
     return numbers(tf, 9).group_by_window(lambda x: x % 2, lambda key, w: w.batch(3), window_size=3)
 
 
-@case(differs="**Functions are not traced.**")
+@case()
 def group_by_sizes_of_their_own(tf):
     return numbers(tf, 9).group_by_window(
         lambda x: x % 3, lambda key, w: w.batch(9), window_size_func=lambda key: key + 1

@@ -229,8 +229,8 @@ def one_hot(
     for place, value in (("on_value", on_value), ("off_value", off_value)):
         if type(value) is int and not -(2**63) <= value < 2**63:
             raise ValueError(
-                f"one_hot: {place}: an int of 64 bits was expected, got {value}; give it as a NumPy "
-                "number of the type that it shall have"
+                f"one_hot: {place}: an int of 64 bits was expected, got {value}; give it as a "
+                "NumPy number of the type that it shall have"
             )
     values = [1 if on_value is None else on_value, 0 if off_value is None else off_value]
     attributes = {

@@ -40,7 +40,8 @@ _WRITERS = frozenset(
 
 def _functions(module: Any) -> frozenset[int]:
     """Return the identities of the functions of a module of NumPy that change nothing around."""
-    found = [getattr(module, name, None) for name in module.__all__ if name not in _WRITERS]
+    # Not by getattr: NumPy loads some of its modules when it is asked for them.
+    found = [vars(module).get(name) for name in module.__all__ if name not in _WRITERS]
     return frozenset(id(each) for each in found if callable(each) and not isinstance(each, type))
 
 

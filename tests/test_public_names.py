@@ -61,7 +61,7 @@ CLASSES = [
 ]
 CLASSES = sorted(
     {c for c in CLASSES if isinstance(c, type) and c.__module__.startswith("penstock")},
-    key=lambda c: c.__qualname__,
+    key=lambda c: (c.__qualname__, c.__module__),
 )
 
 
@@ -95,7 +95,7 @@ def functions():
         for name in module.__all__:
             if inspect.isfunction(thing := getattr(module, name)) or isinstance(thing, type):
                 yield f"{module.__name__}.{name}", thing
-    for name in public(Dataset):
+    for name in sorted(public(Dataset)):
         yield f"Dataset.{name}", getattr(Dataset, name)
 
 

@@ -36,7 +36,7 @@ def test_the_bytes_are_those_of_the_format(tmp_path):
         (ps.io.TFRecordOptions("ZLIB", compression_level=0), zlib.decompress),
         (ps.io.TFRecordOptions(), bytes),
     ],
-    ids=repr,
+    ids=lambda each: getattr(each, "__name__", repr(each)),
 )
 def test_compression(tmp_path, options, unpack):
     path = written(tmp_path / "file", options)

@@ -166,7 +166,6 @@ def test_behind_it_batches_are_as_many_everywhere():
         (np.array([3], "datetime64[s]"), lambda zero, mask: (zero, mask)),
         (np.ones((2, 0, 3), np.complex64), lambda zero, mask: (zero, mask)),
     ],
-    ids=repr,
 )
 def test_padding_is_zero_and_the_mask_fits_the_structure(element, padded):
     def zero(value):

@@ -9,6 +9,7 @@
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
 #include "pipeline/session.h"
+#include "transforms/filling_pass.h"
 
 namespace penstock {
 namespace {
@@ -144,7 +145,7 @@ class CacheIterator final : public BlockIterator {
 
   Block Read(int64_t max_rows) {
     if (at_ == blocks_->size()) {
-      Passed();
+      Complete(blocks_);
       return Block::AtEnd();
     }
     const Block& stored = (*blocks_)[at_];
@@ -160,10 +161,10 @@ class CacheIterator final : public BlockIterator {
     return block;
   }
 
-  // Behind the last row it is for the run as if this pass had filled the cache, as it has where
-  // what it would have made was there already.
+  // At its end it is for the run as if this pass had filled the cache, as it has where what it would
+  // have made was there already; so that is at the same moment.
   void Passed() {
-    if (at_ == blocks_->size()) context_.session->fills().Complete(*data_, fill_, blocks_);
+    if (at_ == blocks_->size() && data_->cardinality() >= 0) Complete(blocks_);
   }
 
   // Elements that were stored one by one, several at a time.
@@ -176,7 +177,6 @@ class CacheIterator final : public BlockIterator {
       if (stored.stacked() || stored.rows != 1) break;
       block.elements.push_back(stored.elements[0]);
     }
-    block.end = at_ == blocks_->size();
     Passed();
     return block;
   }
@@ -192,14 +192,17 @@ class CacheIterator final : public BlockIterator {
     if (block.error && !block.error->transient()) filling_.reset();
     if (filling_ && block.rows > 0) filling_->Add(block);
     rows_ += block.rows;
+    EndAlone(block);
     finished_ = block.end;
-    if (filling_ && (block.end || rows_ == data_->cardinality())) Complete();
+    if (filling_ && (block.end || rows_ == data_->cardinality())) {
+      auto blocks = std::make_shared<const std::vector<Block>>(filling_->Take());
+      filling_.reset();
+      Complete(std::move(blocks));
+    }
     return block;
   }
 
-  void Complete() {
-    auto blocks = std::make_shared<const std::vector<Block>>(filling_->Take());
-    filling_.reset();
+  void Complete(CacheFill::Rows blocks) {
     context_.session->fills().Complete(*data_, fill_, std::move(blocks));
   }
 

@@ -85,7 +85,7 @@ class CacheFileIterator final : public BlockIterator {
     cursor_->Seek(cursor_->row() + passed);
     steps_ += passed;
     steps = 0;
-    if (cursor_->row() == cursor_->index().rows()) context_.session->fills().Kept(*data_, fill_);
+    if (cursor_->row() == data_->cardinality()) context_.session->fills().Kept(*data_, fill_);
     return std::nullopt;
   }
 
@@ -184,7 +184,9 @@ bool CacheFileIterator::OpenFile() {
 Block CacheFileIterator::Read(int64_t max_rows) {
   try {
     Block block = cursor_->Next(max_rows);
-    if (block.end) context_.session->fills().Kept(*data_, fill_);
+    EndAlone(block);
+    bool through = block.end || cursor_->row() == data_->cardinality();
+    if (through) context_.session->fills().Kept(*data_, fill_);
     return block;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kData && error.os_error() == 0) throw;

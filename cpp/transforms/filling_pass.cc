@@ -51,7 +51,7 @@ Block FillingPass::Next(int64_t max_rows) {
   if (error_) return Block::Of(*std::exchange(error_, std::nullopt));
   if (ended_) return Block::AtEnd();
   Block block = input_->NextBlock(max_rows);
-  bool last = block.end;
+  EndAlone(block);
   rows_ += block.rows;
   if (sink_ && block.rows > 0) Keep(block);
   // What has failed is tried again by the next pass.
@@ -59,7 +59,7 @@ Block FillingPass::Next(int64_t max_rows) {
     sink_.reset();
     whole_ = false;
   }
-  if (whole_ && (last || rows_ == options_.cardinality)) Complete(block);
+  if (whole_ && (block.end || rows_ == options_.cardinality)) Complete(block);
   return block;
 }
 

@@ -149,9 +149,7 @@ class SnapshotIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     if (failed_) return Block::AtEnd();
     if (!reading_ && !filling_) Decide();
-    Block block = reading_ ? reading_->NextBlock(max_rows) : Make(max_rows);
-    if (reading_ && block.end && fill_) context_.session->fills().Kept(*data_, fill_);
-    return block;
+    return reading_ ? ReadOn(max_rows) : Make(max_rows);
   }
 
  private:
@@ -172,6 +170,16 @@ class SnapshotIterator final : public BlockIterator {
 
   // Whether the run goes on from a state: what others have written since is not for it.
   bool Restored() const { return context_.fills && context_.fills->restored(); }
+
+  Block ReadOn(int64_t max_rows) {
+    Block block = reading_->NextBlock(max_rows);
+    bool last = block.end;
+    EndAlone(block);
+    // A saved folder tells of its end beside the last element.
+    bool through = data_->cardinality() >= 0 ? last : block.end;
+    if (through && fill_) context_.session->fills().Kept(*data_, fill_);
+    return block;
+  }
 
   Block Make(int64_t max_rows) {
     Block block = filling_->Next(max_rows);

@@ -161,8 +161,8 @@ class CacheIterator final : public BlockIterator {
     return block;
   }
 
-  // At its end it is for the run as if this pass had filled the cache, as it has where what it would
-  // have made was there already; so that is at the same moment.
+  // At its end it is for the run as if this pass had filled the cache, as it has where what it
+  // would have made was there already; so that is at the same moment.
   void Passed() {
     if (at_ == blocks_->size() && data_->cardinality() >= 0) Complete(blocks_);
   }

@@ -224,3 +224,85 @@ def test_function_that_starts_a_process():
         lambda x: int(subprocess.check_output(["echo", str(x)])), num_parallel_calls=2
     )
     assert [int(x) for x in ds] == [0, 1, 2, 3]
+
+
+# For each way in which a child may leave the function that has forked it: the elements that the
+# parent gets, and the code with which the child has ended.
+FORKING = """
+    def exits(): sys.exit(5)
+    def exits_without_a_code(): sys.exit()
+    def exits_with_a_text(): sys.exit("told")
+    def fails(): raise ValueError("told")
+    def runs_a_pipeline():
+        sys.exit(sum(int(x) for x in Dataset.range(4).map(abs, num_parallel_calls=2)))
+    def returns(): pass
+
+    parent = os.getpid()
+    def forks(x):
+        if x == 2:
+            child = os.fork()
+            if child == 0:
+                print("child", end=" ")
+                leave()
+            else:
+                children.append(child)
+        elif x > 2 and os.getpid() != parent:
+            os.write(1, b"a child goes on ")
+        return x
+    def generator():
+        for x in range(6):
+            yield forks(x)
+    class Rows:
+        def __len__(self):
+            return 6
+        def __getitem__(self, i):
+            return forks(i)
+    numbers = Dataset.range(6)
+    for leave in (exits, exits_without_a_code, exits_with_a_text, fails, runs_a_pipeline, returns):
+        children = []
+        elements = [int(x) for x in PIPELINE]
+        code = os.waitstatus_to_exitcode(os.waitpid(*children, 0)[1])
+        print(leave.__name__, elements == [*range(6)], code, flush=True)
+"""
+
+FORKING_IN_A_THREAD = {
+    "parallel map": "numbers.map(forks, num_parallel_calls=2)",
+    "map ahead": "numbers.map(forks).prefetch(1)",
+    "map of several rows": "numbers.batch(6).unbatch().map(forks).prefetch(1)",
+    "filter": "numbers.filter(lambda x: forks(x) >= 0).prefetch(1)",
+    "generator": "Dataset.from_generator(generator).prefetch(1)",
+    "rows": "Dataset.from_indexable(Rows()).map(int, num_parallel_calls=2)",
+    "flat_map": "numbers.flat_map(lambda x: Dataset.from_tensors(forks(x))).prefetch(1)",
+    "an iterator in a function": (
+        "Dataset.range(1).map(lambda _: np.array(list(numbers.map(forks))), num_parallel_calls=2)"
+        ".unbatch()"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORKING_IN_A_THREAD)
+def test_a_child_that_a_function_has_forked_ends_where_the_function_does(name):
+    done = run_script(FORKING.replace("PIPELINE", FORKING_IN_A_THREAD[name]))
+    # The loop over an iterator of the parent goes on in the child, and is told so.
+    inside = name == "an iterator in a function"
+    codes = {"exits": 5, "exits_without_a_code": 0, "exits_with_a_text": 1, "fails": 1}
+    codes |= {"runs_a_pipeline": 6, "returns": int(inside)}
+    lines = [f"child {leave} True {code}" for leave, code in codes.items()]
+    assert (done.returncode, done.stdout.splitlines()) == (0, lines), done.stderr
+    shown = ["told", "ValueError: told"]
+    shown += ["created before os.fork()"] if inside else []
+    traced = 1 + inside
+    assert all(text in done.stderr for text in shown)
+    assert done.stderr.count("Traceback") == traced
+
+
+@pytest.mark.parametrize("pipeline", ["numbers.map(forks)", "Dataset.from_generator(generator)"])
+def test_what_such_a_child_raises_inside_next_comes_out_of_it(pipeline):
+    done = run_script(FORKING.replace("PIPELINE", pipeline).replace(", returns)", ")"))
+    codes = {"exits": 5, "exits_without_a_code": 0, "exits_with_a_text": 1, "fails": 1}
+    lines = [
+        f"child {leave} True {code}" for leave, code in (codes | {"runs_a_pipeline": 6}).items()
+    ]
+    assert (done.returncode, done.stdout.splitlines()) == (0, lines), done.stderr
+    assert "ValueError: told" in done.stderr
+    assert done.stderr.count("Traceback") == 1

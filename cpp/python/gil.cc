@@ -162,6 +162,7 @@ void Attachment::Attach() {
 void Attachment::Detach() {
   if (!attached_) return;
   if (role_ == Role::kLane) {
+    EndIfForked();
     gap_ = OthersMayRun();
   } else if (!on_lane_) {
     g_consumers_apart.fetch_add(1, std::memory_order_relaxed);
@@ -175,6 +176,7 @@ void Attachment::Yield() {
   if (role_ != Role::kLane || !attached_) return;
   bool wanted = g_wanting.load(std::memory_order_relaxed) > 0;
   if (!wanted && --calls_until_clock_ > 0) return;
+  EndIfForked();
   int64_t now = NowNs();
   int64_t per_call = (now - last_clock_) / calls_per_clock_ + 1;
   last_clock_ = now;
@@ -205,6 +207,11 @@ bool Attachment::Replaceable() {
 }
 
 bool Attachment::TakeInterrupt() {
+  EndIfForked();
+  if (forked_) {
+    KeepInterrupt();
+    return true;
+  }
   if (on_lane_ || !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return false;
   KeepInterrupt();
   return true;
@@ -228,6 +235,13 @@ void Attachment::RestoreInterrupt() {
   }
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value)), value);
   Py_DECREF(value);
+}
+
+void Attachment::AfterForkInChild() {
+  for (Attachment* open = t_attachment; open; open = open->outer_) {
+    open->forked_ = true;
+    open->calls_until_clock_ = 0;  // so that Yield looks
+  }
 }
 
 Attachment* CurrentAttachment() { return t_attachment; }

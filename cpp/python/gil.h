@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "python/fork_child.h"
 #include "python/python.h"
 #if defined(__GLIBCXX__)
 #include <cxxabi.h>
@@ -45,7 +46,15 @@ class Attachment final : public BlockingHook {
   bool Replaceable() override;
   // Takes the raised exception when it is a Ctrl-C that hit a user function on the consumer's own
   // thread: it is no failure of an element. True: throw Error(kInterrupted), and do the work again.
+  // In a child that the function has forked it takes any exception.
   bool TakeInterrupt();
+  // Called where a function of the user may have returned: ends a child that it has forked in a
+  // thread of the lane, which was to come back to a pipeline that is not there.
+  void EndIfForked() const {
+    if (forked_ && role_ == Role::kLane) EndForkChild();
+  }
+  // In a child: for the thread that has forked.
+  static void AfterForkInChild();
   bool interrupted() const { return static_cast<bool>(interrupt_); }
   // The exception that a signal handler raised during a wait; to be raised from __next__.
   void RestoreInterrupt();
@@ -63,6 +72,7 @@ class Attachment final : public BlockingHook {
   int calls_until_clock_ = 0;
   int calls_per_clock_ = 1;
   int64_t last_clock_ = 0;
+  bool forked_ = false;  // by a function that was called in it: this is the child
   PyRef interrupt_;
 
   void KeepInterrupt();

@@ -17,6 +17,7 @@
 #include "python/types.h"
 #include "runtime/blocking.h"
 #include "runtime/cpu.h"
+#include "runtime/fork.h"
 #include "runtime/memory.h"
 #include "runtime/parking.h"
 #include "runtime/thread_pool.h"
@@ -123,6 +124,7 @@ PYBIND11_MODULE(_core, m) {
   InitPytree();
   InitErrorObject();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);
+  OnForkChild(&Attachment::AfterForkInChild);
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);

@@ -2,6 +2,7 @@
 #include "python/running_call.h"
 
 #include "element/element_text.h"
+#include "python/gil.h"
 
 namespace penstock {
 namespace {
@@ -21,7 +22,9 @@ RunningCall::RunningCall(const StageLabel& stage, int64_t first, const int64_t& 
 }
 
 RunningCall::~RunningCall() {
-  if (t_thread) t_thread->call = outer_;
+  if (!t_thread) return;
+  t_thread->call = outer_;
+  CurrentAttachment()->EndIfForked();
 }
 
 std::string RunningCall::text() const {

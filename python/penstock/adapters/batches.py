@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -55,25 +56,49 @@ class BatchIterator(Closing):
     def __init__(self, iterator: Iterator, form: Callable[[Any], Any]) -> None:
         self._iterator = iterator
         self._form = form
+        self._kept: list[Any] = []  # what an interruption has met before it had its form
+        self.ended = False
 
     def __iter__(self) -> BatchIterator:
         return self
 
     def __next__(self) -> Any:
-        return self._form(next(self._iterator))
+        # Of threads that take from it only the main one is interrupted: what it keeps is taken by
+        # whoever comes next. Between assignments nobody else runs, and no signal is looked for.
+        pulled, self._kept = self._kept, []
+        try:
+            if not pulled:
+                pulled.extend(itertools.islice(self._iterator, 1))
+            if not pulled:
+                self.ended = True
+                raise StopIteration
+            batch = self._form(pulled[0])
+        except Exception:
+            raise
+        except BaseException:
+            self._kept = pulled
+            raise
+        return batch
 
     def get_state(self) -> bytes:
         """Return the position behind the last batch delivered, as `Iterator.get_state` does."""
+        if self._kept:
+            raise RuntimeError(
+                "get_state: a KeyboardInterrupt came before a batch was handed over; call next() "
+                "once more first"
+            )
         return self._iterator.get_state()
 
     @checked
     def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue behind the batch after which `get_state` was called, as `Iterator.set_state`."""
         self._iterator.set_state(state, strict)
+        self._kept = []
 
     def rewind(self, state: bytes) -> None:
         """Go back to a state of this very dataset: nothing is compared."""
         _core.Iterator.set_state(self._iterator, state)
+        self._kept = []
 
     def state_dict(self) -> dict[str, bytes]:
         """Return the position as a dict, the form in which PyTorch's checkpoints keep states."""
@@ -98,6 +123,7 @@ class BatchIterator(Closing):
 
     def close(self) -> None:
         """Stop all threads of this run and wait for them; no more batches come."""
+        self._kept = []
         self._iterator.close()
 
 

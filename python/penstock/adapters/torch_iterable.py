@@ -16,19 +16,6 @@ if TYPE_CHECKING:
 _BEGINNING = {"penstock": None}
 
 
-class _Pass(BatchIterator):
-    """One pass, which knows whether it has come to its end."""
-
-    ended = False
-
-    def __next__(self) -> Any:
-        try:
-            return super().__next__()
-        except StopIteration:
-            self.ended = True
-            raise
-
-
 class _TorchIterable:
     """Everything of the class but its base, torch's IterableDataset, which is found when asked for.
 
@@ -43,7 +30,7 @@ class _TorchIterable:
     def __init__(self, dataset: Dataset, prefetch: int) -> None:
         self._dataset = dataset
         self._prefetch = prefetch
-        self._pass: _Pass | None = None  # the one that was begun last
+        self._pass: BatchIterator | None = None  # the one that was begun last
         self._begun_here = 0  # how many were, in this process
         self._next: dict[str, Any] | None = None  # where the next one begins
         self._strict = True  # about that
@@ -54,7 +41,7 @@ class _TorchIterable:
         dataset = self._of_this_worker(torch.utils.data.get_worker_info())
         if self._dataset._kind != "prefetch":
             dataset = dataset.prefetch(self._prefetch)
-        begun = _Pass(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
+        begun = BatchIterator(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
         if self._next is not None:
             begun.load_state_dict(self._next, self._strict)
             self._next = None

@@ -13,7 +13,7 @@ from penstock import _core
 from penstock.data_loader import torch_collate, torch_rules
 from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
-from penstock.data_loader.orders import Failed, Inputs
+from penstock.data_loader.orders import END, Failed, Inputs
 
 if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
@@ -144,7 +144,7 @@ def samples_of(
     ------
     tuple
         The batch's number, its samples or the error of reading them, and the dataset's state
-        behind them (None if it has none).
+        behind them (None if it has none); END behind the last batch.
     """
     size = loader.batch_size
     samples, restored = _opened(loader.dataset, state)
@@ -169,6 +169,7 @@ def samples_of(
             if not what and last is not None:
                 raise last
             if not what or (size is not None and loader.drop_last and len(what) < size):
+                yield END
                 return
             what = what if size is not None else what[0]
         last = None

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from penstock.data_loader.loader import DataLoader
 
 # Of each batch: its number, what is fetched for it, the dataset's state behind it.
-Inputs = Iterator[tuple[int, Any, Any]]
+Input = tuple[int, Any, Any]
+Inputs = Iterator[Input]
+
+# Comes behind the last one. An interruption that reaches a generator ends it without.
+END: Input = (-1, None, None)
 
 _Indices = npt.NDArray[np.int64] | range
 
@@ -69,17 +73,6 @@ class KnownOrder:
             return int(self._indices[number])
         return self._indices[number * self._size : (number + 1) * self._size]
 
-    def inputs(self, start: int, without: Collection[int]) -> Inputs:
-        """Yield what is to be fetched from batch `start` on."""
-        indices, size = self._indices, self._size
-        for number in range(start, self._count):
-            if number in without:
-                continue
-            if size is None:
-                yield number, self[number], None
-            else:
-                yield number, indices[number * size : (number + 1) * size], None
-
     def finish(self) -> None:
         """Do what is done behind the last batch."""
         if self._last is not None:
@@ -94,11 +87,12 @@ class DrawnOrder:
         self._items = items
 
     def inputs(self, start: int, without: Collection[int]) -> Inputs:
-        """Yield what is to be fetched from item `start` on; those before it are behind."""
+        """Yield what is to be fetched from item `start` on, and END; those before it are behind."""
         for number in itertools.count(start):
             try:
                 item = next(self._items)
             except StopIteration:
+                yield END
                 return
             except Exception as error:
                 item = Failed(error)

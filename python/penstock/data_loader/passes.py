@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from penstock.adapters.batches import Held
 from penstock.closing import Closing
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import Fetch, fetch_of, samples_of
-from penstock.data_loader.orders import Failed, Inputs, KnownOrder, begin, draw_base_seed
+from penstock.data_loader.orders import (
+    END,
+    Failed,
+    Input,
+    Inputs,
+    KnownOrder,
+    begin,
+    draw_base_seed,
+)
 from penstock.data_loader.position import Position
 from penstock.data_loader.workers import Progress, Worker
 from penstock.dataset import Dataset
@@ -29,6 +37,8 @@ class Pass(Closing):
     def __init__(self, loader: DataLoader, position: Position) -> None:
         self._position = position  # how far the pass has come
         self._cut = False  # ended by close() or an interruption: that is not the end of the data
+        # At most one: what came, and was not handed over before an interruption.
+        self._pulled: list[Any] = []
         self._loader_length = loader.__len__
         self._fetch = fetch_of(loader)
         if torch_rules.pins(loader.pin_memory):
@@ -47,6 +57,13 @@ class Pass(Closing):
         """End the pass: no more batches come, and its threads have ended."""
         raise NotImplementedError
 
+    def _pull(self, source: Iterator[Any]) -> None:
+        """Take what comes next, if anything does; an interruption finds it taken or not come.
+
+        Python looks for signals behind every call: `next` might return to nobody.
+        """
+        self._pulled.extend(itertools.islice(source, 1))
+
     def __reduce__(self) -> Any:
         raise TypeError(
             "DataLoader: a pass cannot be pickled; pickle the loader, and its state_dict()"
@@ -58,40 +75,56 @@ class InlinePass(Pass):
 
     def __init__(self, loader: DataLoader, position: Position) -> None:
         super().__init__(loader, position)
-        self._inputs = _inputs(loader, position)
+        inputs = _inputs(loader, position)
+        self._order = position.order if isinstance(position.order, KnownOrder) else None
+        self._source: Iterator[Any] = inputs if self._order is None else _numbers(position)
 
     def __next__(self) -> Any:
         position = self._position
-        try:
-            number, what, state = next(self._inputs)
-        except StopIteration:
-            if not self._cut:
-                position.finish()
-            raise
-        except BaseException:
-            self._cut = True
-            raise
-        if type(what) is Failed:
-            position.deliver(number, state, failed=True)
+        if not self._pulled:
             try:
-                raise what.error
-            finally:
-                del what
+                self._pull(self._source)
+            except Exception:
+                self._cut = True
+                raise
+        if not self._pulled or self._pulled[0] is END:
+            self._end()
+        number, what, state = self._pulled[0] if self._order is None else self._known()
+        reached = position.after(number, state, failed=type(what) is Failed)
         try:
+            if type(what) is Failed:
+                raise what.error
             batch = self._fetch(what)
         except Exception:
-            position.deliver(number, state)
+            self._pulled, position.reached = [], reached
             raise
-        except BaseException:  # interrupted: the batch is still to come
-            self._inputs = itertools.chain([(number, what, state)], self._inputs)
-            raise
-        position.deliver(number, state)
+        finally:
+            del what  # an error refers to this frame
+        # No look for signals until the caller has it.
+        self._pulled, position.reached = [], reached
         return batch
+
+    def _known(self) -> Input:
+        (number,) = self._pulled
+        return number, self._order[number], None  # type: ignore[index]
+
+    def _end(self) -> NoReturn:
+        if self._pulled or (self._order is not None and not self._cut):
+            self._position.finish()
+        elif not self._cut:
+            self._cut = True
+            raise RuntimeError(
+                "DataLoader: a KeyboardInterrupt reached the iterator of the dataset or the "
+                "sampler, which may have ended by it, so that batch "
+                f"{self._position.reached.low} and those behind it did not come; begin another "
+                "pass, behind loader.load_state_dict(loader.state_dict()) to go on there"
+            )
+        raise StopIteration
 
     def close(self) -> None:
         """End the pass: no more batches come."""
         self._cut = True
-        self._inputs = iter(())
+        self._source, self._pulled = iter(()), []
 
 
 class ThreadedPass(Pass):
@@ -110,21 +143,25 @@ class ThreadedPass(Pass):
 
     def __next__(self) -> Any:
         position = self._position
-        if self._progress is not None and not self._cut:
-            self._progress.wait(position, self._in_order)
-        try:
-            held = next(self._iterator)
-        except StopIteration:
-            if not self._cut:
-                position.finish()
-            raise
+        if not self._pulled:
+            if self._progress is not None and not self._cut:
+                self._progress.wait(position, self._in_order)
+            self._pull(self._iterator)
+            if not self._pulled:
+                if not self._cut:
+                    position.finish()
+                raise StopIteration
+        (held,) = self._pulled
         number, batch, failure, state = held.value
-        # The run may keep it for a while, and a raised error refers to this pass.
-        held.value = None
+        reached = position.reached
         if number is None:
             self._cut = True
         else:
-            position.deliver(number, state, failed=type(batch) is Failed)
+            reached = position.after(number, state, failed=type(batch) is Failed)
+        # No look for signals until the caller has it.
+        self._pulled, position.reached = [], reached
+        # The run may keep it for a while, and a raised error refers to this pass.
+        held.value = None
         if failure is None:
             return batch
         try:
@@ -135,20 +172,26 @@ class ThreadedPass(Pass):
     def close(self) -> None:
         """End the pass: no more batches come, and its threads have ended."""
         self._cut = True
+        self._pulled = []
         self._iterator.close()
 
 
 def _inputs(loader: DataLoader, position: Position) -> Inputs:
-    """Begin a pass at its position; returns what is still to be fetched."""
-    without = frozenset(position.ahead)
+    """Begin a pass at its position; returns what is still to be fetched, if not all is known."""
+    low, ahead, dataset_state, failed = position.reached
+    without = frozenset(ahead)
     if loader._iterable:
         draw_base_seed(loader, position.goes_on)
-        failed = frozenset(position.failed)
-        return samples_of(loader, position.low, without, failed, position.dataset_state)
-    order = begin(loader, position.saved_order, position.low, position.goes_on)
+        return samples_of(loader, low, without, frozenset(failed), dataset_state)
+    order = begin(loader, position.saved_order, low, position.goes_on)
     position.begun(order)
-    inputs: Inputs = order.inputs(position.low, without)
-    return inputs
+    return iter(()) if isinstance(order, KnownOrder) else order.inputs(low, without)
+
+
+def _numbers(position: Position) -> Iterator[int]:
+    """Return the numbers of the batches that are still to come, without running Python code."""
+    low, ahead, *_ = position.reached
+    return itertools.filterfalse(frozenset(ahead).__contains__, range(low, len(position.order)))
 
 
 def _pipeline(
@@ -176,21 +219,21 @@ def _source(
         # Numbers alone: the engine counts them without Python.
         if progress is not None:
             progress.ends(len(order))
-        numbers = Dataset.range(position.low, len(order))
-        if position.ahead:
-            left = [n for n in range(position.low, len(order)) if n not in position.ahead]
-            numbers = Dataset.from_tensor_slices(np.array(left, np.int64))
+        numbers = Dataset.range(position.reached.low, len(order))
+        if position.reached.ahead:
+            numbers = Dataset.from_tensor_slices(np.fromiter(_numbers(position), np.int64))
         known = order
         return numbers, lambda number: (int(number), known[int(number)], None)
 
-    number = position.low - 1
+    number = position.reached.low - 1
 
     def read() -> Iterator[Held]:
         nonlocal number
         failure = None
         try:
-            for number, what, state in inputs:
-                yield Held((number, what, state))
+            for given in itertools.takewhile(lambda given: given is not END, inputs):
+                number = given[0]
+                yield Held(given)
         except Exception as error:
             failure = error
         finally:

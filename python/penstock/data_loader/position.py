@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 
-class Position:
+class Reached(NamedTuple):
     """Which batches of a pass were delivered.
 
     Attributes
@@ -17,24 +17,42 @@ class Position:
         The numbers of those delivered besides, with the dataset's state behind each.
     dataset_state : object
         The dataset's state behind batch ``low - 1``, or None if it keeps none.
+    failed : tuple of int
+        The numbers of those in whose place reading the dataset, or the sampler, raised an error.
+    """
+
+    low: int
+    ahead: dict[int, Any]
+    dataset_state: Any
+    failed: tuple[int, ...]
+
+
+class Position:
+    """How far a pass has come.
+
+    Attributes
+    ----------
+    reached : Reached
+        What was delivered. Set at once, as the batch is handed over: an interruption leaves either
+        what was before, or the batch with who has asked for it.
     saved_order : mapping or None
         The order that the pass has to follow.
     order : object
         The order that it follows; None before it begins, and over iterable datasets.
     goes_on : bool
         Whether the pass began before, and was left.
-    failed : list
-        The numbers of those in whose place reading the dataset, or the sampler, raised an error.
     finished : bool
         Whether the end was reached.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
         saved = saved or {}
-        self.low: int = saved.get("batches", 0)
-        self.ahead: dict[int, Any] = dict.fromkeys(saved.get("ahead", ()))
-        self.failed: list[int] = list(saved.get("failed", ()))
-        self.dataset_state: Any = saved.get("dataset")
+        self.reached = Reached(
+            saved.get("batches", 0),
+            dict.fromkeys(saved.get("ahead", ())),
+            saved.get("dataset"),
+            tuple(saved.get("failed", ())),
+        )
         self.saved_order: Mapping[str, Any] | None = saved.get("order")
         self.goes_on: bool = saved.get("goes_on", False)
         self.order: Any = None
@@ -44,22 +62,24 @@ class Position:
         """Note the order that the pass follows."""
         self.order = order
 
-    def deliver(self, number: int, dataset_state: Any, failed: bool = False) -> None:
-        """Note that a batch was delivered, or the error that took its place."""
+    def after(self, number: int, dataset_state: Any, failed: bool = False) -> Reached:
+        """Return what is reached with one more batch, or the error that takes its place."""
+        low, ahead, state, failures = self.reached
         if failed:
-            self.failed.append(number)
-        if number != self.low:
-            self.ahead[number] = dataset_state
-            return
-        self.low += 1
-        self.dataset_state = dataset_state
-        while self.low in self.ahead:
-            self.dataset_state = self.ahead.pop(self.low)
-            self.low += 1
+            failures = (*failures, number)
+        if number != low:
+            return Reached(low, {**ahead, number: dataset_state}, state, failures)
+        low, state = low + 1, dataset_state
+        if low in ahead:
+            ahead = dict(ahead)
+            while low in ahead:
+                state = ahead.pop(low)
+                low += 1
+        return Reached(low, ahead, state, failures)
 
     def finish(self) -> None:
         """Note that the end was reached; the end behind a failure to read is none."""
-        if self.low - 1 in self.failed:
+        if self.reached.low - 1 in self.reached.failed:
             return
         if not self.finished and self.order is not None:
             self.order.finish()
@@ -67,15 +87,12 @@ class Position:
 
     def state(self) -> dict[str, Any]:
         """Return what a new Position is made of, to go on from here."""
-        state: dict[str, Any] = {
-            "goes_on": True,
-            "batches": self.low,
-            "ahead": sorted(self.ahead),
-        }
-        if self.failed:
-            state["failed"] = sorted(self.failed)
-        if self.dataset_state is not None:
-            state["dataset"] = self.dataset_state
+        low, ahead, dataset_state, failed = self.reached
+        state: dict[str, Any] = {"goes_on": True, "batches": low, "ahead": sorted(ahead)}
+        if failed:
+            state["failed"] = sorted(failed)
+        if dataset_state is not None:
+            state["dataset"] = dataset_state
         if self.order is not None:
             state["order"] = self.order.state
         elif self.saved_order is not None:

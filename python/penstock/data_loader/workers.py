@@ -52,19 +52,19 @@ class Progress:
         RuntimeError
             If that takes longer than the timeout; the batch may be waited for again.
         """
+        reached = position.reached
 
         def ready() -> bool:
-            delivered = {n for n in self._made if n < position.low or n in position.ahead}
-            self._made -= delivered
-            if self._end is not None and position.low >= self._end:
+            self._made -= {n for n in self._made if n < reached.low or n in reached.ahead}
+            if self._end is not None and reached.low >= self._end:
                 return True
-            return position.low in self._made if in_order else bool(self._made)
+            return reached.low in self._made if in_order else bool(self._made)
 
         with self._changed:
             if not self._changed.wait_for(ready, self._timeout):
                 raise RuntimeError(
                     f"DataLoader: a batch was expected within timeout={self._timeout} seconds, and "
-                    f"batch {position.low} is not there yet; raise timeout or num_workers"
+                    f"batch {reached.low} is not there yet; raise timeout or num_workers"
                 )
 
 

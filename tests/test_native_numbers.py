@@ -1,5 +1,7 @@
 """Plain numbers of every size beside arrays of every type: NumPy's results, or an error."""
 
+import contextlib
+import itertools
 import operator
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 import penstock as ps
 from compare import difference
-from native_contract import assert_native
+from native_contract import assert_native, dtypes
 
 Dataset = ps.Dataset
 
@@ -108,3 +110,142 @@ def test_integers_of_more_than_64_bits_are_refused_when_traced(number):
 def test_a_clipped_zero_keeps_its_sign():
     x = np.array([-0.0, 0.0] * 9, np.float32)
     assert_native(lambda x: np.copysign(1, np.clip(x, 0.0, 1.0)), [x, x])
+
+
+ZEROS = [0.0, -0.0, 1.0, -1.0, 4.0, -np.inf, np.inf, np.nan]
+EXPONENTS = [0, 1, 2, 3, -1, -2, 2.0, 0.5, -0.5, -1.0, True, np.float64(0.5), np.float32(0.5)]
+EXPONENTS += [np.int8(2), np.array(0.5), np.array([2.0]), np.array([0.5, 2.0], np.float32)]
+
+
+def values(dtype):
+    numbers = ZEROS if dtype.kind in "fc" else [0, 1, 2, 3]
+    return np.array(numbers).astype(dtype)
+
+
+def same_bits(function, rows):
+    """Fail unless rows are bit by bit what the plain function makes, alone and in a batch."""
+    source = Dataset.from_tensor_slices(rows)
+    assert len(list(source.map(ps.native(function, check=len(rows))))) == len(rows)
+    native = next(iter(source.map(ps.native(function)).batch(len(rows))))
+    plain = next(iter(source.map(function).batch(len(rows))))
+    for made, wanted in zip(
+        *(p if type(p) is tuple else (p,) for p in (native, plain)), strict=True
+    ):
+        assert np.array_equal(np.signbit(made.real), np.signbit(wanted.real))
+        assert difference(made, wanted) is None
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", dtypes("?bBhlLefdgFDG"), ids=str)
+def test_powers_are_those_of_the_operator(dtype):
+    numbers = values(dtype)
+    for rows in (numbers, numbers[:, None], np.stack([numbers] * 2)):
+        exponents = []
+        for exponent in EXPONENTS:
+            with contextlib.suppress(ValueError, OverflowError):  # negative ones of integers
+                rows[0] ** exponent
+                exponents.append(exponent)
+        same_bits(lambda x: tuple(x**e for e in exponents), rows)  # noqa: B023
+
+
+def test_bools_to_the_power_of_two_have_the_type_of_numpy():
+    flags = np.array([True, False])
+    made = next(iter(Dataset.from_tensors(flags).map(ps.native(lambda x: x**2))))
+    assert made.dtype == (flags**2).dtype
+
+
+def test_powers_of_a_size_that_differs_from_row_to_row():
+    rows = [np.ones((n, 2), np.complex64) * (1 + 2j) for n in (1, 2, 3)]
+    assert_native(lambda x: x ** x.shape[0], rows)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", dtypes("bBhlLefd"), ids=str)
+def test_limits_at_the_ends_of_a_type_are_none(dtype):
+    x = values(dtype)
+    wide = np.array([200, 5], np.int16)
+
+    def function(x):
+        return (
+            np.clip(x, 0, -0.0),
+            np.clip(x, -0.0, 0.0),
+            np.clip(x, 300, wide),
+            np.clip(x, wide, 2**40),
+            np.clip(x, -(2**63), 255),
+            np.clip(x, 0, 255),
+            np.clip(5, x, 300),
+            np.clip(5, None, x),
+        )
+
+    for rows in (x, x[:, None], np.stack([x[:2]] * 3)):
+        same_bits(function, rows)
+
+
+def test_zeros_between_limits_have_the_sign_that_numpy_gives_them():
+    x = np.array([[-0.0, 0.0, 1.0]] * 4, np.float32)
+    low, high = np.array([[1], [0]]), np.array([[-0.0], [2.0]])
+    function = lambda x: (  # noqa: E731
+        np.clip(x, low, 3.0),
+        np.clip(x, low, high),
+        np.clip(x, high[0], 1.0),
+        np.clip(x, 0, -0.0),
+        np.fmax(x, -x),
+    )
+    same_bits(function, x)
+    same_bits(function, np.tile(x[0], (3, 2, 1)))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_complex_scalars_with_nan_are_not_ordered():
+    number = np.complex64(complex(1, np.nan))
+    less = ps.native(lambda x: x < 1)
+    with pytest.raises(ValueError, match="has no order"):
+        next(iter(Dataset.from_tensors(number).map(less)))
+    same_bits(lambda x: x < 1, np.full((2, 3), number))
+
+
+def test_lengths_of_complex_scalars_are_those_of_the_operator():
+    parts = np.random.default_rng(3).normal(size=(50, 2))
+    same_bits(abs, parts[:, 0] + 1j * parts[:, 1])
+    same_bits(np.abs, parts[:, 0] + 1j * parts[:, 1])
+
+
+def test_an_exponent_of_many_items_that_is_cast_is_one_for_each():
+    x = np.array([[2], [3]], np.int16)
+    same_bits(lambda x: np.full((2, 3), np.float32(1e-7)) ** x, np.stack([x, x]))
+
+
+def test_several_types_have_the_one_in_common_that_numpy_finds():
+    found = []
+    for kinds in itertools.product("?bHhefLF", repeat=3):
+        arrays = [np.ones(1, kind) for kind in kinds]
+        made = ps.concat(arrays, axis=0).dtype
+        if made != np.result_type(*arrays):
+            found.append(f"{kinds}: {made}, not {np.result_type(*arrays)}")
+    assert not found, "\n".join(found)
+
+
+def test_plain_complex_numbers_beside_float64_are_numbers_of_python():
+    for function in (lambda x: 1j / x, lambda x: 1j**x):
+        with pytest.raises(ValueError, match=r"np\.complex128"):
+            next(iter(Dataset.from_tensors(0.0).map(ps.native(function))))
+        same_bits(function, np.ones((2, 3)))
+
+
+def test_integers_that_numpy_rounds_in_two_ways_are_refused():
+    x = np.zeros(2, np.clongdouble)
+    with pytest.raises(ValueError, match="write it as a float"):
+        next(iter(Dataset.from_tensors(x).map(ps.native(lambda x: x + (2**53 + 1)))))
+    same_bits(lambda x: x + 2**53, x[None])
+
+
+def test_a_constant_with_bits_that_mean_nothing_is_the_same_each_time():
+    def function(x):
+        made = np.empty(4, np.longdouble)
+        made.view(np.uint8)[:] = np.random.Generator(np.random.PCG64()).integers(
+            0, 256, made.nbytes
+        )
+        made[:] = 3
+        return x + made
+
+    assert next(iter(Dataset.range(1).map(ps.native(function)))).tolist() == [3] * 4

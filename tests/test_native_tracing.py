@@ -132,3 +132,37 @@ def test_values_that_are_no_number_of_a_row(index):
     ds = Dataset.from_tensors((np.arange(5), index)).repeat(2)
     with pytest.raises((TypeError, ValueError), match="getitem: "):
         list(ds.map(ps.native(lambda x, i: x[i])))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.concatenate([np.zeros(1), x[None]]),
+        lambda x: np.concatenate((np.zeros(1, np.int8), [1.0], x[None]), axis=None),
+        lambda x: np.stack([np.zeros(1), x[None], np.ones(1, np.float16)]),
+        lambda x: np.where(np.array([True, False]), x, np.arange(2)),
+        lambda x: np.tile(np.arange(2), ps.shape(x[None])),
+    ],
+)
+def test_functions_of_numpy_take_arrays_before_traced_values(function):
+    assert_native(function, [np.float32(3), np.float32(4)])
+
+
+@pytest.mark.parametrize("name", ["hstack", "vstack", "dstack", "append"])
+def test_a_function_that_cannot_be_traced_is_named_behind_an_array_too(name):
+    arrays = lambda x: (np.zeros(1), x[None])  # noqa: E731
+    call = getattr(np, name)
+    function = (lambda x: call(*arrays(x))) if name == "append" else lambda x: call(arrays(x))
+    with pytest.raises(ps.TraceError, match=f"numpy.{name} cannot be traced"):
+        Dataset.from_tensors(np.float32(3)).map(ps.native(function))
+
+
+def test_the_class_of_a_traced_value_is_refused_at_any_other_call():
+    concatenate = np.concatenate
+    for function in (
+        lambda x: isinstance(x, np.ndarray),
+        lambda x: np.concatenate([x[None]]) if isinstance(x, np.ndarray) else x,
+        lambda x: concatenate([x[None]] * isinstance(x, np.ndarray)),
+    ):
+        with pytest.raises(ps.TraceError, match="isinstance"):
+            Dataset.from_tensors(np.float32(3)).map(ps.native(function))

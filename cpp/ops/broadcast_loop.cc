@@ -127,6 +127,21 @@ Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Sha
   return operand;
 }
 
+Tensor WrittenOut(const Strided& operand, DType type, const Shape& shape) {
+  Tensor out = Tensor::Make(type, shape);
+  const LoopTable::Loop copy{
+      [](char** args, const intptr_t* count, const intptr_t* strides, void* size) {
+        for (intptr_t i = 0; i < *count; ++i) {
+          std::memcpy(args[1] + i * strides[1], args[0] + i * strides[0],
+                      *static_cast<const uint32_t*>(size));
+        }
+      },
+      &type.itemsize,
+      {type, type}};
+  RunBroadcast(copy, {operand, Broadcast(out.data(), shape, type.itemsize, shape)}, shape, false);
+  return out;
+}
+
 void RunBroadcast(const LoopTable::Loop& loop, const Operands& given, const Shape& shape,
                   bool exact) {
   const size_t count = loop.types.size();

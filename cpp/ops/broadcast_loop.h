@@ -22,6 +22,9 @@ using Operands = std::array<Strided, kMostOperands>;
 // `from` broadcast to `shape`.
 Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Shape& shape);
 
+// An operand with an item of its own for each of `shape`.
+Tensor WrittenOut(const Strided& operand, DType type, const Shape& shape);
+
 // Runs `loop` over all items of `shape`. With `exact`, its results do not depend on how many items
 // it is given at a time: rows that come again and again (three channels against an image) are then
 // written out several times, so that it is called for many rows at once.

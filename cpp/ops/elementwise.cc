@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -50,6 +50,11 @@ constexpr std::array<std::string_view, 10> kExact{
     "add",       "subtract", "multiply",   "divide",  "equal",
     "not_equal", "less",     "less_equal", "greater", "greater_equal"};
 
+// These have shorter ways for one exponent, or one limit, of many items, which give other bits.
+constexpr std::array<std::string_view, 2> kShorter{"power", "clip"};
+// Which of two zeros they give depends on the place among the items.
+constexpr std::array<std::string_view, 2> kByPlace{"fmin", "fmax"};
+
 // Comparisons, as what they say of a smaller and of a larger first operand.
 struct Comparison {
   std::string_view name;
@@ -74,11 +79,13 @@ bool IsNegative(const Tensor& integer) {
 // Calls of a function's loops.
 class Calls {
  public:
-  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak, bool limits)
+  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
       : table_(std::move(table)),
         weak_(std::move(weak)),
-        limits_(limits),
         comparison_(FindComparison(table_->name())),
+        shorter_(std::ranges::count(kShorter, table_->name()) > 0),
+        by_place_(std::ranges::count(kByPlace, table_->name()) > 0),
+        divides_(table_->name() == "divide"),
         no_negatives_(table_->name() == "power"),
         exact_(std::ranges::count(kExact, table_->name()) > 0) {}
 
@@ -88,7 +95,8 @@ class Calls {
     // NumPy squares a lone complex number in another way than many.
     const bool real = std::ranges::none_of(
         inputs, [](const Tensor& input) { return input.dtype().code >= TypeCode::kComplex64; });
-    if (!real) return false;
+    if (shorter_ && CastsMany(inputs)) return false;
+    if (!real || by_place_ || (shorter_ && AreSingleItems(inputs))) return false;
     // What is done with a plain integer that does not fit is decided for each.
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (weak_[i] != LoopTable::kInt || inputs[i].shape().rank() == 0) continue;
@@ -107,6 +115,8 @@ class Calls {
     const Shape shape = outputs[0].shape();
     if (shape.elements() == 0) return;
     const LoopTable::Loop& loop = LoopFor(inputs);
+    CheckOrder(inputs, shape);
+    CheckDivisor(inputs);
     if (const std::optional<bool> known = KnownComparison(inputs, loop)) {
       std::memset(outputs[0].mutable_data(), *known, outputs[0].nbytes());
       return;
@@ -128,10 +138,39 @@ class Calls {
       operands[i] = Broadcast(outputs[i - inputs.size()].mutable_data(), shape,
                               loop.types[i].itemsize, shape);
     }
-    RunBroadcast(loop, operands, shape, exact_);
+    Tensor written_out;
+    if (shorter_ && CastsMany(inputs)) {
+      const size_t limit = inputs[1].elements() > 1 && inputs[1].dtype() != loop.types[1] ? 1 : 2;
+      written_out = WrittenOut(operands[limit], loop.types[limit], shape);
+      operands[limit] = Broadcast(written_out.data(), shape, loop.types[limit].itemsize, shape);
+    }
+    if (shape.elements() == 1) {
+      RunSingle(inputs, loop, operands);
+    } else {
+      RunBroadcast(loop, operands, shape, exact_);
+    }
   }
 
  private:
+  // Whether NumPy has to cast exponents or limits that are arrays: they come to its loop through
+  // buffers, and never as one for many items.
+  bool CastsMany(const std::vector<Tensor>& inputs) const {
+    const LoopTable::Loop* loop = table_->Find(KindsOf(inputs));
+    if (!loop || !IsFloating(loop->types[0].code)) return false;
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      if (inputs[i].elements() > 1 && inputs[i].dtype() != loop->types[i]) return true;
+    }
+    return false;
+  }
+
+  // Whether rows may be of one item each.
+  static bool AreSingleItems(const std::vector<Tensor>& inputs) {
+    return std::ranges::all_of(inputs, [](const Tensor& input) {
+      const Shape shape = input.shape();
+      return shape.rank() == 0 || input.elements() <= shape[0];
+    });
+  }
+
   std::vector<int> KindsOf(const std::vector<Tensor>& inputs) const {
     std::vector<int> kinds(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -196,21 +235,10 @@ class Calls {
     return std::nullopt;
   }
 
-  // Whether a plain integer is beyond the type of what it limits.
-  bool LimitsNothing(const std::vector<Tensor>& inputs, size_t number) const {
-    if (!limits_ || number == 0 || inputs[number].shape().rank() > 0) return false;
-    const TypeCode code = inputs[0].dtype().code;
-    if (!IsInteger(code) || Fit(inputs[number], code)) return false;
-    const bool lower = number == 1 && table_->name() != "minimum";
-    return IsNegative(inputs[number]) == lower;
-  }
-
   Tensor Converted(const std::vector<Tensor>& inputs, DType type, size_t number) const {
     const Tensor& input = inputs[number];
     if (weak_[number] == LoopTable::kInt) {
-      return FromPlain(table_->name(),
-                       LimitsNothing(inputs, number) ? EndOf(inputs[0].dtype().code, input) : input,
-                       type);
+      return FromPlain(table_->name(), input, type);
     }
     Tensor made = Tensor::Make(type, input.shape());
     if (input.dtype() == type) {
@@ -222,17 +250,64 @@ class Calls {
     return made;
   }
 
-  // The end of an integer type on the side of a number.
-  static Tensor EndOf(TypeCode code, const Tensor& integer) {
-    Tensor end;
-    VisitReal(code, [&]<typename T>(std::type_identity<T>) {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-        using Ends = std::numeric_limits<T>;
-        const T value = IsNegative(integer) ? Ends::min() : Ends::max();
-        end = Tensor::ScalarBytes(DType::Of(code), &value);
+  // One item, with the strides that NumPy has for it: loops have several ways, and see by them
+  // whether they work for arrays or scalars.
+  void RunSingle(const std::vector<Tensor>& inputs, const LoopTable::Loop& loop,
+                 const Operands& operands) const {
+    std::array<char*, kMostOperands> args{};
+    std::array<intptr_t, kMostOperands> strides{};
+    bool one_call = true;  // without an iterator over axes, of which those of size 1 have no stride
+    Shape of_arrays;
+    for (size_t i = 0; i < loop.types.size(); ++i) {
+      args[i] = operands[i].data;
+      strides[i] = loop.types[i].itemsize;
+      if (i >= inputs.size()) continue;
+      const Shape shape = inputs[i].shape();
+      if (shape.rank() == 0) {
+        strides[i] = 0;
+        continue;
       }
-    });
-    return end;
+      if (of_arrays.rank() == 0) of_arrays = shape;
+      const bool cast = inputs[i].dtype() != loop.types[i];
+      one_call = one_call && shape == of_arrays && (!cast || shape.rank() == 1);
+    }
+    if (!one_call || of_arrays.rank() == 0) strides.fill(0);
+    const intptr_t count = 1;
+    loop.run(args.data(), &count, strides.data(), loop.data);
+  }
+
+  // NumPy's scalars and arrays have other orders of these.
+  void CheckOrder(const std::vector<Tensor>& inputs, const Shape& shape) const {
+    if (!comparison_ || comparison_->of_smaller == comparison_->of_larger || shape.rank() > 0) {
+      return;
+    }
+    for (const Tensor& input : inputs) {
+      if (input.dtype().code < TypeCode::kComplex64) continue;
+      bool nan[2];
+      const TypeCode part = PartOf(input.dtype().code);
+      for (size_t i = 0; i < 2; ++i) {
+        long double value = 0;
+        CastItems(part, input.data() + i * DType::Of(part).itemsize, TypeCode::kLongDouble, &value,
+                  1);
+        nan[i] = std::isnan(value);
+      }
+      if (nan[0] || nan[1]) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "{}: a complex number with NaN has no order of which NumPy is sure; compare "
+                    "np.real and np.imag of it",
+                    table_->name());
+      }
+    }
+  }
+
+  // A complex number of Python by a float64, which is a float of Python: an error of Python.
+  void CheckDivisor(const std::vector<Tensor>& inputs) const {
+    if (!divides_ || weak_[0] != LoopTable::kComplex || inputs[1].shape().rank() > 0) return;
+    if (inputs[1].dtype().code == TypeCode::kFloat64 && inputs[1].value<double>() == 0) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "divide: complex division by zero, which is an error in Python; write "
+                  "np.complex128(...) for the number");
+    }
   }
 
   // The loop of NumPy would take the GIL for this error.
@@ -256,8 +331,10 @@ class Calls {
 
   const std::shared_ptr<const LoopTable> table_;
   const std::vector<LoopTable::Weak> weak_;
-  const bool limits_;
   const Comparison* const comparison_;  // null: it is none
+  const bool shorter_;
+  const bool by_place_;
+  const bool divides_;
   const bool no_negatives_;
   const bool exact_;
 };
@@ -301,8 +378,8 @@ class ElementwiseMany final : public Op {
 }  // namespace
 
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
-                                          std::vector<LoopTable::Weak> weak, bool limits) {
-  Calls calls(std::move(table), std::move(weak), limits);
+                                          std::vector<LoopTable::Weak> weak) {
+  Calls calls(std::move(table), std::move(weak));
   if (calls.outputs() > 1) return std::make_unique<ElementwiseMany>(std::move(calls));
   return std::make_unique<Elementwise>(std::move(calls));
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,9 +57,31 @@ class LoopTable {
 };
 
 // Inputs are broadcast against each other by NumPy's rules. `weak` says which of them are plain
-// numbers. With `limits` they are limits of the first input, as numpy.clip has them: a plain
-// integer beyond its type limits nothing.
+// numbers.
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
-                                          std::vector<LoopTable::Weak> weak, bool limits = false);
+                                          std::vector<LoopTable::Weak> weak);
+
+using LoopsPtr = std::shared_ptr<const LoopTable>;
+
+// The first input between limits, as numpy.clip has it: a plain integer at the end of its type or
+// beyond limits nothing. The inputs are the value and those limits that are there.
+struct ClipLoops {
+  LoopsPtr clip, minimum, maximum, positive;
+};
+struct ClipLimits {
+  std::optional<LoopTable::Weak> low, high;
+};
+std::unique_ptr<const Op> MakeClip(const ClipLoops& loops, const ClipLimits& limits);
+
+// The first input to the power of the second, as the operator ** has it, which is not always what
+// numpy.power makes of them.
+struct PowerLoops {
+  LoopsPtr power, square, reciprocal, sqrt;
+  bool squares_bools;  // whether arrays of them are squared, too: this version of NumPy decides
+};
+std::unique_ptr<const Op> MakePower(const PowerLoops& loops, LoopTable::Weak base,
+                                    LoopTable::Weak exponent);
+// The operator abs.
+std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute);
 
 }  // namespace penstock

@@ -18,6 +18,12 @@ bool IsNumber(TypeCode code) { return code <= TypeCode::kCLongDouble; }
 bool IsComplex(TypeCode code) { return code >= TypeCode::kComplex64 && IsNumber(code); }
 bool IsUnsigned(TypeCode code) { return code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64; }
 
+// Bools, integers, floats or complex numbers.
+int KindOf(TypeCode number) {
+  if (number == TypeCode::kBool) return 0;
+  return IsInteger(number) ? 1 : IsFloating(number) ? 2 : 3;
+}
+
 TypeCode ComplexOf(TypeCode part) {
   if (part == TypeCode::kLongDouble) return TypeCode::kCLongDouble;
   return part == TypeCode::kFloat64 ? TypeCode::kComplex128 : TypeCode::kComplex64;
@@ -73,6 +79,19 @@ std::optional<std::string> Misfit(const Tensor& integers, TypeCode code) {
   return misfit;
 }
 
+// Whether float64 has each of plain integers: all of at most 53 bits.
+bool AreDoubles(const Tensor& integers) {
+  auto look = [&]<typename Plain>(const Plain* values) {
+    return std::all_of(values, values + integers.elements(), [](Plain value) {
+      return std::cmp_less_equal(value, int64_t{1} << 53) &&
+             std::cmp_greater_equal(value, -(int64_t{1} << 53));
+    });
+  };
+  if (integers.dtype().code == TypeCode::kUInt64)
+    return look(reinterpret_cast<const uint64_t*>(integers.data()));
+  return look(reinterpret_cast<const int64_t*>(integers.data()));
+}
+
 }  // namespace
 
 TypeCode Promoted(TypeCode a, TypeCode b) {
@@ -91,7 +110,13 @@ Tensor FromPlain(std::string_view op, const Tensor& integers, DType type) {
                 *misfit, type.name());
   }
   Tensor from = integers;
-  const bool exact = type.code == TypeCode::kLongDouble || type.code == TypeCode::kCLongDouble;
+  const bool exact = type.code == TypeCode::kLongDouble;
+  if (type.code == TypeCode::kCLongDouble && !AreDoubles(integers)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: NumPy does not always round an integer beyond 2**53 beside {}; write it as a "
+                "float",
+                op, type.name());
+  }
   if (!IsInteger(type.code) && !exact) {  // NumPy rounds to double first
     from = Tensor::Make(DType::Of(TypeCode::kFloat64), integers.shape());
     CastItems(integers.dtype().code, integers.data(), TypeCode::kFloat64, from.mutable_data(),
@@ -116,11 +141,22 @@ DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
     if (!found || *found == type) {
       found = type;
     } else if (IsNumber(found->code) && IsNumber(type.code)) {
-      found = DType::Of(Promoted(found->code, type.code));
+      // Integers meet the floats one by one: two of them may need a wider type than each.
+      const int kind = KindOf(type.code), most = KindOf(found->code);
+      if (kind >= most)
+        found = DType::Of(kind > most ? type.code : Promoted(found->code, type.code));
     } else {
       throw Error(ErrorKind::kType, "{}: {} must be of one kind, got {} and {}",
                   std::string_view(op), std::string_view(argument), found->name(), type.name());
     }
+  }
+  if (found && IsNumber(found->code)) {
+    TypeCode all = found->code;
+    for (size_t i = 0; i < count; ++i) {
+      const TypeCode code = inputs[i].dtype().code;
+      if (!WeaknessOf(i) && IsNumber(code)) all = Promoted(all, Promoted(found->code, code));
+    }
+    found = DType::Of(all);
   }
   for (size_t i = 0; i < count; ++i) {
     if (!WeaknessOf(i)) continue;

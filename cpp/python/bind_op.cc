@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <optional>
 
 #include "ops/reduce.h"
@@ -104,17 +105,40 @@ SharedOp ReduceOf(const std::string& name, const py::object& ufunc, const py::ob
   return {MakeReduce(std::move(reduction)), std::move(key)};
 }
 
-SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak, bool limits) {
-  std::shared_ptr<const LoopTable> table = LoopsOfUfunc(ufunc.ptr());
+SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
+  LoopsPtr table = LoopsOfUfunc(ufunc.ptr());
   std::vector<LoopTable::Weak> kinds;
   for (int kind : weak) kinds.push_back(static_cast<LoopTable::Weak>(kind));
   if (static_cast<int>(kinds.size()) != table->inputs()) {
     throw Error(ErrorKind::kType, "{}: {} operands were expected, got {}", table->name(),
                 table->inputs(), kinds.size());
   }
-  const std::string name = limits ? "clip" : table->name();
-  py::object key = py::make_tuple("numpy." + name, ufunc, weak);
-  return {MakeElementwise(std::move(table), std::move(kinds), limits), std::move(key)};
+  py::object key = py::make_tuple("numpy." + table->name(), ufunc, weak);
+  return {MakeElementwise(std::move(table), std::move(kinds)), std::move(key)};
+}
+
+SharedOp ClipOf(const std::array<py::object, 4>& ufuncs, std::optional<int> low,
+                std::optional<int> high) {
+  auto loops = [&](size_t i) { return LoopsOfUfunc(ufuncs[i].ptr()); };
+  ClipLimits limits;
+  if (low) limits.low = static_cast<LoopTable::Weak>(*low);
+  if (high) limits.high = static_cast<LoopTable::Weak>(*high);
+  py::object key = py::make_tuple("numpy.clip", ufuncs[0], py::make_tuple(low, high));
+  return {MakeClip({loops(0), loops(1), loops(2), loops(3)}, limits), std::move(key)};
+}
+
+SharedOp PowerOf(const std::array<py::object, 4>& ufuncs, bool squares_bools, int base,
+                 int exponent) {
+  auto loops = [&](size_t i) { return LoopsOfUfunc(ufuncs[i].ptr()); };
+  py::object key = py::make_tuple("**", ufuncs[0], py::make_tuple(base, exponent));
+  return {MakePower({loops(0), loops(1), loops(2), loops(3), squares_bools},
+                    static_cast<LoopTable::Weak>(base), static_cast<LoopTable::Weak>(exponent)),
+          std::move(key)};
+}
+
+SharedOp AbsoluteOf(const py::object& ufunc) {
+  py::object key = py::make_tuple("abs", ufunc, py::make_tuple());
+  return {MakeAbsolute(LoopsOfUfunc(ufunc.ptr())), std::move(key)};
 }
 
 StructureRef StructureOf(const py::object& nested) {
@@ -179,7 +203,11 @@ void BindOp(py::module_& module) {
                              py::make_tuple(name, attributes)};
            }),
            py::arg("name"), py::arg("attributes"))
-      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"), py::arg("limits") = false)
+      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
+      .def_static("clip", &ClipOf, py::arg("ufuncs"), py::arg("low"), py::arg("high"))
+      .def_static("absolute", &AbsoluteOf, py::arg("ufunc"))
+      .def_static("power", &PowerOf, py::arg("ufuncs"), py::arg("squares_bools"), py::arg("base"),
+                  py::arg("exponent"))
       .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
                   py::arg("axes"), py::arg("keepdims"), py::arg("type"))
       .def("__call__",

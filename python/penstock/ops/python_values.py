@@ -9,7 +9,15 @@ import numpy as np
 
 from penstock import _core
 from penstock.errors import TraceError
-from penstock.ops.symbol import ArraySymbol, Symbol, SymbolClass, Trace, Weakness, index_parts
+from penstock.ops.symbol import (
+    ArraySymbol,
+    Symbol,
+    SymbolClass,
+    Trace,
+    Weakness,
+    index_parts,
+    power,
+)
 from penstock.ops.unknown import ADVICE, Unknown
 
 _COMPARE = "compare its sizes one by one (x.shape[0] == 3), or the array ps.shape(x)"
@@ -259,12 +267,12 @@ class NumberSymbol(Symbol, metaclass=SymbolClass):
                 made = made * self
             return made
         if isinstance(other, (np.ndarray, np.generic, ArraySymbol)):
-            return np.power(self, other)
+            return power(self, other)
         raise self._refusal("a number to raise to a power", "use np.power")
 
     def __rpow__(self, other: Any) -> Any:
         if isinstance(other, (np.ndarray, np.generic)):
-            return np.power(other, self)
+            return power(other, self)
         raise self._refusal("a number to raise another to", "use np.power")
 
     def __rshift__(self, other: Any) -> Any:

@@ -19,6 +19,9 @@ from penstock.ops.unknown import ADVICE, Unknown, active_traces
 
 _ABSENT = -(2**63)  # cpp/ops/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
+_NUMBERS = (bool, int, float, complex)
+_POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # as the operator ** has them
+_SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # other than np.power
 
 
 class Weakness(enum.IntEnum):
@@ -164,6 +167,15 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
     __slots__ = ()
 
+    def __pow__(self, other: Any) -> Any:
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return power(other, self)
+
+    def __abs__(self) -> Any:
+        return self._trace.call(_core.Op.absolute(np.absolute), [self])
+
     def copy(self, order: Any = None) -> ArraySymbol:
         """Return the values; they do not change."""
         return self
@@ -300,6 +312,18 @@ def as_operand(name: str, value: Any) -> Any:
             f"native: numpy.{name} of {type(value).__name__} cannot be traced; {ADVICE}"
         )
     return array
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """Return ``base ** exponent``, where one of them is a symbol."""
+    symbol = base if isinstance(base, Symbol) else exponent
+    values = (base, exponent)
+    if any(not isinstance(value, (Symbol, np.generic, *_NUMBERS)) for value in values):
+        return np.power(base, exponent)  # an array, if one without axes
+    weak = [weakness_of(value) for value in values]
+    op = _core.Op.power(_POWERS, _SQUARES_BOOLS, *weak)
+    operands = [v if kind else as_operand("power", v) for v, kind in zip(values, weak, strict=True)]
+    return symbol._trace.call(op, operands)
 
 
 def _add_place(

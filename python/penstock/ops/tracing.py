@@ -271,6 +271,8 @@ def _same(one: Any, two: Any) -> bool:
             return False
         if one.dtype.hasobject:
             return all(map(_same, np.asarray(one).flat, np.asarray(two).flat))
+        if one.dtype in (np.longdouble, np.clongdouble):  # with bits that mean nothing
+            return bool(_same_floats(one.real, two.real) and _same_floats(one.imag, two.imag))
         bits, its = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (one, two))
         return bool(np.array_equal(bits, its))
     if isinstance(one, (tuple, list)):
@@ -282,6 +284,11 @@ def _same(one: Any, two: Any) -> bool:
     if isinstance(one, (float, complex)):
         return repr(one) == repr(two)
     return one is two or bool(one == two)
+
+
+def _same_floats(one: Any, two: Any) -> bool:
+    signs = np.array_equal(np.signbit(one), np.signbit(two))
+    return signs and np.array_equal(one, two, equal_nan=True)
 
 
 def _short(value: Any) -> str:

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.errors import TraceError
+from penstock.ops.called import calls_numpy
 
 if TYPE_CHECKING:
     from penstock.ops.symbol import Trace
@@ -67,7 +68,7 @@ class Unknown:
     def __class__(self) -> type:
         # isinstance() looks at type(x) first, and here where that is another class.
         frame = sys._getframe(1)
-        if _may_look(frame):
+        if _may_look(frame) or calls_numpy(frame):
             return type(self)
         usual = ("something whose class is asked for (as by isinstance)", _KIND)
         raise self._refusal(*_BY_CLASS.get(_package(frame), usual))

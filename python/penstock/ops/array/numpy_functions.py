@@ -125,20 +125,29 @@ def _where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     return call("where", [x, y, condition], {"weak": weakness([x, y]), "wrap": True})
 
 
-# numpy.clip, but for what it makes of plain integers.
-_CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+# What numpy.clip calls, according to the limits that there are.
+_CLIP: tuple[np.ufunc, ...] = (
+    np._core.umath.clip,  # type: ignore[attr-defined]
+    np.minimum,
+    np.maximum,
+    np.positive,
+)
 
 
 @_instead_of(np.clip)
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
-    given = [limit for limit in (low, high) if limit is not None]
-    if not given:
+    if low is None and high is None:
         return np.positive(a)
-    ufunc = _CLIP if len(given) == 2 else np.minimum if low is None else np.maximum
-    values = [a, *(limit if weakness_of(limit) else as_operand("clip", limit) for limit in given)]
-    return apply(_core.Op.ufunc(ufunc, weakness(values), True), values)
+    limits = [None if limit is None else weakness_of(limit) for limit in (low, high)]
+    op = _core.Op.clip(_CLIP, *limits)
+    # A plain number is made an array, but not where it is a limit.
+    values = [as_operand("clip", a)]
+    for limit, weak in zip((low, high), limits, strict=True):
+        if limit is not None:
+            values.append(limit if weak else as_operand("clip", limit))
+    return apply(op, values)
 
 
 @_instead_of(np.zeros_like)

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "pipeline/op.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 
 namespace penstock {
 

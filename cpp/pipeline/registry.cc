@@ -1,4 +1,4 @@
-// The two tables of makers.
+// The table of makers.
 #include "pipeline/registry.h"
 
 #include <algorithm>
@@ -19,11 +19,6 @@ struct DatasetEntry {
 
 std::map<std::string, DatasetEntry>& Datasets() {
   static auto& table = *new std::map<std::string, DatasetEntry>;
-  return table;
-}
-
-std::map<std::string, OpMaker>& Ops() {
-  static auto& table = *new std::map<std::string, OpMaker>;
   return table;
 }
 
@@ -91,23 +86,9 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   return dataset;
 }
 
-std::unique_ptr<const Op> MakeOp(const std::string& name, const Args& args) {
-  auto found = Ops().find(name);
-  if (found == Ops().end()) {
-    throw Error(ErrorKind::kInvalidArgument, "{}: there is no such operation", name);
-  }
-  return found->second(args);
-}
-
 std::vector<std::string> DatasetKinds() {
   std::vector<std::string> names;
   for (auto& [name, entry] : Datasets()) names.push_back(name);
-  return names;
-}
-
-std::vector<std::string> OpNames() {
-  std::vector<std::string> names;
-  for (auto& [name, maker] : Ops()) names.push_back(name);
   return names;
 }
 
@@ -115,7 +96,5 @@ RegisterDataset::RegisterDataset(const char* kind, DatasetMaker maker, bool fore
                                  const char* name) {
   Datasets()[kind] = {maker, foreign, name ? name : kind};
 }
-
-RegisterOp::RegisterOp(const char* name, OpMaker maker) { Ops()[name] = maker; }
 
 }  // namespace penstock

@@ -1,11 +1,10 @@
-// Names to makers: a stage or an operation registers itself with one line of its own file.
+// Names to makers: a stage registers itself with one line of its own file.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "pipeline/dataset.h"
-#include "pipeline/op.h"
 
 namespace penstock {
 
@@ -14,18 +13,13 @@ using DatasetMaker = std::shared_ptr<Dataset> (*)(const std::vector<DatasetPtr>&
 
 // Makes a node of the plan; throws for an unknown kind, wrong arguments or too deep a chain.
 DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args);
-std::unique_ptr<const Op> MakeOp(const std::string& name, const Args& args);
 std::vector<std::string> DatasetKinds();
-std::vector<std::string> OpNames();
 
 struct RegisterDataset {
   // `foreign`: the source itself calls into the foreign runtime. `name`: what errors, states and
   // random keys call it, when it is another form of that stage.
   RegisterDataset(const char* kind, DatasetMaker maker, bool foreign = false,
                   const char* name = nullptr);
-};
-struct RegisterOp {
-  RegisterOp(const char* name, OpMaker maker);
 };
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 #include "ops/reduce.h"
 #include "pipeline/crc32c.h"
 #include "pipeline/program.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 #include "python/bind.h"
 #include "python/checked.h"
 #include "python/debugged.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "fuzz.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 
 namespace penstock::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "fuzz.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 
 namespace penstock::fuzz {
 namespace {

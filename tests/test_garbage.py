@@ -228,19 +228,7 @@ def test_object_with_an_iterator_over_its_own_methods_is_collected(made, taken):
     wait_until(lambda: lanes() <= before, WITHIN)
 
 
-@pytest.fixture
-def small_heap():
-    """Have the collector look at nothing that is older than the test, so that it is quick."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("small_heap")
-def test_collector_beside_a_run_leaves_what_is_in_use_alone():
-    asked = threading.Event()  # by each element, which lets the next collection begin
-
+def test_collector_in_a_loop_leaves_what_is_in_use_alone():
     class Loader:
         def __init__(self):
             self.parts = [self]
@@ -254,28 +242,22 @@ def test_collector_beside_a_run_leaves_what_is_in_use_alone():
             yield from range(len(self.parts) * 50)
 
         def same(self, x):
-            asked.set()
             assert self.parts[0] is self
             return x
 
     def sums():
         return sum(int(x) for x in iter(Loader().ds))
 
-    collections = []
-    finished = threading.Event()
+    stop = threading.Event()
 
     def collect():
-        # A bounded number of them: each stops all other threads, for long where they are many.
-        while asked.wait() and not finished.is_set() and len(collections) < 500:
-            asked.clear()
-            collections.append(gc.collect())
+        while not stop.is_set():
+            gc.collect()
 
     collecting = threading.Thread(target=collect)
     collecting.start()
     try:
         assert {sums() for _ in range(10)} == {4 * sum(range(50))}
-        assert len(collections) >= 10  # one for each run at the least
     finally:
-        finished.set()
-        asked.set()
+        stop.set()
         collecting.join()

@@ -1,5 +1,6 @@
 """Packaging: the sdist and the wheel install and work elsewhere, and the import stays light."""
 
+import ast
 import importlib
 import re
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import penstock
 from installing import ROOT, run
 
 PIPELINE = """
@@ -90,10 +92,28 @@ import sys, numpy
 before = set(sys.modules)
 import penstock
 print(*sorted(set(sys.modules) - before))
+for name in penstock.__all__:
+    getattr(penstock, name)
+print(*sorted(set(sys.modules) - before))
 """
-    loaded = run(sys.executable, "-P", "-c", program, cwd=tmp_path).split()
-    assert loaded
-    assert not set(loaded) & set(HEAVY)
+    alone, used = run(sys.executable, "-P", "-c", program, cwd=tmp_path).splitlines()
+    # The rest is loaded with the first name that is asked for.
+    assert alone.split() == ["penstock", "penstock._core"]
+    assert "penstock.dataset" in used
+    assert not set(used.split()) & set(HEAVY)
+
+
+def test_every_public_name_has_a_home_that_type_checkers_see_too():
+    tree = ast.parse(Path(penstock.__file__).read_text())
+    for_checkers = {
+        (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("penstock")
+        for alias in node.names
+    }
+    homes = {(home, name) for name, home in penstock._HOME.items()}
+    assert for_checkers == homes | {("penstock._core", "build_info")}
+    assert {name for _, name in for_checkers} == set(penstock.__all__)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads in /proc")

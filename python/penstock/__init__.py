@@ -4,51 +4,102 @@ A C++ core that runs with the GIL released, behind tf.data's names and semantics
 batches out.
 """
 
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 # First: it refuses a subinterpreter before NumPy is loaded there, which would spoil it elsewhere.
 from penstock._core import build_info
 
-# isort: split
-from penstock import experimental, random
-from penstock.data_loader import DataLoader, default_collate
-from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from penstock.errors import DataError, ErrorInfo, OutOfRangeError, StateError, TraceError
-from penstock.functions import numpy_function, py_function
-from penstock.iterator import Iterator
-from penstock.ops import image, io, strings
-from penstock.ops.array import (
-    cast,
-    clip_by_value,
-    concat,
-    expand_dims,
-    fill,
-    gather,
-    one_hot,
-    ones,
-    ones_like,
-    pad,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_sum,
-    reshape,
-    shape,
-    squeeze,
-    stack,
-    tile,
-    transpose,
-    where,
-    zeros,
-    zeros_like,
-)
-from penstock.ops.c_function import cfunction
-from penstock.ops.native import native
-from penstock.options import Options, ThreadingOptions
-from penstock.random import set_seed
-from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
-from penstock.sources.generator import prefetch
-from penstock.structure import TensorSpec
+if TYPE_CHECKING:
+    from penstock import experimental, random
+    from penstock.data_loader import DataLoader, default_collate
+    from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
+    from penstock.errors import DataError, ErrorInfo, OutOfRangeError, StateError, TraceError
+    from penstock.functions import numpy_function, py_function
+    from penstock.iterator import Iterator
+    from penstock.ops import image, io, strings
+    from penstock.ops.array import (
+        cast,
+        clip_by_value,
+        concat,
+        expand_dims,
+        fill,
+        gather,
+        one_hot,
+        ones,
+        ones_like,
+        pad,
+        reduce_all,
+        reduce_any,
+        reduce_max,
+        reduce_mean,
+        reduce_min,
+        reduce_sum,
+        reshape,
+        shape,
+        squeeze,
+        stack,
+        tile,
+        transpose,
+        where,
+        zeros,
+        zeros_like,
+    )
+    from penstock.ops.c_function import cfunction
+    from penstock.ops.native import native
+    from penstock.options import Options, ThreadingOptions
+    from penstock.random import set_seed
+    from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+    from penstock.sources.generator import prefetch
+    from penstock.structure import TensorSpec
+
+# Where each name comes from. A module is loaded when one of its names is first asked for (PEP 562);
+# the imports above say the same to type checkers.
+_HOMES = {
+    "penstock": ("experimental", "random"),
+    "penstock.data_loader": ("DataLoader", "default_collate"),
+    "penstock.dataset": ("AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"),
+    "penstock.errors": ("DataError", "ErrorInfo", "OutOfRangeError", "StateError", "TraceError"),
+    "penstock.functions": ("numpy_function", "py_function"),
+    "penstock.iterator": ("Iterator",),
+    "penstock.ops": ("image", "io", "strings"),
+    "penstock.ops.array": (
+        "cast",
+        "clip_by_value",
+        "concat",
+        "expand_dims",
+        "fill",
+        "gather",
+        "one_hot",
+        "ones",
+        "ones_like",
+        "pad",
+        "reduce_all",
+        "reduce_any",
+        "reduce_max",
+        "reduce_mean",
+        "reduce_min",
+        "reduce_sum",
+        "reshape",
+        "shape",
+        "squeeze",
+        "stack",
+        "tile",
+        "transpose",
+        "where",
+        "zeros",
+        "zeros_like",
+    ),
+    "penstock.ops.c_function": ("cfunction",),
+    "penstock.ops.native": ("native",),
+    "penstock.options": ("Options", "ThreadingOptions"),
+    "penstock.random": ("set_seed",),
+    "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
+    "penstock.sources.generator": ("prefetch",),
+    "penstock.structure": ("TensorSpec",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__: str = build_info()["version"]
 
@@ -109,6 +160,19 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+if not TYPE_CHECKING:  # a checker would take any name for granted
+
+    def __getattr__(name):
+        home = _HOME.get(name)
+        if home is None:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=sys.modules[__name__])
+        if home == __name__:
+            return import_module(f"{home}.{name}")  # which makes it an attribute
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@
 
 #include "pipeline/chunk_file.h"
 #include "pipeline/our_files.h"
-#include "pipeline/state.h"
+#include "element/state_visitor.h"
 
 namespace penstock {
 

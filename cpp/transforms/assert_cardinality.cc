@@ -33,7 +33,7 @@ class AssertCardinalityIterator final : public BlockIterator {
     visitor.Count(count_, "elements pulled",
                   expected_ < 0 ? StateVisitor::kMostCount : StepsMore(expected_, 2));
     visitor.Bool(over_);
-    visitor.Child(*input_);
+    VisitChild(visitor, *input_);
   }
 
  protected:

@@ -58,7 +58,7 @@ class ConcatenateIterator final : public BlockIterator {
       part_ = part;
       Start();
     }
-    if (input_) visitor.Child(*input_);
+    if (input_) VisitChild(visitor, *input_);
   }
 
  protected:

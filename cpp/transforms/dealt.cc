@@ -59,7 +59,7 @@ class DealtIterator final : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
     visitor.Count(round_, "elements dealt out", data_->length());
-    visitor.Child(*input_);
+    VisitChild(visitor, *input_);
   }
 
  protected:

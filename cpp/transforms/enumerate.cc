@@ -44,7 +44,7 @@ class EnumerateIterator final : public BlockIterator {
     visitor.Int(next_);
     visitor.Demand(visitor.saving() || Numbered() <= uint64_t{StateVisitor::kMostCount},
                    "no element can have this number");
-    visitor.Child(*input_);
+    VisitChild(visitor, *input_);
   }
   std::optional<Error> Discard(int64_t& steps) override {
     int64_t before = steps;

@@ -89,7 +89,7 @@ void FillingPass::VisitState(StateVisitor& visitor) {
   visitor.Bool(ended_);
   visitor.Bool(whole_);
   visitor.Count(rows_, "elements made");
-  visitor.Child(*input_);
+  VisitChild(visitor, *input_);
   if (!visitor.saving()) sink_.reset();
 }
 

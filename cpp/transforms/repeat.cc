@@ -65,7 +65,7 @@ class RepeatIterator final : public BlockIterator {
     }
     if (running) {
       if (!input_) Start();
-      visitor.Child(*input_);
+      VisitChild(visitor, *input_);
     }
   }
 

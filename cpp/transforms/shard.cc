@@ -37,7 +37,7 @@ class ShardIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(position_, "elements pulled");
-    visitor.Child(*input_);
+    VisitChild(visitor, *input_);
   }
 
  protected:

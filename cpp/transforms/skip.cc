@@ -36,7 +36,7 @@ class SkipIterator final : public BlockIterator {
     const int64_t all = left_;  // before the first step
     visitor.IntIn(left_, std::min<int64_t>(all, 0), std::max(all, StateVisitor::kMostCount),
                   "elements still to be skipped");
-    visitor.Child(*input_);
+    VisitChild(visitor, *input_);
   }
 
  protected:

@@ -140,7 +140,7 @@ class SnapshotIterator final : public BlockIterator {
       }
       if (filling) Fill(false);
     }
-    if (reading) visitor.Child(*reading_);
+    if (reading) VisitChild(visitor, *reading_);
     if (filling) filling_->VisitState(visitor);
     if (filling) visitor.Count(given_, "elements given");
   }

@@ -33,7 +33,7 @@ class TakeIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(taken_, "elements taken", count_ < 0 ? StateVisitor::kMostCount : count_);
-    visitor.Child(*input_);
+    VisitChild(visitor, *input_);
   }
 
  protected:

@@ -109,7 +109,7 @@ class ZipIterator final : public Iterator {
                   "get_state: zip was interrupted between its inputs; call next() once more first");
     }
     visitor.Bool(done_);
-    for (auto& input : inputs_) visitor.Child(*input);
+    for (auto& input : inputs_) VisitChild(visitor, *input);
   }
   std::optional<Error> Discard(int64_t& steps) override {
     if (inputs_.size() != 1) return Iterator::Discard(steps);

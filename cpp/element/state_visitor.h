@@ -1,0 +1,61 @@
+// What states are written with and read by: one visit in both directions, so they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+using StateBlob = std::shared_ptr<const std::string>;  // null: a fresh iterator
+
+class StateVisitor {
+ public:
+  explicit StateVisitor(std::string* out) : out_(out) {}
+  // What it reads may be forged. `stage`: whose it is, for errors.
+  explicit StateVisitor(std::string_view in, std::string_view stage = {})
+      : in_(in), stage_(stage) {}
+
+  bool saving() const { return out_ != nullptr; }
+  void Int(int64_t& value);
+  void UInt(uint64_t& value);
+  void Bool(bool& value);
+  void Text(std::string& value);
+  void Ints(std::vector<int64_t>& values);
+  void UInts(std::vector<uint64_t>& values);
+  void Blob(StateBlob& blob);
+  void ExpectEnd() const;
+  // Of a visitor that reads: the text, where it lies in what it was given.
+  std::string_view TextView();
+  // The same within bounds, which hold when it is saved; else the state is damaged, and the error
+  // says so of `what`.
+  void IntIn(int64_t& value, int64_t least, int64_t most, std::string_view what);
+  void IntsIn(std::vector<int64_t>& values, int64_t least, int64_t most, std::string_view what);
+  // A number of steps, elements or runs: from 0 to so many that sums of some cannot overflow.
+  void Count(int64_t& value, std::string_view what, int64_t most = kMostCount);
+  static constexpr int64_t kMostCount = int64_t{1} << 60;
+  // Of what has been read: `what` must be so.
+  void Demand(bool good, std::string_view what) const {
+    if (!good) ThrowDamaged(stage_, what);
+  }
+  [[noreturn]] static void ThrowDamaged(std::string_view stage, std::string_view what);
+
+ private:
+  void PutVarint(uint64_t value);
+  uint64_t GetVarint();
+
+  std::string* out_ = nullptr;
+  std::string_view in_;
+  std::string_view stage_;
+};
+
+// Counts that come from states stay where they can still be added to, whatever they are added up
+// of.
+constexpr int64_t StepsMore(int64_t count, int64_t steps) {
+  constexpr int64_t kMost = 2 * StateVisitor::kMostCount;
+  return steps < kMost - count ? count + steps : kMost;
+}
+
+}  // namespace penstock

@@ -97,15 +97,19 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture
 def install(wheelhouse, tmp_path):
-    """Install an archive into a clean environment, from the wheelhouse alone; gives its Python."""
+    """Install an archive into a clean environment, from the wheelhouse alone; gives its Python.
 
-    def install_archive(archive):
+    Settings are scikit-build-core's of CMake, for an archive of sources.
+    """
+
+    def install_archive(archive, **settings):
         environment = tmp_path / "environment"
         run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path)
         python = environment / "bin" / "python"
         source = ["--no-index", "--find-links", wheelhouse]
         command = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install"]
-        run(*without_network(), *command, *source, archive, cwd=tmp_path)
+        options = [f"--config-settings=cmake.{name}={value}" for name, value in settings.items()]
+        run(*without_network(), *command, *options, *source, archive, cwd=tmp_path)
         return python
 
     return install_archive

@@ -40,9 +40,10 @@ def test_wheel_installs_and_works_in_a_clean_environment(wheel, install, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # it compiles everything
+@pytest.mark.timeout(900)  # it compiles everything, without optimizing
 def test_sdist_installs_and_works_in_a_clean_environment(sdist, install, tmp_path):
-    check_installation(install(sdist), tmp_path)
+    quick = {"build-type": "Debug", "define.CMAKE_CXX_FLAGS_DEBUG": "-DNDEBUG"}
+    check_installation(install(sdist, **quick), tmp_path)
 
 
 @pytest.mark.slow

@@ -94,6 +94,8 @@ class StepRuns {
 class Delivered {
  public:
   int64_t low() const { return low_; }
+  // Of the step that is delivered next.
+  int64_t position() const { return position_; }
 
   // The next steps are delivered from here on.
   void MoveTo(int64_t position) { position_ = position; }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <system_error>
+#include <utility>
 
 #include "pipeline/out_of_memory.h"
 #include "runtime/clock.h"
@@ -78,10 +80,17 @@ Producer::~Producer() {
 }
 
 void Producer::Start() {
-  if (pump_) return;
+  if (pump_ || in_line_) return;
+  if (!std::exchange(started_, true)) {
+    restore_.Set(-trail_.front_position(), trail_.front_blob());
+  }
   session_.NoteThreads();
-  StartThread();
-  started_ = true;
+  try {
+    StartThread();
+  } catch (const std::system_error& refusal) {
+    session_.NoteRefusal(*options_.stage, refusal);
+    in_line_ = true;
+  }
 }
 
 void Producer::StartThread() {
@@ -92,21 +101,6 @@ bool Producer::Room() {
   int64_t buffered = buffered_.load(std::memory_order_acquire);  // pairs with the release in Take
   if (buffered >= limit_.load(std::memory_order_relaxed) || !ring_.has_room()) return false;
   return buffered == 0 || !session_.budget().over();
-}
-
-void Producer::Begin() {
-  begun_ = true;
-  to_discard_ = -trail_.front_position();
-  Packet failure;
-  try {
-    RestoreState(*input_, trail_.front_blob());
-  } catch (const Error& error) {
-    failure.block = Block::Of(error);
-  }
-  ended_ = failure.block.end = failure.block.error.has_value();
-  if (!ended_) return;
-  ring_.try_push(std::move(failure));
-  ready_->NotifyAll();
 }
 
 void Producer::Run() {
@@ -122,46 +116,81 @@ void Producer::Run() {
   input_.reset();
 }
 
-bool Producer::Produce() {
+Producer::Packet Producer::Pull(int64_t most) {
   const bool exact = session_.unordered();
+  Packet packet;
+  packet.position = pulled_;
+  const int64_t start = NowNs();
+  packet.block.error = restore_.Prepare(*input_);
+  if (packet.block.error) {
+    packet.block.end = !packet.block.error->transient();
+  } else {
+    if (!exact && clock_.Due()) packet.state = clock_.Take(*input_);
+    packet.block = input_->NextBlock(exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most));
+  }
+  const std::optional<Error>& error = packet.block.error;
+  const bool cut_short = error && error->transient();
+  grain_.Learn(packet.block.rows, NowNs() - start);
+  pulled_ += packet.block.rows + (error && !cut_short);
+  // Nothing may have to be pulled again: the state behind each element.
+  if (exact && (packet.block.rows > 0 || !cut_short)) {
+    packet.state = SaveState(*input_);
+    packet.position = pulled_;
+  }
+  ended_ = packet.block.end || (error && EndsRun(*error));
+  packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
+  // release: pairs with the acquire in Room; counted before it can be taken.
+  const int64_t count = packet.block.rows;
+  const int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
+  stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
+  return packet;
+}
+
+bool Producer::Produce() {
   const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
-  if (!begun_) Begin();
   while (!ended_ && !cancel_.cancelled()) {
     WaitStatus status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
     if (status == WaitStatus::kTimeout) return false;
     if (status != WaitStatus::kReady) break;
     if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
     Packet packet;
-    packet.position = pulled_;
-    int64_t start = NowNs();
     {
       Permits::Held held(options_.permits.get());
-      if (to_discard_ > 0) packet.block.error = input_->Discard(to_discard_);
-      bool discarded = !packet.block.error;
-      if (discarded && !exact && clock_.Due()) packet.state = clock_.Take(*input_);
       int64_t room =
           limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
-      int64_t rows = std::clamp<int64_t>(exact ? 1 : grain_.rows(), 1, std::max<int64_t>(room, 1));
-      if (discarded) packet.block = input_->NextBlock(rows);
+      packet = Pull(std::max<int64_t>(room, 1));
     }
-    bool halted = packet.block.error && EndsRun(*packet.block.error);
-    if (packet.block.error && packet.block.error->transient() && !halted) break;
-    grain_.Learn(packet.block.rows, NowNs() - start);
-    pulled_ += packet.block.rows + (packet.block.error && !halted);
-    if (exact && !halted) {  // nothing may have to be pulled again: the state behind each element
-      packet.state = SaveState(*input_);
-      packet.position = pulled_;
-    }
-    ended_ = packet.block.end || halted;
-    packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
-    // release: pairs with the acquire in Room; counted before it can be taken.
-    int64_t count = packet.block.rows;
-    int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
-    stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
+    if (packet.block.error && packet.block.error->transient() && !ended_) break;
     ring_.try_push(std::move(packet));  // Room saw space, and only this thread pushes
     ready_->NotifyAll();
   }
   return true;
+}
+
+// No more at a time than a thread would make ahead: a function of the user is not called earlier.
+Producer::Packet Producer::PullHere(int64_t max_rows) {
+  Packet packet;
+  try {
+    session_.RequireStackHere(options_.stages);
+  } catch (const Error& error) {  // others that ask again and again behind an error find the end
+    packet.block = Block::Of(error);
+    packet.block.end = true;
+    return packet;
+  }
+  if (options_.permits) {
+    const WaitStatus status = options_.permits->Acquire(cancel_);
+    if (status != WaitStatus::kReady) {
+      packet.block = Block::Of(Error(
+          status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled,
+          ""));
+      return packet;
+    }
+  }
+  const Permits::Held held(options_.permits.get());
+  const int64_t most = options_.limit == kAutotune ? kMostAutotuned : options_.limit;
+  packet = Pull(std::min(most, max_rows));
+  if (ended_) input_.reset();  // as Run does
+  return packet;
 }
 
 void Producer::Deliver(const Block& block) {
@@ -179,7 +208,7 @@ void Producer::Tune() {
 }
 
 bool Producer::Ready() {
-  return !pending_.empty() || finished_ || !ring_.empty() ||
+  return !pending_.empty() || finished_ || !ring_.empty() || in_line_ ||
          halted_.load(std::memory_order_acquire);  // pairs with the release in Run
 }
 
@@ -230,7 +259,9 @@ Block Producer::Take(int64_t max_rows) {
     }
     Packet packet;
     WaitStatus status = WaitStatus::kReady;
-    if (!Pop(packet)) {
+    if (bool popped = Pop(packet); !popped && in_line_) {
+      packet = PullHere(max_rows);
+    } else if (!popped) {
       int64_t start = NowNs();
       status = WaitUntil(*ready_, cancel_, [&] { return Pop(packet); });
       stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);

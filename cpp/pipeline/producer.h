@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "pipeline/dataset.h"
+#include "pipeline/delayed_restore.h"
 #include "pipeline/pending.h"
 #include "pipeline/session.h"
 #include "runtime/event_count.h"
@@ -63,11 +64,14 @@ struct ProducerOptions {
   std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
   std::shared_ptr<Permits> permits;   // null: as it likes
   bool bound = false;                 // what the input runs may belong to the thread
+  int stages = 1;                     // of the input, that run inside one another
 };
 
 // One thread pulls, one thread takes. The thread starts at the first take and ends by itself at the
 // end of the input; the input is destroyed on it. When the buffer has been full for long it leaves,
-// unless it is bound, and the take that makes room has another one go on.
+// unless it is bound, and the take that makes room has another one go on. Where the system refuses
+// a thread, each take pulls the input itself, from then on: whether there are threads again is not
+// asked for each block, and the next iterator finds out.
 class Producer {
  public:
   // `input` was started with a context whose token is `cancel`, a child of its owner's.
@@ -97,7 +101,10 @@ class Producer {
   void Run();
   // False when the thread leaves while there is more to do.
   bool Produce();
-  void Begin();
+  // At most so many rows of the input; behind them perhaps a transient error.
+  Packet Pull(int64_t most);
+  // The same in the consumer's thread.
+  Packet PullHere(int64_t max_rows);
   bool Room();
   void StartThread();
   bool Pop(Packet& packet);
@@ -125,14 +132,14 @@ class Producer {
   SpscRing<Packet> ring_;
   Parking parking_;
   // The thread's side, handed on to the one that takes its place.
-  bool begun_ = false;
+  DelayedRestore restore_;
   bool ended_ = false;
-  int64_t to_discard_ = 0;
   int64_t pulled_ = 0;  // steps
   MarkClock clock_;
   Grain grain_;
   // The consumer's side.
   bool started_ = false;
+  bool in_line_ = false;  // there is no thread, and this side does its work
   PendingBlocks pending_;
   BudgetCharge pending_charge_;
   StateTrail trail_;

@@ -187,6 +187,21 @@ void Session::NoteStack(int64_t bytes) {
   stack_need_ = std::max(stack_need_, stack_left_ - StackLeft() + bytes);
 }
 
+void Session::RequireStackHere(int stages) {
+  RequireStack(StackUse::kRun, stages);
+  if (Serving::current() != this) NoteStack(StackFor(StackUse::kRun, stages));
+}
+
+void Session::NoteRefusal(const StageLabel& stage, const std::system_error& reason) {
+  if (short_of_threads_.exchange(true, std::memory_order_relaxed) || !options_.counted) return;
+  Warn(Format(
+      "{}: the system refused a thread ({}), so this iterator goes on with the threads that it "
+      "has, or in the one that asks: the elements are the same, but fewer or none are made ahead; "
+      "raise the limit on threads (ulimit -u, or the pids limit of the container) and make a new "
+      "iterator, or ask for fewer threads",
+      stage.text(), std::string_view(reason.what())));
+}
+
 void Session::Warn(std::string text) {
   std::lock_guard lock(moves_mutex_);
   if (std::find(warnings_.begin(), warnings_.end(), text) != warnings_.end()) return;

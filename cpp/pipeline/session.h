@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "pipeline/cache_fills.h"
@@ -102,10 +103,17 @@ class Session {
   void Warn(std::string text);
   bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
   std::vector<std::string> TakeWarnings();
+  // The system gave a stage no thread (or not all of them), and it goes on with those that it has:
+  // told once in a run, unless that is a look that nobody asked for. From any thread.
+  void NoteRefusal(const StageLabel& stage, const std::system_error& reason);
+  bool short_of_threads() const { return short_of_threads_.load(std::memory_order_relaxed); }
   void LogMove(TuningMove move);
   std::vector<TuningMove> moves() const;
   // Stages that are started here, on the consumer's thread, take so much of its stack.
   void NoteStack(int64_t bytes);
+  // The same for so many that were to have a thread of their own, and run on the one that asks
+  // now. Throws Error(kRecursion) where its stack does not carry them.
+  void RequireStackHere(int stages);
   // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
   void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }
   bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
@@ -145,6 +153,7 @@ class Session {
   std::vector<std::string> warnings_;
   size_t warned_ = 0;  // of these, shown
   std::atomic<bool> has_warnings_{false};
+  std::atomic<bool> short_of_threads_{false};  // it publishes nothing
 };
 
 }  // namespace penstock

@@ -322,6 +322,14 @@ PyObject* Close(PyObject* self, PyObject*) {
   });
 }
 
+// Whether the system has refused a thread: what was to be made ahead may wait for next().
+PyObject* ShortOfThreads(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    const std::shared_ptr<Session> session = RunOf(self).session;  // another thread may replace it
+    return py::bool_(session && session->short_of_threads());
+  });
+}
+
 PyObject* Stats(PyObject* self, PyObject*) {
   return Guarded([&] {
     const std::shared_ptr<Session> session = RunOf(self).session;  // another thread may replace it
@@ -352,6 +360,7 @@ PyMethodDef g_methods[] = {
     {"_compare_state", CompareState, METH_O, "A state beside the plan."},
     {"close", Close, METH_NOARGS, "Stops all threads of the run."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
+    {"_short_of_threads", ShortOfThreads, METH_NOARGS, "Whether one was refused."},
     {"_stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
     {"_tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},
     {nullptr, nullptr, 0, nullptr}};

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -44,11 +45,11 @@ struct Running {
 };
 
 struct Lanes {
-  std::mutex mutex;  // a leaf lock, never waited for with a Python call inside
-  std::deque<Job> jobs;
+  std::mutex mutex;           // a leaf lock, never waited for with a Python call inside
+  std::deque<Job> jobs;       // each for one of the threads that wait
+  std::vector<Job> starting;  // each for a thread of its own, on its way: it may never come
   uint64_t numbers = 0;
-  size_t waiting = 0;   // threads without a job
-  size_t starting = 0;  // threads on their way
+  size_t waiting = 0;  // threads without a job
   std::vector<Running> running;
   int alive = 0;    // threads that may use Python
   EventCount wake;  // a job, or the shutdown
@@ -136,10 +137,27 @@ void RunGuarded(Job& job) {
   job.body = nullptr;
 }
 
-bool WithdrawJob(Lanes& lanes, uint64_t number) {
-  std::lock_guard lock(lanes.mutex);
-  if (lanes.starting > 0) --lanes.starting;
-  return std::erase_if(lanes.jobs, [&](const Job& job) { return job.number == number; }) > 0;
+// The job that a thread was started for, unless it was withdrawn. With the mutex.
+std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
+  for (auto job = lanes.starting.begin(); job != lanes.starting.end(); ++job) {
+    if (job->number != number) continue;
+    std::optional<Job> own = std::move(*job);
+    lanes.starting.erase(job);
+    return own;
+  }
+  return std::nullopt;
+}
+
+// Of the exception of a start that made no thread: the system has none, or another failure.
+[[noreturn]] void ThrowRefusal() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const bool refused = type == PyExc_RuntimeError;
+  PyErr_Restore(type, value, trace);
+  if (!refused) throw CurrentPythonError();
+  PyErr_Clear();
+  throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                          "no thread of Python can be started");
 }
 
 // While one lives, threads of Python are made with a stack that carries deep pipelines, if they are
@@ -176,14 +194,15 @@ class EnoughStack final {
 };
 
 // Daemon threads: the others are joined before atexit, while consumers may still need these.
-PyRef StartThread() {
+PyRef StartThread(uint64_t number) {
   PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
   PyRef target = core ? PyRef::Steal(PyObject_GetAttrString(core.get(), "lane_main")) : PyRef();
   PyRef threading = target ? PyRef::Steal(PyImport_ImportModule("threading")) : PyRef();
   PyRef type =
       threading ? PyRef::Steal(PyObject_GetAttrString(threading.get(), "Thread")) : PyRef();
-  PyRef kwargs = type ? PyRef::Steal(Py_BuildValue("{s:O,s:s,s:O}", "target", target.get(), "name",
-                                                   "penstock", "daemon", Py_True))
+  PyRef kwargs = type ? PyRef::Steal(Py_BuildValue("{s:O,s:(K),s:s,s:O}", "target", target.get(),
+                                                   "args", static_cast<unsigned long long>(number),
+                                                   "name", "penstock", "daemon", Py_True))
                       : PyRef();
   PyRef none = kwargs ? PyRef::Steal(PyTuple_New(0)) : PyRef();
   const EnoughStack stack;
@@ -193,25 +212,30 @@ PyRef StartThread() {
 
 }  // namespace
 
-PyObject* LaneMain(PyObject*, PyObject*) {
+PyObject* LaneMain(PyObject*, PyObject* number) {
+  const unsigned long long started_for = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred()) return nullptr;
 #if defined(PENSTOCK_LINUX)
   prctl(PR_SET_TIMERSLACK, 1000UL);  // the gap between bursts is 30 us: the default slack is 50
 #endif
   Lanes& lanes = TheLanes();
+  RunningCall::Thread thread;
+  std::optional<Job> own;
   {
     // With the GIL, as Shutdown: it either waits for this thread, or the thread does not begin.
     std::lock_guard lock(lanes.mutex);
-    if (lanes.starting > 0) --lanes.starting;
     if (ShuttingDown()) Py_RETURN_NONE;
+    own = JobOfNewThread(lanes, started_for);
+    if (own) lanes.running.push_back({own->name, &thread});  // there is room: see SpawnLaneThread
     ++lanes.alive;
   }
   {
     Attachment attachment(Attachment::Role::kLane);
     attachment.Detach();
-    RunningCall::Thread thread;
     RunningCall::SetThread(&thread);
     Job job;
-    while (WaitForJob(lanes, thread, &job)) {
+    if (own) job = *std::move(own);
+    while (job.body || WaitForJob(lanes, thread, &job)) {
       Trace::SetThreadName(job.name);
       RunGuarded(job);
       Finished(lanes, thread);
@@ -239,24 +263,33 @@ void SpawnLaneThread(const char* name, std::function<void()> body) {
   {
     std::lock_guard lock(lanes.mutex);
     number = lanes.numbers++;
-    lanes.running.reserve(lanes.running.size() + lanes.jobs.size() + 1);
-    lanes.jobs.push_back({name, std::move(body), number});
-    grow = lanes.jobs.size() > lanes.waiting + lanes.starting;
-    if (grow) ++lanes.starting;
+    lanes.running.reserve(lanes.running.size() + lanes.jobs.size() + lanes.starting.size() + 1);
+    grow = lanes.jobs.size() >= lanes.waiting;
+    Job job{name, std::move(body), number};
+    if (grow) {
+      lanes.starting.push_back(std::move(job));
+    } else {
+      lanes.jobs.push_back(std::move(job));
+    }
   }
   if (!grow) {
     lanes.wake.NotifyAll();
     return;
   }
-  if (StartThread()) return;
-  // A Ctrl-C inside start() does not say whether there is a thread; another may have come by too.
+  if (StartThread(number)) return;
+  // A Ctrl-C inside start() does not say whether there is a thread.
   bool interrupted = CurrentAttachment()->TakeInterrupt();
-  if (!WithdrawJob(lanes, number)) {
+  std::optional<Job> withdrawn;
+  {
+    std::lock_guard lock(lanes.mutex);
+    withdrawn = JobOfNewThread(lanes, number);
+  }
+  if (!withdrawn) {
     PyErr_Clear();
     return;  // the body runs; the interrupt is raised when the consumer returns
   }
   if (interrupted) throw Error(ErrorKind::kInterrupted, "");
-  throw CurrentPythonError();
+  ThrowRefusal();
 }
 
 bool ShuttingDown() { return g_shutdown.load(std::memory_order_acquire); }

@@ -64,7 +64,7 @@ py::dict MemoryInfo() {
   return py::dict("available"_a = AvailableMemory(), "cgroup"_a = CgroupHeadroom());
 }
 
-PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_NOARGS, "The body of a lane thread."};
+PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_O, "The body of a lane thread."};
 
 // What belongs to the process and to no one run.
 void BindProcess(py::module_& module) {

@@ -29,6 +29,17 @@ std::mutex& RunsMutex() {
   return mutex;
 }
 
+// For what must not be destroyed here, nor later.
+template <typename T>
+void Leak(T&& value) {
+  union Leaked {
+    explicit Leaked(T&& v) : value(std::move(v)) {}
+    ~Leaked() {}
+    T value;
+  };
+  const Leaked leaked(std::forward<T>(value));
+}
+
 void EndSession(Session* session) {
   if (CurrentAttachment() || !HoldsGil()) {
     delete session;
@@ -49,11 +60,8 @@ std::shared_ptr<Session> MakeSession(const Run& run) {
 
 void Retire(std::shared_ptr<Session> session, PyRef dataset) {
   session->Cancel();
-  if (ShuttingDown()) {  // nothing may run beside the interpreter's end: leaked
-    union Leaked {
-      std::shared_ptr<Session> session;
-      ~Leaked() {}
-    } leaked{std::move(session)};
+  if (ShuttingDown()) {  // nothing may run beside the interpreter's end
+    Leak(std::move(session));
     dataset.release();
     return;
   }
@@ -67,6 +75,12 @@ void Retire(std::shared_ptr<Session> session, PyRef dataset) {
     more = ShownRefs::Keep(*session);
     ThreadPool::Get().Run(Lane::kNative, "ps-close", [session, kept, more] { session->Close(); });
   } catch (const std::exception&) {  // no thread to be had, or no memory: this one waits
+    if (Session::Serving::current() == session.get()) {  // for itself: it ends when it is back
+      Leak(std::move(session));
+      Leak(std::move(kept));
+      Leak(std::move(more));
+      return;
+    }
     Attachment attachment(Attachment::Role::kConsumer);
     attachment.Detach();
     session->Close();

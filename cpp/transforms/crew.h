@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,17 +26,24 @@ class Crew final {
   int size() const { return static_cast<int>(members_.size()); }
   bool empty() const { return members_.empty(); }
 
-  // One more. Throws when no thread can be had.
+  // One more. Throws when no thread can be had: std::system_error if the system refused it.
   void Add() {
     auto member = std::make_unique<Member>();
     members_.reserve(members_.size() + 1);  // one that runs must find its place
-    Start(size(), *member);
+    try {
+      Start(size(), *member);
+    } catch (const std::system_error&) {
+      refused_ = true;
+      throw;
+    }
     members_.push_back(std::move(member));
   }
+  // Whether one more was refused: to be asked for once.
+  bool refused() const { return refused_; }
 
   // Has those that have left and are wanted come back; to be called behind a Notify for whatever
-  // they wait for (see Parking). Where no thread can be had the others do the work; throws if that
-  // is `needed` and there are no others.
+  // they wait for (see Parking). Where no thread can be had the others do the work. Throws when
+  // there are no others: std::system_error, and other failures if that is `needed`.
   template <class Wanted>
   void Recall(Wanted wanted, bool needed) {
     for (int number = 0; number < size(); ++number) {
@@ -44,10 +52,13 @@ class Crew final {
       member.pump.reset();  // its body has returned, or is about to
       try {
         Start(number, member);
+      } catch (const std::system_error&) {
+        member.parking.Restore();
+        if (!AnyPresent(wanted)) throw;
+        return;
       } catch (...) {
         member.parking.Restore();
-        // acquire: as the last one out. Then nobody else would do the work.
-        if (needed && running_.load(std::memory_order_acquire) == 0) throw;
+        if (needed && !AnyPresent(wanted)) throw;
         return;
       }
     }
@@ -61,6 +72,17 @@ class Crew final {
     Parking parking;
     std::unique_ptr<Pump> pump;  // last: joined first
   };
+
+  // Whether one has not left that does the work. Behind the same Notify: one that is about to leave
+  // is seen to, or sees what has changed and stays.
+  template <class Wanted>
+  bool AnyPresent(Wanted wanted) const {
+    for (int number = 0; number < size(); ++number) {
+      const Member& member = *members_[static_cast<size_t>(number)];
+      if (!member.parking.parked() && wanted(number)) return true;
+    }
+    return false;
+  }
 
   void Start(int number, Member& member) {
     running_.fetch_add(1, std::memory_order_relaxed);  // before it can end
@@ -81,6 +103,7 @@ class Crew final {
   const Work work_;
   const std::function<void()> last_out_;
   std::atomic<int> running_{0};
+  bool refused_ = false;
   std::vector<std::unique_ptr<Member>> members_;
 };
 

@@ -269,6 +269,7 @@ class InterleaveIterator final : public BlockIterator {
         options.ready = ready_;
         options.permits = permits_;
         options.bound = data->calls_inline();
+        options.stages = data->depth_in_line();
         made->StartThread(std::move(data), context, inner_stats_, std::move(options));
         if (!reopening_) made->RunAhead();
       }

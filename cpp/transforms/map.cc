@@ -1,8 +1,8 @@
 // map without parallel calls: the function runs inline in whoever pulls.
 #include "pipeline/input.h"
-#include "pipeline/pending.h"
 #include "pipeline/random_access.h"
 #include "pipeline/registry.h"
+#include "transforms/calls_in_line.h"
 
 namespace penstock {
 namespace {
@@ -38,8 +38,7 @@ class MapIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements given");
     // Results that wait here are made again: the input goes back to their rows.
-    int64_t waiting = results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
-    input_.VisitState(visitor, waiting);
+    input_.VisitState(visitor, calls_.waiting());
     std::vector<int64_t> ahead;  // the layout of the parallel form
     visitor.Ints(ahead);
     if (!ahead.empty()) {
@@ -59,10 +58,8 @@ class MapIterator final : public BlockIterator {
 
   std::optional<Error> Pass(int64_t& steps) override {
     // What waits here comes first.
-    const int64_t waiting =
-        results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
-    if (waiting > 0 || input_error_) {
-      int64_t first = std::min(steps, waiting);
+    if (!calls_.idle()) {
+      int64_t first = std::min(steps, calls_.waiting());
       steps -= first;
       auto error = BlockIterator::Pass(first);
       steps += first;
@@ -76,61 +73,24 @@ class MapIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    if (!results_.empty()) return Deliver(results_.Take(max_rows));
-    if (rows_.rows == 0) {
-      if (input_error_) {
-        Block block = Block::Of(*std::exchange(input_error_, std::nullopt));
-        return Deliver(std::move(block));
-      }
+    CallInfo info{&stage_, random_, index_};
+    info.ragged = ragged_;
+    Block block = calls_.Next(max_rows, *function_, info, [&] {
       input_.Keep(input_.position());
-      rows_ = input_.NextBlock(max_rows);
-      input_error_ = std::exchange(rows_.error, std::nullopt);
-    }
-    bool end = std::exchange(rows_.end, false);
-    if (rows_.rows > 0) {
-      CallInfo info{&stage_, random_, index_};
-      info.ragged = ragged_;
-      made_.clear();
-      try {
-        function_->Map(std::move(rows_), info, made_);
-      } catch (const Error&) {  // interrupted: the rest is in rows_ for the next call
-        results_.Add(std::move(made_));
-        throw;
-      } catch (...) {
-        rows_ = Block();
-        throw;
-      }
-      rows_ = Block();
-      Block block;
-      if (made_.size() == 1 && made_[0].rows <= max_rows) {
-        block = std::move(made_[0]);
-      } else {
-        results_.Add(std::move(made_));
-        block = results_.Take(max_rows);
-      }
-      if (end && results_.empty() && !block.error) block.end = true;
-      return Deliver(std::move(block));
-    }
-    if (input_error_) return Deliver(Block::Of(*std::exchange(input_error_, std::nullopt)));
-    return Block::AtEnd();
-  }
-
- private:
-  Block Deliver(Block block) {
+      return input_.NextBlock(max_rows);
+    });
     index_ += block.rows + (block.error && !block.error->transient());
     return block;
   }
 
+ private:
   const StageLabel& stage_;
   Input input_;
   FunctionPtr function_;
   StageRandom random_;
   const bool ragged_;  // its consumer takes such blocks
   int64_t index_ = 0;
-  PendingBlocks results_;
-  std::vector<Block> made_;           // kept for its memory
-  Block rows_;                        // pulled, their results not made: a call was interrupted
-  std::optional<Error> input_error_;  // behind them
+  CallsInLine calls_;
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {

@@ -1,6 +1,7 @@
 // map with parallel calls: workers share the input, and their results meet in a slot ring.
 #include <algorithm>
-#include <mutex>
+#include <optional>
+#include <system_error>
 #include <vector>
 
 #include "pipeline/delivered.h"
@@ -14,6 +15,7 @@
 #include "runtime/slot_ring.h"
 #include "transforms/call_turns.h"
 #include "transforms/crew.h"
+#include "transforms/map_in_line.h"
 #include "transforms/shared_input.h"
 
 namespace penstock {
@@ -55,6 +57,7 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
 // calls the function and publishes the result under that number. The workers are threads of their
 // own, so a worker that waits for the input (or for room) keeps nobody else from running. Behind a
 // slow input there is one worker more than calls, so that the input is read while all calls run.
+// Where the system refuses threads, those that there are do the work, and without any the consumer.
 class ParallelMapIterator final : public BlockIterator {
  public:
   ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
@@ -62,7 +65,7 @@ class ParallelMapIterator final : public BlockIterator {
         stage_(data.label()),
         function_(data.function()),
         random_(data.Randomness(context)),
-        bound_(data.input().calls_inline()),
+        source_(data.input()),
         lane_(data.lane()),
         ragged_(context.ragged),
         ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
@@ -109,7 +112,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    if (!workers_.empty()) return Iterator::Discard(steps);
+    if (!workers_.empty() || in_line_) return Iterator::Discard(steps);
     // One step in is one step out: the workers pass over them without calling the function.
     trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
     base_index_ = StepsMore(base_index_, steps);
@@ -119,12 +122,14 @@ class ParallelMapIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    StartWorkers();
+    if (!in_line_) StartWorkers();
     while (pending_.empty()) {
       if (halted_) return Block::Of(OutOfMemory(stage_.kind));
       if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
       Packet packet;
       WaitStatus status = Pop(packet);
+      if (status == WaitStatus::kTimeout)
+        return in_line_->Next(max_rows, {&stage_, random_, base_index_, nullptr, 0, ragged_});
       if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
@@ -134,7 +139,7 @@ class ParallelMapIterator final : public BlockIterator {
         cancel_.Cancel();  // what the others make comes behind it
         continue;
       }
-      workers_.Recall(wanted_, false);
+      Recall(false);
       if (packet.end) ended_at_ = packet.number;
       if (packet.state) trail_.Add(packet.position, std::move(packet.state));
       trail_.Thin();
@@ -161,7 +166,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   void StartWorkers() {
     int width = tuning_.width();
-    if (workers_.size() > width) return;
+    if (workers_.size() > width || workers_.refused()) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
     if (workers_.empty()) {
@@ -170,11 +175,30 @@ class ParallelMapIterator final : public BlockIterator {
     while (workers_.size() <= width) {
       try {
         workers_.Add();
-      } catch (...) {  // no more threads to be had, or interrupted
+      } catch (const std::system_error& refusal) {
+        if (workers_.empty()) GoInLine();
+        return session_.NoteRefusal(stage_, refusal);
+      } catch (...) {  // interrupted, or no memory
         if (workers_.empty()) throw;
         return;
       }
     }
+  }
+
+  // Where none is left to do the work, and none can be had, the consumer does it from then on.
+  void Recall(bool needed) {
+    try {
+      if (!in_line_) workers_.Recall(wanted_, needed);
+    } catch (const std::system_error& refusal) {
+      session_.NoteRefusal(stage_, refusal);
+      GoInLine();
+    }
+  }
+
+  void GoInLine() {
+    stats_->parallelism.store(1, std::memory_order_relaxed);
+    in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, trail_, delivered_},
+                     lane_, source_.depth_in_line());
   }
 
   // --- on the workers ---
@@ -184,11 +208,10 @@ class ParallelMapIterator final : public BlockIterator {
   // and is the last one later.
   void DropInput() {
     if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
-    std::unique_lock token(input_mutex_, std::try_to_lock);
-    if (token) input_.Reset();
+    input_.TryReset();
   }
 
-  MonoTime Patience() const { return bound_ ? kNoDeadline : ParkingPatience(); }
+  MonoTime Patience() const { return source_.calls_inline() ? kNoDeadline : ParkingPatience(); }
 
   bool Room() {
     if (!ring_.has_room(static_cast<uint64_t>(next_number_))) return false;
@@ -258,17 +281,15 @@ class ParallelMapIterator final : public BlockIterator {
 
   // Under the input's lock: room, a block, its number. False when there is nothing more to do.
   bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
-    std::unique_lock token(input_mutex_, std::try_to_lock);
-    if (!token) {
-      LeaveForeignLock();
-      token.lock();
-    }
+    const auto token = input_.Hold();
     if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
     // One has waited for all who stand behind it.
     MonoTime patience = full_ ? 0 : Patience();
     full_ = parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
     if (full_ || cancel_.cancelled()) return false;
-    if (!input_.Pull(grain.rows(), rows)) return false;
+    input_.Pull(grain.rows(), rows);
+    const std::optional<Error>& error = rows.block.error;
+    if (!rows.halted && error && error->transient()) return false;
     bool slow = input_.slow();
     if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) room_.NotifyAll();
     packet.position = rows.position;
@@ -289,7 +310,8 @@ class ParallelMapIterator final : public BlockIterator {
       return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
     };
     if (pop()) return WaitStatus::kReady;
-    workers_.Recall(wanted_, true);
+    Recall(true);
+    if (in_line_) return WaitStatus::kTimeout;  // the caller makes the next results
     int64_t start = NowNs();
     WaitStatus status = WaitUntil(ready_, cancel_, pop);
     int64_t waited = NowNs() - start;
@@ -316,7 +338,7 @@ class ParallelMapIterator final : public BlockIterator {
   const StageLabel& stage_;
   const FunctionPtr function_;
   const StageRandom random_;
-  const bool bound_;  // the input is not left by the threads that use it
+  const Dataset& source_;  // what the input runs
   const Lane lane_;
   const bool ragged_;  // the consumer takes such blocks
   const bool ordered_;
@@ -324,7 +346,6 @@ class ParallelMapIterator final : public BlockIterator {
   CancelToken cancel_;
   CallShare share_;
 
-  std::mutex input_mutex_;  // a worker holds it while it pulls; it may wait upstream meanwhile
   SharedInput input_;
   bool full_ = false;  // there was no room for long
   int64_t next_number_ = 0;
@@ -350,6 +371,7 @@ class ParallelMapIterator final : public BlockIterator {
   int64_t ended_at_ = -1;
   bool halted_ = false;
   Tuning tuning_;
+  std::optional<MapInLine> in_line_;
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
   Crew workers_;  // last: joined before anything they use is gone
 };

@@ -2,22 +2,26 @@
 #pragma once
 
 #include <exception>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "pipeline/delayed_restore.h"
 #include "pipeline/delivered.h"
 #include "pipeline/iterator.h"
 #include "pipeline/out_of_memory.h"
 #include "pipeline/state.h"
+#include "runtime/blocking.h"
 #include "runtime/clock.h"
 
 namespace penstock {
 
-// Used by one thread at a time.
+// Used by the thread that holds it.
 class SharedInput final {
  public:
   struct Rows {
-    Block block;
+    Block block;           // perhaps with a transient error: the rest comes with the next pull
     int64_t position = 0;  // of the input's step that it begins with
     StateBlob state;       // of the input at `position`, when one was taken
     bool halted = false;   // memory ran out: there are no rows, and none come behind them
@@ -26,20 +30,29 @@ class SharedInput final {
   explicit SharedInput(IteratorPtr input) : input_(std::move(input)) {}
 
   // Before the first pull: so many steps behind a state of the input.
-  void StartAt(int64_t steps, StateBlob blob) {
-    to_discard_ = steps;
-    start_blob_ = std::move(blob);
-  }
+  void StartAt(int64_t steps, StateBlob blob) { restore_.Set(steps, std::move(blob)); }
   // Steps that were delivered before the state was saved, ahead of others.
   void Drop(StepRuns delivered) { to_drop_ = std::move(delivered); }
-  void Reset() { input_.reset(); }
+  // Waits, without the foreign lock, for the one that has it; that one may wait upstream.
+  std::unique_lock<std::mutex> Hold() {
+    std::unique_lock token(mutex_, std::try_to_lock);
+    if (!token) {
+      LeaveForeignLock();
+      token.lock();
+    }
+    return token;
+  }
+  // Destroys the input where nobody holds it.
+  void TryReset() {
+    std::unique_lock token(mutex_, std::try_to_lock);
+    if (token) input_.reset();
+  }
 
-  // False when there is nothing more to do.
-  bool Pull(int64_t most, Rows& pulled) {
+  void Pull(int64_t most, Rows& pulled) {
     try {
-      return DoPull(most, pulled);
+      DoPull(most, pulled);
     } catch (const std::bad_alloc&) {
-      return pulled.halted = true;
+      pulled.halted = true;
     }
   }
 
@@ -49,19 +62,17 @@ class SharedInput final {
  private:
   static constexpr int64_t kSlowPullNs = 1'000'000;
 
-  bool DoPull(int64_t most, Rows& pulled) {
+  void DoPull(int64_t most, Rows& pulled) {
     Block& block = pulled.block;
-    if (!std::exchange(restored_, true)) {
-      try {
-        RestoreState(*input_, start_blob_);
-      } catch (const Error& error) {
-        block.error = error;
-        block.end = true;
-        return true;
-      }
+    if (ended_) {
+      block.end = true;
+      return;
     }
-    if (to_discard_ > 0) {
-      if (auto error = input_->Discard(to_discard_)) return pulled.halted = EndsRun(*error);
+    if (auto error = restore_.Prepare(*input_)) {
+      pulled.halted = EndsRun(*error);
+      block.end = ended_ = !error->transient();
+      block.error = std::move(error);
+      return;
     }
     for (;;) {
       pulled.position = position_;
@@ -72,23 +83,28 @@ class SharedInput final {
       slow_pulls_ = NowNs() - start > kSlowPullNs ? slow_pulls_ + 1 : 0;
       if (block.error && EndsRun(*block.error)) {
         // What came before it is still delivered; the input tells it again to whoever pulls next.
-        if (block.rows == 0) return pulled.halted = true;
+        if (block.rows == 0) {
+          pulled.halted = true;
+          return;
+        }
         block.error.reset();
       }
-      if (block.error && block.error->transient()) return false;
+      // One that is transient is no step: it comes again to whoever pulls next, or is over.
+      std::optional<Error> transient;
+      if (block.error && block.error->transient()) transient.swap(block.error);
       position_ += block.rows + block.error.has_value();
-      if (to_drop_.empty()) return true;
-      if (to_drop_.PassRow(pulled.position, block)) pulled.state = nullptr;
-      if (block.rows > 0 || block.last()) return true;
+      if (!to_drop_.empty() && to_drop_.PassRow(pulled.position, block)) pulled.state = nullptr;
+      if (transient) block.error = std::move(transient);
+      if (block.rows > 0 || block.last()) return;
     }
   }
 
+  std::mutex mutex_;
   IteratorPtr input_;
-  bool restored_ = false;
-  int64_t to_discard_ = 0;
+  DelayedRestore restore_;
+  bool ended_ = false;      // it could not be restored
   int64_t position_ = 0;    // steps
   int64_t slow_pulls_ = 0;  // in a row
-  StateBlob start_blob_;
   StepRuns to_drop_;
   MarkClock clock_;
 };

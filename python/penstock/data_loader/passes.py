@@ -144,7 +144,9 @@ class ThreadedPass(Pass):
     def __next__(self) -> Any:
         position = self._position
         if not self._pulled:
-            if self._progress is not None and not self._cut:
+            # Without threads of its own a batch is made in next(): nobody can wait for it outside.
+            alone = self._iterator._short_of_threads()
+            if self._progress is not None and not self._cut and not alone:
                 self._progress.wait(position, self._in_order)
             self._pull(self._iterator)
             if not self._pulled:

@@ -45,7 +45,10 @@ class MapInLine final {
     const int64_t start = NowNs();
     int64_t pulled = 0;
     Block block = calls_.Next(max_rows, shared_.function, info, [&] {
-      SharedInput::Rows rows = Pull(std::min(max_rows, grain_.rows()));
+      // A function of the user is called for no row that may never be asked for: an error of it
+      // that waits would refer to whoever asked.
+      const bool one = shared_.function.needs_lock();
+      SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()));
       info.index = first + shared_.delivered.position();
       pulled = rows.block.rows;
       return std::move(rows.block);

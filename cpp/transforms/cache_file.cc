@@ -79,7 +79,11 @@ class CacheFileIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override;
 
   std::optional<Error> Discard(int64_t& steps) override {
-    if (!failed_) Decide();
+    try {
+      if (!failed_) Decide();
+    } catch (const Error& error) {
+      return error;
+    }
     if (!cursor_ || to_pass_ > 0) return Iterator::Discard(steps);
     int64_t passed = std::min(steps, cursor_->index().rows() - cursor_->row());
     cursor_->Seek(cursor_->row() + passed);
@@ -236,13 +240,17 @@ void CacheFileIterator::VisitState(StateVisitor& visitor) {
     fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
   }
   visitor.Count(steps_, "elements given");
-  visitor.Count(to_pass_, "elements to be made again", steps_);
+  // One more than there are: that has been told, and nothing comes behind it.
+  int64_t again = failed_ ? steps_ + 1 : to_pass_;
+  visitor.Count(again, "elements to be made again", steps_ + 1);
   bool filling = filling_.has_value();
   visitor.Bool(filling);
   if (!visitor.saving()) {
     cursor_.reset();
     filling_.reset();
-    failed_ = false;
+    failed_ = again > steps_;
+    visitor.Demand(!failed_ || !filling, "what has failed is not filled");
+    to_pass_ = failed_ ? 0 : again;
     // Its begin is missing, so a pass that goes on somewhere writes no file.
     if (filling) Fill(false);
   }

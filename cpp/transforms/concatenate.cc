@@ -49,39 +49,47 @@ class ConcatenateIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     int64_t part = part_;
-    visitor.Count(part, "datasets gone through", static_cast<int64_t>(data_->inputs().size()));
+    visitor.Count(part, "datasets gone through", parts());
     // The first one has those that the stage was started with.
     if (part > 0) {
       CacheFills::VisitState(visitor, *data_, &context_.session->fills(), context_.fills);
     }
     if (!visitor.saving() && part != part_) {
       part_ = part;
-      Start();
+      input_.reset();
     }
-    if (input_) VisitChild(visitor, *input_);
+    if (part_ == parts()) return;
+    if (!input_) Start();
+    VisitChild(visitor, *input_);
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    while (input_) {
+    while (part_ < parts()) {
+      if (!input_) StartOrPass();
       Block block = input_->NextBlock(max_rows);
       if (!block.end) return block;
       ++part_;
       input_.reset();
       context_.fills = CacheFills::Now(*data_, context_.session->fills(), context_.fills);
-      Start();
       if (block.rows == 0) continue;
-      block.end = !input_;
+      block.end = part_ == parts();
       return block;
     }
     return Block::AtEnd();
   }
 
  private:
-  void Start() {
-    bool more = part_ < static_cast<int64_t>(data_->inputs().size());
-    input_.reset();
-    if (more) input_ = data_->StartInput(context_, static_cast<size_t>(part_));
+  int64_t parts() const { return static_cast<int64_t>(data_->inputs().size()); }
+  void Start() { input_ = data_->StartInput(context_, static_cast<size_t>(part_)); }
+  // One that cannot be started is an error in its place; behind it come the others.
+  void StartOrPass() {
+    try {
+      Start();
+    } catch (const Error& error) {
+      if (!error.transient()) ++part_;
+      throw;
+    }
   }
 
   std::shared_ptr<const ConcatenateDataset> data_;

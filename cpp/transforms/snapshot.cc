@@ -125,15 +125,19 @@ class SnapshotIterator final : public BlockIterator {
       fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
     }
     visitor.Bool(known_);
-    bool reading = reading_ != nullptr;
-    bool filling = filling_.has_value();
+    // Neither goes on once it has failed: then a state has both.
+    bool reading = reading_ != nullptr || failed_;
+    bool filling = filling_.has_value() || failed_;
     visitor.Bool(reading);
     visitor.Bool(filling);
-    visitor.Demand(!reading || !filling, "it is read or written, not both");
+    const bool failed = reading && filling;
     if (!visitor.saving()) {
       reading_.reset();
       filling_.reset();
-      failed_ = false;
+      failed_ = failed;
+    }
+    if (failed) return;
+    if (!visitor.saving()) {
       if (reading) {
         if (!Holds()) ThrowGone();
         Read();

@@ -228,7 +228,51 @@ def test_object_with_an_iterator_over_its_own_methods_is_collected(made, taken):
     wait_until(lambda: lanes() <= before, WITHIN)
 
 
-def test_collector_in_a_loop_leaves_what_is_in_use_alone():
+@pytest.mark.parametrize(
+    ("made", "end"),
+    [
+        (lambda self: ps.experimental.from_list([self]), "let go"),
+        (lambda self: Dataset.from_tensors(self), "let go"),
+        (lambda self: Dataset.range(3).map(lambda x: self).cache(), "close"),
+        (lambda self: Dataset.range(3).map(lambda x: self).shuffle(3), "close"),
+        (lambda self: Dataset.from_indexable([self, self]), None),
+    ],
+    ids=["from_list", "from_tensors", "cache", "shuffle", "from_indexable"],
+)
+def test_an_element_that_holds_its_iterator_is_freed_as_the_guide_says(made, end):
+    class Element:
+        def __init__(self):
+            self.it = iter(made(self))
+            next(self.it)
+
+    element = Element()
+    if end == "let go":
+        element.it = None
+    elif end == "close":
+        element.it.close()
+    gone = weakref.ref(element)
+    del element
+
+    def collected():
+        gc.collect()
+        return gone() is None
+
+    wait_until(collected, WITHIN)
+
+
+@pytest.fixture
+def small_heap():
+    """Have the collector look at nothing that is older than the test, so that it is quick."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("small_heap")
+def test_collector_beside_a_run_leaves_what_is_in_use_alone():
+    asked = threading.Event()  # by each element, which lets the next collection begin
+
     class Loader:
         def __init__(self):
             self.parts = [self]
@@ -242,22 +286,28 @@ def test_collector_in_a_loop_leaves_what_is_in_use_alone():
             yield from range(len(self.parts) * 50)
 
         def same(self, x):
+            asked.set()
             assert self.parts[0] is self
             return x
 
     def sums():
         return sum(int(x) for x in iter(Loader().ds))
 
-    stop = threading.Event()
+    collections = []
+    finished = threading.Event()
 
     def collect():
-        while not stop.is_set():
-            gc.collect()
+        # A bounded number of them: each stops all other threads, for long where they are many.
+        while asked.wait() and not finished.is_set() and len(collections) < 500:
+            asked.clear()
+            collections.append(gc.collect())
 
     collecting = threading.Thread(target=collect)
     collecting.start()
     try:
         assert {sums() for _ in range(10)} == {4 * sum(range(50))}
+        assert len(collections) >= 10  # one for each run at the least
     finally:
-        stop.set()
+        finished.set()
+        asked.set()
         collecting.join()

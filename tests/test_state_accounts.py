@@ -408,3 +408,14 @@ def test_classes_for_the_files_of_a_stage_do_not_decide_its_data(tmp_path, how):
     again = iter(getattr(ds, how)(tmp_path / "kept"))
     again.set_state(it.get_state())
     assert [int(pair.x) for pair in again] == [1, 2, 3, 4]
+
+
+@pytest.mark.filterwarnings("ignore:set_state:RuntimeWarning")
+@pytest.mark.parametrize(
+    "source", [Dataset.range, lambda n: Dataset.from_tensor_slices(np.arange(n))]
+)
+def test_a_source_that_has_become_shorter_is_said_to_be(source):
+    state = state_of(source(10).batch(2), 4)
+    it = iter(source(3).batch(2))
+    with pytest.raises(ValueError, match=r"source that was longer: .* got 8; .* the 3 elements"):
+        it.set_state(state, strict=False)

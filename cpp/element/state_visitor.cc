@@ -135,6 +135,18 @@ void StateVisitor::Count(int64_t& value, std::string_view what, int64_t most) {
   IntIn(value, 0, most, what);
 }
 
+void StateVisitor::Position(int64_t& value, int64_t size) {
+  Int(value);
+  if (saving() || (value >= 0 && value <= size)) return;
+  const std::string problem = Format("rows given must be from 0 to {}, got {}", size, value);
+  if (value < 0) ThrowDamaged(stage_, problem);
+  throw Error(ErrorKind::kInvalidArgument,
+              "set_state: the state is damaged, or of a source that was longer: {}: {}; it stands "
+              "behind the end of the {} elements that there are now: give the source those that it "
+              "had, or begin without a state",
+              stage_, problem, size);
+}
+
 void StateVisitor::ThrowDamaged(std::string_view stage, std::string_view what) {
   throw Error(ErrorKind::kInvalidArgument,
               "set_state: the state is damaged: {}{}{}; use the bytes of get_state unchanged, and "

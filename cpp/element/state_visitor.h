@@ -35,6 +35,9 @@ class StateVisitor {
   void IntsIn(std::vector<int64_t>& values, int64_t least, int64_t most, std::string_view what);
   // A number of steps, elements or runs: from 0 to so many that sums of some cannot overflow.
   void Count(int64_t& value, std::string_view what, int64_t most = kMostCount);
+  // How many of its `size` elements a source has given. The error beyond them says that the source
+  // may have been longer.
+  void Position(int64_t& value, int64_t size);
   static constexpr int64_t kMostCount = int64_t{1} << 60;
   // Of what has been read: `what` must be so.
   void Demand(bool good, std::string_view what) const {

@@ -58,7 +58,7 @@ class HeldRowsIterator final : public BlockIterator {
   explicit HeldRowsIterator(std::shared_ptr<const HeldRows> data) : data_(std::move(data)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(next_, "rows given", data_->cardinality());
+    visitor.Position(next_, data_->cardinality());
   }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::min(data_->cardinality() - next_, steps);

@@ -13,7 +13,7 @@ class RowIterator final : public BlockIterator {
   RowIterator(DatasetPtr owner, const Indexed& rows) : owner_(std::move(owner)), rows_(rows) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(next_, "rows given", rows_.size());
+    visitor.Position(next_, rows_.size());
   }
   std::optional<Error> Discard(int64_t& steps) override {
     next_ += std::min(rows_.size() - next_, steps);

@@ -8,6 +8,7 @@
 #include "element/error.h"
 #include "element/foreign.h"
 #include "python/gil.h"
+#include "python/odd_values.h"
 #include "python/types.h"
 
 namespace penstock {
@@ -234,21 +235,9 @@ bool HoldsStrings(PyObject* object) {
   return PyUnicode_Check(object) || PyBytes_Check(object);
 }
 
-// An object with a length and [i] beyond it, as many datasets are: NumPy would iterate it for ever.
-bool IsEndless(PyObject* object) {
-  if (PyList_Check(object) || PyTuple_Check(object) || !PySequence_Check(object) ||
-      Py_TYPE(object)->tp_iter || PyObject_CheckBuffer(object) ||
-      PyObject_HasAttrString(object, "__array__")) {
-    return false;
-  }
-  Py_ssize_t size = PySequence_Size(object);
-  PyRef beyond = size < 0 ? PyRef() : PyRef::Steal(PySequence_GetItem(object, size));
-  PyErr_Clear();
-  return static_cast<bool>(beyond);
-}
-
 bool SequenceToTensor(PyObject* object, Tensor* tensor) {
   if (IsEndless(object)) return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
+  if (!CheckItems(object)) return false;
   bool strings = (PyList_Check(object) || PyTuple_Check(object)) && HoldsStrings(object);
   PyRef array = PyRef::Steal(PyArray_FromAny(
       object, strings ? PyArray_DescrFromType(NPY_OBJECT) : nullptr, 0, 0, 0, nullptr));
@@ -265,14 +254,6 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
     return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   }
   return ArrayToTensor(items, Sharing::kIfUnique, tensor, 1);
-}
-
-// Whether an array of a subclass hides some items; -1 with an error set.
-int IsMasked(PyObject* array) {
-  if (!PyObject_HasAttrString(array, "mask") || !PyObject_HasAttrString(array, "filled")) return 0;
-  PyRef mask = PyRef::Steal(PyObject_GetAttrString(array, "mask"));
-  PyRef any = mask ? PyRef::Steal(PyObject_CallMethod(mask.get(), "any", nullptr)) : PyRef();
-  return any ? PyObject_IsTrue(any.get()) : -1;
 }
 
 }  // namespace
@@ -320,13 +301,7 @@ bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owne
     return true;
   }
   if (PyArray_Check(object)) {  // a subclass: its class is not kept
-    int masked = IsMasked(object);
-    if (masked > 0) {
-      PyErr_SetString(PyExc_ValueError,
-                      "array: it is masked, and masks do not travel; fill it first "
-                      "(array.filled(...)), or give the mask as an array of its own");
-    }
-    if (masked != 0) return false;
+    if (!CheckMask(object)) return false;
     PyRef plain = PyRef::Steal(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(object), nullptr,
                                                  NPY_ARRAY_ENSUREARRAY));
     return plain &&

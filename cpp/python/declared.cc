@@ -3,6 +3,7 @@
 
 #include "python/array_items.h"
 #include "python/gil.h"
+#include "python/odd_values.h"
 
 namespace penstock {
 namespace {
@@ -32,6 +33,7 @@ bool ToNumbers(const char* stage, PyObject* value, const LeafSpec& spec, Sharing
                Tensor* tensor) {
   DType dtype;
   if (IsPlainArray(value, &dtype) && dtype == spec.dtype) return ToTensor(value, sharing, tensor);
+  if (!CheckItems(value)) return false;
   PyArray_Descr* descr = DescrOf(spec.dtype);
   PyRef array = PyRef::Steal(
       PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));

@@ -68,7 +68,7 @@ class LoadIterator final : public BlockIterator {
       : data_(std::move(data)), batch_rows_(batch_rows) {}
 
   void VisitState(StateVisitor& visitor) override {
-    visitor.Count(row_, "rows given", data_->cardinality());
+    visitor.Position(row_, data_->cardinality());
     if (!visitor.saving()) cursor_.reset();
   }
   std::optional<Error> Discard(int64_t& steps) override {

@@ -32,11 +32,16 @@ class MixDataset final : public Dataset {
 
   int64_t cardinality() const override {
     int64_t turns = options_.turns == Turns::kWeights ? kInfinite : inputs().back()->cardinality();
-    int endless = 0;
-    for (size_t i = 0; i < sources(); ++i) endless += input(i).cardinality() == kInfinite;
+    bool any = false, all = true;
+    for (size_t i = 0; i < sources(); ++i) {
+      if (options_.turns == Turns::kWeights && options_.weights[i] == 0) continue;
+      const bool endless = input(i).cardinality() == kInfinite;
+      any = any || endless;
+      all = all && endless;
+    }
     // As many as there are turns, when each of them finds an element.
-    if (endless == static_cast<int>(sources())) return turns;
-    bool goes_on = endless > 0 && !options_.stop_on_empty && options_.turns == Turns::kWeights;
+    if (all) return turns;
+    bool goes_on = any && !options_.stop_on_empty && options_.turns == Turns::kWeights;
     return goes_on ? kInfinite : kUnknown;
   }
   MaybeSpec spec() const override {
@@ -158,10 +163,10 @@ class MixIterator final : public BlockIterator {
         }
         ended_[at] = 1;
         --left_;
-        if (options_.turns == Turns::kWeights) SetLottery();
+        SetLottery();
       }
       chosen_ = -1;
-      over_ = options_.stop_on_empty || left_ == 0;
+      over_ = over_ || options_.stop_on_empty || left_ == 0;
       LookForStop();  // turns may go to nobody for ever
     }
     return End{};
@@ -258,14 +263,14 @@ class MixIterator final : public BlockIterator {
     return static_cast<int64_t>(lottery_.Draw(unit));
   }
 
-  // Only those that have not ended take part.
+  // Only those that have not ended take part. It is over when no turn can be theirs.
   void SetLottery() {
     if (options_.turns != Turns::kWeights) return;
     ForgetPlan();
     std::vector<double> weights = options_.weights;
     for (size_t i = 0; i < weights.size(); ++i)
       if (ended_[i]) weights[i] = 0;
-    lottery_.SetWeights(weights);
+    if (!lottery_.SetWeights(weights)) over_ = true;
   }
 
   const MixOptions options_;

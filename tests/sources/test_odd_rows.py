@@ -19,6 +19,18 @@ HANDED = {
     "indexable": lambda: list(Dataset.from_indexable(MASKED)),
     "loader": lambda: list(ps.DataLoader([MASKED], 1)),
     "slices": lambda: Dataset.from_tensor_slices(MASKED),
+    "map to a list": lambda: list(Dataset.range(1).map(lambda x: [MASKED, MASKED])),
+    "list from a generator": lambda: list(Dataset.from_generator(lambda: iter([[MASKED]]))),
+    "list by a signature": lambda: list(
+        Dataset.from_generator(
+            lambda: iter([[MASKED]]), output_signature=ps.TensorSpec((1, 3), np.int64)
+        )
+    ),
+    "lists from a list": lambda: list(ps.experimental.from_list([[[0, 0, 0], MASKED]])),
+    "tensors of a list": lambda: Dataset.from_tensors([MASKED]),
+    "slices of a list": lambda: Dataset.from_tensor_slices([[1, 2, 3], MASKED]),
+    "slices of a dict of lists": lambda: Dataset.from_tensor_slices({"x": [[(1, 2, 3), MASKED]]}),
+    "loader of lists": lambda: list(ps.DataLoader([[MASKED]], 1)),
 }
 
 
@@ -55,6 +67,24 @@ def test_an_object_whose_rows_never_end_travels_as_itself():
     assert list(Dataset.from_generator(lambda: iter([rows]))) == [rows]
     assert list(Dataset.from_indexable([rows])) == [rows]
     assert next(iter(Dataset.range(1).map(lambda x: Ending()))).tolist() == [0, 1, 2]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("rows", [[Endless()], [[1], Endless()], [(1, [Endless()])]])
+def test_an_object_whose_rows_never_end_is_refused_in_a_list(rows):
+    for make in (
+        Dataset.from_tensors,
+        Dataset.from_tensor_slices,
+        lambda rows: list(Dataset.from_generator(lambda: iter([rows]))),
+    ):
+        with pytest.raises(TypeError, match=r"a list holds an object .Endless."):
+            make(rows)
+
+
+def test_lists_may_hold_what_ends_and_hides_nothing():
+    whole = np.ma.array([0, 1, 2], mask=False)
+    made = next(iter(Dataset.from_tensors([whole, Ending()])))
+    assert made.tolist() == [[0, 1, 2], [0, 1, 2]]
 
 
 def tables():

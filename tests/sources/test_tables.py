@@ -330,3 +330,16 @@ def test_datasets_of_other_libraries_are_told_what_takes_them():
     refused(pairs, "from_indexable", error=TypeError)
     with pytest.raises(TypeError, match=r"from_(generator|indexable)"):
         slices(Stream())
+
+
+def test_a_column_of_polars_that_numpy_cannot_have_is_named():
+    polars = pytest.importorskip("polars")
+    wide = polars.Series([1, 2], dtype=polars.Int128)
+    for column in (
+        wide,
+        polars.Series([decimal.Decimal("1.5"), None], dtype=polars.Decimal(10, 2)).fill_null(0),
+        polars.Series([[1], [2]], dtype=polars.List(polars.Int128)),
+        polars.DataFrame({"inner": wide}).to_struct(),
+    ):
+        with pytest.raises(ValueError, match=r"column 'wide' of the polars.DataFrame .*cast them"):
+            slices(polars.DataFrame({"narrow": [1, 2], "wide": column}))

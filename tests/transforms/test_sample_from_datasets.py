@@ -209,3 +209,23 @@ def test_ctrl_c_ends_draws_that_go_to_nobody():
 def test_the_experimental_form_is_the_method():
     wanted = list(sample(two(), [0.5, 0.5], seed=3))
     assert_same(list(ps.experimental.sample_from_datasets(two(), [0.5, 0.5], seed=3)), wanted)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("weights", [[1.0, 0.0], [0.5, 0.5, 0.0]])
+def test_it_ends_when_only_datasets_of_weight_zero_are_left(weights):
+    parts = [*two(3), ps.Dataset.range(5).repeat()][-len(weights) :]
+    taken = [part.take(3) for part in parts[:-1]]
+    mixed = sample([*taken, parts[-1]], weights, seed=2)
+    assert mixed.cardinality() != ps.INFINITE_CARDINALITY
+    assert len(list(mixed)) == 3 * len(taken)
+    it = iter(mixed)
+    for _ in range(3 * len(taken)):
+        state = it.get_state()
+        next(it)
+    again = iter(mixed)
+    again.set_state(state)
+    assert len(list(again)) == 1
+    assert list(it) == []
+    again.set_state(it.get_state())
+    assert list(again) == []

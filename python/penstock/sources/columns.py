@@ -83,7 +83,12 @@ def of_polars(column: Any) -> Any:
         _check_nulls(column.explode().null_count(), "list.eval(pl.element().fill_null(...))")
         rows = [np.asarray(of_polars(row)) for row in column]
         return _stacked(rows) if rows else column.to_numpy()
-    values = column.to_numpy()
+    try:
+        values = column.to_numpy()
+    except Exception as error:  # of polars: for integers of 128 bits, and what it may add
+        raise NotAnArray(
+            f"values of type {column.dtype}, which NumPy does not have ({error}); cast them"
+        ) from None
     return _objects(values) if values.dtype.kind == "O" else values
 
 

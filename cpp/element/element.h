@@ -24,6 +24,10 @@ struct End {};
 // One answer of an iterator.
 using Step = std::variant<Element, End, Error>;
 
+// Rows that travel together at most, however many are asked for: what is done once for a block
+// costs nothing any more, and an error, a signal or a close waits for no more than these.
+inline constexpr int64_t kMostBlockRows = 1024;
+
 // Consecutive elements, as columns or one by one, then perhaps an error or the end.
 struct Block {
   StructureRef structure = Structure::Leaf();

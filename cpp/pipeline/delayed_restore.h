@@ -43,7 +43,7 @@ class DelayedRestore final {
         failure_ = Error(ErrorKind::kRuntime,
                          "{}: a KeyboardInterrupt came while the state was restored; make a new "
                          "iterator and give it the state again",
-                         iterator.kind());
+                         iterator.name());
       }
       return error;
     }

@@ -91,7 +91,7 @@ Answer Iterator::Framed(Call call) {
     try {
       return call();
     } catch (...) {
-      return AnswerOf<Answer>(Caught(kind()));
+      return AnswerOf<Answer>(Caught(name()));
     }
   };
   bool traced = Trace::enabled();

@@ -39,7 +39,8 @@ class Iterator {
   // first step.
   virtual void VisitState(StateVisitor& visitor) = 0;
 
-  const std::string& kind() const { return label_->kind; }
+  // As users know the stage (map, however it is run).
+  const std::string& name() const { return label_->kind; }
   StageStats& stats() { return *stats_; }
   // `run_ends`: when it does, so does passing over steps.
   void Attach(const StageLabel* label, const char* trace_name, StageStats* stats,

@@ -6,11 +6,9 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongCopy = 256 << 10;  // worth giving up a foreign lock for
-
 Tensor JoinBytes(DType dtype, const Shape& shape, const std::vector<const Tensor*>& parts) {
   Tensor joined = Tensor::Make(dtype, shape);
-  if (joined.nbytes() >= kLongCopy) LeaveForeignLock();
+  LeaveForeignLockToCopy(joined.nbytes());
   uint8_t* to = joined.mutable_data();
   for (const Tensor* part : parts) {
     size_t bytes = part->nbytes();

@@ -10,8 +10,6 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongCopy = 256 << 10;  // worth giving up a foreign lock for
-
 // Goes through one row of the batch in order, and says which items are copied and which are
 // padding, in runs as long as possible.
 class Corner {
@@ -180,7 +178,7 @@ void Padder::CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64
 Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
   const size_t size = dtype(leaf).itemsize;
   Tensor batch = Tensor::Make(dtype(leaf), shape);
-  if (batch.nbytes() >= kLongCopy) LeaveForeignLock();
+  LeaveForeignLockToCopy(batch.nbytes());
   std::vector<uint8_t> item(size, 0);
   if (const auto& value = leaves_[leaf].value) std::memcpy(item.data(), value->data(), size);
   uint8_t* out = batch.mutable_data();
@@ -213,7 +211,7 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   Shape doubled = shape;
   doubled[0] *= 2;
   Tensor numbers = Tensor::Make(DTypeOf<int64_t>(), doubled);
-  if (bytes + numbers.nbytes() >= kLongCopy) LeaveForeignLock();
+  LeaveForeignLockToCopy(bytes + numbers.nbytes());
   BufferRef text = Buffer::Allocate(bytes);
   auto* span = reinterpret_cast<int64_t*>(numbers.mutable_data());
   auto end = static_cast<int64_t>(padding.size());

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kMostRing = 4096;
 constexpr int64_t kMostAutotuned = 64;
-constexpr int64_t kMostRows = 1024;
 constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though it came one by one
 
 size_t RingSize(int64_t limit) {
@@ -49,7 +48,7 @@ void Grain::Learn(int64_t rows, int64_t nanoseconds) {
   if (each >= block_ns_ / 2)
     rows_ = 1, cheap_blocks_ = 0;
   else if (nanoseconds < block_ns_ / 2 && rows == rows_ && ++cheap_blocks_ >= kBlocksToGrow)
-    rows_ = std::min(rows_ * 2, kMostRows), cheap_blocks_ = 0;
+    rows_ = std::min(rows_ * 2, kMostBlockRows), cheap_blocks_ = 0;
   else if (nanoseconds > 2 * block_ns_)
     rows_ = std::max<int64_t>(rows_ / 2, 1);
 }

@@ -14,7 +14,6 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMostBytes = 16 << 10;  // of a row that is packed
-constexpr size_t kLongCopy = 256 << 10;  // worth giving up a foreign lock for
 
 struct SizeClass {
   size_t number;
@@ -154,7 +153,7 @@ void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
       to.push_back(out.columns.back().mutable_data());
       spans.push_back(nullptr);
     }
-    if (bytes >= kLongCopy) LeaveForeignLock();
+    LeaveForeignLockToCopy(bytes);
     at += leaf.bytes;
   }
   for (size_t row = 0; row < cells.size(); ++row) {

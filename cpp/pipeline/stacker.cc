@@ -10,8 +10,6 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongCopy = 256 << 10;  // worth giving up a foreign lock for
-
 // Whether `next` begins where `piece` ends, in the same memory.
 bool Follows(const Tensor& piece, const Tensor& next) {
   return piece.buffer() && piece.buffer() == next.buffer() &&
@@ -78,7 +76,7 @@ void Stacker::Absorb() {
       if (!assembled_[i].buffer()) continue;
       Tensor& column = piece.columns[i];
       size_t bytes = column.nbytes();
-      if (bytes >= kLongCopy) LeaveForeignLock();
+      LeaveForeignLockToCopy(bytes);
       size_t row = bytes / static_cast<size_t>(piece.rows);
       std::memcpy(assembled_[i].mutable_data() + static_cast<size_t>(absorbed_rows_) * row,
                   column.data(), bytes);
@@ -105,7 +103,7 @@ Tensor Stacker::Join(size_t leaf) {
       return std::move(first);
     }
     Tensor out = Tensor::Make(dtype, shape);
-    if (out.nbytes() >= kLongCopy) LeaveForeignLock();
+    LeaveForeignLockToCopy(out.nbytes());
     uint8_t* to = out.mutable_data();
     for (Piece& piece : pieces()) {
       size_t bytes = piece.columns[leaf].nbytes();

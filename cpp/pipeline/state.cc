@@ -35,9 +35,9 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
   // Prefetches that this pipeline has not, one around the other: no recursion, there may be many.
   int64_t skip = 0;
   for (;;) {
-    StateVisitor inner(saved, iterator.kind());
+    StateVisitor inner(saved, iterator.name());
     std::string_view kind = inner.TextView();
-    if (kind == iterator.kind()) {
+    if (kind == iterator.name()) {
       iterator.VisitState(inner);
       inner.ExpectEnd();
     } else if (kind == kPrefetch) {
@@ -54,13 +54,13 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
         continue;
       }
       inner.ExpectEnd();
-    } else if (iterator.kind() == kPrefetch) {
+    } else if (iterator.name() == kPrefetch) {
       RestoreBehindPrefetch(saved, iterator);
     } else {
       throw Error(
           ErrorKind::kInvalidArgument,
           "set_state: the state was saved by another pipeline: it has {} where this one has {}",
-          kind, iterator.kind());
+          kind, iterator.name());
     }
     break;
   }
@@ -74,7 +74,7 @@ void VisitChild(StateVisitor& visitor, Iterator& iterator) {
   if (!visitor.saving()) return RestoreChild(visitor.TextView(), iterator);
   std::string own;
   StateVisitor inner(&own);
-  std::string kind = iterator.kind();
+  std::string kind = iterator.name();
   inner.Text(kind);
   iterator.VisitState(inner);
   visitor.Text(own);
@@ -89,7 +89,7 @@ StateBlob SaveState(Iterator& iterator) {
 
 void RestoreState(Iterator& iterator, const StateBlob& blob) {
   if (!blob) return;
-  StateVisitor visitor(*blob, iterator.kind());
+  StateVisitor visitor(*blob, iterator.name());
   VisitChild(visitor, iterator);
   visitor.ExpectEnd();
 }

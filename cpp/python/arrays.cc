@@ -258,8 +258,9 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
 
 }  // namespace
 
+void ShowStringsToTheEngine() { g_foreign_string = StringOf; }
+
 Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count) {
-  g_foreign_string = StringOf;
   BufferRef held;
   try {
     held = Buffer::Borrow(objects, count * sizeof(PyObject*), ReleaseObjects, nullptr);

@@ -16,7 +16,6 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-constexpr int64_t kMostRows = 1024;
 constexpr size_t kFewLeaves = 8;
 constexpr int64_t kBlockNs = 200'000;  // a block should be about this much work
 
@@ -74,7 +73,7 @@ bool Fetch(Iter* it) {
   if (quiet) {
     bool full = block.rows == run.ask;
     if (full && took < kBlockNs / 4)
-      run.ask = std::min(run.ask * 2, kMostRows);
+      run.ask = std::min(run.ask * 2, kMostBlockRows);
     else if (took > kBlockNs)
       run.ask = std::max<int64_t>(run.ask / 2, 1);
   }

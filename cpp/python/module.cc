@@ -124,6 +124,7 @@ PYBIND11_MODULE(_core, m) {
   InitPytree();
   InitErrorObject();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);
+  ShowStringsToTheEngine();
   OnForkChild(&Attachment::AfterForkInChild);
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {

@@ -13,8 +13,6 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kMostRows = 1024;  // memory is made for so many rows ahead of them
-
 class GeneratorDataset final : public Dataset {
  public:
   GeneratorDataset(std::string name, Args::Foreign callable, Args::Foreign arguments,
@@ -98,7 +96,7 @@ class GeneratorIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     if (!waiting_.empty()) return waiting_.Take(max_rows);
     if (ended_) return Block::AtEnd();
-    max_rows = std::min(max_rows, kMostRows);
+    max_rows = std::min(max_rows, kMostBlockRows);
     Attachment& gil = EnsureAttached();
     // Attached, and before anything of the user's is touched: see ShownRef.
     if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -115,7 +113,7 @@ class GeneratorIterator final : public BlockIterator {
     while (to_skip_ > 0) {
       // There may be no end of values, and the number may be that of a forged state.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      if (to_skip_ % kMostRows == 0) {  // no Python code may run that would look for signals
+      if (to_skip_ % kMostBlockRows == 0) {  // no Python code may run that would look for signals
         if (gil.Interrupted()) return Block::Of(Error(ErrorKind::kInterrupted, ""));
         EnsureAttached();
       }

@@ -28,8 +28,8 @@ py::list StatsOf(const Session* session) {
                            "elements"_a = s.steps, "errors"_a = s.errors,
                            "busy_seconds"_a = static_cast<double>(s.busy_ns) * 1e-9,
                            "wait_seconds"_a = static_cast<double>(s.wait_ns) * 1e-9,
-                           "bytes"_a = s.bytes, "buffer_size"_a = s.buffer_size,
-                           "buffer_limit"_a = s.buffer_limit, "parallelism"_a = s.parallelism));
+                           "buffer_size"_a = s.buffer_size, "buffer_limit"_a = s.buffer_limit,
+                           "parallelism"_a = s.parallelism));
   }
   return stages;
 }

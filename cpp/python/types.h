@@ -43,6 +43,8 @@ PyObject* RowToPython(const Tensor& column, int64_t row);
 
 // A kObjects tensor of `count` references in memory of NewReferences (gil.h), which it takes over,
 // also when it throws.
+// At import: from then on the engine reads strings that Python objects hold.
+void ShowStringsToTheEngine();
 Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count);
 
 }  // namespace penstock

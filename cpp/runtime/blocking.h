@@ -1,6 +1,8 @@
 // BlockingHook: how a thread that holds a foreign lock (Python's) gives it up before it sleeps.
 #pragma once
 
+#include <cstddef>
+
 namespace penstock {
 
 // Set by the owner of the foreign lock for its own thread, and called on that thread only.
@@ -30,6 +32,12 @@ inline void SetBlockingHook(BlockingHook* hook) { internal::blocking_hook = hook
 // For stages, before long native work or a file read.
 inline void LeaveForeignLock() {
   if (BlockingHook* hook = GetBlockingHook()) hook->BeforeWait();
+}
+
+// A copy of so many bytes takes longer than giving up the foreign lock and taking it again.
+inline constexpr size_t kLongCopy = 256 << 10;
+inline void LeaveForeignLockToCopy(size_t bytes) {
+  if (bytes >= kLongCopy) LeaveForeignLock();
 }
 
 // Installs a hook for a scope and puts the former one back.

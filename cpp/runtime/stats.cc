@@ -25,8 +25,8 @@ std::vector<StageSnapshot> StatsSink::Snapshot() const {
   for (const Entry& entry : entries_) {
     const StageStats& s = entry.stats;
     all.push_back({entry.path, entry.label, read(s.steps), read(s.blocks), read(s.errors),
-                   read(s.busy_ns), read(s.wait_ns), read(s.bytes), read(s.buffer_size),
-                   read(s.buffer_limit), read(s.parallelism)});
+                   read(s.busy_ns), read(s.wait_ns), read(s.buffer_size), read(s.buffer_limit),
+                   read(s.parallelism)});
   }
   return all;
 }

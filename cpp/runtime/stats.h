@@ -21,7 +21,6 @@ struct alignas(64) StageStats {
   std::atomic<int64_t> errors{0};   // elements that were errors
   std::atomic<int64_t> busy_ns{0};  // inside the stage and its inputs; extrapolated from samples
   std::atomic<int64_t> wait_ns{0};  // the stage's consumer waited for it
-  std::atomic<int64_t> bytes{0};    // of the elements delivered
   std::atomic<int32_t> buffer_size{0};   // now in the stage's buffer (elements)
   std::atomic<int32_t> buffer_limit{0};  // allowed in it; 0: no buffer
   std::atomic<int32_t> parallelism{0};   // threads or tasks at once; 0: none of its own
@@ -46,7 +45,6 @@ struct StageSnapshot {
   int64_t errors = 0;
   int64_t busy_ns = 0;
   int64_t wait_ns = 0;
-  int64_t bytes = 0;
   int32_t buffer_size = 0;
   int32_t buffer_limit = 0;
   int32_t parallelism = 0;

@@ -1,8 +1,9 @@
-// Native threads: start, cache, name, end; and the queue of short tasks.
+// Native threads: start, cache, name, end.
 #include "runtime/thread_pool.h"
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/cpu.h"
 #include "runtime/fork.h"
 #include "runtime/native_thread.h"
 #include "runtime/platform.h"
@@ -137,55 +137,6 @@ void ThreadPool::NativeMain(Worker* worker) {
     if (!worker->body) std::erase(idle_, worker);  // long enough without work
   }
   --native_threads_;
-}
-
-void ThreadPool::Submit(std::function<void()> task) {
-  bool start = false;
-  const int cpus = CpuCount();  // may read files: not under the mutex
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    if (tasks_.size() <= static_cast<size_t>(idle_task_threads_)) {
-      tasks_changed_.notify_one();
-    } else if (task_threads_ < cpus) {
-      ++task_threads_;
-      start = true;
-    }
-  }
-  if (!start) return;
-  try {
-    RunNative("ps-task", [this] { TaskLoop(); });
-  } catch (const std::exception&) {  // no thread, or no memory for it
-    std::unique_lock lock(mutex_);
-    if (--task_threads_ > 0) return;  // the others will come to it
-    while (!tasks_.empty()) {
-      std::function<void()> next = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      RunGuarded("ps-task", next);
-      lock.lock();
-    }
-  }
-}
-
-void ThreadPool::TaskLoop() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    while (!tasks_.empty()) {
-      std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      RunGuarded("ps-task", task);
-      task = nullptr;
-      lock.lock();
-    }
-    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(idle_timeout_);
-    ++idle_task_threads_;
-    const bool work = tasks_changed_.wait_until(lock, until, [&] { return !tasks_.empty(); });
-    --idle_task_threads_;
-    if (!work) break;
-  }
-  --task_threads_;
 }
 
 void ThreadPool::set_idle_timeout(MonoTime nanoseconds) {

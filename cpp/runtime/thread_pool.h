@@ -1,9 +1,7 @@
 // ThreadPool: all threads of the engine, kept for the next user instead of started anew.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -15,11 +13,10 @@ namespace penstock {
 // Native threads never touch Python; Python threads are threading.Threads of the Python folder.
 enum class Lane { kNative, kPython };
 
-// Two kinds of work, never mixed: bodies (Run) live long and may wait, each on a thread of its own;
-// tasks (Submit) only compute, on at most CpuCount() threads. Because tasks never wait, and bodies
-// are never bounded, nothing nested can deadlock.
+// Bodies live long and may wait, each on a thread of its own. Because their number is not bounded,
+// nothing nested can deadlock.
 //
-// Neither may throw. What escapes is printed to stderr with the name, and the thread lives on;
+// A body may not throw. What escapes is printed to stderr with the name, and the thread lives on;
 // debug builds (no NDEBUG) abort instead, so that tests find it.
 //
 // The pool is a leaked singleton: no thread is joined at exit. A fork child gets a new, empty pool.
@@ -38,10 +35,6 @@ class ThreadPool final {
   // and the trace.
   void Run(Lane lane, const char* name, std::function<void()> body);
 
-  // Runs a short task that does not wait. FIFO. When no thread can be made and none exists, the
-  // task runs here, before Submit returns.
-  void Submit(std::function<void()> task);
-
   // How long a native thread stays without work; half a second at first. Not for threads already
   // asleep.
   void set_idle_timeout(MonoTime nanoseconds);
@@ -55,16 +48,11 @@ class ThreadPool final {
 
   void RunNative(const char* name, std::function<void()> body);
   void NativeMain(Worker* worker);
-  void TaskLoop();
 
-  mutable std::mutex mutex_;   // leaf: no body and no task runs under it
+  mutable std::mutex mutex_;   // leaf: no body runs under it
   std::vector<Worker*> idle_;  // threads asleep without a body; the last in is the warmest
   int native_threads_ = 0;
   MonoTime idle_timeout_ = 500'000'000;
-  std::deque<std::function<void()>> tasks_;
-  std::condition_variable tasks_changed_;
-  int task_threads_ = 0;       // bodies inside TaskLoop
-  int idle_task_threads_ = 0;  // of these, asleep
 };
 
 }  // namespace penstock

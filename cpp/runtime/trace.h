@@ -53,23 +53,4 @@ class Trace final {
   static std::atomic<bool> enabled_;
 };
 
-// Emits an event for its own lifetime, if recording was on when it began.
-class TraceScope final {
- public:
-  explicit TraceScope(const char* interned_name, int64_t index = -1)
-      : name_(Trace::enabled() ? interned_name : nullptr),
-        index_(index),
-        start_ns_(name_ != nullptr ? NowNs() : 0) {}
-  ~TraceScope() {
-    if (name_ != nullptr) Trace::Emit(name_, start_ns_, NowNs(), index_);
-  }
-  TraceScope(const TraceScope&) = delete;
-  TraceScope& operator=(const TraceScope&) = delete;
-
- private:
-  const char* name_;
-  int64_t index_;
-  MonoTime start_ns_;
-};
-
 }  // namespace penstock

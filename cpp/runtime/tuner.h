@@ -1,23 +1,10 @@
-// Knobs that may move while a pipeline runs, and the controller that moves one of them.
+// The controller that moves one number of a stage while it runs: a buffer limit, a width.
 #pragma once
 
-#include <atomic>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace penstock {
-
-// A number that a stage reads while it runs (a ring's limit, a width). relaxed: it orders nothing.
-struct Knob final {
-  Knob(std::string knob_name, int initial, int lowest, int highest)
-      : name(std::move(knob_name)), value(initial), min(lowest), max(highest) {}
-
-  const std::string name;
-  std::atomic<int> value;
-  const int min;
-  const int max;
-};
 
 // What happened since the last decision, from counters only.
 struct Window {

@@ -13,8 +13,6 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kMostRows = 4096;  // of one block
-
 constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
 
 class FileDataset final : public Dataset {
@@ -110,7 +108,7 @@ class FileIterator final : public BlockIterator {
         if (error.transient()) return error;  // any other is met again where it belongs
       }
       if (steps == 0) break;
-      Block block = NextBlock(jumps_ ? 1 : std::min(steps, kMostRows));
+      Block block = NextBlock(jumps_ ? 1 : std::min(steps, kMostBlockRows));
       if (block.error && block.error->transient()) return block.error;
       if (block.rows == 0 && !block.error) break;
       steps -= std::min<int64_t>(steps, block.rows + block.error.has_value());
@@ -124,7 +122,7 @@ class FileIterator final : public BlockIterator {
     if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
     try {
       if (!bytes_) Open();
-      return Records(std::min(max_rows, kMostRows));
+      return Records(std::min(max_rows, kMostBlockRows));
     } catch (Error& error) {
       if (error.transient()) return Block::Of(std::move(error));
       if (error.os_error() == ENOMEM) throw;

@@ -48,8 +48,6 @@ IteratorPtr TensorsDataset::MakeIterator(const RunContext&) const {
       std::static_pointer_cast<const TensorsDataset>(shared_from_this()));
 }
 
-constexpr size_t kLongCopy = 256 << 10;  // worth giving up a foreign lock for
-
 template <size_t kBytes>
 void GatherFixed(uint8_t* to, const uint8_t* from, const int64_t* indices, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -160,7 +158,7 @@ class SlicesDataset final : public Dataset, public Indexed {
       Shape shape = leaf.shape();
       shape[0] = rows;
       Tensor column = Tensor::Make(leaf.dtype(), shape);
-      if (column.nbytes() >= kLongCopy) LeaveForeignLock();
+      LeaveForeignLockToCopy(column.nbytes());
       size_t bytes = rows ? column.nbytes() / static_cast<size_t>(rows) : 0;
       GatherRows(column.mutable_data(), leaf.data(), bytes, indices, rows);
       block.columns.push_back(std::move(column));

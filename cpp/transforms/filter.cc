@@ -39,9 +39,8 @@ class FilterIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    constexpr int64_t kMostRows = 4096;  // of one block
     while (steps > 0) {
-      Block block = NextBlock(std::min(steps, kMostRows));
+      Block block = NextBlock(std::min(steps, kMostBlockRows));
       if (block.error && block.error->transient()) return block.error;
       if (block.rows == 0 && !block.error) steps = 0;
       steps -= block.rows + block.error.has_value();

@@ -140,9 +140,9 @@ class GroupIterator final : public BlockIterator {
     if (pulled_.empty()) {
       // So many rows that at most the last one makes a window full: it is not held back, and
       // nothing is pulled that is not needed for it.
-      constexpr int64_t kMostRows = 128;
+      constexpr int64_t kPulledTogether = 128;
       Mark();
-      ended_ = !pulled_.Pull(std::min(rows_.Room(least_size_), kMostRows));
+      ended_ = !pulled_.Pull(std::min(rows_.Room(least_size_), kPulledTogether));
     }
     while (!pulled_.empty()) {
       int64_t key = BucketOf(pulled_.Key(Info(0)));

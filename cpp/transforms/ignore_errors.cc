@@ -96,7 +96,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
   ErrorPlace PlaceOf(const Error& error) {
     if (error.place()) return *error.place();
     const Origin& origin = error.origin();
-    StageLabel stage{options_.stage.empty() ? input_.iterator().kind() : options_.stage, "", ""};
+    StageLabel stage{options_.stage.empty() ? input_.iterator().name() : options_.stage, "", ""};
     return {std::move(stage), origin.file && origin.index >= 0 ? origin.index : index_, ""};
   }
 

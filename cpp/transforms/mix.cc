@@ -121,8 +121,7 @@ class MixIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    constexpr int64_t kMostRows = 1024;
-    const int64_t most = uniform_ ? std::min(max_rows, kMostRows) : 1;
+    const int64_t most = uniform_ ? std::min(max_rows, kMostBlockRows) : 1;
     ForgetPlan();
     std::optional<Step> none;
     while (!none && gathered_.rows() < most) {

@@ -9,12 +9,6 @@
 #include "pipeline/stop_check.h"
 
 namespace penstock {
-namespace {
-
-constexpr int64_t kMostRows = 1024;  // at a time
-
-}  // namespace
-
 void ShuffleState::Visit(StateVisitor& visitor) {
   visitor.UInt(key);
   visitor.Count(drawn, "elements drawn");
@@ -53,7 +47,7 @@ int64_t ShuffleBuffer::Draining() {
 }
 
 std::optional<Error> ShuffleBuffer::FillAhead(int64_t steps) {
-  Fill(std::min(steps, kMostRows), 0);
+  Fill(std::min(steps, kMostBlockRows), 0);
   bool stopped = ahead_.error && ahead_.error->transient();
   return stopped ? std::exchange(ahead_.error, std::nullopt) : std::nullopt;
 }
@@ -62,7 +56,7 @@ Block ShuffleBuffer::DoNextBlock(int64_t max_rows) {
   if (Refilling()) {
     if (auto error = Refill()) return Block::Of(*std::move(error));
   }
-  return Draw(std::min(max_rows, kMostRows));
+  return Draw(std::min(max_rows, kMostBlockRows));
 }
 
 // A block ends where a row is kept in another way than those before it. Rows that were drawn when
@@ -143,7 +137,7 @@ void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
     } else if (cancel_.cancelled()) {
       ahead_.error = Error(ErrorKind::kCancelled, "");
     } else if (steps > 0) {
-      Pull(std::min({steps, slots_.room() + more, kMostRows}));
+      Pull(std::min({steps, slots_.room() + more, kMostBlockRows}));
     } else {
       return;
     }
@@ -160,7 +154,8 @@ void ShuffleBuffer::Pull(int64_t rows) {
   if (ahead_.rows == 0) return;
   ahead_packs_ = ahead_.stacked() && cells_.Packs(ahead_.structure, ahead_.columns);
   int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
-  together_ = CanBeAlone(ahead_) ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostRows) : 1;
+  together_ =
+      CanBeAlone(ahead_) ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostBlockRows) : 1;
 }
 
 // The next one of the rows ahead.

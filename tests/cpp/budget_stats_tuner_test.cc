@@ -234,12 +234,5 @@ TEST(Climber_ignores_empty_windows_and_survives_no_output) {
   CHECK(climber.log().size() < 20);
 }
 
-TEST(Knob_holds_its_range) {
-  Knob knob("prefetch.limit", 2, 1, 16);
-  knob.value.store(5, std::memory_order_relaxed);
-  CHECK_EQ(knob.name, "prefetch.limit");
-  CHECK(knob.min <= knob.value.load(std::memory_order_relaxed) && knob.max == 16);
-}
-
 }  // namespace
 }  // namespace penstock

@@ -69,34 +69,17 @@ TEST(ThreadPool_run_grows_without_bound) {
   while (ThreadPool::Get().native_threads() > 70) std::this_thread::yield();
 }
 
-TEST(ThreadPool_submit_runs_every_task_on_at_most_cpu_count_threads) {
-  constexpr int kTasks = 20'000;
-  auto left = std::make_shared<Latch>(kTasks);
-  std::atomic<int> now{0};
-  std::atomic<int> most{0};
-  std::atomic<int> in_pool{0};
-  for (int i = 0; i < kTasks; ++i) {
-    ThreadPool::Get().Submit([&, left] {
-      const int n = now.fetch_add(1) + 1;
-      int m = most.load();
-      while (n > m && !most.compare_exchange_weak(m, n)) {
-      }
-      in_pool.fetch_add(ThreadPool::InPool() ? 1 : 0);
-      now.fetch_sub(1);
-      left->Arrive();
-    });
-    if (i % 1000 == 0) std::this_thread::yield();
-  }
-  left->Wait();
-  CHECK(most.load() <= CpuCount());
-  CHECK_EQ(in_pool.load(), kTasks);
+TEST(ThreadPool_bodies_are_in_the_pool_and_others_are_not) {
+  bool in_pool = false;
+  Pump(Lane::kNative, "test", [&] { in_pool = ThreadPool::InPool(); }).Join();
+  CHECK(in_pool);
   CHECK(!ThreadPool::InPool());
 }
 
-TEST(ThreadPool_submit_one_at_a_time_wakes_a_sleeping_thread) {
+TEST(ThreadPool_one_body_at_a_time_wakes_a_sleeping_thread) {
   for (int i = 0; i < 5'000; ++i) {
     auto done = std::make_shared<Latch>(1);
-    ThreadPool::Get().Submit([done] { done->Arrive(); });
+    ThreadPool::Get().Run(Lane::kNative, "test", [done] { done->Arrive(); });
     done->Wait();
   }
   CHECK(true);
@@ -149,8 +132,9 @@ TEST(ThreadPool_ending_threads_lose_no_work) {
   pool.set_idle_timeout(1'000);
   for (int i = 0; i < 1'000; ++i) {
     auto done = std::make_shared<Latch>(2);
-    pool.Run(Lane::kNative, "test", [done] { done->Arrive(); });
-    pool.Submit([done] { done->Arrive(); });
+    for (int body = 0; body < 2; ++body) {
+      pool.Run(Lane::kNative, "test", [done] { done->Arrive(); });
+    }
     done->Wait();
     for (int spin = 0; spin < i % 50; ++spin) std::this_thread::yield();
   }
@@ -257,7 +241,7 @@ TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
   HoldAcrossFork(held);
   std::thread noise([&] {
     while (!stop.load(std::memory_order_relaxed)) {
-      ThreadPool::Get().Submit([] {});
+      ThreadPool::Get().Run(Lane::kNative, "noise", [] {});
       const std::lock_guard lock(held);
       std::this_thread::yield();
     }
@@ -267,8 +251,7 @@ TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
                if (ForkGeneration() != generation + 1) return 1;
                if (&ThreadPool::Get() == parent) return 2;
                const std::lock_guard lock(held);
-               auto done = std::make_shared<Latch>(2);
-               ThreadPool::Get().Submit([done] { done->Arrive(); });
+               auto done = std::make_shared<Latch>(1);
                ThreadPool::Get().Run(Lane::kNative, "child", [done] { done->Arrive(); });
                done->Wait();
                return 0;
@@ -281,7 +264,7 @@ TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && defined(__linux__)
-TEST(ThreadPool_without_threads_run_throws_and_submit_runs_here) {
+TEST(ThreadPool_without_threads_run_throws) {
   const int status = InForkChild([] {
     const rlimit none{64 << 20, 64 << 20};  // no room for a stack of 8 MB beside what is mapped
     setrlimit(RLIMIT_AS, &none);
@@ -293,10 +276,7 @@ TEST(ThreadPool_without_threads_run_throws_and_submit_runs_here) {
     } catch (const std::system_error&) {
       threw = true;
     }
-    if (!threw) return 1;
-    int ran = 0;
-    ThreadPool::Get().Submit([&] { ++ran; });
-    return ran == 1 ? 0 : 2;
+    return threw ? 0 : 1;
   });
   CHECK_EQ(status, 0);
 }

@@ -23,16 +23,13 @@ TEST(InternName_gives_equal_text_the_same_pointer) {
 
 TEST(Trace_records_only_while_it_is_on) {
   const char* const name = InternName("map");
-  {
-    const TraceScope scope(name, 1);
-  }
+  Trace::Emit(name, 1, 2);
   CHECK(!Trace::enabled());
   CHECK(Trace::Stop().empty());
   Trace::Start();
   CHECK(Trace::enabled());
-  {
-    const TraceScope scope(name, 2);
-  }
+  const MonoTime now = NowNs();
+  Trace::Emit(name, now, now, 2);
   Trace::Emit(name, 5, 7);
   const std::vector<TraceEvent> events = Trace::Stop();
   CHECK_EQ(events.size(), 2u);
@@ -106,7 +103,8 @@ TEST(Trace_threads_emit_while_recordings_start_and_stop) {
     threads.emplace_back([&, t] {
       const char* const name = InternName("stress " + std::to_string(t));
       for (int i = 0; !stop.load(std::memory_order_relaxed); ++i) {
-        const TraceScope scope(name, t);
+        const MonoTime start = NowNs();
+        Trace::Emit(name, start, NowNs(), t);
         if (i % 1000 == 0) std::this_thread::yield();
       }
     });

@@ -15,9 +15,11 @@ CLASS = re.compile(r"^(?:class|struct|union) (?:alignas\(\w+\) )?([\w:]+)[^;]*?\
 
 CPP_LAYERS = [
     {"runtime"},
-    {"element"},
-    {"pipeline"},
-    {"sources", "transforms", "ops"},
+    {"data"},
+    {"storage"},
+    {"compute"},
+    {"engine"},
+    {"stages"},
     {"python"},
 ]
 PYTHON_LAYERS = [
@@ -159,9 +161,20 @@ def test_heavy_modules_are_not_imported_with_the_package():
             assert top in allowed or top not in heavy, f"{file.name} imports {name}"
 
 
-@pytest.mark.parametrize("folder", ["sources", "transforms"])
-def test_a_stage_is_one_file_without_a_header_and_registers_itself(folder):
-    for file in (CPP / folder).glob("*.cc"):
-        header = file.with_suffix(".h").exists()
-        registers = "RegisterDataset" in file.read_text()
-        assert header != registers, f"{file.name}: a stage has no header, a shared part has one"
+@pytest.mark.parametrize(
+    "file", sorted((CPP / "stages").rglob("*.cc")), ids=lambda p: str(p.relative_to(CPP))
+)
+def test_a_stage_includes_no_stage_of_another_folder(file):
+    """What several of them need belongs to a lower layer."""
+    stages = CPP / "stages"
+    for kind, name in INCLUDE.findall(file.read_text()):
+        if kind == '"' and name.startswith("stages/"):
+            assert file.parent != stages, f"{file.name} includes {name}: give them one folder"
+            assert (CPP / name).parent == file.parent, f"{file.name} includes {name}"
+
+
+def test_every_folder_of_the_engine_says_what_it_is():
+    for folder in CPP.iterdir():
+        if folder.is_dir():
+            text = (folder / "README.md").read_text()
+            assert text.startswith(f"# {folder.name}: ")

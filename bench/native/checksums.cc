@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "measure.h"
-#include "pipeline/crc32c.h"
+#include "storage/crc32c.h"
 
 namespace penstock::bench {
 namespace {

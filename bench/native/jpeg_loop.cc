@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "pipeline/op_registry.h"
+#include "compute/op_registry.h"
 
 namespace penstock {
 namespace {

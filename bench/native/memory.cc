@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
+#include "data/stacker.h"
 #include "measure.h"
-#include "pipeline/stacker.h"
 
 namespace penstock::bench {
 namespace {

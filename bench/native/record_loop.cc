@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/crc32c.h"
+#include "storage/crc32c.h"
 
 namespace penstock {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "measure.h"
-#include "pipeline/crc32c.h"
 #include "run.h"
+#include "storage/crc32c.h"
 
 namespace penstock::bench {
 namespace {

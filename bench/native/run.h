@@ -1,8 +1,8 @@
 // Running a pipeline from C++, as a session does for Python.
 #pragma once
 
-#include "pipeline/registry.h"
-#include "pipeline/session.h"
+#include "engine/registry.h"
+#include "engine/session.h"
 
 namespace penstock::bench {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "element/error.h"
+#include "data/error.h"
 #include "python/python.h"
 
 namespace penstock {

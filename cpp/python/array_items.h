@@ -1,7 +1,7 @@
 // Items of Python values that can be copied byte by byte.
 #pragma once
 
-#include "element/tensor.h"
+#include "data/tensor.h"
 #include "python/python.h"
 
 namespace penstock {

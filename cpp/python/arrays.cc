@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "element/error.h"
-#include "element/foreign.h"
+#include "data/error.h"
+#include "data/foreign.h"
 #include "python/gil.h"
 #include "python/odd_values.h"
 #include "python/types.h"

@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pipeline/dataset.h"
+#include "engine/dataset.h"
 #include "python/python.h"
 
 namespace penstock {

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <memory>
 
-#include "element/element_text.h"
-#include "pipeline/dataset_leaf.h"
-#include "pipeline/registry.h"
-#include "pipeline/stack_need.h"
+#include "data/element_text.h"
+#include "engine/dataset_leaf.h"
+#include "engine/registry.h"
+#include "engine/stack_need.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -18,8 +18,8 @@
 #include "python/specs.h"
 #include "python/types.h"
 #include "runtime/blocking.h"
-#include "sources/file_dataset.h"
-#include "transforms/batching.h"
+#include "stages/batch/batching.h"
+#include "stages/files/file_dataset.h"
 
 namespace py = pybind11;
 

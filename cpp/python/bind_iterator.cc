@@ -8,10 +8,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pipeline/out_of_memory.h"
-#include "pipeline/plan_text.h"
-#include "pipeline/session.h"
-#include "pipeline/state_frame.h"
+#include "engine/out_of_memory.h"
+#include "engine/plan_text.h"
+#include "engine/session.h"
+#include "engine/state_frame.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"

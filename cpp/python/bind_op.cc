@@ -5,10 +5,9 @@
 #include <array>
 #include <optional>
 
-#include "ops/reduce.h"
-#include "pipeline/crc32c.h"
-#include "pipeline/program.h"
-#include "pipeline/op_registry.h"
+#include "compute/op_registry.h"
+#include "compute/program/program.h"
+#include "compute/reduce.h"
 #include "python/bind.h"
 #include "python/checked.h"
 #include "python/debugged.h"
@@ -17,6 +16,7 @@
 #include "python/pytree.h"
 #include "python/types.h"
 #include "python/ufuncs.h"
+#include "storage/crc32c.h"
 
 namespace py = pybind11;
 

@@ -1,8 +1,8 @@
 // Compressing by zstd for Python, which has no module of its own for it before 3.14.
-#include "pipeline/compression.h"
-#include "pipeline/zstd_stream.h"
 #include "python/bind.h"
 #include "python/errors.h"
+#include "storage/compression.h"
+#include "storage/zstd_stream.h"
 
 namespace py = pybind11;
 using namespace py::literals;

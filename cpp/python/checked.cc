@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "pipeline/pending.h"
+#include "data/pending.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/pytree.h"

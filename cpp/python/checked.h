@@ -1,7 +1,7 @@
 // A native program whose first results are compared with those of the function it was traced from.
 #pragma once
 
-#include "pipeline/function.h"
+#include "compute/function.h"
 #include "python/python.h"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "pipeline/session.h"
+#include "engine/session.h"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // A native program that is run as the plain function it was traced from, when a run is debugged.
 #pragma once
 
-#include "pipeline/function.h"
+#include "compute/function.h"
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 // Values as a signature declares them.
 #pragma once
 
-#include "pipeline/spec.h"
+#include "data/spec.h"
 #include "python/python.h"
 #include "python/types.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "pipeline/random.h"
+#include "data/random.h"
 #include "python/python.h"
 
 namespace penstock {

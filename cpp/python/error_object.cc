@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "pipeline/error_object.h"
+#include "data/error_object.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/types.h"

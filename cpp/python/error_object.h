@@ -3,7 +3,7 @@
 
 namespace penstock {
 
-// Called once at import: sets the hooks of pipeline/error_object.h.
+// Called once at import: sets the hooks of data/error_object.h.
 void InitErrorObject();
 
 }  // namespace penstock

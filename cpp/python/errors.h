@@ -1,7 +1,7 @@
 // Errors on their way to Python and back.
 #pragma once
 
-#include "element/error.h"
+#include "data/error.h"
 #include "python/python.h"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <new>
 #include <thread>
 
-#include "element/error.h"
+#include "data/error.h"
 #include "runtime/clock.h"
 #include "runtime/platform.h"
 #include "runtime/thread_pool.h"

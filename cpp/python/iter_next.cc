@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "pipeline/out_of_memory.h"
+#include "engine/out_of_memory.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"

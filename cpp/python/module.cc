@@ -1,13 +1,10 @@
 // The extension module: a handful of Bind calls.
 #define PENSTOCK_IMPORT_ARRAY
-#include "ops/image/jpeg_version.h"
-#include "ops/image/png_version.h"
-#include "ops/strings/regex_version.h"
-#include "pipeline/chunk_codec.h"
-#include "pipeline/decompressor.h"
-#include "pipeline/key_scope.h"
-#include "pipeline/random.h"
-#include "pipeline/saved_folder.h"
+#include "compute/image/jpeg_version.h"
+#include "compute/image/png_version.h"
+#include "compute/strings/regex_version.h"
+#include "data/key_scope.h"
+#include "data/random.h"
 #include "python/bind.h"
 #include "python/error_object.h"
 #include "python/errors.h"
@@ -22,6 +19,9 @@
 #include "runtime/parking.h"
 #include "runtime/thread_pool.h"
 #include "runtime/trace.h"
+#include "storage/chunk/chunk_codec.h"
+#include "storage/decompressor.h"
+#include "storage/saved_folder.h"
 
 namespace py = pybind11;
 using namespace py::literals;

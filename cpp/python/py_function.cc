@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "pipeline/pending.h"
+#include "data/pending.h"
 #include "python/arity_note.h"
 #include "python/bind.h"
 #include "python/element_rng.h"

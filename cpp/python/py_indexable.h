@@ -1,8 +1,8 @@
 // A Function from positions to the rows of a Python object.
 #pragma once
 
-#include "pipeline/function.h"
-#include "pipeline/spec.h"
+#include "compute/function.h"
+#include "data/spec.h"
 #include "python/python.h"
 
 namespace penstock {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "pipeline/pending.h"
-#include "pipeline/registry.h"
+#include "data/pending.h"
+#include "engine/registry.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/rows.h"

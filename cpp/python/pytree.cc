@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "element/foreign_names.h"
+#include "data/foreign_names.h"
 #include "python/gil.h"
 #include "python/key_tuples.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "element/structure.h"
+#include "data/structure.h"
 #include "python/python.h"
 
 namespace penstock {

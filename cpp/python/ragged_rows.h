@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "element/element.h"
-#include "pipeline/spec.h"
+#include "data/element.h"
+#include "data/spec.h"
 #include "python/python.h"
 #include "python/pytree.h"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "pipeline/row_places.h"
+#include "data/row_places.h"
 #include "python/array_items.h"
 #include "python/declared.h"
 #include "python/errors.h"

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "element/element.h"
-#include "pipeline/function.h"
-#include "pipeline/spec.h"
+#include "compute/function.h"
+#include "data/element.h"
+#include "data/spec.h"
 #include "python/python.h"
 #include "python/pytree.h"
 #include "python/ragged_rows.h"

@@ -1,7 +1,7 @@
 // The calls of a thread, the innermost first.
 #include "python/running_call.h"
 
-#include "element/element_text.h"
+#include "data/element_text.h"
 #include "python/gil.h"
 
 namespace penstock {

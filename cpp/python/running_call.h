@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "pipeline/function.h"
+#include "compute/function.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pipeline/session.h"
+#include "engine/session.h"
 #include "python/python.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"

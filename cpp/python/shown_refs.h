@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pipeline/session.h"
+#include "engine/session.h"
 #include "python/python.h"
 
 namespace penstock {

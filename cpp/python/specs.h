@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "pipeline/spec.h"
+#include "data/spec.h"
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 // Counters and tuning moves of a run as Python sees them.
 #include <pybind11/stl.h>
 
-#include "pipeline/session.h"
+#include "engine/session.h"
 #include "python/bind.h"
 #include "python/types.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "element/error.h"
+#include "data/error.h"
 
 namespace penstock {
 namespace {

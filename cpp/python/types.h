@@ -1,7 +1,7 @@
 // dtypes, NumPy scalars and arrays at the border: one table from TypeCode to NumPy and back.
 #pragma once
 
-#include "element/tensor.h"
+#include "data/tensor.h"
 #include "python/python.h"
 
 namespace penstock {

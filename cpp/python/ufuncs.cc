@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "element/error.h"
+#include "data/error.h"
 #include "python/types.h"
 
 namespace penstock {

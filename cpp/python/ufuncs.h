@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "ops/elementwise.h"
+#include "compute/elementwise.h"
 #include "python/python.h"
 
 namespace penstock {

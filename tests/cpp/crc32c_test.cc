@@ -1,5 +1,5 @@
 // CRC-32C: known values, and the instruction against the table.
-#include "pipeline/crc32c.h"
+#include "storage/crc32c.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // Structures: one of each meaning, that goes with its last reference.
-#include "element/structure.h"
+#include "data/structure.h"
 
 #include <atomic>
 #include <string>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.h"
-#include "element/foreign_names.h"
+#include "data/foreign_names.h"
 
 namespace penstock {
 namespace {

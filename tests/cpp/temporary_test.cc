@@ -1,6 +1,6 @@
 // Temporaries: what replaces what, where the system exchanges two names and (the portable build)
 // where it cannot.
-#include "pipeline/temporary.h"
+#include "storage/temporary.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "check.h"
-#include "element/error.h"
+#include "data/error.h"
 
 namespace penstock {
 namespace {

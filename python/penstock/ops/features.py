@@ -13,7 +13,7 @@ from penstock import _core
 from penstock.arguments.checked import checked_tuple
 from penstock.structure import as_dtype
 
-_FIXED, _RAGGED, _PADDED = range(3)  # FeatureForm of cpp/ops/io/feature.h
+_FIXED, _RAGGED, _PADDED = range(3)  # FeatureForm of cpp/compute/io/feature.h
 _KINDS = {bytes: 1, str: 1, object: 1, np.dtype("float32"): 2, np.dtype("int64"): 3}
 _MOST_AXES = 8
 _MOST_ITEMS = 2**31

@@ -250,7 +250,7 @@ def _getitem(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
 
 
 _ABSENT = object()  # of the three of a slice
-_NUMBER, _SLICE, _ELLIPSIS = range(3)  # cpp/ops/array/getitem.cc
+_NUMBER, _SLICE, _ELLIPSIS = range(3)  # cpp/compute/array/getitem.cc
 
 
 def _taken(shape: Sizes, index: Sequence[tuple[int, Sequence[Any]]]) -> Sizes:

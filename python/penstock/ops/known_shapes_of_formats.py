@@ -122,7 +122,7 @@ def _decode_csv(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> list[
     return [Known(inputs[0].shape)] * columns
 
 
-_FIXED, _RAGGED, _PADDED = range(3)  # cpp/ops/io/feature.h
+_FIXED, _RAGGED, _PADDED = range(3)  # cpp/compute/io/feature.h
 
 
 @rule("io.parse_example")

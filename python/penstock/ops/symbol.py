@@ -17,7 +17,7 @@ from penstock.arguments.checks import SYMBOLS
 from penstock.errors import TraceError
 from penstock.ops.unknown import ADVICE, Unknown, active_traces
 
-_ABSENT = -(2**63)  # cpp/ops/array/getitem.cc
+_ABSENT = -(2**63)  # cpp/compute/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
 _NUMBERS = (bool, int, float, complex)
 _POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # as the operator ** has them
@@ -27,7 +27,7 @@ _SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # other than np.
 class Weakness(enum.IntEnum):
     """Whether a value is a plain number, that takes the type of the others: which kind."""
 
-    STRONG, INT, FLOAT, COMPLEX = range(4)  # cpp/ops/elementwise.h
+    STRONG, INT, FLOAT, COMPLEX = range(4)  # cpp/compute/elementwise.h
 
 
 # What stands in for functions of NumPy when they are called with symbols.

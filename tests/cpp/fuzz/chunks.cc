@@ -3,13 +3,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "engine/registry.h"
+#include "engine/session.h"
 #include "fuzz.h"
-#include "pipeline/chunk_index.h"
-#include "pipeline/crc32c.h"
-#include "pipeline/record_reader.h"
-#include "pipeline/registry.h"
-#include "pipeline/saved_folder.h"
-#include "pipeline/session.h"
+#include "storage/chunk/chunk_index.h"
+#include "storage/crc32c.h"
+#include "storage/record_reader.h"
+#include "storage/saved_folder.h"
 
 namespace penstock::fuzz {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "compute/op_registry.h"
 #include "fuzz.h"
-#include "pipeline/op_registry.h"
 
 namespace penstock::fuzz {
 namespace {

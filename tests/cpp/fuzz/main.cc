@@ -20,7 +20,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "element/error.h"
+#include "data/error.h"
 #include "fuzz.h"
 
 #if defined(__SANITIZE_ADDRESS__)

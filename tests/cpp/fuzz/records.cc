@@ -1,11 +1,11 @@
 // Files of records: TFRecord, lines, CSV and records of fixed length, plain and compressed.
 #include <cstring>
 
+#include "engine/registry.h"
+#include "engine/session.h"
 #include "fuzz.h"
-#include "pipeline/crc32c.h"
-#include "pipeline/registry.h"
-#include "pipeline/session.h"
-#include "pipeline/zstd_stream.h"
+#include "storage/crc32c.h"
+#include "storage/zstd_stream.h"
 
 #if defined(PENSTOCK_HAS_ZLIB)
 #include <zlib.h>

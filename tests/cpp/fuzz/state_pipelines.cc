@@ -5,10 +5,10 @@
 #include <mutex>
 #include <utility>
 
+#include "compute/function.h"
+#include "engine/dataset_leaf.h"
+#include "engine/registry.h"
 #include "fuzz.h"
-#include "pipeline/dataset_leaf.h"
-#include "pipeline/function.h"
-#include "pipeline/registry.h"
 
 namespace penstock::fuzz {
 namespace {

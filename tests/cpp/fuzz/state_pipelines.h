@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "pipeline/dataset.h"
+#include "engine/dataset.h"
 
 namespace penstock::fuzz {
 

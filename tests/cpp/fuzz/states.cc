@@ -6,11 +6,11 @@
 #include <cstring>
 #include <thread>
 
+#include "engine/session.h"
+#include "engine/state_frame.h"
 #include "fuzz.h"
-#include "pipeline/crc32c.h"
-#include "pipeline/session.h"
-#include "pipeline/state_frame.h"
 #include "state_pipelines.h"
+#include "storage/crc32c.h"
 
 namespace penstock::fuzz {
 namespace {

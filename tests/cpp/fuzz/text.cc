@@ -1,8 +1,8 @@
 // Operations that read text: CSV, base64, numbers, UTF-8, regular expressions.
 #include <cstring>
 
+#include "compute/op_registry.h"
 #include "fuzz.h"
-#include "pipeline/op_registry.h"
 
 namespace penstock::fuzz {
 namespace {

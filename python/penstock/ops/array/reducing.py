@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Axis = int | Sequence[int] | None
-AS_INPUT, AS_SUM, AS_MEAN, MEAN_AS_INPUT = range(4)  # cpp/ops/reduce.h
+AS_INPUT, AS_SUM, AS_MEAN, MEAN_AS_INPUT = range(4)  # cpp/compute/reduce.h
 
 
 def reduce(

@@ -19,7 +19,7 @@ from penstock.ops.symbol import current_trace
 if TYPE_CHECKING:
     from PIL import Image
 
-MAX_PIXELS = 2**29 // 3  # cpp/ops/image/image_file.h
+MAX_PIXELS = 2**29 // 3  # cpp/compute/image/image_file.h
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _COUNTS = {"1": 1, "L": 1, "I;16": 1, "LA": 2, "PA": 4, "RGBA": 4}
 

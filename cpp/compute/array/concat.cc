@@ -1,0 +1,167 @@
+// concat and stack: arrays one behind the other, along an axis or along a new one.
+#include <cstring>
+
+#include "compute/array/axes.h"
+#include "compute/array/items_op.h"
+#include "compute/array/join_runs.h"
+#include "compute/new_op.h"
+#include "compute/promote.h"
+#include "data/error.h"
+
+namespace penstock {
+namespace {
+
+class Joined : public ItemsOp {
+ public:
+  Joined(const char* name, const Args& args)
+      : values_{name, "values", args.Has("weak") ? args.Ints("weak") : std::vector<int64_t>{}},
+        axis_(args.Int("axis")) {}
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    std::vector<Tensor> parts;
+    std::vector<size_t> sizes;  // bytes of a part between two others
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      parts.push_back(values_.Converted(inputs, i, out.dtype()));
+      int axis = AxisOf(parts[i].shape());
+      size_t size = out.dtype().itemsize;
+      for (int a = axis; a < parts[i].shape().rank(); ++a) size *= parts[i].shape()[a];
+      sizes.push_back(size);
+    }
+    if (out.elements() == 0) return;
+    int64_t pieces = 1;
+    for (int a = 0; a < AxisOf(parts[0].shape()); ++a) pieces *= out.shape()[a];
+    uint8_t* to = out.mutable_data();
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (sizes[i]) std::memcpy(to, parts[i].data() + piece * sizes[i], sizes[i]);
+        to += sizes[i];
+      }
+    }
+  }
+
+ protected:
+  size_t items(const std::vector<Tensor>& inputs) const override { return inputs.size(); }
+  virtual int AxisOf(const Shape& shape) const = 0;
+
+  DType TypeOf(const std::vector<Tensor>& inputs) const {
+    if (inputs.empty()) {
+      throw Error(ErrorKind::kInvalidArgument, "{}: values must hold at least one array",
+                  std::string_view(values_.op));
+    }
+    return values_.TypeOf(inputs, inputs.size());
+  }
+
+  const Promotion values_;
+  const int64_t axis_;
+};
+
+class Concat final : public Joined {
+ public:
+  explicit Concat(const Args& args) : Joined("concat", args) {}
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    DType type = TypeOf(inputs);
+    Shape shape = inputs[0].shape();
+    const int axis = AxisOf(shape);
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      const Shape& other = inputs[i].shape();
+      bool fits = other.rank() == shape.rank();
+      for (int a = 0; fits && a < shape.rank(); ++a) fits = a == axis || other[a] == shape[a];
+      if (!fits) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "concat: values must have the same shape except along axis {}, got {} and, as "
+                    "number {}, {}",
+                    axis_, inputs[0].shape().ToString(), i, other.ToString());
+      }
+      shape[axis] += other[axis];
+    }
+    return {type, shape};
+  }
+
+  // Behind one another along the axis in which rows differ.
+  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
+                                     int64_t rows) const override {
+    std::vector<Tensor> items;  // rows without the axis of rows
+    int rank = 0;
+    for (const RowItems& input : inputs) {
+      if (input.splits) rank = input.items.shape().rank();
+    }
+    for (const RowItems& input : inputs) {
+      Shape shape = input.items.shape();
+      if (input.by_row && !input.splits) {
+        shape = shape.WithoutFirst();
+        if (shape.rank() > 0) shape[0] *= rows;
+      }
+      if (shape.rank() == 0 || shape.rank() != rank) return std::nullopt;
+      if (input.items.dtype().code == TypeCode::kObject) return std::nullopt;
+      items.push_back(input.items.Reshaped(shape));
+      if (!(shape.WithoutFirst() == items[0].shape().WithoutFirst())) return std::nullopt;
+    }
+    if (NormalAxis("concat", "axis", axis_, rank) != 0) return std::nullopt;
+    const DType type = TypeOf(items);
+    for (size_t i = 0; i < items.size() && !type.is_reference(); ++i) {
+      items[i] = values_.Converted(items, i, type);
+    }
+    auto splits = std::make_shared<std::vector<int64_t>>(1, 0);
+    std::vector<ItemRun> runs;
+    for (int64_t row = 0; row < rows; ++row) {
+      splits->push_back(splits->back());
+      for (size_t i = 0; i < items.size(); ++i) {
+        ItemRun run{&items[i], 0, items[i].shape()[0]};
+        if (const auto& ends = inputs[i].splits) {
+          run.first = (*ends)[static_cast<size_t>(row)];
+          run.count = (*ends)[static_cast<size_t>(row) + 1] - run.first;
+        } else if (inputs[i].by_row) {
+          run.count /= rows;
+          run.first = row * run.count;
+        }
+        splits->back() += run.count;
+        runs.push_back(run);
+      }
+    }
+    Shape shape = items[0].shape();
+    shape[0] = splits->back();
+    return RowItems{JoinRuns(type, shape, runs), std::move(splits), true};
+  }
+
+ private:
+  int AxisOf(const Shape& shape) const override {
+    if (shape.rank() == 0) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "concat: values must have at least one axis, got numbers; use stack");
+    }
+    return NormalAxis("concat", "axis", axis_, shape.rank());
+  }
+};
+
+class Stack final : public Joined {
+ public:
+  explicit Stack(const Args& args) : Joined("stack", args) {}
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    DType type = TypeOf(inputs);
+    const Shape& first = inputs[0].shape();
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      if (inputs[i].shape() == first) continue;
+      throw Error(ErrorKind::kInvalidArgument,
+                  "stack: values must be of one shape; number 0 has {}, number {} has {}",
+                  first.ToString(), i, inputs[i].shape().ToString());
+    }
+    Shape shape = first.Prepend(0);
+    int axis = AxisOf(first);
+    for (int i = 0; i < axis; ++i) shape[i] = shape[i + 1];
+    shape[axis] = static_cast<int64_t>(inputs.size());
+    return {type, shape};
+  }
+
+ private:
+  int AxisOf(const Shape& shape) const override {
+    return NormalAxis("stack", "axis", axis_, shape.rank() + 1);
+  }
+};
+
+const RegisterOp concat("concat", NewOp<Concat>);
+const RegisterOp stack("stack", NewOp<Stack>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,274 @@
+// getitem: NumPy's basic indexing, with numbers, slices, an ellipsis and new axes.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "compute/array/join_runs.h"
+#include "compute/cast_items.h"
+#include "compute/new_op.h"
+#include "compute/operand.h"
+#include "compute/real_types.h"
+
+namespace penstock {
+namespace {
+
+// What stands in one place of the index. Numbers that are traced come as inputs.
+enum Part : int64_t { kNumber, kSlice, kEllipsis, kNewAxis };
+constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
+
+// Which part of one axis of the input is taken.
+struct Axis {
+  int64_t begin, step, count;
+};
+
+class GetItem final : public CropOp {
+ public:
+  // parts: for each place of the index its kind and four numbers: of a number itself, of a slice
+  // start, stop and step; each is kAbsent, or an input when `traced` says so, which is a bit for
+  // each of the three.
+  explicit GetItem(const Args& args) : parts_(args.Ints("parts")) {}
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    return {inputs[0].dtype(), TakenOf(inputs).shape};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    CopyTaken(inputs[0], TakenOf(inputs), out.mutable_data());
+  }
+
+  // The rows of a prefix are a view; everything else is copied.
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
+    const Tensor& x = inputs[0];
+    Taken taken = TakenOf(inputs);
+    if (taken.last < 0) return {x.Reshaped(taken.shape)};
+    if (x.buffer() && IsPrefix(taken)) return {Prefix(x, taken)};
+    if (x.storage() != Storage::kDense) return {Strings(x, taken.axes, taken.shape)};
+    Tensor out = Tensor::Make(x.dtype(), taken.shape);
+    CopyTaken(x, taken, out.mutable_data());
+    return {std::move(out)};
+  }
+
+  // x[number] and x[start:stop], of each row. A number that some row does not have is an error: of
+  // that row alone, when they are taken one by one.
+  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
+                                     int64_t rows) const override {
+    if (inputs.size() != 1 || parts_.size() != kWidth) return std::nullopt;
+    const RowItems& input = inputs[0];
+    const bool number = parts_[0] == kNumber;
+    const bool slice = parts_[0] == kSlice && (parts_[4] == kAbsent || parts_[4] == 1);
+    const bool scalars = !input.splits && input.items.shape().rank() < 2;
+    if (!(number || slice) || scalars || input.items.dtype().code == TypeCode::kObject) {
+      return std::nullopt;
+    }
+    Shape shape = input.items.shape();  // of the items, without the axis of rows
+    if (!input.splits) {
+      shape = shape.WithoutFirst();
+      shape[0] *= rows;
+    }
+    const int64_t each = rows > 0 && !input.splits ? shape[0] / rows : 0;
+    const Tensor items = input.items.Reshaped(shape);
+    auto splits = std::make_shared<std::vector<int64_t>>(1, 0);
+    std::vector<ItemRun> runs;
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto place = static_cast<size_t>(row);
+      const int64_t begin = input.splits ? (*input.splits)[place] : row * each;
+      const int64_t size = input.splits ? (*input.splits)[place + 1] - begin : each;
+      const Axis taken =
+          number ? NumberAxis(parts_[2], 0, Shape{size}) : SliceAxis(parts_[2], parts_[3], 1, size);
+      runs.push_back({&items, begin + taken.begin, taken.count});
+      splits->push_back(splits->back() + taken.count);
+    }
+    shape[0] = splits->back();
+    Tensor taken = JoinRuns(items.dtype(), shape, runs);
+    if (number) return RowItems{std::move(taken), nullptr, true};
+    if (input.splits) return RowItems{std::move(taken), std::move(splits), true};
+    shape[0] = rows > 0 ? shape[0] / rows : 0;
+    return RowItems{taken.Reshaped(shape.Prepend(rows)), nullptr, true};
+  }
+
+  // image[top:bottom, left:right]: of slices alone, of which the one of channels takes all.
+  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs, RandomKey) const override {
+    if (inputs[0].shape().rank() != 3) return std::nullopt;
+    Taken taken = TakenOf(inputs);
+    if (!taken.slices || taken.last > 1 || taken.shape.elements() == 0) return std::nullopt;
+    const Axis &y = taken.axes[0], &x = taken.axes[1];
+    if (y.step != 1 || x.step != 1) return std::nullopt;
+    return ImageWindow{y.begin, x.begin, y.count, x.count};
+  }
+
+ private:
+  static constexpr size_t kWidth = 5;
+
+  // What an index takes of its array.
+  struct Taken {
+    std::vector<Axis> axes;  // of the array
+    Shape shape;             // of the result
+    int last = -1;           // the last axis of which not all is taken
+    bool slices = true;      // no axis goes or comes
+  };
+
+  Taken TakenOf(const std::vector<Tensor>& inputs) const {
+    const Tensor& x = inputs[0];
+    Taken taken;
+    std::vector<Axis>& axes = taken.axes;
+    std::vector<int64_t> dims;
+    size_t next = 1;  // input
+    int64_t named = 0;
+    for (size_t p = 0; p < parts_.size(); p += kWidth) {
+      named += parts_[p] == kNumber || parts_[p] == kSlice;
+      taken.slices = taken.slices && parts_[p] != kNumber && parts_[p] != kNewAxis;
+    }
+    if (named > x.shape().rank()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "getitem: too many indices: the array has shape {}, but {} axes were indexed",
+                  x.shape().ToString(), named);
+    }
+    bool whole = false;  // whether the ellipsis was met
+    auto keep = [&](int64_t count) {
+      for (; count > 0; --count) {
+        int64_t size = x.shape()[static_cast<int>(axes.size())];
+        axes.push_back({0, 1, size});
+        dims.push_back(size);
+      }
+    };
+    for (size_t p = 0; p < parts_.size(); p += kWidth) {
+      auto number = [&](int i) {
+        bool traced = parts_[p + 1] >> i & 1;
+        return traced ? Number(inputs[next++]) : parts_[p + 2 + static_cast<size_t>(i)];
+      };
+      auto axis = static_cast<int>(axes.size());
+      if (parts_[p] == kNumber) {
+        axes.push_back(NumberAxis(number(0), axis, x.shape()));
+      } else if (parts_[p] == kSlice) {
+        int64_t start = number(0), stop = number(1), step = number(2);
+        axes.push_back(SliceAxis(start, stop, step, x.shape()[axis]));
+        dims.push_back(axes.back().count);
+      } else if (parts_[p] == kEllipsis) {
+        keep(x.shape().rank() - named);
+        whole = true;
+      } else {
+        dims.push_back(1);
+      }
+    }
+    if (!whole) keep(x.shape().rank() - static_cast<int64_t>(axes.size()));
+    taken.shape = Shape(dims.data(), dims.size());
+    for (int i = 0; i < x.shape().rank(); ++i) {
+      if (axes[i].count != x.shape()[i] || axes[i].step != 1) taken.last = i;
+    }
+    return taken;
+  }
+
+  static int64_t Number(const Tensor& tensor) {
+    if (!IsInteger(tensor.dtype().code) || tensor.shape().rank() > 0) {
+      throw Error(ErrorKind::kType, "getitem: an index must be one integer, got {} of shape {}",
+                  tensor.dtype().name(), tensor.shape().ToString());
+    }
+    int64_t value;
+    CastItems(tensor.dtype().code, tensor.data(), TypeCode::kInt64, &value, 1);
+    // Beyond any array, and neither an index from the end nor an absent one.
+    if (tensor.dtype().code == TypeCode::kUInt64 && value < 0) {
+      return std::numeric_limits<int64_t>::max();
+    }
+    return std::max(value, kAbsent + 1);
+  }
+
+  static Axis NumberAxis(int64_t index, int axis, const Shape& shape) {
+    int64_t size = shape[axis];
+    if (index < -size || index >= size) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "getitem: index {} is out of bounds for axis {} with size {}", index, axis, size);
+    }
+    return {index < 0 ? index + size : index, 1, 1};
+  }
+
+  // As Python's slice.indices.
+  static Axis SliceAxis(int64_t start, int64_t stop, int64_t step, int64_t size) {
+    if (step == kAbsent) step = 1;
+    if (step == 0) throw Error(ErrorKind::kInvalidArgument, "getitem: slice step cannot be zero");
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+    auto clip = [&](int64_t at, int64_t otherwise) {
+      if (at == kAbsent) return otherwise;
+      return std::clamp(at < 0 ? at + size : at, low, high);
+    };
+    int64_t begin = clip(start, step < 0 ? high : low), end = clip(stop, step < 0 ? low : high);
+    int64_t distance = step < 0 ? begin - end : end - begin;
+    int64_t width = step < 0 ? -step : step;
+    return {begin, step, distance <= 0 ? 0 : (distance - 1) / width + 1};
+  }
+
+  static bool IsPrefix(const Taken& taken) {
+    bool one = taken.axes[taken.last].step == 1;
+    for (int i = 0; i < taken.last; ++i) one = one && taken.axes[i].count == 1;
+    return one;
+  }
+
+  static Tensor Prefix(const Tensor& x, const Taken& taken) {
+    int64_t before = 0, rows = 1, inner = 1;
+    for (int i = 0; i < x.shape().rank(); ++i) {
+      if (i > taken.last) {
+        inner *= x.shape()[i];
+      } else {
+        before = before * x.shape()[i] + taken.axes[i].begin;
+        rows *= x.shape()[i];
+      }
+    }
+    int64_t count = taken.axes[taken.last].count;
+    return x.Reshaped({rows, inner}).Rows(before, count).Reshaped(taken.shape);
+  }
+
+  static void CopyTaken(const Tensor& x, const Taken& taken, uint8_t* to) {
+    if (taken.shape.elements() == 0) return;
+    if (taken.last < 0) {
+      std::memcpy(to, x.data(), x.nbytes());
+    } else {
+      Copy(x, taken.axes, 0, taken.last, x.data(), to);
+    }
+  }
+
+  static void Copy(const Tensor& x, const std::vector<Axis>& axes, int axis, int last,
+                   const uint8_t* from, uint8_t*& to) {
+    auto stride = static_cast<int64_t>(x.dtype().itemsize);
+    for (int i = axis + 1; i < x.shape().rank(); ++i) stride *= x.shape()[i];
+    const Axis& taken = axes[axis];
+    from += taken.begin * stride;
+    if (axis == last && taken.step == 1) {
+      std::memcpy(to, from, static_cast<size_t>(taken.count * stride));
+      to += taken.count * stride;
+      return;
+    }
+    for (int64_t i = 0; i < taken.count; ++i, from += taken.step * stride) {
+      if (axis == last) {
+        std::memcpy(to, from, static_cast<size_t>(stride));
+        to += stride;
+      } else {
+        Copy(x, axes, axis + 1, last, from, to);
+      }
+    }
+  }
+
+  // Items of a tensor of strings, one by one.
+  static Tensor Strings(const Tensor& x, const std::vector<Axis>& axes, const Shape& shape) {
+    const int64_t count = shape.elements();
+    std::vector<std::string_view> items;
+    std::vector<int64_t> at(axes.size());
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t item = 0;
+      for (size_t i = 0; i < axes.size(); ++i) {
+        item = item * x.shape()[static_cast<int>(i)] + axes[i].begin + at[i] * axes[i].step;
+      }
+      items.push_back(x.string(item));
+      for (size_t i = axes.size(); i-- > 0;) {
+        if (++at[i] < axes[i].count) break;
+        at[i] = 0;
+      }
+    }
+    return Tensor::Strings(x.dtype().code, shape, items);
+  }
+
+  const std::vector<int64_t> parts_;
+};
+
+const RegisterOp registration("getitem", NewOp<GetItem>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,135 @@
+// One loop per pair of real types; complex numbers go through their parts.
+#include "compute/cast_items.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "compute/real_types.h"
+
+namespace penstock {
+namespace {
+
+// Towards zero; the smallest Int when out of range or NaN (what x86 gives, and C++ leaves
+// undefined).
+template <typename Int, typename Float>
+Int Truncate(Float value) {
+  constexpr auto kLow = static_cast<Float>(std::numeric_limits<Int>::min());
+  bool fits = (value >= kLow) & (value < -kLow);
+  return static_cast<Int>(fits ? value : kLow);
+}
+
+template <typename To, typename Float>
+To ToInteger(Float value) {
+  if constexpr (std::is_same_v<To, uint64_t>) {
+    constexpr auto kHalf = static_cast<Float>(0x1p63);
+    if (value >= kHalf) return static_cast<To>(Truncate<int64_t>(value - kHalf)) ^ To { 1 } << 63;
+    return static_cast<To>(Truncate<int64_t>(value));
+  } else if constexpr (std::is_same_v<To, uint32_t> || sizeof(To) == 8) {
+    return static_cast<To>(Truncate<int64_t>(value));
+  } else {
+    return static_cast<To>(Truncate<int32_t>(value));
+  }
+}
+
+template <typename To, typename From>
+To Convert(From value) {
+  if constexpr (std::is_same_v<From, Half>) {
+    return Convert<To>(FloatOf(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (std::is_same_v<To, Half>) {
+    if constexpr (std::is_floating_point_v<From> && sizeof(From) > 4) {
+      return HalfOf(static_cast<double>(value));
+    } else {
+      return HalfOf(static_cast<float>(value));
+    }
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return ToInteger<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <typename From, typename To>
+void ConvertLoop(const void* in, void* out, size_t count) {
+  auto* __restrict from = static_cast<const From*>(in);
+  auto* __restrict to = static_cast<To*>(out);
+  if constexpr (std::is_same_v<From, To>) {
+    std::memcpy(out, in, count * sizeof(To));
+  } else {
+    for (size_t i = 0; i < count; ++i) to[i] = Convert<To>(from[i]);
+  }
+}
+
+constexpr size_t kChunk = 512;  // items: the buffers below stay in the first-level cache
+
+// The real parts of complex numbers, through a buffer of their own type.
+void CastRealParts(TypeCode part, const uint8_t* in, TypeCode to, uint8_t* out, size_t count) {
+  alignas(64) uint8_t parts[kChunk * sizeof(long double)];
+  size_t part_size = DType::Of(part).itemsize, to_size = DType::Of(to).itemsize;
+  CastLoop loop = FindCast(part, to);
+  for (size_t done = 0; done < count; done += kChunk) {
+    size_t n = std::min(kChunk, count - done);
+    for (size_t i = 0; i < n; ++i) {
+      std::memcpy(parts + i * part_size, in + 2 * (done + i) * part_size, part_size);
+    }
+    loop(parts, out + done * to_size, n);
+  }
+}
+
+void CastToComplex(TypeCode from, const uint8_t* in, TypeCode part, uint8_t* out, size_t count) {
+  alignas(64) uint8_t parts[kChunk * sizeof(long double)];
+  size_t part_size = DType::Of(part).itemsize, from_size = DType::Of(from).itemsize;
+  CastLoop loop = FindCast(from, part);
+  std::memset(out, 0, 2 * count * part_size);
+  for (size_t done = 0; done < count; done += kChunk) {
+    size_t n = std::min(kChunk, count - done);
+    loop(in + done * from_size, parts, n);
+    for (size_t i = 0; i < n; ++i) {
+      std::memcpy(out + 2 * (done + i) * part_size, parts + i * part_size, part_size);
+    }
+  }
+}
+
+void CastComplexToBool(TypeCode part, const void* in, void* out, size_t count) {
+  VisitReal(part, [&]<typename Part>(std::type_identity<Part>) {
+    if constexpr (std::is_floating_point_v<Part>) {
+      auto* parts = static_cast<const Part*>(in);
+      auto* to = static_cast<bool*>(out);
+      for (size_t i = 0; i < count; ++i) to[i] = parts[2 * i] != 0 || parts[2 * i + 1] != 0;
+    }
+  });
+}
+
+}  // namespace
+
+CastLoop FindCast(TypeCode from, TypeCode to) {
+  CastLoop loop = nullptr;
+  VisitReal(from, [&]<typename From>(std::type_identity<From>) {
+    VisitReal(to, [&]<typename To>(std::type_identity<To>) { loop = ConvertLoop<From, To>; });
+  });
+  return loop;
+}
+
+bool CastItems(TypeCode from, const void* in, TypeCode to, void* out, size_t count) {
+  TypeCode from_part = PartOf(from), to_part = PartOf(to);
+  CastLoop loop = FindCast(from_part, to_part);
+  if (!loop) return false;
+  if (count == 0) return true;  // the pointers may be null, which memcpy must not be given
+  bool from_complex = from_part != from, to_complex = to_part != to;
+  auto* bytes = static_cast<const uint8_t*>(in);
+  if (from_complex == to_complex) {
+    loop(in, out, from_complex ? 2 * count : count);
+  } else if (to_complex) {
+    CastToComplex(from, bytes, to_part, static_cast<uint8_t*>(out), count);
+  } else if (to == TypeCode::kBool) {
+    CastComplexToBool(from_part, in, out, count);
+  } else {
+    CastRealParts(from_part, bytes, to, static_cast<uint8_t*>(out), count);
+  }
+  return true;
+}
+
+}  // namespace penstock

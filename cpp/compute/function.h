@@ -1,0 +1,72 @@
+// What map, filter and flat_map call: a native program or a function of the foreign runtime.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "data/element.h"
+#include "data/random.h"
+#include "data/spec.h"
+#include "runtime/stage_label.h"
+
+namespace penstock {
+
+class Dataset;
+class Session;
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// Gives rows of one batch-to-be a place in shared memory, so that the stage which stacks them finds
+// them stacked already. Thread-safe.
+class RowPlacer {
+ public:
+  explicit RowPlacer(int64_t rows) : rows_(rows) {}
+  int64_t rows() const { return rows_; }
+  // A stacked column of one row, row `row % rows()` of slab `row / rows()`; an empty tensor when
+  // the slab began with another dtype or shape.
+  Tensor Place(int64_t row, size_t leaf, DType dtype, const Shape& shape);
+
+ private:
+  struct Slab {
+    int64_t number = -1;
+    std::vector<Tensor> columns;
+    std::vector<int64_t> placed;  // rows given out of each column
+  };
+  const int64_t rows_;
+  std::mutex mutex_;  // a leaf lock
+  std::vector<Slab> slabs_;
+};
+
+// What a call is told about its place.
+struct CallInfo {
+  const StageLabel* stage;      // for errors; outlives the call
+  StageRandom random;           // folded with each element's key
+  int64_t index = 0;            // position of the first row at this stage
+  RowPlacer* placer = nullptr;  // where single rows go, null: anywhere
+  int64_t first_row = 0;        // of the placer's rows
+  bool ragged = false;          // results may come in ragged form
+  Session* session = nullptr;   // for Open: the run that will hold what it returns
+};
+
+// The place of a failure: row `row` of the call, which is `element`.
+ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element);
+
+class Function {
+ public:
+  virtual ~Function() = default;
+  // One result per row of `rows` (which has no error and no end): appended to `out` as blocks in
+  // order, a failing row as the error of a block. Throws only transient errors, and leaves in
+  // `rows` what is still to be done.
+  virtual void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) = 0;
+  // As a predicate, and as a reader that turns an element into a dataset.
+  virtual bool Test(const Element& element, const CallInfo& info);
+  virtual DatasetPtr Open(const Element& element, const CallInfo& info);
+  // The spec of the datasets that Open returns, when it is known beforehand.
+  virtual MaybeSpec opened_spec() const { return std::nullopt; }
+  // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
+  virtual bool needs_lock() const = 0;
+};
+using FunctionPtr = std::shared_ptr<Function>;
+
+}  // namespace penstock

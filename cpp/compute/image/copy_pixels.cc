@@ -1,0 +1,72 @@
+// The loops over pixels in any order, by size.
+#include "compute/image/copy_pixels.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+// kPixel: its size in bytes when known, so that a copy is a load and a store.
+template <int64_t kPixel>
+void Reverse(const uint8_t* in, int64_t width, int64_t pixel, uint8_t* out) {
+  if (kPixel) pixel = kPixel;
+  for (int64_t x = 0; x < width; ++x, in -= pixel, out += pixel) {
+    std::memcpy(out, in, static_cast<size_t>(pixel));
+  }
+}
+
+template <int64_t kPixel>
+void Gather(const uint8_t* in, int64_t width, int64_t step, int64_t pixel, uint8_t* out) {
+  if (kPixel) pixel = kPixel;
+  for (int64_t x = 0; x < width; ++x, in += step, out += pixel) {
+    std::memcpy(out, in, static_cast<size_t>(pixel));
+  }
+}
+
+// Columns of a tile: so many rows of the source stay in the cache while they become columns.
+constexpr int64_t kTile = 64;
+
+template <int64_t kPixel>
+void Copy(const uint8_t* in, int64_t height, int64_t width, int64_t step_y, int64_t step_x,
+          int64_t pixel, uint8_t* out) {
+  const int64_t tile = step_x == -pixel ? width : kTile;
+  for (int64_t left = 0; left < width; left += tile) {
+    const int64_t columns = std::min(tile, width - left);
+    for (int64_t y = 0; y < height; ++y) {
+      const uint8_t* from = in + y * step_y + left * step_x;
+      uint8_t* to = out + (y * width + left) * pixel;
+      if (step_x == -pixel) {
+        Reverse<kPixel>(from, columns, pixel, to);
+      } else {
+        Gather<kPixel>(from, columns, step_x, pixel, to);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void CopyPixels(const uint8_t* in, int64_t height, int64_t width, int64_t step_y, int64_t step_x,
+                int64_t pixel, uint8_t* out) {
+  if (step_x == pixel) {  // whole rows
+    for (int64_t y = 0; y < height; ++y) {
+      std::memcpy(out + y * width * pixel, in + y * step_y, static_cast<size_t>(width * pixel));
+    }
+    return;
+  }
+  switch (pixel) {
+    case 1:
+      return Copy<1>(in, height, width, step_y, step_x, pixel, out);
+    case 3:
+      return Copy<3>(in, height, width, step_y, step_x, pixel, out);
+    case 4:
+      return Copy<4>(in, height, width, step_y, step_x, pixel, out);
+    case 12:
+      return Copy<12>(in, height, width, step_y, step_x, pixel, out);
+    default:
+      return Copy<0>(in, height, width, step_y, step_x, pixel, out);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,122 @@
+// image.decode_image: a JPEG or PNG, by its first bytes, as an array of a number type.
+#include <optional>
+
+#include "compute/image/image_conversion.h"
+#include "compute/image/image_file.h"
+#include "compute/image/jpeg_header.h"
+#include "compute/image/png_header.h"
+#include "compute/new_op.h"
+#include "compute/operand.h"
+#include "compute/real_types.h"
+
+namespace penstock {
+namespace {
+
+constexpr Operand kContents{"decode_image", "contents"};
+
+// The operation for one kind of file, and the type that its values are taken through. One that
+// cannot be made (there is no codec; or as many channels are not for it) says so when it is needed.
+struct Decoder {
+  std::unique_ptr<const Op> op;
+  std::optional<Error> missing;
+  DType dtype;
+
+  Decoder(const char* name, const Args& args, DType made) : dtype(made) {
+    try {
+      op = MakeOp(name, args);
+    } catch (const Error& error) {
+      missing = error;
+    }
+  }
+};
+
+DType DtypeOf(const Args& args) {
+  DType dtype = TypeNamed("decode_image", "dtype", args.Text("dtype"));
+  if (!IsInteger(dtype.code) && !IsFloating(dtype.code)) {
+    throw Error(ErrorKind::kType, "decode_image: dtype must be an integer or float type, got {}",
+                dtype.name());
+  }
+  return dtype;
+}
+
+// uint8, and uint16 of a PNG for any type but uint8.
+Args WithDefaults(Args args, const char* png_dtype) {
+  args.Set("ratio", int64_t{1});
+  args.Set("fancy_upscaling", true);
+  args.Set("try_recover_truncated", false);
+  args.Set("acceptable_fraction", 1.0);
+  args.Set("dct_method", std::string());
+  args.Set("dtype", std::string(png_dtype));
+  return args;
+}
+
+class DecodeImage final : public ImageOp {
+ public:
+  explicit DecodeImage(const Args& args)
+      : dtype_(DtypeOf(args)),
+        jpeg_("image.decode_jpeg", WithDefaults(args, "uint8"), DType::Of(TypeCode::kUInt8)),
+        png_("image.decode_png",
+             WithDefaults(args, dtype_.code == TypeCode::kUInt8 ? "uint8" : "uint16"),
+             DType::Of(dtype_.code == TypeCode::kUInt8 ? TypeCode::kUInt8 : TypeCode::kUInt16)) {
+    int64_t channels = args.Int("channels");
+    if (channels != 0 && channels != 1 && channels != 3 && channels != 4) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "decode_image: channels must be 0, 1, 3 or 4, got {}", channels);
+    }
+  }
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("decode_image", inputs, 1);
+    const Decoder& decoder = DecoderOf(kContents.String(inputs[0]));
+    return {dtype_, decoder.op->fill()->Output(inputs).shape};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
+  }
+
+  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
+                 Tensor& out) const override {
+    const Decoder& decoder = DecoderOf(inputs[0].string());
+    const ImageOp& op = *decoder.op->image();
+    if (decoder.dtype == dtype_) return op.RunWindow(inputs, window, out);
+    Tensor image = Tensor::Make(decoder.dtype, out.shape());
+    op.RunWindow(inputs, window, image);
+    TypeCode to = dtype_.code;
+    if (to == TypeCode::kFloat16) {
+      image = Converted(image, TypeCode::kFloat32);  // it has no 65535
+    } else if (to != TypeCode::kUInt16 && to != TypeCode::kFloat32) {
+      image = Converted(image, TypeCode::kUInt16);  // TensorFlow takes a JPEG this way too
+    }
+    ImageConversion::Scaled(image.dtype().code, dtype_.code, false)
+        .Run(image.data(), out.mutable_data(), static_cast<size_t>(out.elements()));
+  }
+
+ private:
+  static Tensor Converted(const Tensor& image, TypeCode to) {
+    Tensor converted = Tensor::Make(DType::Of(to), image.shape());
+    ImageConversion::Scaled(image.dtype().code, to, false)
+        .Run(image.data(), converted.mutable_data(), static_cast<size_t>(image.elements()));
+    return converted;
+  }
+
+  const Decoder& DecoderOf(std::string_view contents) const {
+    bool jpeg = StartsAsJpeg(contents);
+    if (!jpeg && !StartsAsPng(contents)) {
+      ThrowNoSuchFile("decode_image",
+                      "a JPEG or PNG (a GIF, BMP or WebP only outside of native functions)",
+                      contents);
+    }
+    const Decoder& decoder = jpeg ? jpeg_ : png_;
+    if (decoder.missing) throw Error(*decoder.missing);
+    return decoder;
+  }
+
+  const DType dtype_;
+  const Decoder jpeg_, png_;
+};
+
+const RegisterOp registration("image.decode_image", NewOp<DecodeImage>);
+
+}  // namespace
+}  // namespace penstock

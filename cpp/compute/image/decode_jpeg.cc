@@ -1,0 +1,147 @@
+// image.decode_jpeg: a JPEG, or a window of it, as an array (height, width, channels) of uint8.
+#include "compute/image/image_file.h"
+#include "compute/image/jpeg_decoder.h"
+#include "compute/image/jpeg_header.h"
+#include "compute/image/missing_codec.h"
+#include "compute/image/window.h"
+#include "compute/new_op.h"
+#include "compute/operand.h"
+
+namespace penstock {
+namespace {
+
+#if defined(PENSTOCK_HAS_JPEG)
+constexpr Operand kContents{"decode_jpeg", "contents"};
+constexpr Operand kCropWindow{"decode_jpeg", "crop_window"};
+constexpr int64_t kBlock = 8;  // a side of the blocks that are coded together, pixels
+
+JpegOptions OptionsOf(const Args& args) {
+  JpegOptions options;
+  options.fancy_upscaling = args.Bool("fancy_upscaling");
+  options.recover_truncated = args.Bool("try_recover_truncated");
+  options.acceptable_fraction = args.Float("acceptable_fraction");
+  int64_t channels = args.Int("channels"), ratio = args.Int("ratio");
+  if (channels != 0 && channels != 1 && channels != 3) {
+    throw Error(ErrorKind::kInvalidArgument, "decode_jpeg: channels must be 0, 1 or 3, got {}",
+                channels);
+  }
+  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) {
+    throw Error(ErrorKind::kInvalidArgument, "decode_jpeg: ratio must be 1, 2, 4 or 8, got {}",
+                ratio);
+  }
+  options.channels = static_cast<int>(channels);
+  options.ratio = static_cast<int>(ratio);
+  const std::string& method = args.Text("dct_method");
+  // As in TensorFlow, the default is the fast one.
+  options.accurate_idct = method == "INTEGER_ACCURATE";
+  if (!options.accurate_idct && method != "INTEGER_FAST" && !method.empty()) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "decode_jpeg: dct_method must be '', 'INTEGER_FAST' or 'INTEGER_ACCURATE', got '{}'",
+        method);
+  }
+  return options;
+}
+
+class DecodeJpegOp final : public ImageOp {
+ public:
+  explicit DecodeJpegOp(const Args& args)
+      : options_(OptionsOf(args)), max_pixels_(args.IntAtLeast("max_pixels", 1, kMaxPixels)) {}
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("decode_jpeg", inputs, 1, 2);
+    std::string_view contents = kContents.String(inputs[0]);
+    JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
+    CheckSize(header, contents.size());
+    ImageWindow window = WindowOf(header, inputs);
+    return {DType::Of(TypeCode::kUInt8), {window.height, window.width, ChannelsOf(header)}};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
+  }
+
+  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
+                 Tensor& out) const override {
+    std::string_view contents = inputs[0].string();
+    JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
+    ImageWindow crop = WindowOf(header, inputs);
+    ImageWindow wanted{crop.y + window.y, crop.x + window.x, window.height, window.width};
+    JpegOptions options = options_;
+    options.channels = static_cast<int>(out.shape()[2]);
+    ImageWindow whole = WholeOf(header);
+    if (wanted.height == whole.height && wanted.width == whole.width) {
+      DecodeJpeg(contents, options, whole, out.mutable_data());
+    } else if (!DecodeSoundJpeg(contents, options, wanted, out.mutable_data())) {
+      Tensor image = Tensor::Make(out.dtype(), {whole.height, whole.width, out.shape()[2]});
+      DecodeJpeg(contents, options, whole, image.mutable_data());
+      CopyWindow(image, wanted, out, 0, 0);
+    }
+  }
+
+ private:
+  // Refuses what cannot be the size of this image before any memory is taken for it.
+  void CheckSize(const JpegHeader& header, size_t bytes) const {
+    CheckPixels("decode_jpeg", header.height, header.width, max_pixels_);
+    int64_t blocks =
+        ((header.height + kBlock - 1) / kBlock) * ((header.width + kBlock - 1) / kBlock);
+    bool must_be_whole = !options_.recover_truncated && options_.acceptable_fraction >= 1;
+    // A block takes a bit or more; sampling factors may leave half of the blocks out.
+    if (must_be_whole && header.huffman && blocks > 16 * static_cast<int64_t>(bytes)) {
+      throw Error(ErrorKind::kData,
+                  "decode_jpeg: contents are truncated or corrupt: the header says {} x {} pixels, "
+                  "too many for {} bytes",
+                  header.width, header.height, bytes);
+    }
+  }
+
+  int64_t ChannelsOf(const JpegHeader& header) const {
+    if (header.components != 1 && header.components != 3 && header.components != 4) {
+      throw Error(ErrorKind::kData,
+                  "decode_jpeg: contents must have 1, 3 or 4 colour components, got {}",
+                  header.components);
+    }
+    if (header.components == 4 && options_.channels == 1) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "decode_jpeg: channels=1 is not supported for a CMYK image; use channels=3");
+    }
+    if (options_.channels) return options_.channels;
+    return header.components == 1 ? 1 : 3;
+  }
+
+  ImageWindow WholeOf(const JpegHeader& header) const {
+    return {0, 0, (header.height + options_.ratio - 1) / options_.ratio,
+            (header.width + options_.ratio - 1) / options_.ratio};
+  }
+
+  ImageWindow WindowOf(const JpegHeader& header, const std::vector<Tensor>& inputs) const {
+    ImageWindow whole = WholeOf(header);
+    if (inputs.size() < 2) return whole;
+    int64_t height = whole.height, width = whole.width;
+    std::vector<int64_t> crop = kCropWindow.Integers(inputs[1], 4);
+    ImageWindow window{crop[0], crop[1], crop[2], crop[3]};
+    bool inside = window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 &&
+                  window.height <= height - window.y && window.width <= width - window.x;
+    if (!inside) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "decode_jpeg: crop_window (y, x, height, width) must lie within the image of {} "
+                  "rows and {} columns, got ({}, {}, {}, {})",
+                  height, width, window.y, window.x, window.height, window.width);
+    }
+    return window;
+  }
+
+  JpegOptions options_;
+  int64_t max_pixels_;
+};
+const RegisterOp registration("image.decode_jpeg", NewOp<DecodeJpegOp>);
+#else
+std::unique_ptr<const Op> Missing(const Args&) {
+  throw MissingCodec("decode_jpeg", "libjpeg", "libjpeg62-turbo-dev");
+}
+
+const RegisterOp registration("image.decode_jpeg", Missing);
+#endif
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// image.decode_png: a PNG as an array (height, width, channels) of uint8 or uint16.
+#include "compute/image/image_file.h"
+#include "compute/image/missing_codec.h"
+#include "compute/image/png_decoder.h"
+#include "compute/new_op.h"
+#include "compute/operand.h"
+#include "compute/real_types.h"
+
+namespace penstock {
+namespace {
+
+#if defined(PENSTOCK_HAS_PNG)
+constexpr Operand kContents{"decode_png", "contents"};
+// DEFLATE makes at most this many bytes of one.
+constexpr int64_t kMostExpansion = 1032;
+
+class DecodePngOp final : public ImageOp {
+ public:
+  explicit DecodePngOp(const Args& args)
+      : channels_(args.Int("channels")),
+        dtype_(TypeNamed("decode_png", "dtype", args.Text("dtype"))),
+        max_pixels_(args.IntAtLeast("max_pixels", 1, kMaxPixels)) {
+    if (channels_ < 0 || channels_ > 4) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "decode_png: channels must be 0, 1, 2, 3 or 4, got {}", channels_);
+    }
+    if (dtype_.code != TypeCode::kUInt8 && dtype_.code != TypeCode::kUInt16) {
+      throw Error(ErrorKind::kType, "decode_png: dtype must be uint8 or uint16, got {}",
+                  dtype_.name());
+    }
+  }
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("decode_png", inputs, 1);
+    std::string_view contents = kContents.String(inputs[0]);
+    PngHeader header = ReadPngHeader("decode_png", contents);
+    CheckPixels("decode_png", header.height, header.width, max_pixels_);
+    // Refuses what cannot be the size of this image before any memory is taken for it.
+    if (header.height * header.row_bytes() / kMostExpansion >
+        static_cast<int64_t>(contents.size())) {
+      throw Error(ErrorKind::kData,
+                  "decode_png: contents are truncated or corrupt: the header says {} x {} pixels, "
+                  "too many for {} bytes",
+                  header.width, header.height, contents.size());
+    }
+    return {dtype_, {header.height, header.width, channels_ ? channels_ : header.channels}};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
+  }
+
+  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
+                 Tensor& out) const override {
+    std::string_view contents = inputs[0].string();
+    DecodePng(contents, ReadPngHeader("decode_png", contents),
+              {static_cast<int>(out.shape()[2]), static_cast<int>(8 * dtype_.itemsize)}, window,
+              out.mutable_data());
+  }
+
+ private:
+  const int64_t channels_;
+  const DType dtype_;
+  const int64_t max_pixels_;
+};
+const RegisterOp registration("image.decode_png", NewOp<DecodePngOp>);
+#else
+std::unique_ptr<const Op> Missing(const Args&) {
+  throw MissingCodec("decode_png", "libpng", "libpng-dev");
+}
+
+const RegisterOp registration("image.decode_png", Missing);
+#endif
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,80 @@
+// image.flip_left_right, image.flip_up_down and their random forms: mirrored images.
+#include <cstring>
+
+#include "compute/image/copy_pixels.h"
+#include "compute/new_op.h"
+#include "compute/operand.h"
+
+namespace penstock {
+namespace {
+
+enum class Axis { kWidth, kHeight };
+
+class Flip : public FillOp {
+ public:
+  Flip(const char* name, Axis axis) : image_{name, "image"}, axis_(axis) {}
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const final {
+    CheckInputs(image_.op, inputs, 1);
+    image_.Images(inputs[0]);
+    return {inputs[0].dtype(), inputs[0].shape()};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const final {
+    if (out.elements() == 0) return;
+    ImageBatch images = image_.Images(inputs[0]);
+    const int64_t pixel = images.channels * inputs[0].dtype().itemsize;
+    const int64_t row = images.width * pixel, size = images.height * row;  // bytes
+    const uint8_t* from = inputs[0].data();
+    uint8_t* to = out.mutable_data();
+    for (int64_t n = 0; n < images.count; ++n, from += size, to += size) {
+      if (!Flips(key, n)) {
+        std::memcpy(to, from, static_cast<size_t>(size));
+      } else if (axis_ == Axis::kWidth) {
+        CopyPixels(from + row - pixel, images.height, images.width, row, -pixel, pixel, to);
+      } else {
+        CopyPixels(from + size - row, images.height, images.width, -row, pixel, pixel, to);
+      }
+    }
+  }
+
+  bool row_local() const final { return axis_ == Axis::kWidth; }
+
+ private:
+  virtual bool Flips(RandomKey, int64_t /*image*/) const { return true; }
+
+  const Operand image_;
+  const Axis axis_;
+};
+
+class RandomFlip : public Flip {
+ public:
+  using Flip::Flip;
+  bool random() const final { return true; }
+
+ private:
+  bool Flips(RandomKey key, int64_t image) const final {
+    return key.DrawUnit(static_cast<uint64_t>(image)) < 0.5;
+  }
+};
+
+struct FlipLeftRight final : Flip {
+  FlipLeftRight() : Flip("flip_left_right", Axis::kWidth) {}
+};
+struct FlipUpDown final : Flip {
+  FlipUpDown() : Flip("flip_up_down", Axis::kHeight) {}
+};
+struct RandomFlipLeftRight final : RandomFlip {
+  RandomFlipLeftRight() : RandomFlip("random_flip_left_right", Axis::kWidth) {}
+};
+struct RandomFlipUpDown final : RandomFlip {
+  RandomFlipUpDown() : RandomFlip("random_flip_up_down", Axis::kHeight) {}
+};
+
+const RegisterOp left_right("image.flip_left_right", NewOp<FlipLeftRight>);
+const RegisterOp up_down("image.flip_up_down", NewOp<FlipUpDown>);
+const RegisterOp random_left_right("image.random_flip_left_right", NewOp<RandomFlipLeftRight>);
+const RegisterOp random_up_down("image.random_flip_up_down", NewOp<RandomFlipUpDown>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// What files are, and how large an image may be.
+#include "compute/image/image_file.h"
+
+#include "data/error.h"
+
+namespace penstock {
+
+// What the first bytes say a file is.
+std::string DescribeFile(std::string_view contents) {
+  auto starts = [&](std::string_view magic) { return contents.starts_with(magic); };
+  if (starts("\xFF\xD8\xFF")) return "a JPEG file";
+  if (starts("\x89PNG")) return "a PNG file";
+  if (starts("GIF8")) return "a GIF file";
+  if (starts("BM")) return "a BMP file";
+  if (starts("RIFF") && contents.size() >= 12 && contents.substr(8, 4) == "WEBP")
+    return "a WebP file";
+  if (starts("<")) return "text that starts with '<'";
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "bytes that start with";
+  for (unsigned char c : contents.substr(0, 4)) {
+    text.append(" 0x").append({kDigits[c >> 4], kDigits[c & 15]});
+  }
+  return text;
+}
+
+void ThrowNoSuchFile(const char* op, const char* wanted, std::string_view contents) {
+  throw Error(ErrorKind::kData, "{}: contents must be {}, got {}", std::string_view(op),
+              std::string_view(wanted), contents.empty() ? "0 bytes" : DescribeFile(contents));
+}
+
+void CheckPixels(const char* op, int64_t height, int64_t width, int64_t max_pixels) {
+  // Sizes in headers have at most 32 bits.
+  if (static_cast<double>(height) * static_cast<double>(width) <= static_cast<double>(max_pixels)) {
+    return;
+  }
+  throw Error(
+      ErrorKind::kData,
+      "{}: contents are corrupt or too large: the header says {} x {} pixels, at most {} are "
+      "decoded; max_pixels allows more",
+      std::string_view(op), width, height, max_pixels);
+}
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+// Images of any number type as float32, a piece at a time, so that it stays in the first-level
+// cache: memory is gone through once.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compute/image/image_conversion.h"
+#include "data/tensor.h"
+
+namespace penstock {
+
+// Floats of a piece. Its first one has a number that is a multiple of this.
+constexpr size_t kPieceFloats = 1536;  // whole pixels of 1, 2, 3 and 4 channels
+
+// A number for each channel, again and again: what stands beside the items of a piece.
+class ChannelRow {
+ public:
+  explicit ChannelRow(const std::vector<float>& values)
+      : channels_(values.size()), row_(channels_ + kPieceFloats) {
+    for (size_t i = 0; i < row_.size(); ++i) row_[i] = values[i % channels_];
+  }
+  // At item number `first` of an image.
+  const float* From(size_t first) const { return row_.data() + first % channels_; }
+
+ private:
+  const size_t channels_;
+  std::vector<float> row_;
+};
+
+// visit(floats, count, first) for each piece in turn; `first` is the number of its first item.
+template <typename Visit>
+void VisitFloats(const ImageConversion& load, const uint8_t* in, size_t count, const Visit& visit) {
+  alignas(64) float loaded[kPieceFloats];
+  for (size_t done = 0; done < count; done += kPieceFloats) {
+    size_t n = std::min(kPieceFloats, count - done);
+    const uint8_t* from = in + done * load.from_size();
+    if (load.same()) {
+      visit(reinterpret_cast<const float*>(from), n, done);
+    } else {
+      load.Run(from, reinterpret_cast<uint8_t*>(loaded), n);
+      visit(loaded, n, done);
+    }
+  }
+}
+
+// change(from, to, count, first) fills the floats that are stored for each piece.
+template <typename Change>
+void ChangeFloats(const ImageConversion& load, const uint8_t* in, const ImageConversion& store,
+                  uint8_t* out, size_t count, const Change& change) {
+  alignas(64) float made[kPieceFloats];
+  VisitFloats(load, in, count, [&](const float* from, size_t n, size_t first) {
+    uint8_t* to = out + first * store.to_size();
+    if (store.same()) {
+      change(from, reinterpret_cast<float*>(to), n, first);
+    } else {
+      change(from, made, n, first);
+      store.Run(reinterpret_cast<const uint8_t*>(made), to, n);
+    }
+  });
+}
+
+// The same between images whose integers stand for [0, 1]; values beyond it are clipped.
+template <typename Change>
+void ChangeUnitFloats(const Tensor& image, Tensor& out, const Change& change) {
+  TypeCode type = image.dtype().code;
+  ChangeFloats(ImageConversion::Scaled(type, TypeCode::kFloat32, false), image.data(),
+               ImageConversion::Scaled(TypeCode::kFloat32, type, true), out.mutable_data(),
+               static_cast<size_t>(image.elements()), change);
+}
+
+}  // namespace penstock

@@ -1,0 +1,275 @@
+// libjpeg behind a function: its errors become exceptions, its warnings are never printed.
+#if defined(PENSTOCK_HAS_JPEG)
+#include "compute/image/jpeg_decoder.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
+#include <functional>
+
+#include "compute/image/libjpeg.h"
+#include "data/error.h"
+
+namespace penstock {
+namespace {
+
+// A progressive file of a few kilobytes may ask for thousands of passes over the whole image.
+constexpr int kMaxScans = 500;
+constexpr int kRowsPerRead = 4;
+constexpr size_t kMostBeside = 256;  // bytes of pixels before the window that a row is read over
+
+class Decompressor {
+ public:
+  Decompressor(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
+               uint8_t* out)
+      : contents_(contents), options_(options), window_(window), out_(out) {}
+  ~Decompressor() { jpeg_destroy_decompress(&info_); }
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  void Decode() {
+    if (Attempt()) return;
+    double wanted = options_.acceptable_fraction * static_cast<double>(window_.height);
+    if (options_.acceptable_fraction < 1 && static_cast<double>(rows_) >= wanted) {
+      size_t row = static_cast<size_t>(window_.width) * options_.channels;
+      std::memset(out_ + rows_ * row, 0, static_cast<size_t>(window_.height - rows_) * row);
+      return;
+    }
+    Throw();
+  }
+
+  // False after an error, a warning, or data made up.
+  bool DecodeSound() { return Attempt() && errors_.num_warnings == 0 && !truncated_; }
+
+ private:
+  // libjpeg calls these with its own struct; `client_data` leads back here.
+  static Decompressor& Of(j_common_ptr info) {
+    return *static_cast<Decompressor*>(info->client_data);
+  }
+  static Decompressor& Of(j_decompress_ptr info) {
+    return *static_cast<Decompressor*>(info->client_data);
+  }
+  [[noreturn]] static void OnError(j_common_ptr info) { std::longjmp(Of(info).escape_, 1); }
+  static void OnWarning(j_common_ptr info, int level) {
+    if (level < 0) ++info->err->num_warnings;
+  }
+  static void OnMessage(j_common_ptr) {}
+  static void OnProgress(j_common_ptr info) {
+    if (Of(info).info_.input_scan_number > kMaxScans) {
+      Of(info).too_many_scans_ = true;
+      std::longjmp(Of(info).escape_, 1);
+    }
+  }
+  static void OnStart(j_decompress_ptr) {}
+  static boolean OnEndOfData(j_decompress_ptr info) {
+    Decompressor& self = Of(info);
+    self.truncated_ = true;
+    if (!self.options_.recover_truncated) ERREXIT(info, JERR_INPUT_EOF);
+    static constexpr JOCTET kEndOfImage[] = {0xFF, JPEG_EOI};
+    self.source_.next_input_byte = kEndOfImage;
+    self.source_.bytes_in_buffer = sizeof(kEndOfImage);
+    return TRUE;
+  }
+  static void OnSkip(j_decompress_ptr info, long count) {
+    jpeg_source_mgr& source = Of(info).source_;
+    size_t skipped = std::min(source.bytes_in_buffer, static_cast<size_t>(std::max(count, 0L)));
+    source.next_input_byte += skipped;
+    source.bytes_in_buffer -= skipped;
+  }
+  static void OnFinish(j_decompress_ptr) {}
+
+  // False after an error. A longjmp may leave any function below: none has an object with a
+  // destructor, and what must survive is a member.
+  bool Attempt() {
+    if (setjmp(escape_)) {
+      PutBack();
+      return false;
+    }
+    Prepare();
+    jpeg_start_decompress(&info_);
+    JDIMENSION first_column = CropColumns();
+    if (window_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(window_.y));
+    bool direct = first_column == static_cast<JDIMENSION>(window_.x) &&
+                  info_.output_width == static_cast<JDIMENSION>(window_.width) &&
+                  info_.output_components == options_.channels;
+    if (direct) {
+      ReadDirectly();
+    } else {
+      ReadThroughRows(static_cast<size_t>(window_.x) - first_column);
+    }
+    return true;
+  }
+
+  void Prepare() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = OnError;
+    errors_.emit_message = OnWarning;
+    errors_.output_message = OnMessage;
+    info_.client_data = this;
+    jpeg_create_decompress(&info_);
+    progress_.progress_monitor = OnProgress;
+    info_.progress = &progress_;
+    source_.init_source = OnStart;
+    source_.fill_input_buffer = OnEndOfData;
+    source_.skip_input_data = OnSkip;
+    source_.resync_to_restart = jpeg_resync_to_restart;
+    source_.term_source = OnFinish;
+    source_.next_input_byte = reinterpret_cast<const JOCTET*>(contents_.data());
+    source_.bytes_in_buffer = contents_.size();
+    info_.src = &source_;
+    jpeg_read_header(&info_, TRUE);
+
+    bool cmyk = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+    info_.out_color_space = options_.channels == 1 ? JCS_GRAYSCALE : cmyk ? JCS_CMYK : JCS_RGB;
+    info_.scale_num = 1;
+    info_.scale_denom = static_cast<unsigned>(options_.ratio);
+    info_.do_fancy_upsampling = options_.fancy_upscaling ? TRUE : FALSE;
+    info_.dct_method = options_.accurate_idct ? JDCT_ISLOW : JDCT_IFAST;
+    jpeg_calc_output_dimensions(&info_);
+    if (window_.x + window_.width > static_cast<int64_t>(info_.output_width) ||
+        window_.y + window_.height > static_cast<int64_t>(info_.output_height)) {
+      ERREXIT(&info_, JERR_SOF_DUPLICATE);  // a second frame header of another size
+    }
+  }
+
+  // Limits decoding to the blocks around the window; returns the first column that comes out.
+  JDIMENSION CropColumns() {
+    // Interpolated colour looks at neighbours, and treats the edges of what is decoded as edges of
+    // the image: two more columns on each side keep the window exact.
+    constexpr int64_t kMargin = 3;
+    int64_t begin = std::max<int64_t>(window_.x - kMargin, 0);
+    int64_t end = std::min<int64_t>(window_.x + window_.width + kMargin, info_.output_width);
+    if (end - begin == info_.output_width || !CanCropColumns()) return 0;
+    auto first = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);
+    jpeg_crop_scanline(&info_, &first, &width);
+    return first;
+  }
+
+  bool CanCropColumns() const {
+    for (int i = 0; i < info_.num_components; ++i) {
+      // Blocks without all their coefficients are smoothed by what is beside them.
+      if (info_.coef_bits && std::ranges::any_of(info_.coef_bits[i], std::identity())) return false;
+      // libjpeg-turbo before 3.0 reads memory it did not set for other sampling factors.
+      if (info_.comp_info[i].h_samp_factor > 2 || info_.comp_info[i].v_samp_factor > 2) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void ReadDirectly() {
+    size_t stride = static_cast<size_t>(window_.width) * options_.channels;
+    while (rows_ < window_.height) {
+      JSAMPROW rows[kRowsPerRead];
+      int64_t count = std::min<int64_t>(kRowsPerRead, window_.height - rows_);
+      for (int64_t i = 0; i < count; ++i) rows[i] = out_ + (rows_ + i) * stride;
+      rows_ += jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(count));
+    }
+  }
+
+  // Rows hold `skipped` columns before the window, and perhaps some after it.
+  void ReadThroughRows(size_t skipped) {
+    auto* common = reinterpret_cast<j_common_ptr>(&info_);
+    size_t components = static_cast<size_t>(info_.output_components);
+    auto row_bytes = static_cast<size_t>(info_.output_width) * components;
+    JSAMPARRAY rows = info_.mem->alloc_sarray(common, JPOOL_IMAGE,
+                                              static_cast<JDIMENSION>(row_bytes), kRowsPerRead);
+    size_t before = skipped * components;
+    bool in_place = info_.out_color_space != JCS_CMYK && before <= kMostBeside;
+    while (rows_ < window_.height) {
+      if (in_place && ReadInPlace(before, row_bytes)) continue;
+      auto wanted = std::min<int64_t>(kRowsPerRead, window_.height - rows_);
+      JDIMENSION count = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(wanted));
+      for (JDIMENSION i = 0; i < count; ++i, ++rows_) Store(rows[i] + skipped * components);
+    }
+  }
+
+  // Reads a row to where it belongs: what comes before the window lands on the end of the rows
+  // before, which is put back, and what comes after it is overwritten by the rows that follow.
+  // False where it would leave the image.
+  bool ReadInPlace(size_t before, size_t row_bytes) {
+    size_t stride = static_cast<size_t>(window_.width) * options_.channels;
+    size_t at = static_cast<size_t>(rows_) * stride;
+    size_t size = static_cast<size_t>(window_.height) * stride;
+    if (at < before || at - before + row_bytes > size) return false;
+    beside_ = out_ + at - before;
+    beside_size_ = before;
+    std::memcpy(kept_, beside_, before);
+    JSAMPROW row = beside_;
+    rows_ += jpeg_read_scanlines(&info_, &row, 1);
+    PutBack();
+    return true;
+  }
+  void PutBack() {
+    if (beside_size_ > 0) std::memcpy(beside_, kept_, beside_size_);
+    beside_size_ = 0;
+  }
+
+  void Store(const JSAMPLE* pixels) {
+    auto width = static_cast<size_t>(window_.width);
+    size_t stride = width * options_.channels;
+    uint8_t* to = out_ + rows_ * stride;
+    if (info_.out_color_space != JCS_CMYK) {
+      std::memcpy(to, pixels, stride);
+      return;
+    }
+    for (size_t i = 0; i < width; ++i, pixels += 4) {
+      // Adobe's files hold inverted values.
+      int black = info_.saw_Adobe_marker ? pixels[3] : 255 - pixels[3];
+      for (int c = 0; c < 3; ++c) {
+        int ink = info_.saw_Adobe_marker ? pixels[c] : 255 - pixels[c];
+        *to++ = static_cast<uint8_t>(black * ink / 255);
+      }
+    }
+  }
+
+  [[noreturn]] void Throw() {
+    if (truncated_) {
+      throw Error(ErrorKind::kData,
+                  "decode_jpeg: contents are truncated or corrupt: {} bytes hold {} of {} rows; "
+                  "try_recover_truncated=True takes what is there",
+                  contents_.size(), rows_, window_.height);
+    }
+    if (too_many_scans_) {
+      throw Error(ErrorKind::kData, "decode_jpeg: contents are corrupt: more than {} scans",
+                  kMaxScans);
+    }
+    char text[JMSG_LENGTH_MAX];
+    errors_.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
+    bool memory = errors_.msg_code == JERR_OUT_OF_MEMORY;
+    throw Error(memory ? ErrorKind::kMemory : ErrorKind::kData, "decode_jpeg: contents are {}: {}",
+                std::string_view(memory ? "too large" : "corrupt or of an unsupported kind"),
+                std::string_view(text));
+  }
+
+  std::string_view contents_;
+  const JpegOptions& options_;
+  const ImageWindow& window_;
+  uint8_t* out_;
+  int64_t rows_ = 0;           // of the window, finished
+  uint8_t* beside_ = nullptr;  // where the row that is being read begins, before the window
+  size_t beside_size_ = 0;
+  uint8_t kept_[kMostBeside];  // what was there
+  bool truncated_ = false;
+  bool too_many_scans_ = false;
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_{};
+  jpeg_progress_mgr progress_{};
+  jpeg_source_mgr source_{};
+  std::jmp_buf escape_;
+};
+
+}  // namespace
+
+void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
+                uint8_t* out) {
+  Decompressor(contents, options, window, out).Decode();
+}
+
+bool DecodeSoundJpeg(std::string_view contents, const JpegOptions& options,
+                     const ImageWindow& window, uint8_t* out) {
+  return Decompressor(contents, options, window, out).DecodeSound();
+}
+
+}  // namespace penstock
+#endif

@@ -1,0 +1,18 @@
+// The version of the PNG library, as its headers tell it.
+#include "compute/image/png_version.h"
+
+#if defined(PENSTOCK_HAS_PNG)
+#include <png.h>
+#endif
+
+namespace penstock {
+
+const char* PngVersion() {
+#if defined(PENSTOCK_HAS_PNG)
+  return "libpng " PNG_LIBPNG_VER_STRING;
+#else
+  return "";
+#endif
+}
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+// image.resize: images at another size.
+#include "compute/image/resize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/image/window.h"
+#include "compute/new_op.h"
+#include "compute/real_types.h"
+
+namespace penstock {
+namespace {
+
+constexpr Operand kImages{"resize", "images"};
+constexpr Operand kSize{"resize", "size"};
+constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
+
+class Resize final : public StripOp {
+ public:
+  explicit Resize(const Args& args)
+      : method_(args.Text("method")),
+        preserve_aspect_ratio_(args.Bool("preserve_aspect_ratio")),
+        antialias_(args.Bool("antialias")) {
+    if (method_ != "nearest" && FilterOf(method_, antialias_, 1, 1).spans.empty()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "resize: method must be 'bilinear', 'nearest', 'bicubic', 'area', 'lanczos3', "
+                  "'lanczos5', 'gaussian' or 'mitchellcubic', got '{}'",
+                  method_);
+    }
+  }
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("resize", inputs, 2);
+    const Tensor& images = inputs[0];
+    ImageBatch from = kImages.Images(images);
+    TypeCode type = images.dtype().code;
+    if (!nearest() && !IsInteger(type) && !IsFloating(type)) {
+      throw Error(ErrorKind::kType,
+                  "resize: images must be of an integer or float type for method '{}', got {}",
+                  method_, images.dtype().name());
+    }
+    if (from.height < 1 || from.width < 1) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "resize: images must have at least one row and one column, got shape {}",
+                  images.shape().ToString());
+    }
+    ImageBatch to = SizeOf(from, inputs[1]);
+    return {nearest() ? images.dtype() : DType::Of(TypeCode::kFloat32),
+            ResizedShape(images.shape(), to.height, to.width)};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    const Tensor& images = inputs[0];
+    ImageBatch from = kImages.Images(images), to = SizeOf(from, inputs[1]);
+    if (out.elements() == 0) return;
+    TypeCode type = images.dtype().code;
+    auto* result = reinterpret_cast<float*>(out.mutable_data());
+    if (nearest()) {
+      ResizeNearest(images.data(), from, from.channels * images.dtype().itemsize, to,
+                    out.mutable_data());
+    } else if (bilinear()) {
+      ResizeBilinear(images.data(), type, from, to, result);
+    } else {
+      ResizeFiltered(images.data(), type, from, to, RowFilter(from, to), ColumnFilter(from, to),
+                     result);
+    }
+  }
+
+  std::unique_ptr<Strips> Begin(const std::vector<Tensor>& inputs) const override {
+    const Tensor& image = inputs[0];
+    if (nearest() || image.shape().rank() != 3) return nullptr;
+    const TypeCode type = image.dtype().code;
+    ImageBatch from = kImages.Images(image), to = SizeOf(from, inputs[1]);
+    if (bilinear()) return BilinearStrips(image.data(), type, from, to);
+    return FilteredStrips(image.data(), type, from, to, RowFilter(from, to),
+                          ColumnFilter(from, to));
+  }
+
+ private:
+  bool nearest() const { return method_ == "nearest"; }
+  bool bilinear() const { return method_ == "bilinear" && !antialias_; }
+  Filter RowFilter(const ImageBatch& from, const ImageBatch& to) const {
+    return FilterOf(method_, antialias_, from.height, to.height);
+  }
+  Filter ColumnFilter(const ImageBatch& from, const ImageBatch& to) const {
+    return FilterOf(method_, antialias_, from.width, to.width);
+  }
+
+  ImageBatch SizeOf(const ImageBatch& from, const Tensor& wanted) const {
+    std::vector<int64_t> size = kSize.Integers(wanted, 2);
+    if (std::min(size[0], size[1]) < 1 || std::max(size[0], size[1]) > kMaxSide) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "resize: size must be (height, width), both from 1 to 2^31 - 1, got ({}, {})",
+                  size[0], size[1]);
+    }
+    ImageBatch to{from.count, size[0], size[1], from.channels};
+    if (preserve_aspect_ratio_) {
+      // float32, halves to even, as TensorFlow computes it.
+      auto height = static_cast<float>(from.height), width = static_cast<float>(from.width);
+      float scale =
+          std::min(static_cast<float>(size[0]) / height, static_cast<float>(size[1]) / width);
+      to.height = std::max<int64_t>(1, static_cast<int64_t>(std::nearbyint(scale * height)));
+      to.width = std::max<int64_t>(1, static_cast<int64_t>(std::nearbyint(scale * width)));
+    }
+    return to;
+  }
+
+  std::string method_;
+  bool preserve_aspect_ratio_;
+  bool antialias_;
+};
+
+const RegisterOp registration("image.resize", NewOp<Resize>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,92 @@
+// image.rot90 and image.transpose: images whose rows become columns.
+#include "compute/image/copy_pixels.h"
+#include "compute/image/window.h"
+#include "compute/new_op.h"
+
+namespace penstock {
+namespace {
+
+// Output pixel (0, 0) is input pixel (y, x); steps of one row or column of the output are steps in
+// the input. All in pixels.
+struct Walk {
+  bool swaps;  // height and width
+  int64_t y, x;
+  int64_t down_y, down_x;    // of one output row
+  int64_t right_y, right_x;  // of one output column
+};
+
+Shape ShapeAfter(const Walk& walk, const Tensor& image, const ImageBatch& images) {
+  if (!walk.swaps) return image.shape();
+  return ResizedShape(image.shape(), images.width, images.height);
+}
+
+void CopyAlong(const Walk& walk, const Tensor& image, const ImageBatch& images, Tensor& out) {
+  if (out.elements() == 0) return;
+  const int64_t pixel = images.channels * image.dtype().itemsize;
+  const int64_t row = images.width * pixel, size = images.height * row;  // bytes
+  const int64_t height = walk.swaps ? images.width : images.height;
+  const int64_t width = walk.swaps ? images.height : images.width;
+  const uint8_t* from = image.data() + walk.y * row + walk.x * pixel;
+  uint8_t* to = out.mutable_data();
+  for (int64_t n = 0; n < images.count; ++n, from += size, to += size) {
+    CopyPixels(from, height, width, walk.down_y * row + walk.down_x * pixel,
+               walk.right_y * row + walk.right_x * pixel, pixel, to);
+  }
+}
+
+constexpr Operand kRotated{"rot90", "image"};
+constexpr Operand kTurns{"rot90", "k"};
+
+// Inputs: the image, and the number of quarter turns against the clock.
+class Rot90 final : public FillOp {
+ public:
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("rot90", inputs, 2);
+    ImageBatch images = kRotated.Images(inputs[0]);
+    return {inputs[0].dtype(), ShapeAfter(WalkOf(inputs, images), inputs[0], images)};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    ImageBatch images = kRotated.Images(inputs[0]);
+    CopyAlong(WalkOf(inputs, images), inputs[0], images, out);
+  }
+
+ private:
+  static Walk WalkOf(const std::vector<Tensor>& inputs, const ImageBatch& images) {
+    const int64_t bottom = images.height - 1, right = images.width - 1;
+    switch (IntegersFrom(kTurns, inputs, 1, 1)[0] & 3) {  // also the remainder of negative ones
+      case 1:
+        return {true, 0, right, 0, -1, 1, 0};
+      case 2:
+        return {false, bottom, right, -1, 0, 0, -1};
+      case 3:
+        return {true, bottom, 0, 0, 1, -1, 0};
+      default:
+        return {false, 0, 0, 1, 0, 0, 1};
+    }
+  }
+};
+
+constexpr Operand kTransposed{"transpose", "image"};
+
+class Transpose final : public FillOp {
+ public:
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    CheckInputs("transpose", inputs, 1);
+    ImageBatch images = kTransposed.Images(inputs[0]);
+    return {inputs[0].dtype(), ShapeAfter(kWalk, inputs[0], images)};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
+    CopyAlong(kWalk, inputs[0], kTransposed.Images(inputs[0]), out);
+  }
+
+ private:
+  static constexpr Walk kWalk{true, 0, 0, 0, 1, 1, 0};
+};
+
+const RegisterOp registration("image.rot90", NewOp<Rot90>);
+const RegisterOp transpose_registration("image.transpose", NewOp<Transpose>);
+
+}  // namespace
+}  // namespace penstock

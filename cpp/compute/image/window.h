@@ -1,0 +1,22 @@
+// Rectangles of images: read from inputs, checked, copied.
+#pragma once
+
+#include <vector>
+
+#include "compute/op.h"
+#include "compute/operand.h"
+
+namespace penstock {
+
+// All integers of the inputs from number `first` on, which must be `count` altogether.
+std::vector<int64_t> IntegersFrom(const Operand& operand, const std::vector<Tensor>& inputs,
+                                  size_t first, size_t count);
+
+// Copies that window of each image of a batch to rows from `y` and columns from `x` on of `out`,
+// which is a batch of as many images.
+void CopyWindow(const Tensor& images, const ImageWindow& window, Tensor& out, int64_t y, int64_t x);
+
+// The shape of `images` with another height and width.
+Shape ResizedShape(const Shape& images, int64_t height, int64_t width);
+
+}  // namespace penstock

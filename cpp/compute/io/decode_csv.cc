@@ -1,0 +1,205 @@
+// io.decode_csv: lines of fields to columns. https://www.rfc-editor.org/rfc/rfc4180
+#include <algorithm>
+#include <cstring>
+
+#include "compute/io/csv_number.h"
+#include "compute/new_op.h"
+#include "compute/operand.h"
+#include "data/error.h"
+
+namespace penstock {
+namespace {
+
+// Takes the fields of one line, one after another.
+class CsvLine {
+ public:
+  // `blank`: an empty line is an empty field, not none.
+  CsvLine(std::string_view line, char delimiter, bool quotes, bool blank)
+      : line_(line), delimiter_(delimiter), quotes_(quotes), more_(blank || !line.empty()) {}
+
+  // False behind the last field. The field stays valid until the next call.
+  bool Next(std::string_view* field) {
+    if (!more_) return false;
+    if (quotes_ && at_ < line_.size() && line_[at_] == '"')
+      *field = Quoted();
+    else
+      *field = Plain();
+    more_ = at_ < line_.size();  // a delimiter: another field follows, maybe an empty one
+    ++at_;
+    return true;
+  }
+
+ private:
+  std::string_view Plain() {
+    size_t end = std::min(line_.find(delimiter_, at_), line_.size());
+    std::string_view field = line_.substr(at_, end - at_);
+    size_t wrong = field.find_first_of(quotes_ ? std::string_view("\"\r\n") : "\r\n");
+    if (wrong != std::string_view::npos) {
+      throw Error(ErrorKind::kData,
+                  "a quote or line end at byte {} stands in a field without quotes", at_ + wrong);
+    }
+    at_ = end;
+    return field;
+  }
+
+  std::string_view Quoted() {
+    size_t start = at_++;
+    unquoted_.clear();
+    for (;;) {
+      size_t quote = line_.find('"', at_);
+      if (quote == std::string_view::npos) {
+        throw Error(ErrorKind::kData, "the quote at byte {} is not closed", start);
+      }
+      unquoted_.append(line_, at_, quote - at_);
+      at_ = quote + 1;
+      if (at_ == line_.size() || line_[at_] == delimiter_) return unquoted_;
+      if (line_[at_] != '"') {
+        throw Error(ErrorKind::kData,
+                    "the quote at byte {} is followed by neither a quote nor the "
+                    "end of the field",
+                    quote);
+      }
+      unquoted_.push_back('"');
+      ++at_;
+    }
+  }
+
+  std::string_view line_;
+  char delimiter_;
+  bool quotes_;
+  bool more_;
+  size_t at_ = 0;
+  std::string unquoted_;
+};
+
+struct CsvColumn {
+  int64_t column;  // of the line
+  DType dtype;
+  bool required;
+  Tensor otherwise;
+};
+
+// The values of a column over all lines.
+struct CsvValues {
+  std::vector<uint8_t> items;
+  std::string text;            // of strings, behind one another
+  std::vector<int64_t> spans;  // begin and end of each
+
+  void Add(std::string_view field, const CsvColumn& column) {
+    bool missing = field.data() == nullptr;
+    if (column.dtype.is_reference()) {
+      spans.push_back(static_cast<int64_t>(text.size()));
+      text.append(missing ? column.otherwise.string() : field);
+      spans.push_back(static_cast<int64_t>(text.size()));
+      return;
+    }
+    items.resize(items.size() + column.dtype.itemsize);
+    uint8_t* to = items.data() + items.size() - column.dtype.itemsize;
+    if (missing)
+      std::memcpy(to, column.otherwise.data(), column.dtype.itemsize);
+    else if (!ReadCsvNumber(field, column.dtype.code, to))
+      throw Error(ErrorKind::kData, "'{}' is no {}", field, column.dtype.name());
+  }
+
+  Tensor Take(const CsvColumn& column, const Shape& shape) const {
+    if (!column.dtype.is_reference()) {
+      Tensor out = Tensor::Make(column.dtype, shape);
+      if (!items.empty()) std::memcpy(out.mutable_data(), items.data(), items.size());
+      return out;
+    }
+    BufferRef bytes = Buffer::Allocate(text.size());
+    BufferRef places = Buffer::Allocate(spans.size() * sizeof(int64_t));
+    if (!text.empty()) std::memcpy(bytes->data(), text.data(), text.size());
+    if (!spans.empty()) std::memcpy(places->data(), spans.data(), spans.size() * sizeof(int64_t));
+    return Tensor::Packed(column.dtype.code, shape, std::move(places), std::move(bytes));
+  }
+};
+
+// Arguments: a table with a row (column of the line, required) for each output, and its defaults.
+class DecodeCsv final : public Op {
+ public:
+  explicit DecodeCsv(const Args& args)
+      : delimiter_(args.Text("field_delim").at(0)),
+        quotes_(args.Bool("use_quote_delim")),
+        all_(args.Bool("all")),
+        blank_(args.Has("blank") && args.Bool("blank")),
+        na_value_(args.Text("na_value")) {
+    const std::vector<Tensor>& leaves = args.Nested("columns").leaves;
+    auto* row = reinterpret_cast<const int64_t*>(leaves.at(0).data());
+    for (size_t i = 1; i < leaves.size(); ++i, row += 2) {
+      columns_.push_back({row[0], leaves[i].dtype(), row[1] != 0, leaves[i]});
+    }
+  }
+
+  size_t outputs() const override { return columns_.size(); }
+  bool by_rows(const std::vector<Tensor>&) const override { return true; }
+
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
+    CheckInputs("decode_csv", inputs, 1);
+    const Tensor& records = inputs[0];
+    TypeCode code = records.dtype().code;
+    bool empty = code == TypeCode::kObject && records.elements() == 0;
+    if (code != TypeCode::kBytes && code != TypeCode::kText && !empty) {
+      throw Error(ErrorKind::kType, "decode_csv: records must be bytes or str, got {}",
+                  records.dtype().name());
+    }
+    std::vector<CsvValues> values(columns_.size());
+    for (int64_t i = 0; i < records.elements(); ++i) {
+      try {
+        Read(records.string(i), values);
+      } catch (const Error& error) {
+        if (records.shape().rank() == 0) {
+          throw Error(error.kind(), "decode_csv: {}", error.message());
+        }
+        throw Error(error.kind(), "decode_csv: record {}: {}", i, error.message());
+      }
+    }
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      results.push_back(values[i].Take(columns_[i], records.shape()));
+    }
+    return results;
+  }
+
+ private:
+  void Read(std::string_view line, std::vector<CsvValues>& values) const {
+    for (char end : {'\n', '\r'}) {
+      if (!line.empty() && line.back() == end) line.remove_suffix(1);
+    }
+    CsvLine fields(line, delimiter_, quotes_, blank_);
+    std::string_view field;
+    int64_t number = 0;
+    size_t next = 0;
+    for (; (all_ || next < columns_.size()) && fields.Next(&field); ++number) {
+      if (next == columns_.size() || columns_[next].column != number) continue;
+      const CsvColumn& column = columns_[next];
+      if (field.empty() || field == na_value_) {
+        if (column.required) {
+          throw Error(ErrorKind::kData, "field {} is empty and has no default", number);
+        }
+        field = {};
+      }
+      try {
+        values[next].Add(field, column);
+      } catch (const Error& error) {
+        throw Error(error.kind(), "field {}: {}", number, error.message());
+      }
+      ++next;
+    }
+    if (next == columns_.size() && (!all_ || number == static_cast<int64_t>(next))) return;
+    throw Error(ErrorKind::kData, "{} fields were expected, got {}",
+                all_ ? static_cast<int64_t>(columns_.size()) : columns_.back().column + 1, number);
+  }
+
+  const char delimiter_;
+  const bool quotes_;
+  const bool all_;    // the columns are all fields of a line
+  const bool blank_;  // an empty line is an empty field
+  const std::string na_value_;
+  std::vector<CsvColumn> columns_;
+};
+
+const RegisterOp registration("io.decode_csv", NewOp<DecodeCsv>);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,135 @@
+// The features of examples: which are asked for, and their values over a batch.
+// https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/feature.proto
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compute/args.h"
+#include "compute/io/wire.h"
+#include "data/tensor.h"
+
+namespace penstock {
+
+// How a feature's values become arrays; the numbers are those of ops/features.py.
+enum class FeatureForm : int64_t {
+  kFixed = 0,   // as many values in every example: stacked
+  kRagged = 1,  // any number: values of all, and where each example's begin
+  kPadded = 2,  // any number of rows, padded to the most
+};
+
+// The kinds of lists of values: the numbers of their fields in a Feature.
+enum class ValueKind : int64_t { kBytes = 1, kFloat = 2, kInt64 = 3 };
+
+// A feature that is asked for.
+struct FeatureRequest {
+  size_t key;  // its number among the keys
+  FeatureForm form;
+  ValueKind kind;
+  TypeCode type;
+  bool narrow_splits;  // int32 rather than int64
+  bool may_miss;
+  Shape shape;  // of the values of an example, or of a row of them
+  int64_t items;
+  Tensor otherwise;           // the values of an example without it, or one to pad with
+  std::vector<uint8_t> fill;  // the same as items of a Column; strings in the memory of `otherwise`
+};
+
+// Where the messages of a map's value lie: one, or several that are to be read as if they were one.
+struct FoundValue {
+  bool found = false;
+  std::string_view first;
+  std::vector<std::string_view> more;
+};
+
+// What is asked for, and the finding of it in a map from keys.
+class FeatureRequests {
+ public:
+  // From the argument `name`: a tuple of the keys, a row of numbers for each feature, and defaults.
+  FeatureRequests(const Args& args, const std::string& name);
+
+  const std::vector<FeatureRequest>& all() const { return all_; }
+  const std::string& key(const FeatureRequest& request) const { return keys_[request.key]; }
+  // Adds the entries of a message whose field 1 is the map: the last one of a key counts.
+  // `found` has a place for each key.
+  void Find(std::string_view map, std::vector<FoundValue>& found) const;
+  // Makes the places ready for another example.
+  void Forget(std::vector<FoundValue>& found) const;
+
+ private:
+  // keys_.size() when nobody asks for it. Most examples have their keys in the same order.
+  size_t NumberOf(std::string_view key, size_t guess) const {
+    return guess < keys_.size() && keys_[guess] == key ? guess : Search(key);
+  }
+  size_t Search(std::string_view key) const;
+
+  std::vector<FeatureRequest> all_;
+  std::vector<std::string> keys_;
+  std::unordered_map<std::string_view, size_t> numbers_;
+};
+
+// Items of one type behind one another, in memory that becomes a tensor's.
+class Column {
+ public:
+  Column(size_t itemsize, size_t capacity);
+  // Room for `count` more items, which are counted as written.
+  template <typename T>
+  T* Extend(size_t count) {
+    if (size_ + count > capacity_) Grow(size_ + count);
+    T* at = reinterpret_cast<T*>(buffer_->data()) + size_;
+    size_ += count;
+    return at;
+  }
+  void Append(const uint8_t* items, size_t count);
+  size_t itemsize() const { return itemsize_; }
+  size_t size() const { return size_; }
+  uint8_t* data() const { return buffer_->data(); }
+  const BufferRef& buffer() const { return buffer_; }
+
+ private:
+  void Grow(size_t least);
+
+  size_t itemsize_, capacity_, size_ = 0;
+  BufferRef buffer_;
+};
+
+// A string in memory that lies anywhere: the addresses of its begin and end.
+struct StringPlace {
+  int64_t begin, end;
+};
+
+// The values of one feature, example after example.
+class FeatureValues {
+ public:
+  FeatureValues(const FeatureRequest& request, int64_t examples);
+  // Of the feature of an Example.
+  void Add(const FoundValue& feature);
+  // Of the list of features of a SequenceExample.
+  void AddList(const FoundValue& list);
+  // The results, after all Add: of the one example alone, or of those in an array of shape `outer`.
+  // Strings are views of `serialized` where that does not keep too much of it.
+  std::vector<Tensor> Take(const Tensor& serialized, const Shape& outer, bool alone);
+  // The same after all AddList.
+  std::vector<Tensor> TakeLists(const Tensor& serialized, const Shape& outer, bool alone);
+
+ private:
+  // The number of values that were read; -1 when there is no list of values at all.
+  int64_t Read(const FoundValue& feature);
+  void ReadList(std::string_view list);
+  void Check(int64_t count) const;
+  Tensor Array(Column& column, const Tensor& serialized, const Shape& outer,
+               const Shape& inner) const;
+  Tensor Strings(Column& column, const Tensor& serialized, const Shape& shape) const;
+  Tensor Splits(const std::vector<int64_t>& ends) const;
+  Tensor Padded(const Tensor& serialized, const Shape& outer) const;
+  int64_t rows() const { return static_cast<int64_t>(column_.size()) / request_.items; }
+
+  const FeatureRequest& request_;
+  Column column_;
+  std::vector<int64_t> ends_;       // of each example: values, or steps of a list
+  std::vector<int64_t> step_ends_;  // of each step of a ragged list: values
+};
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// The maker of an operation from its class: `const RegisterOp registration("cast", NewOp<Cast>);`.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "compute/op.h"
+#include "compute/op_registry.h"
+
+namespace penstock {
+
+// From the arguments, where the class takes any.
+template <typename T>
+std::unique_ptr<const Op> NewOp(const Args& args) {
+  if constexpr (std::is_constructible_v<T, const Args&>) {
+    return std::make_unique<T>(args);
+  } else {
+    return std::make_unique<T>();
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,159 @@
+// The operators ** and abs, where they are not what NumPy's functions are: there are shorter ways
+// for some exponents of arrays, and scalars have arithmetic of their own.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "compute/cast_items.h"
+#include "compute/elementwise.h"
+#include "compute/promote.h"
+#include "compute/real_types.h"
+
+namespace penstock {
+namespace {
+
+class Power final : public FillOp {
+ public:
+  Power(const PowerLoops& loops, LoopTable::Weak base, LoopTable::Weak exponent)
+      : loops_(loops.power),
+        squares_bools_(loops.squares_bools),
+        weak_{base, exponent},
+        power_(MakeElementwise(loops.power, {base, exponent})),
+        square_(MakeElementwise(loops.square, {base})),
+        reciprocal_(MakeElementwise(loops.reciprocal, {base})),
+        sqrt_(MakeElementwise(loops.sqrt, {base})) {}
+
+  bool by_rows(const std::vector<Tensor>& inputs) const override {
+    // Rows of scalars cannot be told from an array, nor can a plain exponent of each from many.
+    const bool array =
+        std::ranges::any_of(inputs, [](const Tensor& input) { return input.shape().rank() > 1; });
+    if (!array || (weak_[1] != LoopTable::kStrong && inputs[1].shape().rank() > 0)) return false;
+    const Op* shorter = Shorter(inputs);
+    return shorter ? shorter->by_rows({inputs[0]}) : power_->by_rows(inputs);
+  }
+  bool row_local() const override { return true; }
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    const Op* shorter = Shorter(inputs);
+    return shorter ? shorter->fill()->Output({inputs[0]}) : power_->fill()->Output(inputs);
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
+    const bool pythons = weak_[0] == LoopTable::kComplex && inputs[1].shape().rank() == 0;
+    if (pythons && inputs[1].dtype().code == TypeCode::kFloat64) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "**: a complex number of Python to the power of a float64 is what Python makes of "
+          "it; write np.complex128(...) for the number");
+    }
+    if (const Op* shorter = Shorter(inputs)) {
+      shorter->fill()->Run({inputs[0]}, out, key);
+    } else if (AreScalars(inputs, out.dtype())) {
+      RunScalars(inputs, out);
+    } else {
+      power_->fill()->Run(inputs, out, key);
+    }
+  }
+
+ private:
+  // What is called instead for an array and a plain exponent; null where it is numpy.power.
+  const Op* Shorter(const std::vector<Tensor>& inputs) const {
+    const Tensor &base = inputs[0], &exponent = inputs[1];
+    if (weak_[0] != LoopTable::kStrong || base.shape().rank() == 0) return nullptr;
+    const TypeCode code = base.dtype().code;
+    const bool floats = code >= TypeCode::kFloat16 && code <= TypeCode::kCLongDouble;
+    if (weak_[1] == LoopTable::kInt && exponent.dtype().code == TypeCode::kInt64) {
+      const auto number = exponent.value<int64_t>();
+      if (number == 2 && (code != TypeCode::kBool || squares_bools_)) return square_.get();
+      if (number == -1 && floats) return reciprocal_.get();
+    }
+    const bool root = weak_[1] == LoopTable::kFloat && exponent.value<double>() == 0.5;
+    return root && floats ? sqrt_.get() : nullptr;
+  }
+
+  // Whether NumPy raises two scalars by the C library, other than by its loops: neither of them
+  // is promoted to a type that both lack.
+  bool AreScalars(const std::vector<Tensor>& inputs, DType made) const {
+    if (!IsFloating(made.code)) return false;
+    bool of_one = false;
+    for (size_t i = 0; i < 2; ++i) {
+      if (inputs[i].shape().rank() > 0) return false;
+      of_one = of_one || (weak_[i] == LoopTable::kStrong && inputs[i].dtype() == made);
+    }
+    return of_one;
+  }
+
+  void RunScalars(const std::vector<Tensor>& inputs, Tensor& out) const {
+    VisitReal(out.dtype().code, [&]<typename T>(std::type_identity<T>) {
+      T operands[2], result;
+      for (size_t i = 0; i < 2; ++i) {
+        Tensor number = inputs[i];
+        if (weak_[i] == LoopTable::kInt) number = FromPlain(loops_->name(), number, out.dtype());
+        CastItems(number.dtype().code, number.data(), out.dtype().code, &operands[i], 1);
+      }
+      if constexpr (std::is_same_v<T, Half>) {
+        result = HalfOf(std::pow(FloatOf(operands[0]), FloatOf(operands[1])));
+      } else if constexpr (std::is_floating_point_v<T>) {
+        result = std::pow(operands[0], operands[1]);
+      } else {
+        return;
+      }
+      std::memcpy(out.mutable_data(), &result, sizeof(result));
+    });
+  }
+
+  const LoopsPtr loops_;
+  const bool squares_bools_;
+  const LoopTable::Weak weak_[2];
+  const std::unique_ptr<const Op> power_, square_, reciprocal_, sqrt_;
+};
+
+class Absolute final : public FillOp {
+ public:
+  explicit Absolute(LoopsPtr absolute)
+      : absolute_(MakeElementwise(std::move(absolute), {LoopTable::kStrong})) {}
+  bool by_rows(const std::vector<Tensor>& inputs) const override {
+    return absolute_->by_rows(inputs);  // never of complex numbers
+  }
+  bool row_local() const override { return true; }
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    return absolute_->fill()->Output(inputs);
+  }
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
+    const Tensor& number = inputs[0];
+    if (number.shape().rank() > 0 || number.dtype().code < TypeCode::kComplex64) {
+      absolute_->fill()->Run(inputs, out, key);
+      return;
+    }
+    VisitReal(out.dtype().code, [&]<typename T>(std::type_identity<T>) {
+      if constexpr (std::is_floating_point_v<T>) {
+        T parts[2];
+        std::memcpy(parts, number.data(), sizeof(parts));
+        const T length = std::hypot(parts[0], parts[1]);
+        std::memcpy(out.mutable_data(), &length, sizeof(length));
+      }
+    });
+  }
+
+ private:
+  const std::unique_ptr<const Op> absolute_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute) {
+  return std::make_unique<Absolute>(std::move(absolute));
+}
+
+std::unique_ptr<const Op> MakePower(const PowerLoops& loops, LoopTable::Weak base,
+                                    LoopTable::Weak exponent) {
+  return std::make_unique<Power>(loops, base, exponent);
+}
+
+}  // namespace penstock

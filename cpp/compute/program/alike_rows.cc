@@ -1,0 +1,80 @@
+// Comparing rows, and copying them side by side.
+#include "compute/program/alike_rows.h"
+
+#include <cstring>
+
+#include "data/join_items.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kSmallLeaf = 4 << 10;  // bytes; to copy more may cost what is saved
+
+bool IsSmall(const Tensor& leaf) {
+  if (leaf.shape().rank() == kMaxRank) return false;
+  if (!leaf.dtype().is_reference()) return leaf.nbytes() <= kSmallLeaf;
+  if (leaf.dtype().code == TypeCode::kObject) return false;
+  size_t bytes = 0;
+  for (int64_t i = 0; i < leaf.elements() && bytes <= kSmallLeaf; ++i) {
+    bytes += sizeof(void*) + leaf.string(i).size();
+  }
+  return bytes <= kSmallLeaf;
+}
+
+}  // namespace
+
+std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows) {
+  const Element& like = rows.front();
+  for (const Element& row : rows) {
+    if (row.structure != like.structure) return {};
+  }
+  std::vector<Tensor> columns;
+  std::vector<const Tensor*> parts;
+  for (size_t i = 0; i < like.leaves.size(); ++i) {
+    const Tensor& first = like.leaves[i];
+    parts.clear();
+    for (const Element& row : rows) {
+      const Tensor& leaf = row.leaves[i];
+      if (leaf.dtype() != first.dtype() || !(leaf.shape() == first.shape()) || !IsSmall(leaf)) {
+        return {};
+      }
+      parts.push_back(&leaf);
+    }
+    Shape shape = first.shape().Prepend(static_cast<int64_t>(rows.size()));
+    columns.push_back(JoinItems(first.dtype(), shape, parts));
+  }
+  return columns;
+}
+
+Tensor Repeated(const Tensor& value, int64_t count) {
+  if (value.storage() != Storage::kDense || value.shape().rank() == kMaxRank) return {};
+  Tensor column = Tensor::Make(value.dtype(), value.shape().Prepend(count));
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(column.mutable_data() + static_cast<size_t>(i) * value.nbytes(), value.data(),
+                value.nbytes());
+  }
+  return column;
+}
+
+Tensor ReadShapes(const FillOp& op, const std::vector<Element>& rows, size_t leaf) {
+  std::vector<Tensor> input(1);
+  LeafSpec spec;
+  Tensor column;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    input[0] = rows[row].leaves[leaf];
+    LeafSpec own = op.Output(input);
+    if (row == 0) {
+      if (own.dtype.is_reference() || own.shape.rank() == kMaxRank) return {};
+      spec = own;
+      column = Tensor::Make(spec.dtype, spec.shape.Prepend(static_cast<int64_t>(rows.size())));
+    } else if (own != spec) {
+      return {};
+    }
+    size_t bytes = static_cast<size_t>(spec.shape.elements()) * spec.dtype.itemsize;
+    Tensor place = Tensor::View(spec.dtype, spec.shape, column.buffer(), row * bytes);
+    op.Run(input, place, {});
+  }
+  return column;
+}
+
+}  // namespace penstock

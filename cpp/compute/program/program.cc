@@ -1,0 +1,392 @@
+// Running traced functions: all rows at once, or row by row.
+#include "compute/program/program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "compute/program/alike_rows.h"
+#include "compute/program/program_rewrite.h"
+#include "compute/program/row_writer.h"
+#include "compute/program/rows_at_once.h"
+#include "runtime/blocking.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kLongWork = 256 << 10;  // bytes that are worth giving up a foreign lock for
+
+class Program final : public Function {
+ public:
+  explicit Program(ProgramPlan plan);
+
+  void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    if (AllAtOnce(rows, info.ragged, out)) return;
+    if (!light_) LeaveForeignLock();
+    RowWriter writer(plan_.result, results_.size(), rows.rows, info);
+    for (int64_t row = 0; row < rows.rows; ++row) {
+      Element element;
+      try {
+        element = rows.Row(row);
+        std::vector<Tensor> values = Run(element, info, &writer);
+        writer.Add(TakeResults(values), rows.origin(row));
+      } catch (Error& error) {
+        if (error.transient()) {
+          writer.Finish(out);
+          rows = rows.Part(row, rows.rows - row);
+          throw;
+        }
+        writer.AddError(Placed(std::move(error), element, info, row));
+      } catch (const std::bad_alloc&) {  // of this row: the others are not lost
+        writer.AddError(Placed(Error(ErrorKind::kMemory, "{}: out of memory", info.stage->kind),
+                               element, info, row));
+      }
+    }
+    writer.Finish(out);
+  }
+
+  bool Test(const Element& element, const CallInfo& info) override {
+    std::vector<Tensor> leaves = One(element, info).leaves;
+    bool one = leaves.size() == 1 && leaves[0].elements() == 1;
+    if (!one || leaves[0].dtype().code != TypeCode::kBool) {
+      std::string types;
+      for (const Tensor& leaf : leaves) types += ' ' + leaf.dtype().name();
+      throw Placed(Error(ErrorKind::kType, "{}: the predicate must return one bool, got {}{}",
+                         info.stage->kind, plan_.result->ToString(), types),
+                   element, info, 0);
+    }
+    return leaves[0].value<bool>();
+  }
+
+  DatasetPtr Open(const Element& element, const CallInfo& info) override {
+    if (!plan_.reader) {
+      throw Error(
+          ErrorKind::kType,
+          "{}: the function must return a Dataset; use map for functions that return values",
+          info.stage->kind);
+    }
+    return plan_.reader->Open(One(element, info), info);
+  }
+
+  MaybeSpec opened_spec() const override {
+    return plan_.reader ? plan_.reader->opened_spec() : std::nullopt;
+  }
+  bool needs_lock() const override { return false; }
+
+ private:
+  // For each leaf the plan expects, its number in an element of this structure.
+  std::vector<int> OrderOf(const Structure* structure, const CallInfo& info) const {
+    if (structure == plan_.element) return {};
+    std::vector<int> order = LeafOrder(structure, plan_.element);
+    if (order.empty()) {
+      throw Error(ErrorKind::kType,
+                  "{}: the native function was traced for elements of structure {}, got {}",
+                  info.stage->kind, plan_.element->ToString(), structure->ToString());
+    }
+    return order;
+  }
+
+  static Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) {
+    const Origin opened = error.origin();  // by an operation
+    error.In(PlaceOf(info, row, element), element.origin);
+    if (!opened.file) return error;
+    Origin origin = element.origin;
+    origin.file = opened.file;
+    origin.offset = opened.offset;
+    error.At(std::move(origin));
+    return error;
+  }
+
+  static RandomKey KeyOf(const ProgramStep& step, const CallInfo& info, uint64_t element) {
+    StageRandom stage = info.random;
+    if (step.seed) stage.seed = *step.seed;
+    return stage.Key().Fold(element).Fold(step.draw);
+  }
+
+  std::vector<Tensor> Start(const std::vector<Tensor>& leaves,
+                            const std::vector<int>& order) const {
+    std::vector<Tensor> values(static_cast<size_t>(values_));
+    for (size_t i = 0; i < arguments_; ++i) values[i] = leaves[order.empty() ? i : order[i]];
+    std::copy(plan_.constants.begin(), plan_.constants.end(), values.begin() + arguments_);
+    return values;
+  }
+
+  // All values of one row; of those that no later step needs, only the results are left.
+  std::vector<Tensor> Run(const Element& element, const CallInfo& info, RowWriter* writer) const {
+    std::vector<Tensor> values = Start(element.leaves, OrderOf(element.structure, info));
+    std::vector<Tensor> inputs;
+    for (const auto& [step, last, leaf] : instructions_) {
+      inputs.clear();
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        Tensor& value = values[static_cast<size_t>(step.inputs[i])];
+        if (last[i])
+          inputs.push_back(std::move(value));
+        else
+          inputs.push_back(value);
+      }
+      RandomKey key;
+      if (step.op->random()) key = KeyOf(step, info, element.origin.key);
+      const FillOp* fill = step.op->fill();
+      if (writer && fill && leaf >= 0) {
+        LeafSpec spec = fill->Output(inputs);
+        if (!spec.dtype.is_reference()) {
+          Tensor out = writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
+          fill->Run(inputs, out, key);
+          values[static_cast<size_t>(step.output)] = std::move(out);
+          continue;
+        }
+      }
+      std::vector<Tensor> outputs = step.op->Call(inputs, key);
+      std::move(outputs.begin(), outputs.end(), values.begin() + step.output);
+    }
+    return values;
+  }
+
+  std::vector<Tensor> TakeResults(std::vector<Tensor>& values) const {
+    std::vector<Tensor> leaves;
+    for (int result : results_) leaves.push_back(values[static_cast<size_t>(result)]);
+    return leaves;
+  }
+
+  Element One(const Element& element, const CallInfo& info) const {
+    if (!light_) LeaveForeignLock();
+    Element result;
+    result.structure = plan_.result;
+    result.origin = element.origin;
+    try {
+      std::vector<Tensor> values = Run(element, info, nullptr);
+      result.leaves = TakeResults(values);
+    } catch (Error& error) {
+      if (error.transient()) throw;
+      throw Placed(std::move(error), element, info, 0);
+    }
+    return result;
+  }
+
+  // False, with `rows` as they were, when they have to be taken one by one: then those tell which
+  // of them fails, and all others are made. Together they may need more memory than there is.
+  bool AllAtOnce(Block& rows, bool ragged, std::vector<Block>& out) {
+    if (rows.rows == 0 || !by_rows_.load(std::memory_order_relaxed)) return false;
+    try {
+      return rows.stacked() ? MapStacked(rows, ragged, out) : MapAlike(rows, ragged, out);
+    } catch (const Error& error) {
+      if (error.transient()) throw;
+    } catch (const std::bad_alloc&) {  // the same
+    }
+    return false;
+  }
+
+  bool ReadsElement(const Instruction& made) const;
+  bool OnlyReadsShapes() const;
+  bool Results(std::vector<RowItems>& values, int64_t rows, Block& made);
+  // `ragged`: results may come in that form.
+  bool MapStacked(Block& rows, bool ragged, std::vector<Block>& out);
+  bool MapAlike(const Block& rows, bool ragged, std::vector<Block>& out);
+  bool MapShapes(const Block& rows, bool ragged, std::vector<Block>& out);
+
+  ProgramPlan plan_;
+  std::vector<Instruction> instructions_;
+  std::vector<int> results_;
+  const size_t arguments_;
+  const int values_;
+  bool only_shapes_ = false;  // of the element nothing but shapes is looked at
+  bool light_ = true;         // only arithmetic: not worth giving up a foreign lock for a row
+  std::atomic<bool> by_rows_{true};  // no operation has refused so far; relaxed: only saves time
+};
+
+// Numbers outputs and draws.
+int Number(ProgramPlan& plan) {
+  int next = plan.element->leaves() + static_cast<int>(plan.constants.size());
+  uint64_t draws = 0;
+  for (ProgramStep& step : plan.steps) {
+    step.output = next;
+    next += static_cast<int>(step.op->outputs());
+    if (step.op->random()) step.draw = draws++;
+  }
+  return next;
+}
+
+Program::Program(ProgramPlan plan)
+    : plan_(std::move(plan)),
+      results_(plan_.results),
+      arguments_(static_cast<size_t>(plan_.element->leaves())),
+      values_(Number(plan_)) {
+  plan_.steps = WithFusedCrops(std::move(plan_.steps), results_);
+  plan_.steps = WithStrips(std::move(plan_.steps), results_);
+  for (ProgramStep& step : plan_.steps) {
+    Instruction made{std::move(step), {}, -1};
+    made.last.resize(made.step.inputs.size());
+    auto leaf = std::find(results_.begin(), results_.end(), made.step.output);
+    if (std::count(results_.begin(), results_.end(), made.step.output) == 1) {
+      made.leaf = static_cast<int>(leaf - results_.begin());
+    }
+    light_ = light_ && made.step.op->row_local();
+    instructions_.push_back(std::move(made));
+  }
+  plan_.steps.clear();
+  only_shapes_ = OnlyReadsShapes();
+  std::vector<bool> needed(static_cast<size_t>(values_));
+  for (int result : results_) needed[static_cast<size_t>(result)] = true;
+  for (auto made = instructions_.rbegin(); made != instructions_.rend(); ++made) {
+    for (size_t i = made->step.inputs.size(); i-- > 0;) {
+      auto value = static_cast<size_t>(made->step.inputs[i]);
+      made->last[i] = !needed[value];
+      needed[value] = true;
+    }
+  }
+}
+
+bool Program::ReadsElement(const Instruction& made) const {
+  return std::any_of(made.step.inputs.begin(), made.step.inputs.end(),
+                     [this](int input) { return static_cast<size_t>(input) < arguments_; });
+}
+
+bool Program::OnlyReadsShapes() const {
+  for (int result : results_) {
+    if (static_cast<size_t>(result) < arguments_) return false;
+  }
+  return std::all_of(instructions_.begin(), instructions_.end(), [this](const Instruction& made) {
+    const Op& op = *made.step.op;
+    return !ReadsElement(made) ||
+           (made.step.inputs.size() == 1 && op.reads_shapes() && op.fill() && !op.random());
+  });
+}
+
+// The rows of a block of results, for whoever takes them as they come.
+void TakeOneByOne(Block& results) {
+  // Strings that were cut out of much larger ones do not keep those.
+  constexpr size_t kMostKept = 8;
+  for (size_t i = 0; i < results.splits.size(); ++i) {
+    Tensor& column = results.columns[i];
+    if (results.splits[i].empty() || column.storage() != Storage::kPacked) continue;
+    if (column.footprint() * kMostKept < column.buffer()->size()) column = column.Alone();
+  }
+  std::vector<Element> elements;
+  elements.reserve(static_cast<size_t>(results.rows));
+  for (int64_t i = 0; i < results.rows; ++i) elements.push_back(results.Row(i));
+  results.elements = std::move(elements);
+  results.columns.clear();
+  results.splits.clear();
+}
+
+// The results of all rows, made of the values that are there. Throws when an operation fails; false
+// when one does not take rows at once.
+bool Program::Results(std::vector<RowItems>& values, int64_t rows, Block& made) {
+  if (!RunAtOnce(instructions_, rows, values)) {
+    by_rows_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  made.structure = plan_.result;
+  made.rows = rows;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const RowItems& value = values[static_cast<size_t>(results_[i])];
+    made.columns.push_back(value.by_row ? value.items : Repeated(value.items, rows));
+    if (made.columns.back().shape().rank() == 0) {
+      by_rows_.store(false, std::memory_order_relaxed);
+      return false;
+    }
+    if (!value.splits) continue;
+    made.splits.resize(results_.size());
+    made.splits[i] = *value.splits;
+  }
+  return true;
+}
+
+// As above.
+bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
+  if (rows.footprint() > kLongWork) LeaveForeignLock();
+  std::vector<int> order;
+  if (rows.structure != plan_.element) {
+    order = LeafOrder(rows.structure, plan_.element);
+    if (order.empty()) return false;
+  }
+  std::vector<Tensor> start = Start(rows.columns, order);
+  std::vector<RowItems> values(start.size());
+  for (size_t i = 0; i < start.size(); ++i) {
+    values[i].items = std::move(start[i]);
+    values[i].by_row = i < arguments_;
+  }
+  Block made;
+  if (!Results(values, rows.rows, made)) return false;
+  made.first = rows.first;
+  if (made.ragged() && !ragged) {
+    made.keys = rows.keys;
+    made.offsets = rows.offsets;
+    made.origins = rows.origins;
+    TakeOneByOne(made);
+  }
+  out.emplace_back();  // from here on nothing can fail
+  Block done = std::move(rows);
+  if (made.elements.empty()) {
+    made.keys = std::move(done.keys);
+    made.offsets = std::move(done.offsets);
+    made.origins = std::move(done.origins);
+  }
+  out.back() = std::move(made);
+  return true;
+}
+
+// Results of rows that came one by one.
+void TakePlaces(const Block& rows, Block& results) {
+  results.first = rows.origin(0);
+  for (size_t i = 0; i < rows.elements.size(); ++i) {
+    const Origin& origin = rows.elements[i].origin;
+    if (!results.elements.empty()) {
+      results.elements[i].origin = origin;
+      continue;
+    }
+    results.keys.push_back(origin.key);
+    results.origins.push_back(origin);
+  }
+}
+
+// Rows that came one by one (shuffled, most often), stacked first. As above.
+bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) {
+  if (only_shapes_ && MapShapes(rows, ragged, out)) return true;
+  if (rows.rows == 1) return false;
+  Block stacked;
+  stacked.columns = ColumnsOf(rows.elements);
+  if (stacked.columns.empty()) return false;
+  stacked.structure = rows.structure;
+  stacked.rows = rows.rows;
+  std::vector<Block> made;
+  if (!MapStacked(stacked, ragged, made)) return false;
+  TakePlaces(rows, made.front());
+  out.push_back(std::move(made.front()));
+  return true;
+}
+
+// Rows that may differ in shape, when nothing but that is looked at. As above.
+bool Program::MapShapes(const Block& rows, bool ragged, std::vector<Block>& out) {
+  std::vector<int> order;
+  if (rows.structure != plan_.element) order = LeafOrder(rows.structure, plan_.element);
+  if (rows.structure != plan_.element && order.empty()) return false;
+  for (const Element& row : rows.elements) {
+    if (row.structure != rows.structure) return false;
+  }
+  std::vector<Tensor> start = Start(std::vector<Tensor>(arguments_), {});
+  std::vector<RowItems> values(start.size());
+  for (size_t i = 0; i < start.size(); ++i) values[i].items = std::move(start[i]);
+  for (const Instruction& made : instructions_) {
+    if (!ReadsElement(made)) continue;
+    auto leaf = static_cast<size_t>(made.step.inputs[0]);
+    if (!order.empty()) leaf = static_cast<size_t>(order[leaf]);
+    Tensor column = ReadShapes(*made.step.op->fill(), rows.elements, leaf);
+    if (column.shape().rank() == 0) return false;
+    values[static_cast<size_t>(made.step.output)] = {std::move(column), nullptr, true};
+  }
+  Block made;
+  if (!Results(values, rows.rows, made)) return false;
+  if (made.ragged() && !ragged) TakeOneByOne(made);
+  TakePlaces(rows, made);
+  out.push_back(std::move(made));
+  return true;
+}
+
+}  // namespace
+
+FunctionPtr MakeProgram(ProgramPlan plan) { return std::make_shared<Program>(std::move(plan)); }
+
+}  // namespace penstock

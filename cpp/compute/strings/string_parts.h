@@ -1,0 +1,55 @@
+// Parts of strings, by where they lie in the bytes of these.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "data/tensor.h"
+
+namespace penstock {
+
+// Collects parts of strings, in any order, without copying them.
+class StringParts {
+ public:
+  // `strings`: bytes or text, as `kind` says; foreign ones are copied once.
+  StringParts(TypeCode kind, const Tensor& strings);
+
+  std::string_view string(int64_t i) const { return strings_.string(i); }
+  int64_t count() const { return (next_ - begin_) / 2; }
+  void Add(std::string_view part) {
+    int64_t* to = Room(2);
+    to[0] = part.data() - bytes_;
+    to[1] = to[0] + static_cast<int64_t>(part.size());
+    next_ = to + 2;
+  }
+  // The words of one of the strings, between white space.
+  void AddWords(std::string_view text);
+  // What lies between separators of one byte.
+  void AddBetween(char separator, std::string_view text);
+
+  // The parts, which keep the bytes of the strings.
+  Tensor Take() &&;
+  // The same, copied where they would keep much more than themselves.
+  Tensor TakeAlone() &&;
+
+ private:
+  // Where to write more numbers.
+  int64_t* Room(int64_t numbers) {
+    if (end_ - next_ < numbers) Grow(numbers);
+    return next_;
+  }
+  void Grow(int64_t numbers);
+  // Calls edges(bits, where): a bit for each of up to 64 bytes of `text`, which begin at `where`.
+  template <typename Match, typename Edges>
+  void Scan(std::string_view text, Match match, Edges edges);
+
+  const TypeCode kind_;
+  Tensor strings_;
+  const char* bytes_;  // that hold the strings
+  const char* last_;   // where the last of them ends: what is behind may be somebody else's
+  BufferRef spans_;
+  int64_t *begin_ = nullptr, *next_ = nullptr, *end_ = nullptr;
+};
+
+}  // namespace penstock

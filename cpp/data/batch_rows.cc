@@ -1,0 +1,244 @@
+// Checking rows against the batch that they join.
+#include "data/batch_rows.h"
+
+#include <algorithm>
+
+#include "data/random.h"
+#include "data/row_places.h"
+
+namespace penstock {
+namespace {
+
+// "'s leaf ['a']", "" for a lone leaf.
+std::string LeafOf(const Structure* structure, size_t leaf) {
+  std::string path = structure->LeafPath(static_cast<int>(leaf));
+  return path.empty() ? path : "'s leaf " + path;
+}
+
+// The same dict in another order of keys.
+void Reorder(std::vector<Tensor>& columns, std::vector<std::vector<int64_t>>& splits,
+             const Structure*& structure, const Structure* wanted) {
+  std::vector<int> order = LeafOrder(structure, wanted);
+  if (order.empty()) return;
+  auto reorder = [&](auto& leaves) {
+    std::decay_t<decltype(leaves)> ordered;
+    for (int from : order) ordered.push_back(std::move(leaves[static_cast<size_t>(from)]));
+    leaves = std::move(ordered);
+  };
+  reorder(columns);
+  if (!splits.empty()) reorder(splits);
+  structure = wanted;
+}
+
+int64_t SizeOf(const std::vector<int64_t>& splits, size_t row) {
+  return splits[row + 1] - splits[row];
+}
+
+// For each column one row of it as a column: the one of the smallest or of the largest size.
+std::vector<Tensor> Extremes(const std::vector<Tensor>& columns,
+                             const std::vector<std::vector<int64_t>>& splits, bool largest) {
+  std::vector<Tensor> rows;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (splits[i].empty()) {
+      rows.push_back(columns[i]);
+      continue;
+    }
+    size_t found = 0;
+    for (size_t row = 1; row + 1 < splits[i].size(); ++row) {
+      int64_t size = SizeOf(splits[i], row), best = SizeOf(splits[i], found);
+      if (largest ? size > best : size < best) found = row;
+    }
+    Tensor row = columns[i].Rows(splits[i][found], SizeOf(splits[i], found));
+    rows.push_back(row.Reshaped(row.shape().Prepend(1)));
+  }
+  return rows;
+}
+
+// What is behind row `row` of a block, whose columns were moved to `columns` of that structure.
+Block Behind(Block& block, int64_t row, const std::vector<Tensor>& columns,
+             const Structure* structure) {
+  Block rest;
+  rest.structure = structure;
+  if (block.elements.empty()) {  // all rows of a column are alike: only the first is blamed
+    rest.rows = block.rows - 1;
+    for (const Tensor& column : columns) {
+      if (rest.rows) rest.columns.push_back(column.Rows(1, rest.rows));
+    }
+    for (int64_t i = 0; i < rest.rows; ++i) NoteOrigin(rest, i, block.origin(i + 1));
+  } else {
+    rest.rows = block.rows - row - 1;
+    for (int64_t i = row + 1; i < block.rows; ++i) {
+      rest.elements.push_back(std::move(block.elements[i]));
+    }
+  }
+  return rest;
+}
+
+}  // namespace
+
+Shape BatchRows::Piece::first(size_t leaf) const {
+  if (!ragged(leaf)) return columns[leaf].shape().WithoutFirst();
+  Shape shape = columns[leaf].shape();
+  shape[0] = SizeOf(splits[leaf], 0);
+  return shape;
+}
+
+Shape BatchRows::Piece::column(size_t leaf) const {
+  if (!ragged(leaf)) return columns[leaf].shape();
+  int64_t most = 0;
+  for (size_t row = 0; row + 1 < splits[leaf].size(); ++row) {
+    most = std::max(most, SizeOf(splits[leaf], row));
+  }
+  Shape shape = columns[leaf].shape();
+  shape[0] = most;
+  return shape.Prepend(rows);
+}
+
+bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const {
+  DType dtype = came.dtype();
+  if (dtype == dtypes_[leaf]) return true;
+  if (!dtype.is_reference() || !dtypes_[leaf].is_reference()) return false;
+  if (came.elements() == 0) return true;
+  for (const Piece& piece : pieces_) {
+    if (piece.columns[leaf].elements() > 0) return false;
+  }
+  if (dtypes->empty()) *dtypes = dtypes_;
+  (*dtypes)[leaf] = dtype;
+  return true;
+}
+
+std::optional<Error> BatchRows::Check(const std::vector<Tensor>& columns,
+                                      const Structure* structure, int64_t index) {
+  std::string_view stage(stage_);
+  std::vector<DType> dtypes;  // when they become known with this row
+  if (pieces_.empty()) {
+    for (const Tensor& column : columns) dtypes.push_back(column.dtype());
+    Begin(structure, dtypes);
+  } else if (structure != structure_) {
+    return Error(ErrorKind::kInvalidArgument,
+                 "{}: element {} has structure {}, the batch began with {}", stage, index,
+                 structure->ToString(), structure_->ToString());
+  } else {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (Joins(i, columns[i], &dtypes)) continue;
+      return Error(
+          ErrorKind::kInvalidArgument,
+          "{}: element {}{} has dtype {}, the batch began with {}; cast them in a map first", stage,
+          index, LeafOf(structure, i), columns[i].dtype().name(), dtypes_[i].name());
+    }
+    if (!dtypes.empty()) Begin(structure, dtypes);
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (auto why = Misfit(i, columns[i])) {
+      return Error(ErrorKind::kInvalidArgument, "{}: element {}{} {}", stage, index,
+                   LeafOf(structure, i), *why);
+    }
+  }
+  if (!dtypes.empty()) dtypes_ = std::move(dtypes);
+  return std::nullopt;
+}
+
+bool BatchRows::AppendRagged(const Block& block) {
+  const Structure* structure = block.structure;
+  std::vector<Tensor> columns = block.columns;
+  std::vector<std::vector<int64_t>> splits = block.splits;
+  if (structure_ && structure != structure_) Reorder(columns, splits, structure, structure_);
+  try {
+    for (bool largest : {false, true}) {
+      if (Check(Extremes(columns, splits, largest), structure, 0)) return false;
+    }
+  } catch (const Error&) {  // it says nothing of the row
+    return false;
+  }
+  for (size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i].empty()) continue;
+    if (!MayDiffer(i)) return false;
+    const int64_t begin = splits[i].front();
+    columns[i] = columns[i].Rows(begin, splits[i].back() - begin);
+    for (int64_t& end : splits[i]) end -= begin;
+  }
+  Include({std::move(columns), block.rows, false, std::move(splits)}, structure, block.origin(0));
+  return true;
+}
+
+void BatchRows::Include(Piece piece, const Structure* structure, Origin origin) {
+  if (pieces_.empty()) {
+    structure_ = structure;
+    origin_ = std::move(origin);
+    origin_.key = ChildKey(origin_.key, ~uint64_t{0});
+  }
+  rows_ += piece.rows;
+  Keep(std::move(piece));
+}
+
+std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) {
+  rest->rows = 0;
+  if (block.ragged()) {
+    if (AppendRagged(block)) return std::nullopt;
+    std::vector<Element> elements;
+    for (int64_t row = 0; row < block.rows; ++row) elements.push_back(block.Row(row));
+    block.elements = std::move(elements);
+  }
+  const bool stacked = block.elements.empty();
+  for (int64_t row = 0; row < block.rows; ++row) {
+    Piece piece;
+    const Structure* structure = block.structure;
+    if (stacked) {
+      piece = {std::move(block.columns), block.rows, block.placed, {}};
+    } else {
+      Element& element = block.elements[row];
+      structure = element.structure;
+      piece = {std::move(element.leaves), 1, false, {}};
+      for (Tensor& leaf : piece.columns) leaf = leaf.Reshaped(leaf.shape().Prepend(1));
+    }
+    if (structure_ && structure != structure_)
+      Reorder(piece.columns, piece.splits, structure, structure_);
+    std::optional<Error> error;
+    try {
+      error = Check(piece.columns, structure, index + row);
+    } catch (const Error& thrown) {
+      error = thrown;
+    }
+    if (error) {
+      error->At(block.origin(row));
+      *rest = Behind(block, row, piece.columns, structure);
+      return error;
+    }
+    Include(std::move(piece), structure, block.origin(row));
+    if (stacked) break;
+  }
+  return std::nullopt;
+}
+
+Element BatchRows::Assemble(const Structure* structure) {
+  Element batch;
+  batch.structure = structure;
+  if (pieces_.empty()) return batch;
+  for (size_t leaf = 0; leaf < pieces_.front().columns.size(); ++leaf) {
+    batch.leaves.push_back(Join(leaf));
+  }
+  return batch;
+}
+
+Element BatchRows::Take() {
+  Element batch;
+  try {
+    batch = Assemble(structure_ ? structure_.get() : Structure::Leaf());
+  } catch (...) {
+    Reset();
+    throw;
+  }
+  batch.origin = std::move(origin_);
+  Reset();
+  return batch;
+}
+
+void BatchRows::Reset() {
+  Clear();
+  pieces_.clear();
+  structure_ = nullptr;
+  origin_ = Origin();
+  rows_ = 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+// Collects the rows of one batch, and makes the batch of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/element.h"
+
+namespace penstock {
+
+// What all kinds of batches have in common: rows of one structure and one dtype per leaf. A kind
+// says which shapes may stand in one batch, and how a leaf of the batch is made.
+class BatchRows {
+ public:
+  // `stage` names the caller in errors.
+  explicit BatchRows(const char* stage) : stage_(stage) {}
+  virtual ~BatchRows() = default;
+  BatchRows(const BatchRows&) = delete;
+  BatchRows& operator=(const BatchRows&) = delete;
+
+  int64_t rows() const { return rows_; }
+  // How many rows the batch will have at most.
+  virtual void SetCapacity(int64_t) {}
+  // Adds the rows of a block (its error and end are the caller's). A row that does not fit is left
+  // out, and its error is returned; `rest` then holds the rows behind it. `index` is the position
+  // of the block's first row in the input.
+  std::optional<Error> Append(Block block, int64_t index, Block* rest);
+  // The batch; empty again afterwards, and also when this throws.
+  Element Take();
+
+ protected:
+  struct Piece {
+    std::vector<Tensor> columns;  // stacked; rows that differ in size one behind the other
+    int64_t rows;
+    bool placed;
+    std::vector<std::vector<int64_t>> splits;  // of such columns, as in a block, from 0 on
+
+    bool ragged(size_t leaf) const { return !splits.empty() && !splits[leaf].empty(); }
+    // Of the first row.
+    Shape first(size_t leaf) const;
+    // Of a column that all rows fit into.
+    Shape column(size_t leaf) const;
+  };
+  const char* stage() const { return stage_; }
+  std::vector<Piece>& pieces() { return pieces_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+  // Of a leaf of the batch. Where all its rows are empty it may still change: an empty array of
+  // strings does not show of which kind they would be.
+  DType dtype(size_t leaf) const { return dtypes_[leaf]; }
+
+  // What the batch is made of, before the first row joins and when a dtype becomes known; throws
+  // when no batch can be made of such rows.
+  virtual void Begin(const Structure* structure, const std::vector<DType>& dtypes) {
+    (void)structure;
+    (void)dtypes;
+  }
+  // Why rows of this column cannot join the batch: "has shape ..."; nullopt when they can.
+  virtual std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const = 0;
+  // Whether the rows of a leaf may differ in the size of their first axis.
+  virtual bool MayDiffer(size_t leaf) const {
+    (void)leaf;
+    return false;
+  }
+  virtual void Keep(Piece piece) { pieces_.push_back(std::move(piece)); }
+  virtual Tensor Join(size_t leaf) = 0;
+  // The leaves and the structure of the batch.
+  virtual Element Assemble(const Structure* structure);
+  virtual void Clear() {}
+
+ private:
+  std::optional<Error> Check(const std::vector<Tensor>& columns, const Structure* structure,
+                             int64_t index);
+  // Whether all rows of a ragged block have joined; false, with nothing changed, when some may not.
+  bool AppendRagged(const Block& block);
+  void Include(Piece piece, const Structure* structure, Origin origin);
+  // Whether an array of `came` may join leaf `leaf`; it may make its dtype known.
+  bool Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const;
+  void Reset();
+
+  const char* stage_;
+  int64_t rows_ = 0;
+  StructureRef structure_;
+  std::vector<DType> dtypes_;
+  Origin origin_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace penstock

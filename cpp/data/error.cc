@@ -1,0 +1,63 @@
+// Formatting and construction of errors.
+#include "data/error.h"
+
+#include <cerrno>
+#include <charconv>
+#include <new>
+#include <system_error>
+
+namespace penstock {
+namespace internal {
+
+void AppendValue(std::string& out, std::string_view value) { out.append(value); }
+void AppendValue(std::string& out, int64_t value) { out.append(std::to_string(value)); }
+void AppendValue(std::string& out, uint64_t value) { out.append(std::to_string(value)); }
+void AppendValue(std::string& out, double value) {
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  out.append(text, end);
+}
+
+}  // namespace internal
+
+Error Error::FromErrno(int code, const std::string& file, std::string message) {
+  bool missing = code == ENOENT;
+  const ErrorKind kind = missing          ? ErrorKind::kNotFound
+                         : code == ENOMEM ? ErrorKind::kMemory
+                                          : ErrorKind::kOs;
+  Error error(kind, "{}: {}", message, std::generic_category().message(code));
+  error.os_error_ = code;
+  error.origin_.file = std::make_shared<const std::string>(file);
+  return error;
+}
+
+Error Error::Foreign(std::shared_ptr<void> exception) {
+  Error error(ErrorKind::kForeign, "");
+  error.foreign_ = std::move(exception);
+  return error;
+}
+
+Error& Error::In(ErrorPlace place, Origin origin) {
+  std::string note = Format("penstock: in stage {}, element {}", place.stage.text(), place.element);
+  if (!place.text.empty())
+    note += place.text[0] == '(' ? " " + place.text : " (" + place.text + ")";
+  if (origin.file) {
+    note += Format(" (file {}", *origin.file);
+    if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
+    note += ")";
+  }
+  Note(std::move(note));
+  place_ = std::make_shared<const ErrorPlace>(std::move(place));
+  return At(std::move(origin));
+}
+
+void Error::LeftStage(const StageLabel& stage) noexcept {
+  if (left_stage_ || transient()) return;
+  left_stage_ = true;
+  try {
+    if (!place_ && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
+  } catch (const std::bad_alloc&) {  // the rows before the error are worth more than a note
+  }
+}
+
+}  // namespace penstock

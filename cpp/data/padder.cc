@@ -1,0 +1,247 @@
+// Copying rows into the corner of their place in the batch, and filling what they leave.
+#include "data/padder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/join_items.h"
+#include "runtime/blocking.h"
+
+namespace penstock {
+namespace {
+
+// Goes through one row of the batch in order, and says which items are copied and which are
+// padding, in runs as long as possible.
+class Corner {
+ public:
+  // Shapes with the axis of rows.
+  Corner(const Shape& whole, const Shape& part) : axes_(std::max(whole.rank() - 1, 1)) {
+    for (int i = 0; i < axes_; ++i) {
+      bool real = i + 1 < whole.rank();
+      whole_[i] = real ? whole[i + 1] : 1;
+      part_[i] = real ? part[i + 1] : 1;
+    }
+    int64_t whole_items = 1, part_items = 1;
+    for (int i = axes_ - 1; i >= 0; --i) {
+      whole_stride_[i] = whole_items;
+      part_stride_[i] = part_items;
+      whole_items *= whole_[i];
+      part_items *= part_[i];
+    }
+    whole_items_ = whole_items;
+    part_items_ = part_items;
+    // Behind this axis everything is of one size: it is copied in one run.
+    while (flat_ > 0 && whole_[flat_] == part_[flat_]) --flat_;
+  }
+
+  int64_t whole_items() const { return whole_items_; }
+  int64_t part_items() const { return part_items_; }
+
+  // Calls copy(to, from, items) and fill(to, items) in the order of `to`.
+  template <typename Copy, typename Fill>
+  void Run(int64_t to, int64_t from, Copy& copy, Fill& fill, int axis = 0) const {
+    if (part_items_ == 0) {
+      fill(to, whole_items_);
+    } else if (axis == flat_) {
+      copy(to, from, part_[axis] * part_stride_[axis]);
+      Rest(to, axis, fill);
+    } else {
+      for (int64_t i = 0; i < part_[axis]; ++i) {
+        Run(to + i * whole_stride_[axis], from + i * part_stride_[axis], copy, fill, axis + 1);
+      }
+      Rest(to, axis, fill);
+    }
+  }
+
+ private:
+  template <typename Fill>
+  void Rest(int64_t to, int axis, Fill& fill) const {
+    int64_t left = (whole_[axis] - part_[axis]) * whole_stride_[axis];
+    if (left > 0) fill(to + part_[axis] * whole_stride_[axis], left);
+  }
+
+  int axes_;
+  int flat_ = axes_ - 1;
+  int64_t whole_[kMaxRank] = {}, part_[kMaxRank] = {};
+  int64_t whole_stride_[kMaxRank] = {}, part_stride_[kMaxRank] = {};
+  int64_t whole_items_ = 1, part_items_ = 1;
+};
+
+// Writes an item over and over.
+void Repeat(uint8_t* to, const uint8_t* item, size_t itemsize, int64_t count) {
+  size_t bytes = static_cast<size_t>(count) * itemsize;
+  bool alike = std::all_of(item, item + itemsize, [&](uint8_t byte) { return byte == item[0]; });
+  if (alike) {
+    std::memset(to, item[0], bytes);
+    return;
+  }
+  constexpr size_t kMost = 4096;  // copied from the first-level cache
+  std::memcpy(to, item, itemsize);
+  for (size_t done = itemsize; done < bytes;) {
+    size_t next = std::min({done, bytes - done, std::max(kMost / itemsize * itemsize, itemsize)});
+    std::memcpy(to + done, to, next);
+    done += next;
+  }
+}
+
+}  // namespace
+
+void Padder::Begin(const Structure* structure, const std::vector<DType>& dtypes) {
+  if (structure == structure_ && dtypes == dtypes_) return;
+  leaves_ = rules_->Match(structure, dtypes);
+  structure_ = structure;
+  dtypes_ = dtypes;
+}
+
+std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) const {
+  Shape came = column.shape().WithoutFirst();
+  const LeafPadding& rule = leaves_[leaf];
+  if (column.dtype().code == TypeCode::kObject && came.rank() > 0 && column.elements() > 0) {
+    return "is an array of opaque objects, which cannot be padded; make numbers or strings of them "
+           "in a map first";
+  }
+  if (!rule.any_rank) {
+    bool fits = came.rank() == rule.shape.rank();
+    for (int d = 0; fits && d < came.rank(); ++d)
+      fits = rule.shape[d] < 0 || came[d] <= rule.shape[d];
+    if (fits) return std::nullopt;
+    return Format(
+        "has shape {}, padded_shapes allows {}; give a larger one, or cut the elements in "
+        "a map first",
+        came.ToString(), rule.shape.ToString());
+  }
+  if (pieces().empty()) return std::nullopt;
+  Shape began = pieces().front().first(leaf);
+  if (came.rank() == began.rank()) return std::nullopt;
+  return Format("has shape {}, the batch began with {}; the numbers of axes must be equal",
+                came.ToString(), began.ToString());
+}
+
+Tensor Padder::Join(size_t leaf) {
+  const LeafPadding& rule = leaves_[leaf];
+  std::vector<Shape> columns;
+  bool equal = true;
+  for (const Piece& piece : pieces()) {
+    columns.push_back(piece.column(leaf));
+    equal = equal && !piece.ragged(leaf);
+  }
+  Shape shape = columns.front();
+  shape[0] = rows();
+  for (int d = 1; d < shape.rank(); ++d) {
+    int64_t fixed = rule.any_rank ? -1 : rule.shape[d - 1];
+    int64_t most = fixed;
+    for (const Shape& column : columns) {
+      if (fixed < 0) most = std::max(most, column[d]);
+    }
+    shape[d] = most;
+    for (const Shape& column : columns) equal = equal && column[d] == most;
+  }
+  if (!dtype(leaf).is_reference()) return JoinDense(leaf, shape);
+  for (const Piece& piece : pieces()) {
+    equal = equal && piece.columns[leaf].storage() == Storage::kObjects;
+  }
+  if (!equal) return JoinStrings(leaf, shape);
+  std::vector<const Tensor*> parts;  // nothing is padded: the references move
+  for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+  return JoinItems(dtype(leaf), shape, parts);
+}
+
+// Copies the rows of a piece to those of the batch from row `to` on, item numbers as in Corner.
+template <typename Copy, typename Fill>
+void Padder::CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
+                      Fill& fill) {
+  Shape part = piece.columns[leaf].shape();
+  if (!piece.ragged(leaf)) {
+    Corner corner(shape, part);
+    for (int64_t i = 0; i < piece.rows && corner.whole_items() > 0; ++i) {
+      corner.Run((to + i) * corner.whole_items(), i * corner.part_items(), copy, fill);
+    }
+    return;
+  }
+  part = part.Prepend(1);
+  const std::vector<int64_t>& splits = piece.splits[leaf];
+  for (size_t i = 0; i + 1 < splits.size(); ++i) {
+    const int64_t row = to + static_cast<int64_t>(i);
+    part[1] = splits[i + 1] - splits[i];
+    if (shape.rank() == 2 && part[1] > 0) {  // most often
+      copy(row * shape[1], splits[i], part[1]);
+      if (part[1] < shape[1]) fill(row * shape[1] + part[1], shape[1] - part[1]);
+      continue;
+    }
+    Corner corner(shape, part);
+    if (corner.whole_items() == 0) return;
+    int64_t item = part[1] > 0 ? corner.part_items() / part[1] : 0;
+    corner.Run(row * corner.whole_items(), splits[i] * item, copy, fill);
+  }
+}
+
+Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
+  const size_t size = dtype(leaf).itemsize;
+  Tensor batch = Tensor::Make(dtype(leaf), shape);
+  LeaveForeignLockToCopy(batch.nbytes());
+  std::vector<uint8_t> item(size, 0);
+  if (const auto& value = leaves_[leaf].value) std::memcpy(item.data(), value->data(), size);
+  uint8_t* out = batch.mutable_data();
+  const uint8_t* in = nullptr;
+  auto copy = [&](int64_t to, int64_t from, int64_t items) {
+    std::memcpy(out + static_cast<size_t>(to) * size, in + static_cast<size_t>(from) * size,
+                static_cast<size_t>(items) * size);
+  };
+  auto fill = [&](int64_t to, int64_t items) {
+    Repeat(out + static_cast<size_t>(to) * size, item.data(), size, items);
+  };
+  int64_t row = 0;
+  for (const Piece& piece : pieces()) {
+    in = piece.columns[leaf].data();
+    CopyRows(piece, leaf, shape, row, copy, fill);
+    row += piece.rows;
+  }
+  return batch;
+}
+
+// The padding is one string, which all its places refer to.
+Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
+  std::string_view padding = leaves_[leaf].value ? leaves_[leaf].value->string() : "";
+  size_t bytes = padding.size();
+  for (const Piece& piece : pieces()) {
+    const Tensor& column = piece.columns[leaf];
+    for (int64_t i = 0; i < column.elements(); ++i) bytes += column.string(i).size();
+  }
+  // Sized as an array of spans, so that an absurd shape is an error.
+  Shape doubled = shape;
+  doubled[0] *= 2;
+  Tensor numbers = Tensor::Make(DTypeOf<int64_t>(), doubled);
+  LeaveForeignLockToCopy(bytes + numbers.nbytes());
+  BufferRef text = Buffer::Allocate(bytes);
+  auto* span = reinterpret_cast<int64_t*>(numbers.mutable_data());
+  auto end = static_cast<int64_t>(padding.size());
+  if (end) std::memcpy(text->data(), padding.data(), padding.size());
+  const Tensor* column = nullptr;
+  auto copy = [&](int64_t to, int64_t from, int64_t items) {
+    for (int64_t i = 0; i < items; ++i) {
+      std::string_view item = column->string(from + i);
+      if (!item.empty()) std::memcpy(text->data() + end, item.data(), item.size());
+      span[2 * (to + i)] = end;
+      span[2 * (to + i) + 1] = end += static_cast<int64_t>(item.size());
+    }
+  };
+  auto fill = [&](int64_t to, int64_t items) {
+    for (int64_t i = to; i < to + items; ++i) {
+      span[2 * i] = 0;
+      span[2 * i + 1] = static_cast<int64_t>(padding.size());
+    }
+  };
+  int64_t row = 0;
+  for (const Piece& piece : pieces()) {
+    column = &piece.columns[leaf];
+    CopyRows(piece, leaf, shape, row, copy, fill);
+    row += piece.rows;
+  }
+  TypeCode code = dtype(leaf).code;
+  if (code == TypeCode::kObject) {  // all are empty: only the padding says what it would hold
+    code = leaves_[leaf].value ? leaves_[leaf].value->dtype().code : TypeCode::kText;
+  }
+  return Tensor::Packed(code, shape, numbers.take_buffer(), std::move(text));
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// Pads rows to one shape while it stacks them.
+#pragma once
+
+#include "data/batch_rows.h"
+#include "data/padding_rules.h"
+
+namespace penstock {
+
+class Padder final : public BatchRows {
+ public:
+  Padder(const char* stage, std::shared_ptr<const PaddingRules> rules)
+      : BatchRows(stage), rules_(std::move(rules)) {}
+
+ protected:
+  void Begin(const Structure* structure, const std::vector<DType>& dtypes) override;
+  std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override;
+  bool MayDiffer(size_t) const override { return true; }  // in size, as any of its rows
+  Tensor Join(size_t leaf) override;
+
+ private:
+  template <typename Copy, typename Fill>
+  static void CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
+                       Fill& fill);
+  Tensor JoinDense(size_t leaf, const Shape& shape);
+  Tensor JoinStrings(size_t leaf, const Shape& shape);
+
+  std::shared_ptr<const PaddingRules> rules_;
+  StructureRef structure_;  // that leaves_ were matched to
+  std::vector<DType> dtypes_;
+  std::vector<LeafPadding> leaves_;
+};
+
+}  // namespace penstock

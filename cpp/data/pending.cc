@@ -1,0 +1,66 @@
+// Cutting blocks into the sizes that are asked for.
+#include "data/pending.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// An interrupt takes no element's place.
+int64_t StepsOf(const Block& block) {
+  return block.rows + (block.error && !block.error->transient());
+}
+
+}  // namespace
+
+void PendingBlocks::Add(Block block) {
+  if (block.rows == 0 && !block.last()) return;
+  steps_ += StepsOf(block);
+  blocks_.push_back(std::move(block));
+}
+
+void PendingBlocks::Add(std::vector<Block> blocks) {
+  for (Block& block : blocks) Add(std::move(block));
+}
+
+Block PendingBlocks::Take(int64_t max_rows) {
+  if (blocks_.empty()) return {};
+  Block& front = blocks_.front();
+  int64_t left = front.rows - taken_;
+  Block block;
+  if (taken_ == 0 && left <= max_rows && !(front.error && left > 0)) {
+    block = std::move(front);
+    blocks_.pop_front();
+  } else {
+    int64_t rows = std::min(left, max_rows);
+    if (front.elements.empty()) {
+      block = front.Part(taken_, rows);
+      block.placed = front.placed;
+    } else {
+      block.structure = front.structure;
+      block.rows = rows;
+      for (int64_t i = taken_; i < taken_ + rows; ++i) {
+        block.elements.push_back(std::move(front.elements[i]));
+      }
+      block.first = block.elements.front().origin;
+    }
+    taken_ += rows;
+    if (taken_ == front.rows) {
+      // An error is a step of its own: a state between the two needs nothing pulled again.
+      std::optional<Error> error = std::move(front.error);
+      bool end = front.end;
+      blocks_.pop_front();
+      taken_ = 0;
+      if (error) {
+        blocks_.push_front(Block::Of(*std::move(error)));
+        blocks_.front().end = end;
+      } else {
+        block.end = end;
+      }
+    }
+  }
+  steps_ -= StepsOf(block);
+  return block;
+}
+
+}  // namespace penstock

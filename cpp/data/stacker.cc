@@ -1,0 +1,126 @@
+// Joining pieces of a batch.
+#include "data/stacker.h"
+
+#include <cstring>
+#include <new>
+
+#include "data/join_items.h"
+#include "runtime/blocking.h"
+
+namespace penstock {
+namespace {
+
+// Whether `next` begins where `piece` ends, in the same memory.
+bool Follows(const Tensor& piece, const Tensor& next) {
+  return piece.buffer() && piece.buffer() == next.buffer() &&
+         piece.offset() + piece.nbytes() == next.offset();
+}
+
+}  // namespace
+
+std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) const {
+  if (pieces().empty()) return std::nullopt;
+  Shape came = column.shape().WithoutFirst();
+  Shape began = pieces().front().columns[leaf].shape().WithoutFirst();
+  if (came == began) return std::nullopt;
+  std::string_view advice = came.rank() == began.rank()
+                                ? "use padded_batch or ragged_batch, or make the shapes equal in "
+                                  "a map first"
+                                : "make the shapes equal in a map first";
+  return Format("has shape {}, the batch began with {}; {}", came.ToString(), began.ToString(),
+                advice);
+}
+
+void Stacker::Keep(Piece piece) {
+  bool joined = piece.placed && !pieces().empty() && pieces().back().placed;
+  for (size_t i = 0; joined && i < piece.columns.size(); ++i) {
+    joined = Follows(pieces().back().columns[i], piece.columns[i]);
+  }
+  if (!joined) {
+    pieces().push_back(std::move(piece));
+    if (pieces().size() > 1) Absorb();
+    return;
+  }
+  Piece& last = pieces().back();
+  last.rows += piece.rows;
+  for (Tensor& column : last.columns) {
+    Shape longer = column.shape();
+    longer[0] = last.rows;
+    column = column.Reshaped(longer);
+  }
+}
+
+void Stacker::Absorb() {
+  constexpr size_t kLargeRow = 16 << 10;
+  constexpr size_t kMost = size_t{1} << 30;  // more may never be filled: "everything in one batch"
+  std::vector<Tensor>& first = pieces().front().columns;
+  if (assembled_.empty()) {
+    assembled_.resize(first.size());
+    for (size_t i = 0; i < first.size(); ++i) {
+      size_t row = first[i].dtype().is_reference()
+                       ? 0
+                       : first[i].nbytes() / static_cast<size_t>(pieces().front().rows);
+      bool fits = row >= kLargeRow && row <= kMost / static_cast<size_t>(capacity_);
+      if (!fits || pieces().front().placed) continue;
+      Shape shape = first[i].shape();
+      shape[0] = capacity_;
+      try {
+        assembled_[i] = Tensor::Make(first[i].dtype(), shape);
+      } catch (const std::bad_alloc&) {  // the batch may yet be smaller
+      }
+    }
+  }
+  for (; absorbed_ < pieces().size(); ++absorbed_) {
+    Piece& piece = pieces()[absorbed_];
+    for (size_t i = 0; i < assembled_.size(); ++i) {
+      if (!assembled_[i].buffer()) continue;
+      Tensor& column = piece.columns[i];
+      size_t bytes = column.nbytes();
+      LeaveForeignLockToCopy(bytes);
+      size_t row = bytes / static_cast<size_t>(piece.rows);
+      std::memcpy(assembled_[i].mutable_data() + static_cast<size_t>(absorbed_rows_) * row,
+                  column.data(), bytes);
+      // The first one stays, as what the others are compared with; its memory does not.
+      Shape shape = column.shape();
+      shape[0] = 0;
+      column = Tensor::View(column.dtype(), shape, {}, 0);
+    }
+    absorbed_rows_ += piece.rows;
+  }
+}
+
+Tensor Stacker::Join(size_t leaf) {
+  const int64_t rows = this->rows();
+  Tensor& first = pieces().front().columns[leaf];
+  DType dtype = this->dtype(leaf);
+  Shape shape = first.shape();
+  shape[0] = rows;
+  if (leaf < assembled_.size() && assembled_[leaf].buffer()) return assembled_[leaf].Rows(0, rows);
+  if (!dtype.is_reference()) {
+    // Alone, whole, and nobody else's: the batch is there already.
+    if (pieces().size() == 1 && first.buffer() &&
+        (first.buffer()->unique() || pieces().front().placed)) {
+      return std::move(first);
+    }
+    Tensor out = Tensor::Make(dtype, shape);
+    LeaveForeignLockToCopy(out.nbytes());
+    uint8_t* to = out.mutable_data();
+    for (Piece& piece : pieces()) {
+      size_t bytes = piece.columns[leaf].nbytes();
+      if (bytes) std::memcpy(to, piece.columns[leaf].data(), bytes);
+      to += bytes;
+    }
+    return out;
+  }
+  std::vector<const Tensor*> parts;
+  for (Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+  return JoinItems(dtype, shape, parts);
+}
+
+void Stacker::Clear() {
+  assembled_.clear();
+  absorbed_ = 0;
+  absorbed_rows_ = 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,132 @@
+// Starting stages: statistics, names and keys by their place in the plan.
+#include "engine/dataset.h"
+
+#include <set>
+
+#include "engine/session.h"
+#include "engine/stack_need.h"
+#include "runtime/trace.h"
+
+namespace penstock {
+
+namespace {
+// What this thread is about to drop, while it drops a plan.
+constinit thread_local std::vector<DatasetPtr>* dropped = nullptr;
+}  // namespace
+
+// One after the other, not inside one another: chains are long.
+Dataset::~Dataset() {
+  if (dropped) {
+    try {
+      for (DatasetPtr& input : inputs_) dropped->push_back(std::move(input));
+    } catch (const std::bad_alloc&) {  // the others go the usual way
+    }
+    return;
+  }
+  std::vector<DatasetPtr> open = std::move(inputs_);
+  dropped = &open;
+  while (!open.empty()) {
+    DatasetPtr next = std::move(open.back());
+    open.pop_back();
+  }
+  dropped = nullptr;
+}
+
+IteratorPtr Dataset::Start(const RunContext& context) const {
+  Session& session = *context.session;
+  const int in_line = session.options().debug ? depth_ : depth_in_line_;
+  RequireStack(StackUse::kStart, depth_);
+  RequireStack(StackUse::kRun, in_line);
+  if (context.on_consumer) session.NoteStack(StackFor(StackUse::kRun, in_line));
+  IteratorPtr iterator = MakeIterator(context);
+  const std::string& run = context.session->options().name;
+  const char* shown = run.empty() ? trace_name_ : InternName(run + ": " + label_.text());
+  iterator->Attach(&label_, shown, context.session->stats().Add(context.path, label_),
+                   context.cancel);
+  return iterator;
+}
+
+StageStats* Dataset::Stats(const RunContext& context) const {
+  return context.session->stats().Add(context.path, {kind_, label_.name, label_.function});
+}
+
+IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t batch_rows,
+                                bool ragged) const {
+  RunContext below = context;
+  below.batch_rows = batch_rows;
+  below.ragged = ragged;
+  below.path += "." + std::to_string(i);
+  // Only a fork in the pipeline tells branches apart; a chain does so by its stages (chain()).
+  if (inputs_.size() > 1) below.place = context.place.Fold(i);
+  return inputs_[i]->Start(below);
+}
+
+StageRandom Dataset::Randomness(const RunContext& context) const {
+  return {context.identity->seed, context.place.Fold(chain_)};
+}
+
+void Dataset::ForEachNode(const std::function<void(const Dataset&)>& visit) const {
+  std::vector<const Dataset*> open{this};  // a stack of its own: chains are long
+  std::set<const Dataset*> seen;
+  while (!open.empty()) {
+    const Dataset* node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    visit(*node);
+    for (size_t i = node->inputs().size(); i > 0; --i) open.push_back(&node->input(i - 1));
+  }
+}
+
+int64_t RunIdentity::RunNumber(const Dataset& node) const {
+  for (auto& [counted, run] : runs) {
+    if (counted == &node) return run;
+  }
+  return root_run;
+}
+
+RunIdentity RunIdentity::Next(const Dataset& root, bool counted) {
+  auto run_of = [counted](const Dataset& node) { return counted ? node.CountRun() : node.runs(); };
+  RunIdentity identity;
+  if (counted) identity.seed = NextSessionSeed();
+  identity.root_run = run_of(root);
+  root.ForEachNode([&](const Dataset& node) {
+    if (!node.counts_runs()) return;
+    identity.runs.emplace_back(&node, &node == &root ? identity.root_run : run_of(node));
+  });
+  return identity;
+}
+
+void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
+  visitor.UInt(seed);
+  visitor.IntIn(root_run, -1, StateVisitor::kMostCount, "the number of the run");
+  std::vector<std::pair<const Dataset*, int64_t>> visited;
+  root.ForEachNode([&](const Dataset& node) {
+    if (!node.counts_runs()) return;
+    int64_t run = RunNumber(node);
+    visitor.IntIn(run, -1, StateVisitor::kMostCount, "the number of a run");
+    visited.emplace_back(&node, run);
+  });
+  if (!visitor.saving()) runs = std::move(visited);
+}
+
+namespace {
+
+thread_local int g_shapes_of_first = 0;  // how many live on this thread
+
+}  // namespace
+
+ShapesOfFirst::ShapesOfFirst() { ++g_shapes_of_first; }
+ShapesOfFirst::~ShapesOfFirst() { --g_shapes_of_first; }
+
+void Dataset::SetProbedSpec(ElementSpec known, ElementSpec first) const {
+  std::lock_guard lock(probe_mutex_);
+  probed_ = std::move(known);
+  first_ = std::move(first);
+}
+
+MaybeSpec Dataset::probed_spec() const {
+  std::lock_guard lock(probe_mutex_);
+  return g_shapes_of_first > 0 ? first_ : probed_;
+}
+
+}  // namespace penstock

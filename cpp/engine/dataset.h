@@ -1,0 +1,193 @@
+// The plan: immutable nodes that make iterators.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/args.h"
+#include "data/random.h"
+#include "data/spec.h"
+#include "engine/indexed.h"
+#include "engine/iterator.h"
+#include "runtime/cancel.h"
+#include "runtime/stage_label.h"
+#include "runtime/thread_pool.h"
+
+namespace penstock {
+
+class Session;
+class Dataset;
+class CacheFills;
+class CacheStore;
+
+constexpr int64_t kInfinite = -1;
+constexpr int64_t kUnknown = -2;
+constexpr int64_t kAutotune = -1;
+
+// What, besides the plan, decides every random number of a run: kept in states, and by a cache with
+// the elements that it was filled with.
+struct RunIdentity {
+  uint64_t seed = 0;
+  int64_t root_run = 0;
+  std::vector<std::pair<const Dataset*, int64_t>> runs;  // of the nodes that reshuffle
+
+  // Nodes made while running share the root's number.
+  int64_t RunNumber(const Dataset& node) const;
+  // Of the next run of a plan: takes a seed and counts the run, unless it is a look that leaves
+  // everything as it is.
+  static RunIdentity Next(const Dataset& root, bool counted);
+  // Saves or restores, for the nodes that reshuffle in the plan of `root`.
+  void VisitState(StateVisitor& visitor, const Dataset& root);
+};
+
+// What a running stage is given: its session, when to stop, what its randomness hangs on, where it
+// is.
+struct RunContext {
+  Session* session;
+  CancelToken cancel;
+  RandomKey place;          // this branch of the pipeline in this epoch, whatever the seed
+  std::string path;         // for statistics: "0.1"
+  int64_t batch_rows = 0;   // the consumer stacks so many rows: they may be made where they belong
+  bool ragged = false;      // the consumer takes blocks in ragged form
+  bool on_consumer = true;  // whose thread runs it, not one of the engine
+  // A consumer may pull steps again that it has pulled before: they must come in the same order, so
+  // deterministic=False is not made use of.
+  bool replayed = false;
+  std::shared_ptr<const RunIdentity> identity = nullptr;
+  std::shared_ptr<const CacheFills> fills = nullptr;  // of caches upstream
+
+  RunContext Replayed() const {
+    RunContext other = *this;
+    other.replayed = true;
+    return other;
+  }
+  RunContext At(uint64_t step) const {
+    RunContext other = *this;
+    other.place = place.Fold(step);
+    other.batch_rows = 0;
+    other.ragged = false;
+    return other;
+  }
+  // For what a thread of the engine runs, until that token is cancelled.
+  RunContext OnThread(CancelToken token) const {
+    RunContext other = *this;
+    other.cancel = std::move(token);
+    other.on_consumer = false;
+    return other;
+  }
+};
+
+class Dataset : public std::enable_shared_from_this<Dataset> {
+ public:
+  virtual ~Dataset();
+
+  // Makes this stage's iterator, with its place in the statistics.
+  IteratorPtr Start(const RunContext& context) const;
+  // Starts input i on this stage's behalf. batch_rows, ragged: of its context.
+  IteratorPtr StartInput(const RunContext& context, size_t i = 0, int64_t batch_rows = 0,
+                         bool ragged = false) const;
+
+  // The number of elements, kInfinite or kUnknown.
+  virtual int64_t cardinality() const = 0;
+  // Types and shapes; nullopt while they cannot be known without running a function.
+  virtual MaybeSpec spec() const = 0;
+  virtual const Indexed* indexed() const { return nullptr; }
+  // Produces ahead of its consumer: asking it for more rows starts no work.
+  virtual bool asynchronous() const { return false; }
+  // Its input and its functions run on threads of its own, never on the one that asks.
+  virtual bool apart() const { return false; }
+  // Whether the thread that asks runs functions of the user: what they have opened may belong to
+  // it, so that no other may go on with its work.
+  bool calls_inline() const { return calls_inline_; }
+  // Whether pulling more rows than are needed yet has no effect that a user could see.
+  bool quiet() const { return quiet_; }
+  // Changes nothing but the timing (prefetch): its stage is left out of what randomness hangs on.
+  virtual bool transparent() const { return false; }
+
+  // The kind that makes it, and the name that users know it by (map, however it is run).
+  const std::string& kind() const { return kind_; }
+  const std::string& name() const { return label_.kind; }
+  // The same with what tells it from others of its kind.
+  const StageLabel& label() const { return label_; }
+  const std::vector<DatasetPtr>& inputs() const { return inputs_; }
+  const Dataset& input(size_t i = 0) const { return *inputs_[i]; }
+  // Stages from here to the furthest source.
+  int depth() const { return depth_; }
+  // Of these, so many that one thread runs inside one another: up to a stage that is apart().
+  int depth_in_line() const { return depth_in_line_; }
+  // Whether this stage or one upstream calls into the foreign runtime.
+  bool needs_lock() const { return needs_lock_; }
+  Lane lane() const { return needs_lock_ ? Lane::kPython : Lane::kNative; }
+  // The same for equal chains from the source up to here: a stage's own part of random keys.
+  uint64_t chain() const { return chain_; }
+
+  // Its counters in the statistics of the run.
+  StageStats* Stats(const RunContext& context) const;
+
+  // What randomness of this stage hangs on: the seed of the run, its place, its chain.
+  StageRandom Randomness(const RunContext& context) const;
+
+  // How often a run has been started over this node; for reshuffling.
+  int64_t CountRun() const { return runs_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
+  void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
+  virtual bool counts_runs() const { return false; }
+  // Of a cache, or a stage that keeps elements likewise in files: what it holds, for all runs.
+  virtual CacheStore* cache_store() const { return nullptr; }
+  // Whether this is such a cache, or one is upstream.
+  bool holds_cache() const { return holds_cache_; }
+  // Whether elements may overtake one another.
+  virtual bool reorders(bool deterministic) const {
+    (void)deterministic;
+    return false;
+  }
+  // Calls `visit` for this node and all upstream, depth first, each once.
+  void ForEachNode(const std::function<void(const Dataset&)>& visit) const;
+
+  // What element_spec learned by running the function once, when spec() could not say: what is
+  // known of all elements, and what the first one was.
+  void SetProbedSpec(ElementSpec known, ElementSpec first) const;
+  // The former; within a ShapesOfFirst the latter.
+  MaybeSpec probed_spec() const;
+
+ protected:
+  virtual IteratorPtr MakeIterator(const RunContext& context) const = 0;
+  // The spec of the input, for stages that do not change it.
+  MaybeSpec input_spec(size_t i = 0) const { return inputs_[i]->spec(); }
+
+ private:
+  friend DatasetPtr MakeDataset(const std::string&, std::vector<DatasetPtr>, const Args&);
+  std::string kind_;
+  StageLabel label_;
+  std::vector<DatasetPtr> inputs_;
+  int depth_ = 1;
+  int depth_in_line_ = 1;
+  bool needs_lock_ = false;
+  bool calls_inline_ = false;
+  bool quiet_ = true;
+  bool holds_cache_ = false;
+  uint64_t chain_ = 0;
+  const char* trace_name_ = nullptr;
+  mutable std::atomic<int64_t> runs_{0};  // counts runs; the plan itself never changes
+  mutable std::mutex probe_mutex_;        // a leaf lock over the cache below
+  mutable MaybeSpec probed_, first_;      // a cache: computed from the plan alone
+};
+
+// While it lives, specs on this thread have the shapes of the first element where nothing is known
+// of the others: for those who need some shape, and look whether the elements have it.
+class ShapesOfFirst {
+ public:
+  ShapesOfFirst();
+  ~ShapesOfFirst();
+  ShapesOfFirst(const ShapesOfFirst&) = delete;
+  ShapesOfFirst& operator=(const ShapesOfFirst&) = delete;
+};
+
+// So many fit on a stack of 8 MB, which threads usually have (see stack_need.h).
+constexpr int kMaxDepth = 2000;
+
+}  // namespace penstock

@@ -1,0 +1,58 @@
+// The state of an iterator that is given to it by whoever pulls first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "data/error.h"
+#include "engine/iterator.h"
+#include "engine/state.h"
+
+namespace penstock {
+
+// Used by one thread at a time.
+class DelayedRestore final {
+ public:
+  // So many steps behind a state of the iterator.
+  void Set(int64_t steps, StateBlob state) {
+    to_discard_ = steps;
+    state_ = std::move(state);
+  }
+
+  // Before each pull. Behind a transient error it goes on with the next call; behind another one
+  // there is nothing to pull.
+  std::optional<Error> Prepare(Iterator& iterator) {
+    if (!restored_) {
+      if (auto error = Restore(iterator)) return error;
+    }
+    if (to_discard_ > 0) return iterator.Discard(to_discard_);
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Error> Restore(Iterator& iterator) {
+    if (failure_) return failure_;
+    try {
+      RestoreState(iterator, state_);
+      restored_ = true;
+      return std::nullopt;
+    } catch (const Error& error) {
+      failure_ = error;
+      if (error.kind() == ErrorKind::kInterrupted) {  // half of it is restored
+        failure_ = Error(ErrorKind::kRuntime,
+                         "{}: a KeyboardInterrupt came while the state was restored; make a new "
+                         "iterator and give it the state again",
+                         iterator.name());
+      }
+      return error;
+    }
+  }
+
+  int64_t to_discard_ = 0;
+  StateBlob state_;
+  bool restored_ = false;
+  std::optional<Error> failure_;
+};
+
+}  // namespace penstock

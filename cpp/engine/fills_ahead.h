@@ -1,0 +1,25 @@
+// What repeat asks of a stage with a buffer, so that it need not stand empty between two epochs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "data/error.h"
+
+namespace penstock {
+
+// An iterator that fills a buffer before it gives its first element. While that of one epoch is
+// drained, that of the next is filled, step by step: no epoch begins with a long wait. What it
+// gives, and what it saves, is the same.
+class FillsAhead {
+ public:
+  virtual ~FillsAhead() = default;
+  // How many elements are left in the buffer now that the input has ended; 0 before. When there are
+  // some the input is gone, so that another one may be started.
+  virtual int64_t Draining() = 0;
+  // Before the first element: takes so many steps of the input, as far as there is room. An error
+  // keeps its place; only a transient one is returned.
+  virtual std::optional<Error> FillAhead(int64_t steps) = 0;
+};
+
+}  // namespace penstock

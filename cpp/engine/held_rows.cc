@@ -1,0 +1,102 @@
+// Going through rows in memory, part after part.
+#include "engine/held_rows.h"
+
+#include <algorithm>
+
+#include "engine/registry.h"
+
+namespace penstock {
+namespace {
+
+class HeldRows final : public Dataset {
+ public:
+  void Fill(std::vector<Block> parts) {
+    for (Block& part : parts) {
+      if (part.rows == 0) continue;
+      starts_.push_back(rows_);
+      rows_ += part.rows;
+      parts_.push_back(std::move(part));
+    }
+  }
+  int64_t cardinality() const override { return rows_; }
+  MaybeSpec spec() const override {
+    MaybeSpec all;
+    for (const Block& part : parts_) {
+      int64_t different = part.stacked() ? 1 : part.rows;  // rows of columns are alike
+      for (int64_t row = 0; row < different; ++row) {
+        ElementSpec one = ElementSpec::Of(part.Row(row));
+        all = all ? ElementSpec::Cover(*all, one) : one;
+        if (!all) return all;
+      }
+    }
+    return all;
+  }
+
+  // At most `max_rows` rows from row `first` on, which there is.
+  Block Rows(int64_t first, int64_t max_rows) const {
+    auto after = std::upper_bound(starts_.begin(), starts_.end(), first);
+    auto part = static_cast<size_t>(after - starts_.begin()) - 1;
+    int64_t begin = first - starts_[part];
+    Block block = parts_[part].Part(begin, std::min(max_rows, parts_[part].rows - begin));
+    block.first.key = static_cast<uint64_t>(first);
+    block.keys.clear();
+    for (Element& element : block.elements) element.origin.key = static_cast<uint64_t>(first++);
+    return block;
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  std::vector<Block> parts_;     // each with rows
+  std::vector<int64_t> starts_;  // the number of the first row of each
+  int64_t rows_ = 0;
+};
+
+class HeldRowsIterator final : public BlockIterator {
+ public:
+  explicit HeldRowsIterator(std::shared_ptr<const HeldRows> data) : data_(std::move(data)) {}
+
+  void VisitState(StateVisitor& visitor) override { visitor.Position(next_, data_->cardinality()); }
+  std::optional<Error> Discard(int64_t& steps) override {
+    next_ += std::min(data_->cardinality() - next_, steps);
+    steps = 0;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (next_ == data_->cardinality()) return Block::AtEnd();
+    Block block = data_->Rows(next_, max_rows);
+    next_ += block.rows;
+    block.end = next_ == data_->cardinality();
+    return block;
+  }
+
+ private:
+  std::shared_ptr<const HeldRows> data_;
+  int64_t next_ = 0;
+};
+
+IteratorPtr HeldRows::MakeIterator(const RunContext&) const {
+  return std::make_unique<HeldRowsIterator>(
+      std::static_pointer_cast<const HeldRows>(shared_from_this()));
+}
+
+// From here it has no elements; only HoldRows gives it some.
+const RegisterDataset registration("elements",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args&) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<HeldRows>();
+                                   });
+
+}  // namespace
+
+DatasetPtr HoldRows(std::vector<Block> parts) {
+  DatasetPtr made = MakeDataset("elements", {}, Args("elements"));
+  // Nobody else has seen it yet.
+  const_cast<HeldRows&>(static_cast<const HeldRows&>(*made)).Fill(std::move(parts));
+  return made;
+}
+
+}  // namespace penstock

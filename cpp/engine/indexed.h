@@ -1,0 +1,23 @@
+// Random access: what lets shuffle buffer indices and batch gather rows.
+#pragma once
+
+#include "engine/iterator.h"
+
+namespace penstock {
+
+class Dataset;
+
+class Indexed {
+ public:
+  virtual ~Indexed() = default;
+  virtual int64_t size() const = 0;
+  // Rows [first, first + count), stacked; the key and index of row i are i.
+  virtual Block Rows(int64_t first, int64_t count) const = 0;
+  // The rows at `indices`, stacked; their keys are the indices.
+  virtual Block Gather(const int64_t* indices, int64_t count) const = 0;
+};
+
+// All rows in order. `owner` keeps `rows` alive.
+IteratorPtr MakeRowIterator(std::shared_ptr<const Dataset> owner, const Indexed& rows);
+
+}  // namespace penstock

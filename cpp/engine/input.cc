@@ -1,0 +1,78 @@
+// Counting, marking and replaying of an input.
+#include "engine/input.h"
+
+#include <utility>
+
+namespace penstock {
+
+std::optional<Error> Input::Prepare() {
+  if (to_discard_ > 0) {
+    if (auto error = iterator_->Discard(to_discard_)) return error;
+  }
+  return std::nullopt;
+}
+
+void Input::Mark() {
+  if (to_discard_ > 0 || !clock_.Due()) return;
+  if (StateBlob blob = clock_.Take(*iterator_)) trail_.Add(position_, std::move(blob));
+  trail_.Thin();
+}
+
+Step Input::Next() {
+  if (auto error = Prepare()) return *std::move(error);
+  Step step = iterator_->Next();
+  if (std::holds_alternative<Element>(step)) {
+    ++position_;
+  } else if (auto* error = std::get_if<Error>(&step); error && !error->transient()) {
+    ++position_;
+  }
+  return step;
+}
+
+Block Input::NextBlock(int64_t max_rows) {
+  if (auto error = Prepare()) return Block::Of(*std::move(error));
+  if (max_rows > 1) Mark();
+  return NextRows(max_rows);
+}
+
+Block Input::NextRows(int64_t max_rows) {
+  if (auto error = Prepare()) return Block::Of(*std::move(error));
+  Block block = iterator_->NextBlock(max_rows);
+  position_ += block.rows + (block.error && !block.error->transient());
+  return block;
+}
+
+std::optional<Error> Input::Discard(int64_t& steps) {
+  if (auto error = Prepare()) return error;
+  int64_t before = steps;
+  auto error = iterator_->Discard(steps);
+  position_ += before - steps;
+  return error;
+}
+
+std::optional<Error> Input::Pass(int64_t& steps) {
+  if (auto error = Prepare()) return error;
+  int64_t before = steps;
+  auto error = iterator_->Pass(steps);
+  position_ += before - steps;
+  return error;
+}
+
+void Input::Retire() {
+  trail_.Add(position_, SaveState(*iterator_));
+  iterator_.reset();
+}
+
+void Input::VisitState(StateVisitor& visitor, int64_t back) {
+  // The layout of every stage that runs ahead of what it delivers (StateTrail): so a state does not
+  // depend on whether the stage ran inline or in threads.
+  if (visitor.saving() && back == 0 && to_discard_ == 0 && iterator_)
+    trail_.Add(position_, SaveState(*iterator_));
+  trail_.VisitState(visitor, position_ - back);
+  if (!visitor.saving()) {
+    RestoreState(*iterator_, trail_.front_blob());
+    to_discard_ = -trail_.front_position();
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,148 @@
+// The frame: timing by sample, tracing, counting, and exceptions turned into errors.
+#include "engine/iterator.h"
+
+#include <cerrno>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "engine/out_of_memory.h"
+#include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "runtime/trace.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint32_t kSampleEvery = 64;
+constexpr int64_t kCheapNs = 2000;
+
+// Of the exception that is being handled. What a stage throws on purpose is an Error, and it has
+// seen to what it holds, unless the system had no memory.
+Error Caught(std::string_view stage) noexcept {
+  try {
+    throw;
+  } catch (Error& error) {
+    if (error.os_error() != ENOMEM) return std::move(error);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
+    try {
+      return Error(ErrorKind::kRuntime, "{}", std::string_view(error.what()));
+    } catch (const std::bad_alloc&) {  // no memory to tell of it
+    }
+  }
+  return OutOfMemory(stage);
+}
+
+template <typename Answer>
+Answer AnswerOf(Error error) {
+  if constexpr (std::is_same_v<Answer, Block>)
+    return Block::Of(std::move(error));
+  else
+    return error;
+}
+
+// Whether a signal's handler has raised. The thread that asks may be held for long by native stages
+// that pull and pull and give nothing: it looks now and then, and lets others have the foreign
+// lock.
+bool Interrupted(MonoTime now) {
+  thread_local MonoTime due = 0;
+  BlockingHook* hook = GetBlockingHook();
+  if (!hook || now < due) return false;
+  bool interrupted = hook->Interrupted();
+  hook->BeforeWait();
+  due = NowNs() + internal::kSignalSliceNs;
+  return interrupted;
+}
+
+}  // namespace
+
+void Iterator::Attach(const StageLabel* label, const char* trace_name, StageStats* stats,
+                      CancelToken run_ends) {
+  label_ = label;
+  run_ends_ = std::move(run_ends);
+  trace_name_ = trace_name;
+  stats_ = stats;
+}
+
+void Iterator::Count(Step& step) {
+  if (std::holds_alternative<Element>(step)) ++steps_;
+  stats_->steps.fetch_add(std::holds_alternative<Element>(step), std::memory_order_relaxed);
+  if (auto* error = std::get_if<Error>(&step)) {
+    stats_->errors.fetch_add(1, std::memory_order_relaxed);
+    error->LeftStage(*label_);
+  }
+}
+
+void Iterator::Count(Block& block) {
+  steps_ += block.rows;
+  stats_->blocks.fetch_add(1, std::memory_order_relaxed);
+  stats_->steps.fetch_add(block.rows, std::memory_order_relaxed);
+  if (block.error) {
+    stats_->errors.fetch_add(1, std::memory_order_relaxed);
+    block.error->LeftStage(*label_);
+  }
+}
+
+template <typename Answer, typename Call>
+Answer Iterator::Framed(Call call) {
+  auto guarded = [&]() -> Answer {
+    try {
+      return call();
+    } catch (...) {
+      return AnswerOf<Answer>(Caught(name()));
+    }
+  };
+  bool traced = Trace::enabled();
+  if (untimed_ > 0 && !traced) {
+    --untimed_;
+    Answer answer = guarded();
+    Count(answer);
+    return answer;
+  }
+  int64_t start = NowNs();
+  if (Interrupted(start)) return AnswerOf<Answer>(Error(ErrorKind::kInterrupted, ""));
+  int64_t index = steps_;
+  Answer answer = guarded();
+  int64_t end = NowNs();
+  // A cheap stage is timed once in a while and stands for the calls between. By its recent mean:
+  // one that is slow now and then (a full batch, an input that waits) is timed always.
+  mean_ns_ += (end - start - mean_ns_) / 4;
+  bool cheap = mean_ns_ < kCheapNs;
+  untimed_ = cheap ? kSampleEvery - 1 : 0;
+  stats_->busy_ns.fetch_add((end - start) * (cheap && !traced ? kSampleEvery : 1),
+                            std::memory_order_relaxed);
+  if (traced) Trace::Emit(trace_name_, start, end, index);
+  Count(answer);
+  return answer;
+}
+
+Step Iterator::Next() {
+  return Framed<Step>([this] { return DoNext(); });
+}
+
+Block Iterator::NextBlock(int64_t max_rows) {
+  return Framed<Block>([this, max_rows] { return DoNextBlock(max_rows); });
+}
+
+Block Iterator::DoNextBlock(int64_t) { return Block::Of(DoNext()); }
+
+std::optional<Error> Iterator::Discard(int64_t& steps) {
+  auto error = Pass(steps);
+  if (!error) steps = 0;
+  return error;
+}
+
+std::optional<Error> Iterator::Pass(int64_t& steps) {
+  for (; steps > 0; --steps) {
+    // There may be no end, and the number may be that of a forged state.
+    if (run_ends_ && run_ends_->cancelled()) return Error(ErrorKind::kCancelled, "");
+    Step step = Next();
+    if (std::holds_alternative<End>(step)) break;
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return *error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

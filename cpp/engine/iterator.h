@@ -1,0 +1,77 @@
+// A running stage: the one instrumented frame around every step.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/element.h"
+#include "engine/state.h"
+#include "runtime/cancel.h"
+#include "runtime/stage_label.h"
+#include "runtime/stats.h"
+
+namespace penstock {
+
+// Made by Dataset::Start for one session and used by one thread at a time. Destroying it stops and
+// joins its own threads.
+class Iterator {
+ public:
+  virtual ~Iterator() = default;
+  Iterator() = default;
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+
+  // The next element, an error at its position (the following call goes on behind it), or the end
+  // (again and again). Never throws.
+  Step Next();
+  // From 1 to max_rows consecutive elements, stacked where that is cheaper, then perhaps the error
+  // or the end; never fewer rows than can be had without doing more work than the caller asked for.
+  Block NextBlock(int64_t max_rows);
+  // Passes over `steps` elements or errors that were delivered before (after a restore): cheaper
+  // than Next where a stage can jump. Counts `steps` down; a transient error ends it early.
+  virtual std::optional<Error> Discard(int64_t& steps);
+  // Passes over up to `steps` elements or errors of which nothing is wanted but how many there are,
+  // and computes no more than that takes. Counts `steps` down: without an error, what is left of
+  // them is how many are missing before the end.
+  virtual std::optional<Error> Pass(int64_t& steps);
+  // Saves or restores the position as of the last step delivered. Restoring happens before the
+  // first step.
+  virtual void VisitState(StateVisitor& visitor) = 0;
+
+  // As users know the stage (map, however it is run).
+  const std::string& name() const { return label_->kind; }
+  StageStats& stats() { return *stats_; }
+  // `run_ends`: when it does, so does passing over steps.
+  void Attach(const StageLabel* label, const char* trace_name, StageStats* stats,
+              CancelToken run_ends);
+
+ protected:
+  virtual Step DoNext() = 0;
+  virtual Block DoNextBlock(int64_t max_rows);
+
+ private:
+  template <typename Answer, typename Call>
+  Answer Framed(Call call);
+  void Count(Step& step);
+  void Count(Block& block);
+
+  const StageLabel* label_ = nullptr;
+  const char* trace_name_ = nullptr;
+  StageStats* stats_ = nullptr;
+  std::optional<CancelToken> run_ends_;
+  int64_t steps_ = 0;
+  uint32_t untimed_ = 0;  // calls until the next timed one
+  int64_t mean_ns_ = 0;   // of the calls that were timed
+};
+
+using IteratorPtr = std::unique_ptr<Iterator>;
+
+// For stages that think in blocks: a step is a block of one row.
+class BlockIterator : public Iterator {
+ protected:
+  Step DoNext() final { return DoNextBlock(1).ToStep(); }
+  Block DoNextBlock(int64_t max_rows) override = 0;
+};
+
+}  // namespace penstock

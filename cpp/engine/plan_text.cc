@@ -1,0 +1,73 @@
+// In the order in which elements meet the stages; a stage that two others share comes once.
+#include "engine/plan_text.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "data/error.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::istringstream stream(text);
+  stream.exceptions(std::ios::badbit);  // a lack of memory is no end of the text
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  return lines;
+}
+
+// Those around stage `at`: pipelines may be long.
+std::string Chain(const std::vector<std::string>& stages, size_t at) {
+  constexpr size_t kAround = 6;
+  size_t first = at > kAround ? at - kAround : 0;
+  size_t last = std::min(stages.size(), at + kAround);
+  std::string text = first > 0 ? "... > " : "";
+  for (size_t i = first; i < last; ++i) text += (i > first ? " > " : "") + stages[i];
+  return text + (last < stages.size() ? " > ..." : "");
+}
+
+}  // namespace
+
+std::string PlanText(const Dataset& root) {
+  std::string text;
+  std::set<const Dataset*> done;
+  std::vector<const Dataset*> open{&root};  // a stack of its own: chains are long
+  while (!open.empty()) {
+    const Dataset* node = open.back();
+    size_t before = open.size();
+    size_t inputs = node->inputs().size();
+    if (!done.contains(node)) {
+      for (size_t i = inputs; i > 0; --i) {
+        if (!done.contains(&node->input(i - 1))) open.push_back(&node->input(i - 1));
+      }
+    }
+    if (open.size() > before) continue;
+    open.pop_back();
+    if (!done.insert(node).second || node->kind() == "prefetch") continue;
+    text += node->name();
+    if (inputs > 1) text += " of " + std::to_string(inputs);
+    if (auto* stage = dynamic_cast<const PlanDetail*>(node)) text += " " + stage->plan_detail();
+    text += "\n";
+  }
+  return text;
+}
+
+std::string PlanDifference(const std::string& saved, const std::string& own) {
+  if (saved == own) return "";
+  std::vector<std::string> theirs = LinesOf(saved);
+  std::vector<std::string> ours = LinesOf(own);
+  size_t at = 0;
+  while (at < std::min(theirs.size(), ours.size()) && theirs[at] == ours[at]) ++at;
+  auto stage = [at](const std::vector<std::string>& plan) {
+    return at < plan.size() ? plan[at] : std::string("nothing more");
+  };
+  return Format(
+      "set_state: the state was saved by another pipeline: stage {} of it is {}, of this "
+      "one {}; it is {}; this one is {}",
+      at + 1, stage(theirs), stage(ours), Chain(theirs, at), Chain(ours, at));
+}
+
+}  // namespace penstock

@@ -1,0 +1,322 @@
+// The pump's loop and the consumer's side of it.
+#include "engine/producer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "engine/out_of_memory.h"
+#include "runtime/clock.h"
+#include "runtime/trace.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostRing = 4096;
+constexpr int64_t kMostAutotuned = 64;
+constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though it came one by one
+
+size_t RingSize(int64_t limit) {
+  return static_cast<size_t>(limit == kAutotune ? kMostAutotuned : std::min(limit, kMostRing));
+}
+
+}  // namespace
+
+WaitStatus Permits::Acquire(const CancelToken& cancel) {
+  return WaitUntil(event_, cancel, [this] {
+    int64_t left = left_.load(std::memory_order_relaxed);
+    while (left > 0) {
+      // acq_rel: orders the pulls of successive holders; pairs with itself and Release.
+      if (left_.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  });
+}
+
+void Permits::Release() {
+  left_.fetch_add(1, std::memory_order_acq_rel);  // pairs with Acquire
+  event_.NotifyAll();
+}
+
+void Grain::Learn(int64_t rows, int64_t nanoseconds) {
+  if (rows == 0) return;
+  // Growth takes some blocks each time: the first calls of a function run one by one, as many at a
+  // time as were asked for.
+  constexpr int kBlocksToGrow = 8;
+  int64_t each = nanoseconds / rows;
+  if (each >= block_ns_ / 2)
+    rows_ = 1, cheap_blocks_ = 0;
+  else if (nanoseconds < block_ns_ / 2 && rows == rows_ && ++cheap_blocks_ >= kBlocksToGrow)
+    rows_ = std::min(rows_ * 2, kMostBlockRows), cheap_blocks_ = 0;
+  else if (nanoseconds > 2 * block_ns_)
+    rows_ = std::max<int64_t>(rows_ / 2, 1);
+}
+
+Producer::Producer(Session& session, const Dataset& data, IteratorPtr input, CancelToken cancel,
+                   StageStats* stats, ProducerOptions options)
+    : session_(session),
+      lane_(data.lane()),
+      input_(std::move(input)),
+      cancel_(std::move(cancel)),
+      stats_(stats),
+      options_(std::move(options)),
+      ready_(options_.ready ? options_.ready : std::make_shared<EventCount>()),
+      room_watch_(cancel_, room_),
+      budget_watch_(session.budget(), room_),
+      ready_watch_(cancel_, *ready_),
+      limit_(options_.limit == kAutotune ? 2 : options_.limit),
+      ring_(RingSize(options_.limit)),
+      grain_(lane_) {
+  stats_->buffer_limit.store(static_cast<int32_t>(limit_.load(std::memory_order_relaxed)),
+                             std::memory_order_relaxed);
+  if (options_.permits) permit_watch_.emplace(cancel_, options_.permits->event());
+}
+
+Producer::~Producer() {
+  cancel_.Cancel();
+  pump_.reset();
+}
+
+void Producer::Start() {
+  if (pump_ || in_line_) return;
+  if (!std::exchange(started_, true)) {
+    restore_.Set(-trail_.front_position(), trail_.front_blob());
+  }
+  session_.NoteThreads();
+  try {
+    StartThread();
+  } catch (const std::system_error& refusal) {
+    session_.NoteRefusal(*options_.stage, refusal);
+    in_line_ = true;
+  }
+}
+
+void Producer::StartThread() {
+  pump_.emplace(lane_, options_.stage->kind.c_str(), [this] { Run(); });
+}
+
+bool Producer::Room() {
+  int64_t buffered = buffered_.load(std::memory_order_acquire);  // pairs with the release in Take
+  if (buffered >= limit_.load(std::memory_order_relaxed) || !ring_.has_room()) return false;
+  return buffered == 0 || !session_.budget().over();
+}
+
+void Producer::Run() {
+  Session::Serving serving(session_);
+  try {
+    if (!Produce()) return;          // another one goes on
+  } catch (const std::exception&) {  // no memory: errors of the input come as values
+    // release: pairs with the acquire in Pop, so that what is in the ring is seen first.
+    halted_.store(true, std::memory_order_release);
+    ready_->NotifyAll();
+  }
+  // Here, on the thread that ran it: generators are closed where they were used.
+  input_.reset();
+}
+
+Producer::Packet Producer::Pull(int64_t most) {
+  const bool exact = session_.unordered();
+  Packet packet;
+  packet.position = pulled_;
+  const int64_t start = NowNs();
+  packet.block.error = restore_.Prepare(*input_);
+  if (packet.block.error) {
+    packet.block.end = !packet.block.error->transient();
+  } else {
+    if (!exact && clock_.Due()) packet.state = clock_.Take(*input_);
+    packet.block = input_->NextBlock(exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most));
+  }
+  const std::optional<Error>& error = packet.block.error;
+  const bool cut_short = error && error->transient();
+  grain_.Learn(packet.block.rows, NowNs() - start);
+  pulled_ += packet.block.rows + (error && !cut_short);
+  // Nothing may have to be pulled again: the state behind each element.
+  if (exact && (packet.block.rows > 0 || !cut_short)) {
+    packet.state = SaveState(*input_);
+    packet.position = pulled_;
+  }
+  ended_ = packet.block.end || (error && EndsRun(*error));
+  packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
+  // release: pairs with the acquire in Room; counted before it can be taken.
+  const int64_t count = packet.block.rows;
+  const int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
+  stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
+  return packet;
+}
+
+bool Producer::Produce() {
+  const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
+  while (!ended_ && !cancel_.cancelled()) {
+    WaitStatus status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
+    if (status == WaitStatus::kTimeout) return false;
+    if (status != WaitStatus::kReady) break;
+    if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
+    Packet packet;
+    {
+      Permits::Held held(options_.permits.get());
+      int64_t room =
+          limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
+      packet = Pull(std::max<int64_t>(room, 1));
+    }
+    if (packet.block.error && packet.block.error->transient() && !ended_) break;
+    ring_.try_push(std::move(packet));  // Room saw space, and only this thread pushes
+    ready_->NotifyAll();
+  }
+  return true;
+}
+
+// No more at a time than a thread would make ahead: a function of the user is not called earlier.
+Producer::Packet Producer::PullHere(int64_t max_rows) {
+  Packet packet;
+  try {
+    session_.RequireStackHere(options_.stages);
+  } catch (const Error& error) {  // others that ask again and again behind an error find the end
+    packet.block = Block::Of(error);
+    packet.block.end = true;
+    return packet;
+  }
+  if (options_.permits) {
+    const WaitStatus status = options_.permits->Acquire(cancel_);
+    if (status != WaitStatus::kReady) {
+      packet.block = Block::Of(Error(
+          status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled,
+          ""));
+      return packet;
+    }
+  }
+  const Permits::Held held(options_.permits.get());
+  const int64_t most = options_.limit == kAutotune ? kMostAutotuned : options_.limit;
+  packet = Pull(std::min(most, max_rows));
+  if (ended_) input_.reset();  // as Run does
+  return packet;
+}
+
+void Producer::Deliver(const Block& block) {
+  delivered_ += block.rows + (block.error && !block.error->transient());
+  trail_.Prune(delivered_);
+}
+
+void Producer::Tune() {
+  int64_t limit = limit_.load(std::memory_order_relaxed);
+  if (limit >= kMostAutotuned || session_.budget().over()) return;
+  limit_.store(limit * 2, std::memory_order_relaxed);
+  stats_->buffer_limit.store(static_cast<int32_t>(limit * 2), std::memory_order_relaxed);
+  session_.LogMove({0, *options_.stage, "buffer_size", limit, limit * 2,
+                    "the buffer was found empty after it had been full"});
+}
+
+bool Producer::Ready() {
+  return !pending_.empty() || finished_ || !ring_.empty() || in_line_ ||
+         halted_.load(std::memory_order_acquire);  // pairs with the release in Run
+}
+
+// What was pushed last, or that nothing more comes.
+bool Producer::Pop(Packet& packet) {
+  if (ring_.try_pop(packet)) return true;
+  // acquire: pairs with the release in Run; what was pushed before it is seen by another look.
+  if (!halted_.load(std::memory_order_acquire)) return false;
+  if (!ring_.try_pop(packet)) packet.block = Block::Of(OutOfMemory(options_.stage->kind));
+  return true;
+}
+
+int64_t Producer::Join(Packet& packet, int64_t max_rows) {
+  Block& block = packet.block;
+  int64_t bytes = packet.charge.bytes();
+  int64_t count = 0;
+  Packet more;
+  while (!block.last() && block.rows < max_rows && bytes < kSmallBytes && ring_.try_pop(more)) {
+    Block& next = more.block;
+    count += next.rows;
+    bytes += more.charge.bytes();
+    if (more.state) trail_.Add(more.position, std::move(more.state));
+    finished_ = next.end;
+    if (next.error && EndsRun(*next.error)) halted_.store(true, std::memory_order_release);
+    bool fits = next.rows == 0 || (!next.stacked() && next.structure == block.structure &&
+                                   block.rows + next.rows + next.error.has_value() <= max_rows);
+    if (!fits) {
+      pending_charge_ = std::move(more.charge);
+      pending_.Add(std::move(next));
+      break;
+    }
+    std::move(next.elements.begin(), next.elements.end(), std::back_inserter(block.elements));
+    block.rows += next.rows;
+    block.error = std::move(next.error);
+    block.end = next.end;
+  }
+  return count;
+}
+
+Block Producer::Take(int64_t max_rows) {
+  Start();
+  while (pending_.empty()) {
+    if (finished_) return Block::AtEnd();
+    if (options_.limit == kAutotune && session_.options().tunes) {
+      int64_t buffered = buffered_.load(std::memory_order_relaxed);
+      if (buffered >= limit_.load(std::memory_order_relaxed)) was_full_ = true;
+      if (buffered == 0 && std::exchange(was_full_, false)) Tune();
+    }
+    Packet packet;
+    WaitStatus status = WaitStatus::kReady;
+    if (bool popped = Pop(packet); !popped && in_line_) {
+      packet = PullHere(max_rows);
+    } else if (!popped) {
+      int64_t start = NowNs();
+      status = WaitUntil(*ready_, cancel_, [&] { return Pop(packet); });
+      stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+    }
+    if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
+    if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
+    int64_t count = packet.block.rows;
+    if (packet.state) trail_.Add(packet.position, std::move(packet.state));
+    finished_ = packet.block.end;
+    if (packet.block.error) packet.block.end = false;  // it comes behind the error
+    // The input ended without memory, and so does the thread: the same is told again and again.
+    if (packet.block.error && EndsRun(*packet.block.error)) {
+      halted_.store(true, std::memory_order_release);  // as in Run
+    }
+    // Nearly always: nothing stays behind. An error beside the last row has no place in one step.
+    bool whole = count < max_rows || (count == max_rows && !packet.block.error);
+    if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
+    // release: pairs with the acquire in Room.
+    int64_t left = buffered_.fetch_sub(count, std::memory_order_acq_rel) - count;
+    stats_->buffer_size.store(static_cast<int32_t>(left), std::memory_order_relaxed);
+    room_.NotifyOne();
+    if (parking_.Replace()) {
+      pump_.reset();  // its body has returned, or is about to
+      try {
+        StartThread();
+      } catch (...) {  // the next take tries again, and there is this packet before it
+      }
+    }
+    if (whole) {
+      Deliver(packet.block);
+      return std::move(packet.block);
+    }
+    pending_charge_ = std::move(packet.charge);
+    pending_.Add(std::move(packet.block));
+  }
+  Block block = pending_.Take(max_rows);
+  if (pending_.empty()) pending_charge_.Reset();
+  Deliver(block);
+  return block;
+}
+
+void Producer::VisitState(StateVisitor& visitor) { trail_.VisitState(visitor, delivered_); }
+
+std::optional<Error> Producer::Discard(int64_t& steps) {
+  if (!started_) {  // the thread will pass over them where it starts
+    trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
+    steps = 0;
+    return std::nullopt;
+  }
+  while (steps > 0) {
+    Block block = Take(steps);
+    if (block.error && block.error->transient()) return block.error;
+    if (block.rows == 0 && !block.error) steps = 0;
+    steps -= std::min<int64_t>(steps, block.rows + block.error.has_value());
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

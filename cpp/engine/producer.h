@@ -1,0 +1,152 @@
+// An iterator that runs ahead on a thread of its own: what prefetch and parallel interleave are
+// made of.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "data/pending.h"
+#include "engine/dataset.h"
+#include "engine/delayed_restore.h"
+#include "engine/session.h"
+#include "runtime/event_count.h"
+#include "runtime/parking.h"
+#include "runtime/pump.h"
+#include "runtime/spsc_ring.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+
+// How many producers may pull at the same time.
+class Permits {
+ public:
+  explicit Permits(int64_t count) : left_(count) {}
+  WaitStatus Acquire(const CancelToken& cancel);
+  void Release();
+  // One that was acquired, for as long as it lives.
+  class Held {
+   public:
+    explicit Held(Permits* permits) : permits_(permits) {}
+    ~Held() {
+      if (permits_) permits_->Release();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Permits* const permits_;
+  };
+  EventCount& event() { return event_; }
+
+ private:
+  std::atomic<int64_t> left_;
+  EventCount event_;
+};
+
+// How many rows to move at once: one while rows are slow, of cheap ones up to 200 us of work, or 1
+// ms in Python's lane, where handing over costs a change of the GIL's holder (some 50 us).
+class Grain {
+ public:
+  explicit Grain(Lane lane) : block_ns_(lane == Lane::kPython ? 1'000'000 : 200'000) {}
+  int64_t rows() const { return rows_; }
+  void Learn(int64_t rows, int64_t nanoseconds);
+
+ private:
+  int64_t block_ns_;
+  int64_t rows_ = 1;
+  int cheap_blocks_ = 0;
+};
+
+struct ProducerOptions {
+  const StageLabel* stage;            // whose it is; outlives the producer
+  int64_t limit = 2;                  // elements ahead; kAutotune: grows as needed
+  std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
+  std::shared_ptr<Permits> permits;   // null: as it likes
+  bool bound = false;                 // what the input runs may belong to the thread
+  int stages = 1;                     // of the input, that run inside one another
+};
+
+// One thread pulls, one thread takes. The thread starts at the first take and ends by itself at the
+// end of the input; the input is destroyed on it. When the buffer has been full for long it leaves,
+// unless it is bound, and the take that makes room has another one go on. Where the system refuses
+// a thread, each take pulls the input itself, from then on: whether there are threads again is not
+// asked for each block, and the next iterator finds out.
+class Producer {
+ public:
+  // `input` was started with a context whose token is `cancel`, a child of its owner's.
+  Producer(Session& session, const Dataset& data, IteratorPtr input, CancelToken cancel,
+           StageStats* stats, ProducerOptions options);
+  ~Producer();
+
+  // Starts the thread, ahead of the first take.
+  void Start();
+  // At most `max_rows` rows that are ready, waiting for the first of them.
+  Block Take(int64_t max_rows);
+  // Whether Take would not wait.
+  bool Ready();
+  // The position as of the last row taken; restored before the start.
+  void VisitState(StateVisitor& visitor);
+  // Passes over steps of the input: before the start without making them.
+  std::optional<Error> Discard(int64_t& steps);
+
+ private:
+  struct Packet {
+    Block block;
+    StateBlob state;       // of the input, when one was taken
+    int64_t position = 0;  // where it was taken, in steps
+    BudgetCharge charge;
+  };
+
+  void Run();
+  // False when the thread leaves while there is more to do.
+  bool Produce();
+  // At most so many rows of the input; behind them perhaps a transient error.
+  Packet Pull(int64_t most);
+  // The same in the consumer's thread.
+  Packet PullHere(int64_t max_rows);
+  bool Room();
+  void StartThread();
+  bool Pop(Packet& packet);
+  // Adds the small elements that are ready as well: the way to here is paid once for all of them.
+  // Returns how many rows left the ring.
+  int64_t Join(Packet& packet, int64_t max_rows);
+  void Deliver(const Block& block);
+  void Tune();
+
+  Session& session_;
+  const Lane lane_;
+  IteratorPtr input_;
+  CancelToken cancel_;
+  StageStats* stats_;
+  const ProducerOptions options_;
+  const std::shared_ptr<EventCount> ready_;
+  EventCount room_;
+  CancelToken::Watch room_watch_;
+  Budget::Watch budget_watch_;
+  CancelToken::Watch ready_watch_;
+  std::optional<CancelToken::Watch> permit_watch_;
+  std::atomic<int64_t> limit_;
+  std::atomic<int64_t> buffered_{0};  // elements in the ring
+  std::atomic<bool> halted_{false};   // the thread ended without memory: nothing more comes
+  SpscRing<Packet> ring_;
+  Parking parking_;
+  // The thread's side, handed on to the one that takes its place.
+  DelayedRestore restore_;
+  bool ended_ = false;
+  int64_t pulled_ = 0;  // steps
+  MarkClock clock_;
+  Grain grain_;
+  // The consumer's side.
+  bool started_ = false;
+  bool in_line_ = false;  // there is no thread, and this side does its work
+  PendingBlocks pending_;
+  BudgetCharge pending_charge_;
+  StateTrail trail_;
+  int64_t delivered_ = 0;  // steps
+  bool was_full_ = false;  // since the last time it was found empty
+  bool finished_ = false;
+  std::optional<Pump> pump_;  // last: joined before anything it uses is gone
+};
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// One element of a plan by its position, without running through those before it.
+#pragma once
+
+#include "engine/dataset.h"
+
+namespace penstock {
+
+// A stage that can say which elements of its inputs the one at a position is made of.
+class RandomAccess {
+ public:
+  virtual ~RandomAccess() = default;
+  // What an iterator gives as its step `index`: 0 <= index < cardinality().
+  virtual Step At(int64_t index, const RunContext& context) const = 0;
+};
+
+// The stage furthest from the source without random access; null when all have it.
+const Dataset* StageWithoutRandomAccess(const Dataset& dataset);
+
+// The element of a plan whose stages all have random access.
+Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context);
+// An element of input i, on this stage's behalf.
+Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, size_t i = 0);
+// An element of the input after `function`.
+Step MapAt(const Dataset& stage, Function& function, int64_t index, const RunContext& context);
+
+}  // namespace penstock

@@ -1,0 +1,100 @@
+// The table of makers.
+#include "engine/registry.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/copied_args.h"
+#include "engine/stack_need.h"
+#include "runtime/trace.h"
+
+namespace penstock {
+namespace {
+
+struct DatasetEntry {
+  DatasetMaker maker;
+  bool foreign;
+  std::string name;
+};
+
+std::map<std::string, DatasetEntry>& Datasets() {
+  static auto& table = *new std::map<std::string, DatasetEntry>;
+  return table;
+}
+
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001B3;
+  return hash;
+}
+
+}  // namespace
+
+DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args) {
+  auto found = Datasets().find(kind);
+  if (found == Datasets().end()) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: there is no such dataset kind", kind);
+  }
+  int depth = 1;
+  int depth_in_line = 1;
+  bool needs_lock = found->second.foreign;
+  bool calls_inline = found->second.foreign;
+  bool quiet = !found->second.foreign;
+  for (auto& input : inputs) {
+    quiet = quiet && input->quiet();
+    depth = std::max(depth, input->depth() + 1);
+    depth_in_line = std::max(depth_in_line, input->depth_in_line() + 1);
+    needs_lock = needs_lock || input->needs_lock();
+    calls_inline = calls_inline || input->calls_inline();
+  }
+  if (depth > kMaxDepth) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: the pipeline would be {} stages deep, at most {} are supported; build it with "
+                "fewer stages (one map that does several steps, one concatenate of a list)",
+                kind, depth, kMaxDepth);
+  }
+  RequireStack(StackUse::kPlan, depth);
+  for (auto& [name, value] : args.values()) {
+    if (auto* function = std::get_if<FunctionPtr>(&value)) {
+      needs_lock = needs_lock || (*function)->needs_lock();
+      calls_inline = calls_inline || (*function)->needs_lock();
+      quiet = quiet && !(*function)->needs_lock();
+    }
+  }
+  // Stages that something else is made of, unknown to users, go by the name of that.
+  const std::string& name = args.Has("part_of") ? args.Text("part_of") : found->second.name;
+  std::shared_ptr<Dataset> dataset = name == kind
+                                         ? found->second.maker(inputs, args)
+                                         : found->second.maker(inputs, CopiedArgs(args, name));
+  dataset->kind_ = kind;
+  dataset->label_.kind = name;
+  if (args.Has("name")) dataset->label_.name = args.Text("name");
+  if (args.Has("function")) dataset->label_.function = args.Text("function");
+  dataset->depth_ = depth;
+  dataset->depth_in_line_ = dataset->apart() ? 1 : depth_in_line;
+  dataset->needs_lock_ = needs_lock;
+  dataset->calls_inline_ = calls_inline && !dataset->apart();
+  dataset->quiet_ = quiet || dataset->asynchronous();
+  dataset->holds_cache_ = dataset->cache_store() != nullptr;
+  for (auto& input : inputs) dataset->holds_cache_ = dataset->holds_cache_ || input->holds_cache();
+  dataset->chain_ = inputs.empty() ? 1 : inputs[0]->chain();
+  if (!dataset->transparent()) {
+    dataset->chain_ = RandomKey{dataset->chain_}.Fold(HashOf(name)).value;
+  }
+  dataset->inputs_ = std::move(inputs);
+  dataset->trace_name_ = InternName(dataset->label_.text());
+  return dataset;
+}
+
+std::vector<std::string> DatasetKinds() {
+  std::vector<std::string> names;
+  for (auto& [name, entry] : Datasets()) names.push_back(name);
+  return names;
+}
+
+RegisterDataset::RegisterDataset(const char* kind, DatasetMaker maker, bool foreign,
+                                 const char* name) {
+  Datasets()[kind] = {maker, foreign, name ? name : kind};
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// SequenceKey: what draws of a stage hang on that are the same in every epoch, or not.
+#pragma once
+
+#include <optional>
+
+#include "compute/args.h"
+#include "data/random.h"
+#include "engine/dataset.h"
+
+namespace penstock {
+
+// From the arguments seed and rerandomize_each_iteration (which may be missing) of the stage. With
+// a seed the draws are the same in every run and epoch, wherever the stage stands; without one, in
+// every epoch of a run. Rerandomized, they are others in each epoch and run, in a sequence that
+// follows from the seed. The stage counts its runs.
+class SequenceKey {
+ public:
+  explicit SequenceKey(const Args& args) {
+    if (args.Has("seed")) seed_ = static_cast<uint64_t>(args.Int("seed"));
+    rerandomizes_ = args.Has("rerandomize_each_iteration") &&  //
+                    args.Bool("rerandomize_each_iteration");
+  }
+
+  RandomKey Of(const Dataset& stage, const RunContext& context) const {
+    const RunIdentity& identity = *context.identity;
+    StageRandom random = stage.Randomness(context);
+    if (rerandomizes_) {
+      if (seed_) random.seed = *seed_;
+      return random.Key().Fold(static_cast<uint64_t>(identity.RunNumber(stage)));
+    }
+    if (seed_) {
+      RandomKey key{*seed_};
+      for (char letter : stage.name()) key = key.Fold(static_cast<uint64_t>(letter));
+      return key;
+    }
+    // Its number among those that count runs tells it from others, and no epoch is in it.
+    for (size_t i = 0; i < identity.runs.size(); ++i) {
+      if (identity.runs[i].first == &stage)
+        return RandomKey{identity.seed}.Fold(stage.chain()).Fold(i);
+    }
+    return random.Key();  // made while running
+  }
+
+ private:
+  std::optional<uint64_t> seed_;
+  bool rerandomizes_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,232 @@
+// Starting, saving and closing a run.
+#include "engine/session.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <stdexcept>
+
+#include "engine/plan_text.h"
+#include "engine/stack_need.h"
+#include "engine/state_frame.h"
+#include "runtime/clock.h"
+#include "runtime/cpu.h"
+#include "runtime/memory.h"
+#include "runtime/pump.h"
+#include "runtime/stack.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
+
+// A quarter of what this process may still take, 1 GiB when nobody says.
+int64_t DefaultMemoryLimit() {
+  const int64_t available = AvailableMemory();
+  return available == 0 ? int64_t{1} << 30 : std::max(available / 4, int64_t{64} << 20);
+}
+
+}  // namespace
+
+Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity)
+    : root_(std::move(root)),
+      options_(std::move(options)),
+      threads_(options_.threads > 0 ? static_cast<int>(options_.threads) : CpuCount()),
+      budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
+      identity_(std::move(identity)),
+      fills_(*root_),
+      calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
+      start_ns_(NowNs()) {
+  if (options_.debug) options_.deterministic = true;
+  root_->ForEachNode([this](const Dataset& node) {
+    unordered_ = unordered_ || node.reorders(options_.deterministic);
+  });
+}
+
+thread_local const Session* Session::Serving::current_ = nullptr;
+
+// With options.debug, the thread that asks is the one that calls functions.
+class Session::Debugging {
+ public:
+  explicit Debugging(const Session& session) {
+    if (session.options_.debug) serving_.emplace(session);
+  }
+
+ private:
+  std::optional<Serving> serving_;
+};
+
+Session::~Session() { Close(); }
+
+void Session::MakeRoot() {
+  if (input_) return;
+  RunContext context{this, cancel_, RandomKey{}, "0"};
+  context.identity = std::make_shared<const RunIdentity>(identity_);
+  if (!fills_at_start_) fills_at_start_ = fills_.AtStart();
+  context.fills = fills_at_start_;
+  input_ = std::make_unique<Input>(root_->Start(context));
+}
+
+void Session::Warm() {
+  warming_ = true;
+  try {
+    MindStack();
+    MakeRoot();
+  } catch (const std::exception&) {
+    input_.reset();  // told by the first step, which tries again
+  }
+  warming_ = false;
+}
+
+int64_t Session::TakeCalls(int64_t least, int64_t wanted) {
+  int64_t left = calls_left_.load(std::memory_order_relaxed);
+  int64_t taken;
+  do {
+    taken = std::max(least, std::min(wanted, left));
+  } while (!calls_left_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed));
+  return taken;
+}
+
+int64_t Session::TakeFirstCalls(int64_t wanted) {
+  if (options_.cpu_budget > 0) {
+    int stages = std::max(sharing_.load(std::memory_order_relaxed), 1);
+    wanted = std::min(wanted, options_.cpu_budget / stages);
+  }
+  return TakeCalls(1, wanted);
+}
+
+Block Session::NextBlock(int64_t max_rows) {
+  if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+  Debugging debugging(*this);
+  MindStack();
+  MakeRoot();
+  started_ = true;
+  input_->Keep(input_->position());
+  return input_->NextBlock(max_rows);
+}
+
+const std::string& Session::Plan() {
+  if (plan_.empty()) plan_ = PlanText(*root_);
+  return plan_;
+}
+
+// Of the caches: what they held when the run began, and what the run has put there, which
+// stages that start their inputs later will find.
+void Session::VisitFills(StateVisitor& visitor) {
+  CacheFills::VisitState(visitor, *root_, &fills_, fills_at_start_);
+  std::shared_ptr<const CacheFills> made;
+  if (visitor.saving()) made = fills_.Made();
+  CacheFills::VisitState(visitor, *root_, &fills_, made);
+}
+
+std::string Session::GetState(std::string account) {
+  if (cancel_.cancelled()) {
+    throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
+  }
+  MindStack();
+  MakeRoot();
+  StateFrame frame{Plan(), std::move(account), ""};
+  StateVisitor visitor(&frame.body);
+  identity_.VisitState(visitor, *root_);
+  VisitFills(visitor);
+  input_->VisitState(visitor, undelivered_);
+  return frame.Sealed();
+}
+
+void Session::SetState(std::string_view state) {
+  if (started_) throw Error(ErrorKind::kRuntime, "set_state: the run has begun");
+  StateFrame frame = StateFrame::Open(state);
+  if (std::string text = PlanDifference(frame.plan, Plan()); !text.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "{}", text);
+  }
+  StateVisitor visitor{std::string_view(frame.body)};
+  Debugging debugging(*this);
+  try {
+    identity_.VisitState(visitor, *root_);
+    VisitFills(visitor);
+    DropRoot();
+    MindStack();
+    MakeRoot();
+    input_->VisitState(visitor);
+    visitor.ExpectEnd();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
+  } catch (const std::length_error&) {
+    throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
+  }
+  // All of it was good. The runs after this one go on where the saved process would have.
+  for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
+  root_->SetRuns(identity_.root_run + 1);
+}
+
+void Session::Close() {
+  cancel_.Cancel();
+  DropRoot();
+}
+
+// Stages end inside one another. A thread that is too short of stack for that has another do it.
+void Session::DropRoot() {
+  if (!input_) return;
+  const int64_t stages = std::max<int64_t>(root_->depth(), StagesIn(StackUse::kRun, stack_need_));
+  if (!StackCarries(StackUse::kStart, stages)) {
+    try {
+      Pump(Lane::kNative, "ps-close", [this] { input_.reset(); }).Join();
+    } catch (const std::exception&) {  // no thread to be had
+    }
+  }
+  input_.reset();
+}
+
+// Another thread may have come in than the one that the stages were started on.
+void Session::MindStack() {
+  RequireStackAgain(stack_need_);
+  stack_left_ = StackLeft();
+}
+
+void Session::NoteStack(int64_t bytes) {
+  stack_need_ = std::max(stack_need_, stack_left_ - StackLeft() + bytes);
+}
+
+void Session::RequireStackHere(int stages) {
+  RequireStack(StackUse::kRun, stages);
+  if (Serving::current() != this) NoteStack(StackFor(StackUse::kRun, stages));
+}
+
+void Session::NoteRefusal(const StageLabel& stage, const std::system_error& reason) {
+  if (short_of_threads_.exchange(true, std::memory_order_relaxed) || !options_.counted) return;
+  Warn(Format(
+      "{}: the system refused a thread ({}), so this iterator goes on with the threads that it "
+      "has, or in the one that asks: the elements are the same, but fewer or none are made ahead; "
+      "raise the limit on threads (ulimit -u, or the pids limit of the container) and make a new "
+      "iterator, or ask for fewer threads",
+      stage.text(), std::string_view(reason.what())));
+}
+
+void Session::Warn(std::string text) {
+  std::lock_guard lock(moves_mutex_);
+  if (std::find(warnings_.begin(), warnings_.end(), text) != warnings_.end()) return;
+  warnings_.push_back(std::move(text));
+  has_warnings_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<std::string> Session::TakeWarnings() {
+  std::lock_guard lock(moves_mutex_);
+  has_warnings_.store(false, std::memory_order_relaxed);
+  std::vector<std::string> taken(warnings_.begin() + static_cast<int64_t>(warned_),
+                                 warnings_.end());
+  warned_ = warnings_.size();
+  return taken;
+}
+
+void Session::LogMove(TuningMove move) {
+  std::lock_guard lock(moves_mutex_);
+  move.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;
+  moves_.push_back(std::move(move));
+}
+
+std::vector<TuningMove> Session::moves() const {
+  std::lock_guard lock(moves_mutex_);
+  return moves_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,159 @@
+// One run of a pipeline: root iterator, cancellation, budget, statistics and the seeds of the run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "engine/cache_fills.h"
+#include "engine/dataset.h"
+#include "engine/input.h"
+#include "runtime/budget.h"
+#include "runtime/cancel.h"
+#include "runtime/stats.h"
+
+namespace penstock {
+
+struct RunOptions {
+  bool deterministic = true;
+  int64_t threads = 0;       // native worker threads; 0: the number of CPUs
+  int64_t memory_limit = 0;  // bytes of buffered elements; 0: a quarter of the memory available
+  bool counted = true;       // false: a look at the elements, after which runs are what they were
+  bool debug = false;        // everything in the thread that asks, functions as plain Python
+  std::string name;          // of the dataset, for errors, statistics and the trace
+  bool tunes = true;         // false: what AUTOTUNE would move stays where it starts
+  int64_t cpu_budget = 0;    // calls at a time of all stages under AUTOTUNE; 0: no limit
+  int64_t first_calls = 0;   // where AUTOTUNE starts, of each stage; 0: by the number of threads
+  int64_t least_calls = 1;   // which it does not go below
+};
+
+// Why AUTOTUNE moved a knob.
+struct TuningMove {
+  double seconds;  // since the run began
+  StageLabel stage;
+  std::string knob;
+  int64_t from;
+  int64_t to;
+  std::string reason;
+};
+
+class Session {
+ public:
+  // Marks the threads of a run while they work for it: what a user's function does to the very
+  // iterator that it is called by would wait for itself.
+  class Serving {
+   public:
+    explicit Serving(const Session& session) : former_(current_) { current_ = &session; }
+    ~Serving() { current_ = former_; }
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+    static const Session* current() { return current_; }
+
+   private:
+    const Session* former_;
+    static thread_local const Session* current_;
+  };
+
+  Session(DatasetPtr root, RunOptions options, RunIdentity identity);
+  ~Session();
+
+  // Makes the stages; those that run ahead begin to, unless SetState came before.
+  void Warm();
+  bool warming() const { return warming_; }
+  // The next block of the root; rows are delivered one by one through Delivered.
+  Block NextBlock(int64_t max_rows);
+  // How many rows (or the error) of the last block have reached the user.
+  void SetUndelivered(int64_t steps) { undelivered_ = steps; }
+  // Steps of the root since the beginning, or since SetState. For the thread that pulls.
+  int64_t position() const { return input_ ? input_->position() : 0; }
+  // `account`: what decides the pipeline's data beside its stages; it is kept beside the position.
+  std::string GetState(std::string account);
+  // Only before the first block.
+  void SetState(std::string_view state);
+  // Stops every thread of the run; waits for them. The session gives no more elements.
+  void Close();
+  void Cancel() { cancel_.Cancel(); }
+
+  // What the foreign runtime keeps for this run; set before anything is started.
+  void set_foreign(std::shared_ptr<void> foreign) { foreign_ = std::move(foreign); }
+  const std::shared_ptr<void>& foreign() const { return foreign_; }
+
+  const Dataset& root() const { return *root_; }
+  const RunOptions& options() const { return options_; }
+  int threads() const { return threads_; }
+  Budget& budget() { return budget_; }
+  // Of the calls that AUTOTUNE may have run at a time: `wanted` if so many are left, `least` if
+  // not.
+  int64_t TakeCalls(int64_t least, int64_t wanted);
+  // At first, no more than an even part for each of the stages that share them.
+  int64_t TakeFirstCalls(int64_t wanted);
+  // A stage that will take calls; told before the stages upstream are made.
+  void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
+  void GiveCalls(int64_t count) { calls_left_.fetch_add(count, std::memory_order_relaxed); }
+  RunFills& fills() { return fills_; }
+  StatsSink& stats() { return stats_; }
+  const StatsSink& stats() const { return stats_; }
+  // Whether some stage may deliver out of order: then states are taken with every element, because
+  // what is pulled again would be others.
+  bool unordered() const { return unordered_; }
+  // For the user, who is shown it at the next opportunity; each text once. From any thread.
+  void Warn(std::string text);
+  bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
+  std::vector<std::string> TakeWarnings();
+  // The system gave a stage no thread (or not all of them), and it goes on with those that it has:
+  // told once in a run, unless that is a look that nobody asked for. From any thread.
+  void NoteRefusal(const StageLabel& stage, const std::system_error& reason);
+  bool short_of_threads() const { return short_of_threads_.load(std::memory_order_relaxed); }
+  void LogMove(TuningMove move);
+  std::vector<TuningMove> moves() const;
+  // Stages that are started here, on the consumer's thread, take so much of its stack.
+  void NoteStack(int64_t bytes);
+  // The same for so many that were to have a thread of their own, and run on the one that asks
+  // now. Throws Error(kRecursion) where its stack does not carry them.
+  void RequireStackHere(int stages);
+  // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
+  void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }
+  bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
+
+ private:
+  class Debugging;
+  void MindStack();
+  void MakeRoot();
+  void DropRoot();
+  void VisitFills(StateVisitor& visitor);
+  const std::string& Plan();
+
+  DatasetPtr root_;
+  std::shared_ptr<void> foreign_;
+  RunOptions options_;
+  int threads_;
+  CancelToken cancel_;
+  Budget budget_;
+  StatsSink stats_;
+  RunIdentity identity_;
+  RunFills fills_;
+  std::shared_ptr<const CacheFills> fills_at_start_;  // null until the run or a state is begun
+  std::string plan_;                                  // as text, once it was asked for
+  bool unordered_ = false;
+  std::unique_ptr<Input> input_;
+  int64_t undelivered_ = 0;
+  bool started_ = false;
+  bool warming_ = false;
+  std::atomic<int64_t> calls_left_;  // a count: it publishes nothing
+  std::atomic<int> sharing_{0};      // likewise
+  int64_t start_ns_;
+  std::atomic<bool> has_threads_{false};
+  int64_t stack_left_ = 0;          // of the consumer's thread, where it came in
+  int64_t stack_need_ = 0;          // from there, of all that was started
+  mutable std::mutex moves_mutex_;  // a leaf lock over the logs
+  std::vector<TuningMove> moves_;
+  std::vector<std::string> warnings_;
+  size_t warned_ = 0;  // of these, shown
+  std::atomic<bool> has_warnings_{false};
+  std::atomic<bool> short_of_threads_{false};  // it publishes nothing
+};
+
+}  // namespace penstock

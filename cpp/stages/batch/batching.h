@@ -1,0 +1,39 @@
+// What batch, rebatch, padded_batch and ragged_batch share: they differ in how rows become a batch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/batch_rows.h"
+#include "engine/dataset.h"
+#include "engine/random_access.h"
+
+namespace penstock {
+
+// Whether the shapes in the spec of `dataset` are those of one element that was looked at, so that
+// others may have others.
+bool GuessesShapes(const Dataset& dataset);
+
+class BatchingDataset : public Dataset, public RandomAccess {
+ public:
+  // Batches have these sizes in turn.
+  BatchingDataset(std::vector<int64_t> sizes, bool drop) : sizes_(std::move(sizes)), drop_(drop) {}
+  int64_t cardinality() const final;
+  Step At(int64_t index, const RunContext& context) const final;
+
+ protected:
+  // Of every batch; -1 when they may differ.
+  int64_t fixed_rows() const;
+  virtual std::unique_ptr<BatchRows> NewBatch() const = 0;
+  // Whether the stage before may make rows where they belong in the batch.
+  virtual bool placed() const { return false; }
+  // Whether the stage before may give blocks in ragged form.
+  virtual bool ragged() const { return false; }
+  IteratorPtr MakeIterator(const RunContext& context) const final;
+
+ private:
+  std::vector<int64_t> sizes_;
+  bool drop_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,222 @@
+// ragged_batch: consecutive elements of different sizes, one behind the other, and where each
+// begins.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "data/join_items.h"
+#include "engine/registry.h"
+#include "stages/batch/batching.h"
+
+namespace penstock {
+namespace {
+
+// How many axes of a leaf may differ in size; kAllAxes where nothing is known of it.
+constexpr int kAllAxes = -1;
+
+// A ragged leaf is the pair (values, row_splits); of two ragged axes ((values, splits), splits).
+StructureRef RaggedLeaf(int axes) {
+  StructureRef leaf = Structure::Leaf();
+  for (int i = 0; i < axes; ++i) leaf = Structure::Tuple({leaf, Structure::Leaf()});
+  return leaf;
+}
+
+StructureRef WithRaggedLeaves(const Structure* structure, const std::vector<int>& axes,
+                              size_t* next) {
+  if (structure->kind() == Structure::Kind::kLeaf) return RaggedLeaf(axes[(*next)++]);
+  if (structure->children().empty()) return structure;
+  std::vector<StructureRef> children;
+  for (const StructureRef& child : structure->children()) {
+    children.push_back(WithRaggedLeaves(child, axes, next));
+  }
+  return Structure::Make(structure->kind(), std::move(children), structure->names(),
+                         structure->foreign_form());
+}
+
+// What element_spec tells of the axes: those up to the last one of unknown size are ragged.
+struct RaggedAxes {
+  StructureRef structure;  // null: nothing is known
+  std::vector<int> axes;
+
+  static RaggedAxes Of(const MaybeSpec& spec, bool exact) {
+    RaggedAxes found;
+    if (!spec) return found;
+    found.structure = spec->structure;
+    for (const LeafSpec& leaf : spec->leaves) {
+      int count = exact && !leaf.any_rank ? 0 : kAllAxes;
+      for (int d = 0; count >= 0 && d < leaf.shape.rank(); ++d) {
+        if (leaf.shape[d] < 0) count = d + 1;
+      }
+      found.axes.push_back(count);
+    }
+    return found;
+  }
+};
+
+class RaggedRows final : public BatchRows {
+ public:
+  RaggedRows(const char* stage, RaggedAxes known, DType splits)
+      : BatchRows(stage), known_(std::move(known)), splits_(splits) {}
+
+ protected:
+  void Begin(const Structure* structure, const std::vector<DType>& dtypes) override {
+    axes_.assign(dtypes.size(), kAllAxes);
+    if (!known_.structure) return;
+    std::vector<int> order = LeafOrder(known_.structure, structure);
+    if (order.size() != axes_.size()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{}: elements of structure {} were expected, as element_spec tells, got {}",
+                  std::string_view(stage()), known_.structure->ToString(), structure->ToString());
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) axes_[i] = known_.axes[static_cast<size_t>(order[i])];
+  }
+
+  std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override {
+    if (pieces().empty()) return std::nullopt;
+    Shape came = column.shape().WithoutFirst();
+    Shape began = pieces().front().first(leaf);
+    int ragged = axes_[leaf] == kAllAxes ? began.rank() : axes_[leaf];
+    bool fits = came.rank() == began.rank();
+    for (int d = ragged; fits && d < came.rank(); ++d) fits = came[d] == began[d];
+    if (fits) return std::nullopt;
+    return Format("has shape {}, the batch began with {}; only the first {} axes may differ",
+                  came.ToString(), began.ToString(), ragged);
+  }
+
+  bool MayDiffer(size_t leaf) const override { return axes_[leaf] != 0; }
+
+  Element Assemble(const Structure* structure) override {
+    Element batch;
+    std::vector<int> axes = axes_;
+    for (size_t leaf = 0; !pieces().empty() && leaf < axes.size(); ++leaf) {
+      if (axes[leaf] == kAllAxes) axes[leaf] = pieces().front().first(leaf).rank();
+      batch.leaves.push_back(Values(leaf, axes[leaf]));
+      for (int axis = axes[leaf]; axis > 0; --axis) batch.leaves.push_back(Splits(leaf, axis));
+    }
+    size_t next = 0;
+    batch.structure = structure;
+    if (!pieces().empty()) batch.structure = WithRaggedLeaves(structure, axes, &next);
+    return batch;
+  }
+
+  Tensor Join(size_t leaf) override { return Values(leaf, axes_[leaf]); }
+
+ private:
+  // The first `ragged` axes of each row are one, behind the rows before.
+  Tensor Values(size_t leaf, int ragged) {
+    std::vector<const Tensor*> parts;
+    for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+    const Shape first = pieces().front().first(leaf).Prepend(1);
+    Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
+    dense[0] = 0;
+    for (const Piece& piece : pieces()) dense[0] += Parts(piece, leaf, ragged + 1);
+    return JoinItems(dtype(leaf), dense, parts);
+  }
+
+  // In how many parts the first `axes` axes cut the rows of a piece; the first one is that of rows.
+  static int64_t Parts(const Piece& piece, size_t leaf, int axes) {
+    if (axes == 1) return piece.rows;
+    int64_t count = 1;  // where rows differ, the first two axes of their column are one
+    for (int d = 0; d < axes - piece.ragged(leaf); ++d) count *= piece.columns[leaf].shape()[d];
+    return count;
+  }
+
+  // Where the parts along axis `axis` of the rows begin; 1 is the first one.
+  Tensor Splits(size_t leaf, int axis) {
+    std::vector<int64_t> ends{0};
+    for (const Piece& piece : pieces()) {
+      if (piece.ragged(leaf) && axis == 1) {
+        const std::vector<int64_t>& splits = piece.splits[leaf];
+        const int64_t begin = ends.back();
+        for (size_t i = 1; i < splits.size(); ++i) ends.push_back(begin + splits[i]);
+        continue;
+      }
+      const int64_t size = piece.columns[leaf].shape()[axis - piece.ragged(leaf)];
+      const int64_t count = Parts(piece, leaf, axis);
+      for (int64_t i = 0; i < count; ++i) ends.push_back(ends.back() + size);
+    }
+    Tensor splits = Tensor::Make(splits_, {static_cast<int64_t>(ends.size())});
+    if (splits_ == DTypeOf<int64_t>()) {
+      std::memcpy(splits.mutable_data(), ends.data(), splits.nbytes());
+      return splits;
+    }
+    if (ends.back() > std::numeric_limits<int32_t>::max()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{}: {} values do not fit row_splits of int32; make them int64",
+                  std::string_view(stage()), ends.back());
+    }
+    auto* to = reinterpret_cast<int32_t*>(splits.mutable_data());
+    std::transform(ends.begin(), ends.end(), to,
+                   [](int64_t end) { return static_cast<int32_t>(end); });
+    return splits;
+  }
+
+  RaggedAxes known_;
+  DType splits_;
+  std::vector<int> axes_;  // of the leaves of this batch
+};
+
+class RaggedBatchDataset final : public BatchingDataset {
+ public:
+  RaggedBatchDataset(int64_t size, bool drop, DType splits)
+      : BatchingDataset({size}, drop), splits_(splits) {}
+
+  MaybeSpec spec() const override {
+    MaybeSpec in = input_spec();
+    if (!in) return std::nullopt;
+    RaggedAxes ragged = Axes();
+    ElementSpec out;
+    for (size_t i = 0; i < in->leaves.size(); ++i) {
+      const LeafSpec& leaf = in->leaves[i];
+      if (leaf.any_rank) return probed_spec();
+      if (ragged.axes[i] == kAllAxes) ragged.axes[i] = leaf.shape.rank();
+      AddLeaf(leaf, ragged.axes[i], &out);
+    }
+    size_t next = 0;
+    out.structure = WithRaggedLeaves(in->structure, ragged.axes, &next);
+    return out;
+  }
+
+ protected:
+  std::unique_ptr<BatchRows> NewBatch() const override {
+    return std::make_unique<RaggedRows>(name().c_str(), Axes(), splits_);
+  }
+  bool ragged() const override { return true; }
+
+ private:
+  RaggedAxes Axes() const { return RaggedAxes::Of(input_spec(), !GuessesShapes(input())); }
+
+  void AddLeaf(const LeafSpec& leaf, int ragged, ElementSpec* out) const {
+    int64_t rows = fixed_rows();
+    LeafSpec values = leaf;
+    if (ragged == 0) {
+      values.shape = leaf.shape.Prepend(rows);
+    } else {
+      values.shape = Shape(leaf.shape.dims().data() + ragged - 1,
+                           static_cast<size_t>(leaf.shape.rank() - ragged + 1));
+      values.shape[0] = -1;
+    }
+    out->leaves.push_back(values);
+    for (int axis = ragged; axis > 0; --axis) {
+      int64_t ends = axis == 1 && rows >= 0 ? rows + 1 : -1;
+      out->leaves.push_back({splits_, {ends}, false});
+    }
+  }
+
+  DType splits_;
+};
+
+const RegisterDataset registration(
+    "ragged_batch",
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      DType splits = args.Spec("row_splits_dtype").leaves[0].dtype;
+      if (splits != DTypeOf<int64_t>() && splits != DTypeOf<int32_t>()) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "ragged_batch: row_splits_dtype must be int32 or int64, got {}", splits.name());
+      }
+      return std::make_shared<RaggedBatchDataset>(args.IntAtLeast("batch_size", 1),
+                                                  args.Bool("drop_remainder"), splits);
+    });
+
+}  // namespace
+}  // namespace penstock

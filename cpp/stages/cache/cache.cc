@@ -1,0 +1,235 @@
+// cache: the elements of the first full pass, kept in memory for the next ones.
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "engine/cache_fills.h"
+#include "engine/input.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "engine/session.h"
+#include "stages/cache/filling_pass.h"
+#include "storage/chunk/chunk.h"
+
+namespace penstock {
+namespace {
+
+// Gathers the blocks of a pass. Small rows of numbers are put together into large blocks, which are
+// handed out again for the cost of copying them; the others stay as they came.
+class Keeper {
+ public:
+  void Add(const Block& block) {
+    if (!Small(block)) {
+      Flush();
+      blocks_.push_back(block.Part(0, block.rows));
+      return;
+    }
+    for (int64_t row = 0; row < block.rows;) {
+      int64_t added = builder_.Add(block, row, "cache");
+      row += added;
+      if (added == 0 || builder_.full()) Flush();
+    }
+  }
+  std::vector<Block> Take() {
+    Flush();
+    return std::move(blocks_);
+  }
+
+ private:
+  static bool Small(const Block& block) {
+    constexpr size_t kSmallRow = 16 << 10;
+    constexpr size_t kSmallBlock = 64 << 10;
+    // A chunk does not hold from which file its elements are, which errors behind it would tell.
+    if (block.from_files()) return false;
+    if (block.stacked()) return Numbers(block.columns, kSmallBlock);
+    return std::all_of(block.elements.begin(), block.elements.end(),
+                       [](const Element& element) { return Numbers(element.leaves, kSmallRow); });
+  }
+  static bool Numbers(const std::vector<Tensor>& leaves, size_t most) {
+    size_t bytes = 0;
+    for (auto& leaf : leaves) {
+      if (leaf.dtype().is_reference()) return false;
+      bytes += leaf.nbytes();
+    }
+    return !leaves.empty() && bytes < most;
+  }
+  void Flush() {
+    if (builder_.rows() == 0) return;
+    ChunkForm form;
+    BufferRef bytes = builder_.Take(&form);
+    int64_t rows = form.rows;
+    blocks_.push_back(ChunkRows(std::move(form), std::move(bytes)).Rows(0, rows));
+  }
+
+  std::vector<Block> blocks_;
+  ChunkBuilder builder_{true};
+};
+
+class CacheDataset final : public Dataset, public RandomAccess {
+ public:
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  // A cache that is not complete keeps nothing of it.
+  Step At(int64_t index, const RunContext& context) const override {
+    CacheFillPtr fill = store_.fill();
+    if (!fill) return InputAt(*this, index, context);
+    CacheFill::Rows blocks = fill->rows();
+    std::lock_guard lock(ends_mutex_);
+    if (ends_.empty()) {
+      for (const Block& block : *blocks) {
+        ends_.push_back((ends_.empty() ? 0 : ends_.back()) + block.rows);
+      }
+    }
+    auto found =
+        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    const Block& block = (*blocks)[found];
+    return block.Row(index - (ends_[found] - block.rows));
+  }
+  CacheStore* cache_store() const override { return &store_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  mutable MemoryStore store_;          // guards itself
+  mutable std::mutex ends_mutex_;      // a leaf lock over what follows
+  mutable std::vector<int64_t> ends_;  // rows up to the end of each block, once it was asked for
+};
+
+class CacheIterator final : public BlockIterator {
+ public:
+  CacheIterator(std::shared_ptr<const CacheDataset> data, RunContext context)
+      : data_(std::move(data)),
+        context_(std::move(context)),
+        fill_(context_.session->fills().For(*data_, context_)),
+        blocks_(fill_->rows()) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    // Elements are never saved: a cache that is not there any more is filled again, by the same
+    // randomness, and what was delivered is passed over on the way.
+    if (visitor.saving()) {
+      fill_->VisitState(visitor);
+    } else {
+      // Not known to the run by that: in the pass that fills it, an element may fail or have
+      // failed.
+      fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
+      blocks_ = fill_->rows();
+    }
+    int64_t steps = steps_ + to_pass_;
+    visitor.Count(steps, "elements given");
+    if (visitor.saving()) return;
+    to_pass_ = steps;
+    steps_ = 0;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    constexpr int64_t kAtOnce = 4096;  // rows that are made for nothing
+    while (to_pass_ > 0) {
+      if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      Block block = Advance(std::min(to_pass_, kAtOnce));
+      int64_t passed = block.rows + block.error.has_value();
+      if (block.error && block.error->transient()) return block;
+      if (passed == 0) break;
+      to_pass_ -= passed;
+    }
+    return Advance(max_rows);
+  }
+
+ private:
+  Block Advance(int64_t max_rows) {
+    Block block = blocks_ ? Read(max_rows) : Fill(max_rows);
+    steps_ += block.rows + (block.error && !block.error->transient());
+    return block;
+  }
+
+  Block Read(int64_t max_rows) {
+    if (at_ == blocks_->size()) {
+      Complete(blocks_);
+      return Block::AtEnd();
+    }
+    const Block& stored = (*blocks_)[at_];
+    if (row_ == 0 && !stored.stacked() && stored.rows == 1) return ReadElements(max_rows);
+    int64_t rows = std::min(max_rows, stored.rows - row_);
+    Block block = row_ == 0 && rows == stored.rows ? stored : stored.Part(row_, rows);
+    row_ += rows;
+    if (row_ == stored.rows) {
+      ++at_;
+      row_ = 0;
+      Passed();
+    }
+    return block;
+  }
+
+  // At its end it is for the run as if this pass had filled the cache, as it has where what it
+  // would have made was there already; so that is at the same moment.
+  void Passed() {
+    if (at_ == blocks_->size() && data_->cardinality() >= 0) Complete(blocks_);
+  }
+
+  // Elements that were stored one by one, several at a time.
+  Block ReadElements(int64_t max_rows) {
+    Block block;
+    block.structure = (*blocks_)[at_].structure;
+    block.first = (*blocks_)[at_].first;
+    for (; at_ < blocks_->size() && block.rows < max_rows; ++at_, ++block.rows) {
+      const Block& stored = (*blocks_)[at_];
+      if (stored.stacked() || stored.rows != 1) break;
+      block.elements.push_back(stored.elements[0]);
+    }
+    Passed();
+    return block;
+  }
+
+  Block Fill(int64_t max_rows) {
+    if (!input_) {
+      input_ = data_->StartInput(fill_->Of(context_));
+      filling_.emplace();
+    }
+    if (finished_) return Block::AtEnd();
+    Block block = input_->NextBlock(max_rows);
+    // An element that failed is tried again by the next pass.
+    if (block.error && !block.error->transient()) filling_.reset();
+    if (filling_ && block.rows > 0) filling_->Add(block);
+    rows_ += block.rows;
+    EndAlone(block);
+    finished_ = block.end;
+    if (filling_ && (block.end || rows_ == data_->cardinality())) {
+      auto blocks = std::make_shared<const std::vector<Block>>(filling_->Take());
+      filling_.reset();
+      Complete(std::move(blocks));
+    }
+    return block;
+  }
+
+  void Complete(CacheFill::Rows blocks) {
+    context_.session->fills().Complete(*data_, fill_, std::move(blocks));
+  }
+
+  std::shared_ptr<const CacheDataset> data_;
+  RunContext context_;
+  CacheFillPtr fill_;
+  CacheFill::Rows blocks_;  // complete: read from here
+  size_t at_ = 0;
+  int64_t row_ = 0;
+  IteratorPtr input_;  // not complete yet: filled from here
+  std::optional<Keeper> filling_;
+  int64_t rows_ = 0;
+  bool finished_ = false;
+  int64_t steps_ = 0;
+  int64_t to_pass_ = 0;
+};
+
+IteratorPtr CacheDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<CacheIterator>(
+      std::static_pointer_cast<const CacheDataset>(shared_from_this()), context);
+}
+
+const RegisterDataset registration("cache",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args&) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<CacheDataset>();
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,87 @@
+// The window over a stream of bytes.
+#include "stages/files/byte_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/error.h"
+#include "runtime/blocking.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kLeastChunk = 4096;
+constexpr size_t kFar = size_t{64} << 10;     // reading less takes no longer than another read
+constexpr size_t kAtOnce = size_t{16} << 20;  // more is had only as bytes arrive
+
+}  // namespace
+
+ByteSource::ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk)
+    : stream_(std::move(stream)), chunk_(std::max(chunk, kLeastChunk)) {}
+
+// Memory for more of the `need` bytes than there are, what is left of the window at its front.
+void ByteSource::MakeRoom(size_t need) {
+  size_t kept = window_.size;
+  size_t wanted = std::max(chunk_, std::min(need, std::max(2 * kept, kAtOnce)));
+  bool fits = buffer_ && buffer_->size() >= wanted && buffer_->size() <= 4 * wanted;
+  if (fits && buffer_->unique()) {
+    if (kept) std::memmove(buffer_->data(), window_.data, kept);
+  } else {
+    BufferRef next = Buffer::Allocate(wanted);
+    if (kept) std::memcpy(next->data(), window_.data, kept);
+    buffer_ = std::move(next);
+  }
+  begin_ = 0;
+  window_.data = buffer_->data();
+}
+
+void ByteSource::Fill(size_t need) {
+  while (window_.size < need && !window_.ended) {
+    LeaveForeignLock();  // before each read
+    size_t filled = begin_ + window_.size;
+    size_t room = buffer_ ? buffer_->size() - filled : 0;
+    if (room < need - window_.size || room < chunk_ / 2) {
+      MakeRoom(need);
+      filled = window_.size;
+    }
+    // What others hold of this memory ends before the window does.
+    size_t most = buffer_->size() - filled;
+    if (at_once_ > 0) {
+      most = std::min(most, std::max(need - window_.size, at_once_));
+      at_once_ = at_once_ < chunk_ ? 2 * at_once_ : 0;
+    }
+    size_t got = stream_->Read(buffer_->data() + filled, most);
+    window_.ended = got == 0;
+    window_.size += got;
+  }
+}
+
+void ByteSource::Skip(size_t size) {
+  begin_ += size;
+  window_.data += size;
+  window_.size -= size;
+  window_.offset += static_cast<int64_t>(size);
+}
+
+void ByteSource::Jump(size_t size) {
+  if (size <= window_.size) return Skip(size);
+  if (size >= kFar) at_once_ = kLeastChunk;
+  if (size - window_.size < kFar) {
+    Fill(size);
+    return Skip(std::min(size, window_.size));
+  }
+  const int64_t there = window_.offset + static_cast<int64_t>(size);
+  stream_->Seek(there);
+  begin_ += window_.size;
+  window_.data += window_.size;
+  window_.size = 0;
+  window_.offset = there;
+  window_.ended = false;
+}
+
+void ByteSource::Seek(int64_t offset) {
+  stream_->Seek(offset);
+  window_.offset = offset;
+}
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+// The bytes of a file, decompressed if need be, through a window that grows and moves on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/buffer.h"
+#include "stages/files/byte_stream.h"
+#include "storage/record_reader.h"
+
+namespace penstock {
+
+class ByteSource {
+ public:
+  // `chunk`: bytes of one read.
+  ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk);
+
+  // Grows the window to `need` bytes, fewer only at the end of the file. The memory of a window
+  // that somebody else holds stays as it is, and another is begun.
+  void Fill(size_t need);
+  void Skip(size_t size);
+  // Skips any number of bytes that the file has. What lies far behind the window is not read, and
+  // little is read at a time there until several reads have followed one another.
+  void Jump(size_t size);
+  // Before the first Fill.
+  void Seek(int64_t offset);
+
+  const ByteWindow& window() const { return window_; }
+  int64_t left() { return stream_->left(window_.offset); }
+  const std::string& problem() const { return stream_->problem(); }
+  // The memory that the window lies in, and where.
+  const BufferRef& buffer() const { return buffer_; }
+  size_t position() const { return begin_; }
+
+ private:
+  void MakeRoom(size_t need);
+
+  std::unique_ptr<ByteStream> stream_;
+  const size_t chunk_;
+  BufferRef buffer_;
+  size_t begin_ = 0;  // of the window in the buffer
+  ByteWindow window_;
+  size_t at_once_ = 0;  // most bytes that one read takes beyond what is needed, behind a jump
+};
+
+}  // namespace penstock

@@ -1,0 +1,141 @@
+// csv_record: the records of a file of comma-separated values, without their line ends. A line end
+// within quotes belongs to its field. https://www.rfc-editor.org/rfc/rfc4180
+#include <cstring>
+#include <optional>
+
+#include "stages/files/file_dataset.h"
+
+namespace penstock {
+namespace {
+
+// Goes through the bytes of one record, which may come in pieces.
+class CsvScanner {
+ public:
+  CsvScanner(char delimiter, bool quotes) : delimiter_(delimiter), quotes_(quotes) {}
+
+  // A record begins at `offset` of the file; no news if it is the one that is being gone through.
+  void Begin(int64_t offset) {
+    if (offset == begin_) return;
+    begin_ = offset;
+    at_ = 0;
+    place_ = Place::kFieldBegin;
+  }
+  // The record's size if its end is among the bytes; `next`: what stands behind its line end. When
+  // the file `ended` there, its last record may do without a line end.
+  std::optional<size_t> End(const uint8_t* bytes, size_t size, bool ended, size_t* next) {
+    if (at_ == 0) {
+      if (auto end = EndOfPlainLine(bytes, size)) {
+        *next = *end + 1;
+        return *end > 0 && bytes[*end - 1] == '\r' ? *end - 1 : *end;
+      }
+    }
+    for (; at_ < size; ++at_) {
+      const auto byte = static_cast<char>(bytes[at_]);
+      if (place_ == Place::kQuoted) {
+        if (byte == '"') {
+          place_ = Place::kQuoteEnd;
+        }
+        continue;
+      }
+      if (byte == '\n' || byte == '\r') {
+        size_t end = at_;
+        bool pair = byte == '\r' && end + 1 < size && bytes[end + 1] == '\n';
+        if (byte == '\r' && end + 1 == size && !ended) return std::nullopt;  // a \n may follow
+        *next = end + (pair ? 2 : 1);
+        return end;
+      }
+      if (byte == delimiter_) {
+        place_ = Place::kFieldBegin;
+      } else if (byte == '"' && quotes_ && place_ == Place::kFieldBegin) {
+        place_ = Place::kQuoted;
+        quote_ = begin_ + static_cast<int64_t>(at_);
+      } else if (byte == '"' && place_ == Place::kQuoteEnd) {
+        place_ = Place::kQuoted;  // two quotes in quotes are one
+      } else {
+        place_ = Place::kPlain;
+      }
+    }
+    *next = size;
+    if (!ended || place_ == Place::kQuoted) return std::nullopt;
+    return size;
+  }
+  // Where in the file the quote is that has not been closed.
+  int64_t quote() const { return quote_; }
+
+ private:
+  enum class Place : uint8_t { kFieldBegin, kPlain, kQuoted, kQuoteEnd };
+
+  // Most lines have no quotes, and their end is found as fast as bytes can be looked through.
+  std::optional<size_t> EndOfPlainLine(const uint8_t* bytes, size_t size) const {
+    auto* end = static_cast<const uint8_t*>(std::memchr(bytes, '\n', size));
+    if (!end) return std::nullopt;
+    auto line = static_cast<size_t>(end - bytes);
+    if (quotes_ && std::memchr(bytes, '"', line)) return std::nullopt;
+    auto* other = static_cast<const uint8_t*>(std::memchr(bytes, '\r', line));
+    if (other && other + 1 != end) return std::nullopt;
+    return line;
+  }
+
+  const char delimiter_;
+  const bool quotes_;
+  int64_t begin_ = -1;
+  size_t at_ = 0;  // bytes gone through
+  Place place_ = Place::kFieldBegin;
+  int64_t quote_ = 0;
+};
+
+class CsvRecordReader final : public FormatReader<CsvRecordReader> {
+ public:
+  CsvRecordReader(char delimiter, bool quotes, bool header)
+      : header_(header), scanner_(delimiter, quotes) {}
+
+  Found Find(const ByteWindow& window) override {
+    size_t begin = 0;
+    if (header_ && window.offset == 0) {
+      if (window.size == 0 && window.ended) {
+        return {.kind = Found::kLost, .problem = "a header was expected, the file is empty"};
+      }
+      scanner_.Begin(0);
+      if (!scanner_.End(window.data, window.size, window.ended, &begin)) return Without(window, 0);
+    }
+    if (begin == window.size) {
+      if (window.ended) return {.kind = Found::kEnd};
+      return Without(window, begin);
+    }
+    size_t next = 0;
+    scanner_.Begin(window.offset + static_cast<int64_t>(begin));
+    auto size = scanner_.End(window.data + begin, window.size - begin, window.ended, &next);
+    if (!size) return Without(window, begin);
+    return {.kind = Found::kRecord, .begin = begin, .size = *size, .next = begin + next};
+  }
+
+ private:
+  // The record that begins at `begin` has no end yet.
+  Found Without(const ByteWindow& window, size_t begin) const {
+    if (window.ended) {
+      return {.kind = Found::kLost,
+              .problem = Format("the quote at byte {} of the file is not closed before its end",
+                                scanner_.quote())};
+    }
+    // Doubling: each byte of a long record is moved only a few times.
+    return {.kind = Found::kMore, .size = window.size - begin, .need = 2 * window.size + 1};
+  }
+
+  const bool header_;
+  CsvScanner scanner_;
+};
+
+const FileFormat kFormat{
+    "CsvDataset", Beginning::kText, [](const Args& args) -> std::unique_ptr<RecordReader> {
+      return std::make_unique<CsvRecordReader>(args.Text("field_delim").at(0),
+                                               args.Bool("use_quote_delim"), args.Bool("header"));
+    }};
+
+const RegisterDataset registration("csv_record",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return MakeFileDataset(kFormat, args);
+                                   });
+
+}  // namespace
+}  // namespace penstock

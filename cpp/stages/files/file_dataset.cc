@@ -1,0 +1,355 @@
+// The records of one file as elements of bytes; the state is a byte offset.
+#include "stages/files/file_dataset.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <span>
+
+#include "engine/copied_args.h"
+#include "stages/files/byte_source.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
+
+class FileDataset final : public Dataset {
+ public:
+  FileDataset(const FileFormat& format, Args args)
+      : format_(format),
+        args_(std::move(args)),
+        path_(std::make_shared<const std::string>(args_.Text("filename"))),
+        compression_(CompressionOf(
+            args_.Has("compression_type") ? args_.Text("compression_type") : std::string(),
+            format.stage)),
+        chunk_(static_cast<size_t>(std::min(args_.IntAtLeast("buffer_size", 0), kMostAtOnce))),
+        max_record_(static_cast<size_t>(args_.Has("max_record_bytes")
+                                            ? args_.IntAtLeast("max_record_bytes", 1)
+                                            : kMaxRecordBytes)) {
+    format_.maker(args_);  // checks the arguments
+  }
+  int64_t cardinality() const override { return kUnknown; }
+  MaybeSpec spec() const override { return ElementSpec::Scalar(DType::Of(TypeCode::kBytes)); }
+  const std::shared_ptr<const std::string>& path() const { return path_; }
+  const FileFormat& format() const { return format_; }
+  Compression compression() const { return compression_; }
+  size_t max_record() const { return max_record_; }
+  std::unique_ptr<ByteSource> Open(const CancelToken& cancel) const {
+    auto file = LocalFiles().Open(*path_, &cancel);
+    return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
+  }
+  std::unique_ptr<RecordReader> Reader() const { return format_.maker(args_); }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  const FileFormat format_;
+  Args args_;
+  std::shared_ptr<const std::string> path_;
+  Compression compression_;
+  size_t chunk_;
+  size_t max_record_;
+};
+
+// The records of a block: where they lie in the window's memory, and in the file.
+class RowSpans {
+ public:
+  explicit RowSpans(int64_t most)
+      : buffer_(Buffer::Allocate(2 * sizeof(int64_t) * static_cast<size_t>(most))),
+        ends_(reinterpret_cast<int64_t*>(buffer_->data())) {}
+
+  // Records of a window that begins at `position` of the memory and at `offset` of the file.
+  void Add(std::span<const RecordSpan> records, size_t position, int64_t offset) {
+    size_t rows = offsets_.size();
+    offsets_.resize(rows + records.size());
+    int64_t* offsets = offsets_.data() + rows;
+    size_t at = 0;
+    for (const RecordSpan& record : records) {
+      *ends_++ = static_cast<int64_t>(position + record.begin);
+      *ends_++ = static_cast<int64_t>(position + record.begin + record.size);
+      *offsets++ = offset + static_cast<int64_t>(at);
+      at = record.next;
+    }
+  }
+  int64_t rows() const { return static_cast<int64_t>(offsets_.size()); }
+  void MoveTo(Block& block, BufferRef bytes) {
+    block.rows = rows();
+    block.offsets = std::move(offsets_);
+    block.columns.push_back(
+        Tensor::Packed(TypeCode::kBytes, {block.rows}, std::move(buffer_), std::move(bytes)));
+  }
+
+ private:
+  BufferRef buffer_;
+  int64_t* ends_;
+  std::vector<int64_t> offsets_;
+};
+
+class FileIterator final : public BlockIterator {
+ public:
+  FileIterator(std::shared_ptr<const FileDataset> data, CancelToken cancel)
+      : data_(std::move(data)), cancel_(std::move(cancel)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    if (bytes_) offset_ = bytes_->window().offset;
+    visitor.Count(offset_, "the byte in the file");
+    visitor.Count(index_, "records given");
+    visitor.Bool(finished_);
+  }
+
+  std::optional<Error> Pass(int64_t& steps) override {
+    while (steps > 0) {
+      try {
+        steps -= Jump(steps);
+      } catch (const Error& error) {
+        if (error.transient()) return error;  // any other is met again where it belongs
+      }
+      if (steps == 0) break;
+      Block block = NextBlock(jumps_ ? 1 : std::min(steps, kMostBlockRows));
+      if (block.error && block.error->transient()) return block.error;
+      if (block.rows == 0 && !block.error) break;
+      steps -= std::min<int64_t>(steps, block.rows + block.error.has_value());
+    }
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (finished_) return Block::AtEnd();
+    if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+    try {
+      if (!bytes_) Open();
+      return Records(std::min(max_rows, kMostBlockRows));
+    } catch (Error& error) {
+      if (error.transient()) return Block::Of(std::move(error));
+      if (error.os_error() == ENOMEM) throw;
+      if (error.kind() == ErrorKind::kData) return Fail(error.message(), true);
+      return Fail(std::move(error), true);
+    }
+  }
+
+ private:
+  void Open() {
+    auto bytes = data_->Open(cancel_);
+    if (offset_ > 0) bytes->Seek(offset_);
+    reader_ = data_->Reader();
+    bytes_ = std::move(bytes);
+    jumps_ = reader_->extent_bytes() && bytes_->left() >= 0;
+  }
+
+  // An error in the place of a record; `last`: nothing comes behind it.
+  Block Fail(Error error, bool last) {
+    Origin origin{static_cast<uint64_t>(index_), index_, data_->path(),
+                  bytes_ ? bytes_->window().offset : offset_};
+    finished_ = finished_ || last;
+    ++index_;
+    return Block::Of(error.At(std::move(origin)));
+  }
+  Block Fail(const std::string& problem, bool last) {
+    Error error(ErrorKind::kData, "{}: record {}: {}", std::string_view(data_->format().stage),
+                index_, problem);
+    return Fail(std::move(error), last);
+  }
+
+  // Passes over records whose ends are known before they are read, up to `most`; returns how many.
+  int64_t Jump(int64_t most) {
+    int64_t passed = 0;
+    while (jumps_ && !finished_ && passed < most) {
+      if (cancel_.cancelled()) throw Error(ErrorKind::kCancelled, "");
+      bytes_->Fill(*reader_->extent_bytes());
+      const Extent extent = reader_->FindExtent(Window());
+      if (extent.next == 0 || extent.whole > data_->max_record()) break;
+      if (extent.whole > bytes_->window().size) {  // the file must have it
+        const int64_t left = bytes_->left();
+        if (left < 0 || extent.whole > static_cast<uint64_t>(left)) break;
+      }
+      bytes_->Jump(extent.next);
+      ++index_;
+      ++passed;
+    }
+    return passed;
+  }
+
+  Block Records(int64_t most) {
+    if (!recognized_) {
+      recognized_ = true;
+      Recognize();
+      if (compressed_) return Fail(NotPlain(), true);
+    }
+    RowSpans spans(most);
+    Block block;
+    block.first = {static_cast<uint64_t>(index_), index_, data_->path(), bytes_->window().offset};
+    for (;;) {
+      TakeRun(most, spans);
+      // What comes behind these records is found by the next call.
+      if (spans.rows() > 0) break;
+      Found found = reader_->Find(Window());
+      if (found.kind == Found::kMore) {
+        if (bytes_->window().ended) return Fail(bytes_->problem(), true);
+        if (auto problem = Grow(found)) return Fail(*problem, true);
+      } else if (found.kind == Found::kEnd) {
+        finished_ = true;
+        return Block::AtEnd();
+      } else if (found.kind == Found::kRecord) {
+        return Fail(TooLong(found.size, true), true);
+      } else {
+        bool last = found.kind == Found::kLost;
+        Block failed = Fail(found.problem + Advice(), last);
+        if (!last) bytes_->Skip(found.next);
+        return failed;
+      }
+    }
+    spans.MoveTo(block, bytes_->buffer());
+    return block;
+  }
+
+  // The whole records at the beginning of the window.
+  void TakeRun(int64_t most, RowSpans& spans) {
+    constexpr size_t kAtOnce = 64;  // spans that stay in the first cache
+    std::array<RecordSpan, kAtOnce> found;
+    ByteWindow window = Window();
+    while (spans.rows() < most) {
+      auto room = std::min<size_t>(kAtOnce, static_cast<size_t>(most - spans.rows()));
+      size_t count = reader_->FindRun(window, std::span(found.data(), room));
+      if (count > 0) {
+        const size_t whole = count;
+        // Windows are small: seldom has one room for a record that is too long.
+        if (found[count - 1].next > data_->max_record()) count = NotTooLong({found.data(), count});
+        if (count == 0) return;
+        spans.Add({found.data(), count}, bytes_->position(), window.offset);
+        index_ += static_cast<int64_t>(count);
+        bytes_->Skip(found[count - 1].next);
+        if (count < whole) return;
+        window = Window();
+      }
+      if (count < room) return;
+    }
+  }
+
+  ByteWindow Window() const {
+    ByteWindow window = bytes_->window();
+    // When something is wrong with the end, the records before it are whole, and then it is told.
+    if (window.ended && !bytes_->problem().empty()) window.ended = false;
+    if (short_) window.ended = true;
+    return window;
+  }
+
+  // How many records come before one that is too long.
+  size_t NotTooLong(std::span<const RecordSpan> records) const {
+    auto longer = [&](const RecordSpan& record) { return record.size > data_->max_record(); };
+    return static_cast<size_t>(std::find_if(records.begin(), records.end(), longer) -
+                               records.begin());
+  }
+  std::string TooLong(size_t size, bool exact) const {
+    return Format(
+        "a record of {} bytes{} is longer than max_record_bytes, which is {}; give a larger one if "
+        "the file is as it should be",
+        size, exact ? "" : " or more", data_->max_record());
+  }
+
+  // Why the record cannot be had; nullopt once there are more of its bytes.
+  std::optional<std::string> Grow(const Found& found) {
+    // A record that the file has not room for is not read first, however long it claims to be.
+    int64_t left = found.exact ? bytes_->left() : -1;
+    if (left >= 0 && static_cast<uint64_t>(left) < found.need) {
+      short_ = true;
+      return std::nullopt;
+    }
+    constexpr size_t kLineEnd = 2;
+    if (found.size > data_->max_record() + (found.exact ? 0 : kLineEnd - 1)) {
+      return TooLong(found.size, found.exact);
+    }
+    size_t need = found.need;
+    if (found.size > 0 && !found.exact) {
+      need = std::min(need, bytes_->window().size - found.size + data_->max_record() + kLineEnd);
+    }
+    bytes_->Fill(need);
+    return std::nullopt;
+  }
+
+  // Looks at the first bytes of a file that was opened as it is.
+  void Recognize() {
+    const Beginning beginning = data_->format().beginning;
+    if (bytes_->window().offset != 0 || data_->compression() != Compression::kNone) return;
+    bytes_->Fill(1);
+    do {
+      seen_ = LookAt(bytes_->window().data, bytes_->window().size);
+      if (seen_.need > 0) bytes_->Fill(seen_.need);
+    } while (seen_.need > 0 && bytes_->window().size >= seen_.need);
+    compressed_ = (beginning == Beginning::kText && seen_.certain) ||
+                  (beginning == Beginning::kAnyBytes && IsNamedSo(*data_->path(), seen_));
+  }
+  std::string NotPlain() const {
+    return "a file that is not compressed was expected; " + seen_.Advice();
+  }
+
+  // For a problem with the first record.
+  std::string Advice() const {
+    if (bytes_->window().offset != 0 || seen_.name.empty()) return "";
+    return "; " + seen_.Advice();
+  }
+
+  std::shared_ptr<const FileDataset> data_;
+  CancelToken cancel_;
+  std::unique_ptr<ByteSource> bytes_;
+  std::unique_ptr<RecordReader> reader_;
+  int64_t offset_ = 0;
+  int64_t index_ = 0;
+  bool recognized_ = false;  // the first bytes have been looked at
+  bool compressed_ = false;  // by which it was seen that the file is no plain one
+  CompressionSeen seen_;
+  bool short_ = false;  // the file ends within the record that begins here
+  bool jumps_ = false;  // the next record can be found without reading this one
+  bool finished_ = false;
+};
+
+IteratorPtr FileDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<FileIterator>(
+      std::static_pointer_cast<const FileDataset>(shared_from_this()), context.cancel);
+}
+
+class ReaderFunction final : public Function {
+ public:
+  ReaderFunction(std::string kind, Args args) : kind_(std::move(kind)), args_(std::move(args)) {}
+
+  void Map(Block&&, const CallInfo& info, std::vector<Block>&) override {
+    throw Error(ErrorKind::kType, "{}: a reader opens files, it maps nothing", info.stage->kind);
+  }
+  DatasetPtr Open(const Element& element, const CallInfo& info) override {
+    if (element.leaves.size() != 1 || element.leaves[0].shape().rank() != 0 ||
+        !element.leaves[0].dtype().is_reference() ||
+        element.leaves[0].dtype().code == TypeCode::kObject) {
+      throw Error(ErrorKind::kType, "{}: a file name (str or bytes) was expected, got {}",
+                  info.stage->kind, ElementSpec::Of(element).structure->ToString());
+    }
+    Args args = CopiedArgs(args_, args_.owner());
+    args.Set("filename", std::string(element.leaves[0].string()));
+    return MakeDataset(kind_, {}, args);
+  }
+  MaybeSpec opened_spec() const override {
+    return ElementSpec::Scalar(DType::Of(TypeCode::kBytes));
+  }
+  bool needs_lock() const override { return false; }
+
+ private:
+  std::string kind_;
+  Args args_;
+};
+
+}  // namespace
+
+FunctionPtr MakeReader(const std::string& kind, const Args& args) {
+  Args checked = CopiedArgs(args, args.owner());
+  checked.Set("filename", std::string());
+  MakeDataset(kind, {}, checked);
+  return std::make_shared<ReaderFunction>(kind, CopiedArgs(args, args.owner()));
+}
+
+std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args) {
+  return std::make_shared<FileDataset>(format, CopiedArgs(args, format.stage));
+}
+
+}  // namespace penstock

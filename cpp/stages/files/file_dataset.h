@@ -1,0 +1,31 @@
+// Record files, written once for all formats: opening, positions, errors with their file.
+#pragma once
+
+#include "engine/registry.h"
+#include "storage/record_reader.h"
+
+namespace penstock {
+
+// How a file that was not decompressed shows that it should have been.
+enum class Beginning : uint8_t {
+  kText,     // no text begins as compressed files do
+  kChecked,  // its first record is none
+  kAnyBytes  // the name says so, too
+};
+
+struct FileFormat {
+  const char* stage;  // what errors call it
+  Beginning beginning;
+  RecordReaderMaker maker;
+};
+
+// A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
+// read `buffer_size` bytes at a time. Nothing is read behind a record of more than
+// `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The format's
+// own arguments are checked.
+std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);
+
+// A function that opens a file name as the dataset `kind` with these arguments, which are checked.
+FunctionPtr MakeReader(const std::string& kind, const Args& args);
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+// text_line: the lines of a text file, without their line ends.
+#include <bit>
+#include <cstring>
+
+#include "stages/files/file_dataset.h"
+
+#if defined(__SSE2__) || defined(_M_X64)
+#define PENSTOCK_LINES_SSE2
+#include <emmintrin.h>
+#endif
+
+namespace penstock {
+namespace {
+
+#if defined(PENSTOCK_LINES_SSE2)
+
+constexpr size_t kStride = 64;
+
+// A bit for each of 64 bytes: whether it ends a line.
+uint64_t LineEnds(const uint8_t* bytes) {
+  const __m128i end = _mm_set1_epi8('\n');
+  uint64_t ends = 0;
+  for (int i = 0; i < 4; ++i) {
+    __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + i);
+    auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(part, end)));
+    ends |= uint64_t{bits} << (16 * i);
+  }
+  return ends;
+}
+
+#endif
+
+class TextLineReader final : public FormatReader<TextLineReader> {
+ public:
+  Found Find(const ByteWindow& window) override {
+    const uint8_t* end = nullptr;
+    if (window.size > searched_) {
+      end = static_cast<const uint8_t*>(
+          std::memchr(window.data + searched_, '\n', window.size - searched_));
+    }
+    if (!end && !window.ended) {
+      searched_ = window.size;
+      // Doubling: each byte of a long line is moved only a few times.
+      return {.kind = Found::kMore, .size = window.size, .need = 2 * window.size + 1};
+    }
+    searched_ = 0;
+    if (!end && window.size == 0) return {.kind = Found::kEnd};
+    size_t length = end ? static_cast<size_t>(end - window.data) : window.size;
+    size_t text = length > 0 && window.data[length - 1] == '\r' ? length - 1 : length;
+    return {.kind = Found::kRecord, .size = text, .next = end ? length + 1 : length};
+  }
+
+#if defined(PENSTOCK_LINES_SSE2)
+  // Most lines are shorter than what a call of memchr is worth: the ends of all lines in 64 bytes
+  // come from one comparison.
+  size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) override {
+    searched_ = 0;
+    size_t count = 0;
+    size_t begin = 0;
+    for (size_t at = 0; window.size - at >= kStride; at += kStride) {
+      for (uint64_t ends = LineEnds(window.data + at); ends != 0; ends &= ends - 1) {
+        if (count == spans.size()) return count;
+        size_t end = at + static_cast<size_t>(std::countr_zero(ends));
+        size_t text = end > begin && window.data[end - 1] == '\r' ? end - 1 : end;
+        spans[count++] = {begin, text - begin, end + 1};
+        begin = end + 1;
+      }
+    }
+    ByteWindow rest = window;
+    rest.data += begin;
+    rest.size -= begin;
+    rest.offset += static_cast<int64_t>(begin);
+    size_t more = FormatReader::FindRun(rest, spans.subspan(count));
+    for (RecordSpan& span : spans.subspan(count, more)) {
+      span.begin += begin;
+      span.next += begin;
+    }
+    return count + more;
+  }
+#endif
+
+ private:
+  size_t searched_ = 0;  // bytes of the window without a line end
+};
+
+const FileFormat kFormat{"TextLineDataset", Beginning::kText,
+                         [](const Args&) -> std::unique_ptr<RecordReader> {
+                           return std::make_unique<TextLineReader>();
+                         }};
+
+const RegisterDataset registration("text_line",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return MakeFileDataset(kFormat, args);
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,90 @@
+// tf_record: records framed by their length and two checksums.
+//
+// A record is its length (8 bytes, little-endian), the masked CRC-32C of those 8 bytes (4 bytes),
+// its content, and the masked CRC-32C of that (4 bytes).
+#include <limits>
+
+#include "stages/files/file_dataset.h"
+#include "storage/crc32c.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kLength = 8;
+constexpr size_t kCrc = 4;
+constexpr size_t kHeader = kLength + kCrc;
+constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
+
+uint64_t Number(const uint8_t* bytes, size_t size) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < size; ++i) value |= uint64_t{bytes[i]} << (8 * i);
+  return value;
+}
+
+bool HasCrc(const uint8_t* bytes, size_t size) {
+  return MaskedCrc(Crc32c(bytes, size)) == Number(bytes + size, kCrc);
+}
+
+class TfRecordReader final : public FormatReader<TfRecordReader> {
+ public:
+  Found Find(const ByteWindow& window) override {
+    if (window.size < kHeader) {
+      if (!window.ended) return {.kind = Found::kMore, .need = kHeader};
+      if (window.size == 0) return {.kind = Found::kEnd};
+      return {.kind = Found::kLost,
+              .problem = Format("the file ends {} bytes into the {} bytes before a record; it was "
+                                "not written to its end",
+                                window.size, kHeader)};
+    }
+    uint64_t length = Number(window.data, kLength);
+    if (!HasCrc(window.data, kLength)) {
+      return {.kind = Found::kLost,
+              .problem =
+                  "the checksum of a record's length is wrong, so what follows in this file "
+                  "cannot be found; the file is damaged, or holds no TFRecords"};
+    }
+    uint64_t whole = length > kMost ? kMost : kHeader + length + kCrc;
+    if (window.size < whole) {
+      if (!window.ended)
+        return {.kind = Found::kMore, .size = length, .need = whole, .exact = true};
+      return {.kind = Found::kLost,
+              .problem = Format("the file ends within a record of {} bytes; it was not written to "
+                                "its end",
+                                length)};
+    }
+    auto size = static_cast<size_t>(length);
+    if (!HasCrc(window.data + kHeader, size)) {
+      return {.kind = Found::kBad,
+              .next = static_cast<size_t>(whole),
+              .problem = Format("the checksum of a record of {} bytes is wrong; it is damaged, and "
+                                "is left out",
+                                length)};
+    }
+    return {
+        .kind = Found::kRecord, .begin = kHeader, .size = size, .next = static_cast<size_t>(whole)};
+  }
+
+  // Whether its content is damaged changes nothing about where the next one begins.
+  std::optional<size_t> extent_bytes() const override { return kHeader; }
+  Extent FindExtent(const ByteWindow& window) const override {
+    if (window.size < kHeader || !HasCrc(window.data, kLength)) return {};
+    uint64_t length = Number(window.data, kLength);
+    if (length > kMost) return {};
+    auto whole = static_cast<size_t>(kHeader + length + kCrc);
+    return {whole, whole};
+  }
+};
+
+const FileFormat kFormat{"TFRecordDataset", Beginning::kChecked,
+                         [](const Args&) -> std::unique_ptr<RecordReader> {
+                           return std::make_unique<TfRecordReader>();
+                         }};
+
+const RegisterDataset registration("tf_record",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return MakeFileDataset(kFormat, args);
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,156 @@
+// group_by_reducer: one value for each key, made of all elements that have it.
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "engine/input.h"
+#include "engine/registry.h"
+#include "stages/group/group_key.h"
+#include "storage/stop_check.h"
+
+namespace penstock {
+namespace {
+
+struct Reducer {
+  FunctionPtr key;
+  FunctionPtr init;      // of a key
+  FunctionPtr reduce;    // of (state, element)
+  FunctionPtr finalize;  // of a state
+};
+
+class ReducerDataset final : public Dataset {
+ public:
+  explicit ReducerDataset(Reducer reducer) : reducer_(std::move(reducer)) {}
+  int64_t cardinality() const override { return kUnknown; }
+  MaybeSpec spec() const override { return probed_spec(); }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  Reducer reducer_;
+};
+
+class ReducerIterator final : public Iterator {
+ public:
+  ReducerIterator(const StageLabel& stage, IteratorPtr input, Reducer reducer, StageRandom random,
+                  CancelToken cancel)
+      : stage_(stage),
+        input_(std::move(input)),
+        reducer_(std::move(reducer)),
+        random_(random),
+        cancel_(std::move(cancel)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    // States of keys may be anything: they are made again from the first element on. What has
+    // failed before does not fail again.
+    int64_t steps = std::max(steps_, told_);
+    visitor.Count(steps, "elements reduced");
+    visitor.IntIn(given_, -1, StateVisitor::kMostCount, "results given");
+    input_.VisitState(visitor, input_.position());
+    if (visitor.saving()) return;
+    told_ = steps;
+    given_ = std::max<int64_t>(given_, 0);
+  }
+
+ protected:
+  Step DoNext() override {
+    StopCheck stop(&cancel_);
+    while (!ended_) {
+      stop.Look();  // an endless input must still be closable, and Ctrl-C end it
+      if (auto error = Collect()) return *std::move(error);
+    }
+    if (given_ >= static_cast<int64_t>(states_.size())) return End{};
+    auto state = std::next(states_.begin(), given_);
+    Element last = state->second;
+    last.origin.key = ChildKey(static_cast<uint64_t>(state->first), 1);
+    CallInfo info{&stage_, random_, given_};
+    try {
+      Element result = CallForOne(*reducer_.finalize, std::move(last), info);
+      result.origin = {static_cast<uint64_t>(state->first), given_++, nullptr, -1};
+      return result;
+    } catch (const Error& error) {
+      if (!error.transient()) ++given_;
+      throw;
+    }
+  }
+
+ private:
+  // Takes one more step of the input; returns its error when nobody was told of it.
+  std::optional<Error> Collect() {
+    Step step = again_ ? *std::exchange(again_, std::nullopt) : input_.Next();
+    ended_ = std::holds_alternative<End>(step);
+    if (ended_) return std::nullopt;
+    std::optional<Error> failure;
+    if (auto* error = std::get_if<Error>(&step)) {
+      failure = std::move(*error);
+    } else {
+      try {
+        Reduce(std::get<Element>(step));
+      } catch (const Error& error) {
+        if (error.transient()) again_ = std::move(step);
+        failure = error;
+      }
+    }
+    if (failure && failure->transient()) return failure;
+    if (steps_++ < told_) failure.reset();
+    return failure;
+  }
+
+  void Reduce(const Element& element) {
+    CallInfo info{&stage_, random_, steps_};
+    int64_t key = CallForInt(*reducer_.key, "key_func", element, info);
+    auto state = states_.find(key);
+    if (state == states_.end()) {
+      Element argument{{Tensor::Scalar(key)}, Structure::Leaf(), element.origin};
+      argument.origin.key = ChildKey(static_cast<uint64_t>(key), 0);
+      state = states_.emplace(key, CallForOne(*reducer_.init, std::move(argument), info)).first;
+    }
+    Element& old = state->second;
+    Element both;
+    both.structure = Structure::Tuple({old.structure, element.structure});
+    both.origin = element.origin;
+    both.leaves = old.leaves;
+    both.leaves.insert(both.leaves.end(), element.leaves.begin(), element.leaves.end());
+    Element made = CallForOne(*reducer_.reduce, std::move(both), info);
+    ElementSpec before = ElementSpec::Of(old);
+    ElementSpec after = ElementSpec::Of(made);
+    if (!ElementSpec::Cover(before, after)) {
+      Error error(ErrorKind::kType,
+                  "{}: reduce_func must return a state of the structure and dtypes that it was "
+                  "given, {}, got {}; have init_func return what reduce_func does",
+                  stage_.kind, before.ToString(), after.ToString());
+      throw error.In(PlaceOf(info, 0, element), element.origin);
+    }
+    old = std::move(made);
+  }
+
+  const StageLabel& stage_;
+  Input input_;
+  const Reducer reducer_;
+  const StageRandom random_;
+  const CancelToken cancel_;
+  std::map<int64_t, Element> states_;  // results come in the order of keys
+  std::optional<Step> again_;          // the last one pulled: a function was interrupted
+  int64_t steps_ = 0;                  // of the input
+  int64_t told_ = 0;                   // steps of which the errors were told before a restore
+  int64_t given_ = 0;                  // results
+  bool ended_ = false;
+};
+
+IteratorPtr ReducerDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<ReducerIterator>(label(), StartInput(context.Replayed()), reducer_,
+                                           Randomness(context), context.cancel);
+}
+
+const RegisterDataset registration("group_by_reducer",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<ReducerDataset>(Reducer{
+                                         args.Callable("key_func"), args.Callable("init_func"),
+                                         args.Callable("reduce_func"),
+                                         args.Callable("finalize_func")});
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,164 @@
+// ignore_errors: the input without the elements that fail, up to so many of them in a row.
+#include "data/error_object.h"
+#include "engine/input.h"
+#include "engine/registry.h"
+#include "storage/stop_check.h"
+
+namespace penstock {
+namespace {
+
+struct IgnoreErrorsOptions {
+  std::string stage;     // the one whose errors are meant; "": the input
+  FunctionPtr handler;   // told of each error; null: nobody is
+  bool decides = false;  // an error that the handler raises is delivered in place of the one it got
+  int64_t most = -1;     // errors in a row that are left out; negative: any number
+};
+
+class IgnoreErrorsDataset final : public Dataset {
+ public:
+  explicit IgnoreErrorsDataset(IgnoreErrorsOptions options) : options_(std::move(options)) {}
+  int64_t cardinality() const override { return kUnknown; }
+  MaybeSpec spec() const override { return input_spec(); }
+  // What is random behind it does not change when errors are left out.
+  bool transparent() const override { return true; }
+  const IgnoreErrorsOptions& options() const { return options_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  IgnoreErrorsOptions options_;
+};
+
+class IgnoreErrorsIterator final : public BlockIterator {
+ public:
+  IgnoreErrorsIterator(IteratorPtr input, IgnoreErrorsOptions options, const RunContext& context)
+      : input_(std::move(input)), options_(std::move(options)), cancel_(context.cancel) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Count(index_, "elements pulled");
+    visitor.Count(in_a_row_, "errors in a row");
+    // An error that nobody has been told of yet is pulled again.
+    input_.VisitState(visitor, failed_ ? 1 : 0);
+  }
+
+  // What was told before the state was saved is not told again; a handler that decides is asked
+  // again, because what it raised is a step of its own.
+  std::optional<Error> Discard(int64_t& steps) override {
+    again_ = true;
+    auto error = Iterator::Discard(steps);
+    again_ = false;
+    return error;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    StopCheck stop(&cancel_);
+    for (;;) {
+      stop.Look();  // an endless input that always fails must still be closable
+      if (failed_) {
+        if (auto error = Judge()) return Block::Of(*std::move(error));
+        continue;
+      }
+      input_.Keep(input_.position());
+      Block block = input_.NextBlock(max_rows);
+      if (block.rows > 0) in_a_row_ = 0;
+      index_ += block.rows;
+      if (!block.error || block.error->transient()) return block;
+      failed_ = std::exchange(block.error, std::nullopt);
+      block.end = false;  // it comes again behind the error
+      if (block.rows > 0) return block;
+    }
+  }
+
+ private:
+  // What is delivered in the place of the error that came last; nothing when it is left out.
+  std::optional<Error> Judge() {
+    Error error = *failed_;
+    bool all = options_.most >= 0 && in_a_row_ >= options_.most;
+    bool ends_program = g_ends_program && g_ends_program(error);
+    if (all && !ends_program) {
+      error.Note(
+          Format("penstock: max_errors={} in a row were left out before this one", options_.most));
+    }
+    std::optional<Error> delivered;
+    if (all || ends_program)
+      delivered = std::move(error);
+    else if (options_.handler && !(again_ && !options_.decides))
+      delivered = Tell(error);  // throws when it is interrupted, to be asked again
+    failed_.reset();
+    ++index_;
+    if (!all) ++in_a_row_;
+    return delivered;
+  }
+
+  // Where it is known, where the error arose; else where it came out.
+  ErrorPlace PlaceOf(const Error& error) {
+    if (error.place()) return *error.place();
+    const Origin& origin = error.origin();
+    StageLabel stage{options_.stage.empty() ? input_.iterator().name() : options_.stage, "", ""};
+    return {std::move(stage), origin.file && origin.index >= 0 ? origin.index : index_, ""};
+  }
+
+  // Calls the handler with (error, stage, element, file, offset, name, function, text); returns
+  // what it raised.
+  std::optional<Error> Tell(const Error& error) {
+    static const StructureRef arguments =
+        Structure::Tuple(std::vector<StructureRef>(8, Structure::Leaf()));
+    const Origin& origin = error.origin();
+    const ErrorPlace place = PlaceOf(error);
+    auto text = [](const std::string& t) { return Tensor::String(TypeCode::kText, t); };
+    Element told;
+    told.structure = arguments;
+    told.origin = origin;
+    told.leaves = {g_error_object(error),
+                   text(place.stage.kind),
+                   Tensor::Scalar<int64_t>(place.element),
+                   text(origin.file ? *origin.file : ""),
+                   Tensor::Scalar<int64_t>(origin.offset),
+                   text(place.stage.name),
+                   text(place.stage.function),
+                   text(place.text)};
+    const StageLabel stage{place.stage.kind, "", ""};
+    CallInfo info{&stage, {}, place.element};
+    std::vector<Block> answers;
+    options_.handler->Map(Block::Of(std::move(told)), info, answers);
+    for (Block& answer : answers) {
+      if (!answer.error) continue;
+      if (!answer.error->foreign()) return std::move(answer.error);
+      // It stands for the element, whose place it has: the arguments of the call say nothing.
+      return Error::Foreign(answer.error->foreign()).In(place, origin);
+    }
+    return std::nullopt;
+  }
+
+  Input input_;
+  const IgnoreErrorsOptions options_;
+  const CancelToken cancel_;
+  std::optional<Error> failed_;  // pulled, and not judged yet
+  int64_t index_ = 0;            // elements and errors of the input so far
+  int64_t in_a_row_ = 0;         // errors since the last element
+  bool again_ = false;           // going over steps that were delivered before
+};
+
+IteratorPtr IgnoreErrorsDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<IgnoreErrorsIterator>(StartInput(context, 0, context.batch_rows),
+                                                options_, context);
+}
+
+const RegisterDataset registration("ignore_errors",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     IgnoreErrorsOptions options;
+                                     if (args.Has("stage")) options.stage = args.Text("stage");
+                                     if (args.Has("max_errors"))
+                                       options.most = args.IntAtLeast("max_errors", 1);
+                                     if (args.Has("handler"))
+                                       options.handler = args.Callable("handler");
+                                     options.decides = args.Has("decides") && args.Bool("decides");
+                                     return std::make_shared<IgnoreErrorsDataset>(
+                                         std::move(options));
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,127 @@
+// What a stage has delivered when its steps leave it out of order.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "data/element.h"
+#include "engine/state.h"
+
+namespace penstock {
+
+// Positions as runs of consecutive ones: as many as there are gaps, however many positions.
+class StepRuns {
+ public:
+  bool empty() const { return runs_.empty(); }
+  // Those from `begin` up to `end`, none of which is among them yet.
+  void Add(int64_t begin, int64_t end) {
+    if (begin == end) return;
+    auto next = runs_.lower_bound(begin);
+    if (next != runs_.end() && next->first == end) {
+      end = next->second;
+      next = runs_.erase(next);
+    }
+    if (next != runs_.begin() && std::prev(next)->second == begin) {
+      std::prev(next)->second = end;
+    } else {
+      runs_.emplace_hint(next, begin, end);
+    }
+  }
+  // Where the run ends that begins at `begin`, which is forgotten; `begin` if there is none.
+  int64_t Absorb(int64_t begin) {
+    auto first = runs_.begin();
+    if (first == runs_.end() || first->first != begin) return begin;
+    int64_t end = first->second;
+    runs_.erase(first);
+    return end;
+  }
+  // Whether `position` is among them. Asked in ascending order: those below are forgotten.
+  bool Pass(int64_t position) {
+    while (!runs_.empty() && runs_.begin()->second <= position) runs_.erase(runs_.begin());
+    bool found = !runs_.empty() && runs_.begin()->first <= position;
+    if (found && runs_.begin()->second == position + 1) runs_.erase(runs_.begin());
+    return found;
+  }
+  // Takes what is among them out of `rows`, which has one row at most, and perhaps an error or the
+  // end behind it. True: the row was, and `position`, where they begin, is behind it now.
+  bool PassRow(int64_t& position, Block& rows) {
+    bool drop = rows.rows > 0 && Pass(position);
+    if (rows.error && Pass(position + rows.rows)) rows.error.reset();
+    if (!drop) return false;
+    Block behind;
+    behind.error = std::move(rows.error);
+    behind.end = rows.end;
+    rows = std::move(behind);
+    ++position;
+    return true;
+  }
+
+  // For states, counted from `low`: a position, and behind it minus the length of its run if that
+  // is more than one. States of old have every position by itself.
+  std::vector<int64_t> Saved(int64_t low) const {
+    std::vector<int64_t> saved;
+    for (auto [begin, end] : runs_) {
+      saved.push_back(begin - low);
+      if (end - begin > 1) saved.push_back(begin - end);
+    }
+    return saved;
+  }
+  static StepRuns Restored(const std::vector<int64_t>& saved) {
+    StepRuns restored;
+    int64_t last = 0;  // behind the last run
+    for (size_t i = 0; i < saved.size(); ++i) {
+      int64_t begin = saved[i];
+      bool alone = i + 1 == saved.size() || saved[i + 1] >= 0;
+      if (begin <= 0 || begin < last || begin == std::numeric_limits<int64_t>::max() ||
+          (!alone && saved[i + 1] < begin - std::numeric_limits<int64_t>::max())) {
+        StateVisitor::ThrowDamaged("map", "what was delivered out of order must be in order");
+      }
+      last = begin + (alone ? 1 : -saved[++i]);
+      restored.Add(begin, last);
+    }
+    return restored;
+  }
+
+ private:
+  std::map<int64_t, int64_t> runs_;  // from begin to end; no run touches another
+};
+
+// All steps before `low`, and some beyond it.
+class Delivered {
+ public:
+  int64_t low() const { return low_; }
+  // Of the step that is delivered next.
+  int64_t position() const { return position_; }
+
+  // The next steps are delivered from here on.
+  void MoveTo(int64_t position) { position_ = position; }
+
+  void Add(int64_t steps) {
+    int64_t begin = position_;
+    position_ += steps;
+    if (begin == low_) {
+      low_ = ahead_.Absorb(position_);
+    } else {
+      ahead_.Add(begin, position_);
+    }
+  }
+
+  // Those beyond `low`, counted from it.
+  std::vector<int64_t> ahead() const { return ahead_.Saved(low_); }
+
+  void Reset(StepRuns ahead) {
+    low_ = 0;
+    ahead_ = std::move(ahead);
+  }
+
+ private:
+  int64_t position_ = 0;
+  int64_t low_ = 0;
+  StepRuns ahead_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,112 @@
+// map without parallel calls: the function runs inline in whoever pulls.
+#include "engine/input.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "stages/map/calls_in_line.h"
+
+namespace penstock {
+namespace {
+
+class MapDataset final : public Dataset, public RandomAccess {
+ public:
+  MapDataset(FunctionPtr function, MaybeSpec declared)
+      : function_(std::move(function)), declared_(std::move(declared)) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return MapAt(*this, *function_, index, context);
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  FunctionPtr function_;
+  MaybeSpec declared_;
+};
+
+class MapIterator final : public BlockIterator {
+ public:
+  MapIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr function, StageRandom random,
+              bool ragged)
+      : stage_(stage),
+        input_(std::move(input)),
+        function_(std::move(function)),
+        random_(random),
+        ragged_(ragged) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Count(index_, "elements given");
+    // Results that wait here are made again: the input goes back to their rows.
+    input_.VisitState(visitor, calls_.waiting());
+    std::vector<int64_t> ahead;  // the layout of the parallel form
+    visitor.Ints(ahead);
+    if (!ahead.empty()) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "set_state: the state was saved with deterministic=False in map; restore it into a "
+          "pipeline with num_parallel_calls there");
+    }
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    int64_t before = steps;
+    auto error = input_.Discard(steps);  // one step in is one step out: the function is not called
+    index_ = StepsMore(index_, before - steps);
+    return error;
+  }
+
+  std::optional<Error> Pass(int64_t& steps) override {
+    // What waits here comes first.
+    if (!calls_.idle()) {
+      int64_t first = std::min(steps, calls_.waiting());
+      steps -= first;
+      auto error = BlockIterator::Pass(first);
+      steps += first;
+      if (error || steps == 0) return error;
+    }
+    int64_t before = steps;
+    auto error = input_.Pass(steps);
+    index_ += before - steps;
+    return error;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    CallInfo info{&stage_, random_, index_};
+    info.ragged = ragged_;
+    Block block = calls_.Next(max_rows, *function_, info, [&] {
+      input_.Keep(input_.position());
+      return input_.NextBlock(max_rows);
+    });
+    index_ += block.rows + (block.error && !block.error->transient());
+    return block;
+  }
+
+ private:
+  const StageLabel& stage_;
+  Input input_;
+  FunctionPtr function_;
+  StageRandom random_;
+  const bool ragged_;  // its consumer takes such blocks
+  int64_t index_ = 0;
+  CallsInLine calls_;
+};
+
+IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<MapIterator>(label(), StartInput(context), function_, Randomness(context),
+                                       context.ragged);
+}
+
+std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {
+  MaybeSpec declared;
+  if (args.Has("output_signature")) declared = args.Spec("output_signature");
+  return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
+}
+
+const RegisterDataset map("map", MakeMap);
+// The input gives positions; the function has the rows.
+const RegisterDataset from_indexable("from_indexable", MakeMap);
+
+}  // namespace
+}  // namespace penstock

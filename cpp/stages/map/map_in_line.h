@@ -1,0 +1,85 @@
+// What a parallel map does without a thread to be had: the consumer pulls and calls.
+#pragma once
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "compute/function.h"
+#include "engine/producer.h"
+#include "engine/session.h"
+#include "runtime/clock.h"
+#include "stages/map/calls_in_line.h"
+#include "stages/map/delivered.h"
+#include "stages/map/shared_input.h"
+
+namespace penstock {
+
+// From where the threads have left off, or from the beginning. It goes on so to the end: whether
+// there are threads again is not asked for each block, and the next iterator finds out.
+class MapInLine final {
+ public:
+  // What the threads of the map would use; `stages`: of the input, that run inside one another.
+  struct Shared {
+    Session& session;
+    const CancelToken& cancel;
+    Function& function;
+    SharedInput& input;
+    StateTrail& trail;
+    Delivered& delivered;
+  };
+  MapInLine(const Shared& shared, Lane lane, int stages)
+      : shared_(shared), stages_(stages), grain_(lane) {}
+
+  // `info`: what is the same for all calls; its index is that of position 0.
+  Block Next(int64_t max_rows, CallInfo info) {
+    if (ended_) return Block::AtEnd();
+    try {
+      shared_.session.RequireStackHere(stages_);
+    } catch (const Error&) {  // others that ask again and again behind an error find the end
+      ended_ = true;
+      throw;
+    }
+    const int64_t first = info.index;
+    info.index += shared_.delivered.position();
+    const int64_t start = NowNs();
+    int64_t pulled = 0;
+    Block block = calls_.Next(max_rows, shared_.function, info, [&] {
+      // A function of the user is called for no row that may never be asked for: an error of it
+      // that waits would refer to whoever asked.
+      const bool one = shared_.function.needs_lock();
+      SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()));
+      info.index = first + shared_.delivered.position();
+      pulled = rows.block.rows;
+      return std::move(rows.block);
+    });
+    grain_.Learn(pulled, NowNs() - start);
+    shared_.delivered.Add(block.rows + (block.error && !block.error->transient()));
+    shared_.trail.Prune(shared_.delivered.low());
+    return block;
+  }
+
+ private:
+  SharedInput::Rows Pull(int64_t most) {
+    const auto token = shared_.input.Hold();  // the last thread that leaves may drop it
+    SharedInput::Rows rows;
+    if (shared_.cancel.cancelled()) {  // the input may be gone
+      rows.block = Block::Of(Error(ErrorKind::kCancelled, ""));
+      return rows;
+    }
+    shared_.input.Pull(most, rows);
+    if (rows.halted) throw std::bad_alloc();
+    if (rows.state) shared_.trail.Add(rows.position, std::move(rows.state));
+    shared_.trail.Thin();
+    shared_.delivered.MoveTo(rows.position);
+    return rows;
+  }
+
+  const Shared shared_;
+  const int stages_;
+  CallsInLine calls_;
+  Grain grain_;
+  bool ended_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,400 @@
+// map with parallel calls: workers share the input, and their results meet in a slot ring.
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "data/pending.h"
+#include "engine/out_of_memory.h"
+#include "engine/producer.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "engine/tuning.h"
+#include "runtime/clock.h"
+#include "runtime/slot_ring.h"
+#include "stages/map/call_turns.h"
+#include "stages/map/crew.h"
+#include "stages/map/delivered.h"
+#include "stages/map/map_in_line.h"
+#include "stages/map/shared_input.h"
+
+namespace penstock {
+namespace {
+
+class ParallelMapDataset final : public Dataset, public RandomAccess {
+ public:
+  ParallelMapDataset(FunctionPtr function, MaybeSpec declared, int64_t calls,
+                     std::optional<bool> ordered, DatasetPtr in_line)
+      : function_(std::move(function)),
+        declared_(std::move(declared)),
+        calls_(calls),
+        ordered_(ordered),
+        in_line_(std::move(in_line)) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
+  bool asynchronous() const override { return true; }
+  bool apart() const override { return true; }
+  bool reorders(bool deterministic) const override { return !ordered_.value_or(deterministic); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return MapAt(*this, *function_, index, context);
+  }
+  const FunctionPtr& function() const { return function_; }
+  int64_t calls() const { return calls_; }
+  std::optional<bool> ordered() const { return ordered_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  FunctionPtr function_;
+  MaybeSpec declared_;
+  int64_t calls_;  // kAutotune: moved while it runs
+  std::optional<bool> ordered_;
+  DatasetPtr in_line_;  // the same map, for whoever debugs
+};
+
+// Each worker in turn holds the input, pulls a block, numbers it, and lets go of the input; then it
+// calls the function and publishes the result under that number. The workers are threads of their
+// own, so a worker that waits for the input (or for room) keeps nobody else from running. Behind a
+// slow input there is one worker more than calls, so that the input is read while all calls run.
+// Where the system refuses threads, those that there are do the work, and without any the consumer.
+class ParallelMapIterator final : public BlockIterator {
+ public:
+  ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
+      : session_(*context.session),
+        stage_(data.label()),
+        function_(data.function()),
+        random_(data.Randomness(context)),
+        source_(data.input()),
+        lane_(data.lane()),
+        ragged_(context.ragged),
+        ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
+        most_(MostCalls(session_, data.calls(), !function_->needs_lock())),
+        cancel_(std::move(cancel)),
+        share_(session_, data.calls() == kAutotune),
+        input_(data.StartInput(context.OnThread(cancel_).Replayed())),
+        stats_(data.Stats(context)),
+        ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
+        room_watch_(cancel_, room_),
+        budget_watch_(session_.budget(), room_),
+        ready_watch_(cancel_, ready_),
+        turns_(cancel_),
+        tuning_(session_, {data.kind(), stage_.name, stage_.function}, "num_parallel_calls",
+                std::max(2, session_.threads()), most_, data.calls() != kAutotune),
+        workers_(
+            lane_, stage_.kind.c_str(),
+            [this](int number, Parking& parking) { Work(number, parking); },
+            [this] { DropInput(); }) {
+    // Placed rows belong to batches that are only whole when rows come in order.
+    if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
+    stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
+    stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
+    if (session_.warming()) StartWorkers();
+  }
+
+  ~ParallelMapIterator() override {
+    cancel_.Cancel();
+    workers_.Join();
+  }
+
+  void VisitState(StateVisitor& visitor) override {
+    int64_t index = base_index_ + delivered_.low();
+    visitor.Count(index, "elements given");
+    trail_.VisitState(visitor, delivered_.low());
+    std::vector<int64_t> ahead = delivered_.ahead();
+    constexpr int64_t kMost = StateVisitor::kMostCount;
+    visitor.IntsIn(ahead, -kMost, kMost, "what was delivered out of order");
+    if (visitor.saving()) return;
+    base_index_ = index;
+    StepRuns delivered = StepRuns::Restored(ahead);
+    delivered_.Reset(delivered);
+    input_.Drop(std::move(delivered));
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (!workers_.empty() || in_line_) return Iterator::Discard(steps);
+    // One step in is one step out: the workers pass over them without calling the function.
+    trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
+    base_index_ = StepsMore(base_index_, steps);
+    steps = 0;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (!in_line_) StartWorkers();
+    while (pending_.empty()) {
+      if (halted_) return Block::Of(OutOfMemory(stage_.kind));
+      if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
+      Packet packet;
+      WaitStatus status = Pop(packet);
+      if (status == WaitStatus::kTimeout)
+        return in_line_->Next(max_rows, {&stage_, random_, base_index_, nullptr, 0, ragged_});
+      if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
+      if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      ++taken_;
+      room_.NotifyAll();
+      if (packet.halted) {
+        halted_ = true;
+        cancel_.Cancel();  // what the others make comes behind it
+        continue;
+      }
+      Recall(false);
+      if (packet.end) ended_at_ = packet.number;
+      if (packet.state) trail_.Add(packet.position, std::move(packet.state));
+      trail_.Thin();
+      delivered_.MoveTo(packet.position);
+      charge_ = std::move(packet.charge);
+      pending_.Add(std::move(packet.results));
+    }
+    Block block = pending_.Take(max_rows);
+    Deliver(block.rows + block.error.has_value());
+    Tune();
+    return block;
+  }
+
+ private:
+  struct Packet {
+    std::vector<Block> results;
+    int64_t number = 0;
+    int64_t position = 0;  // of the input's step that it begins with
+    StateBlob state;       // of the input at `position`, when one was taken
+    BudgetCharge charge;
+    bool end = false;
+    bool halted = false;  // memory ran out: neither results nor anything behind them
+  };
+
+  void StartWorkers() {
+    int width = tuning_.width();
+    if (workers_.size() > width || workers_.refused()) return;
+    if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
+    session_.NoteThreads();
+    if (workers_.empty()) {
+      input_.StartAt(-trail_.front_position(), trail_.front_blob());
+    }
+    while (workers_.size() <= width) {
+      try {
+        workers_.Add();
+      } catch (const std::system_error& refusal) {
+        if (workers_.empty()) GoInLine();
+        return session_.NoteRefusal(stage_, refusal);
+      } catch (...) {  // interrupted, or no memory
+        if (workers_.empty()) throw;
+        return;
+      }
+    }
+  }
+
+  // Where none is left to do the work, and none can be had, the consumer does it from then on.
+  void Recall(bool needed) {
+    try {
+      if (!in_line_) workers_.Recall(wanted_, needed);
+    } catch (const std::system_error& refusal) {
+      session_.NoteRefusal(stage_, refusal);
+      GoInLine();
+    }
+  }
+
+  void GoInLine() {
+    stats_->parallelism.store(1, std::memory_order_relaxed);
+    in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, trail_, delivered_},
+                     lane_, source_.depth_in_line());
+  }
+
+  // --- on the workers ---
+
+  // The last one out destroys the input where it was used (generators are closed there), unless all
+  // have only left for a while. It must not wait: one that was recalled may hold the input already,
+  // and is the last one later.
+  void DropInput() {
+    if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
+    input_.TryReset();
+  }
+
+  MonoTime Patience() const { return source_.calls_inline() ? kNoDeadline : ParkingPatience(); }
+
+  bool Room() {
+    if (!ring_.has_room(static_cast<uint64_t>(next_number_))) return false;
+    return static_cast<uint64_t>(next_number_) == ring_.head() || !session_.budget().over();
+  }
+
+  // Whether the worker may pull: beyond the width, only one, and only while the input is slow.
+  bool Wanted(int number) const {
+    int width = tuning_.width();
+    return number < width || (number == width && slow_input_.load(std::memory_order_relaxed));
+  }
+
+  void Work(int number, Parking& parking) {
+    Session::Serving serving(session_);
+    Grain grain(lane_);
+    for (;;) {
+      // A worker beyond the present width sleeps until it is wanted again.
+      WaitStatus wanted = parking.Wait(room_, cancel_, Patience(), [&] {
+        return Wanted(number) ||
+               input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
+      });
+      if (wanted != WaitStatus::kReady || input_ended_.load(std::memory_order_acquire)) return;
+      Packet packet;
+      SharedInput::Rows rows;
+      if (!Pull(grain, parking, packet, rows)) return;
+      const auto slot = static_cast<uint64_t>(packet.number);
+      if (!packet.halted) {
+        CallTurns::Turn turn(turns_, [this] { return tuning_.width(); });
+        if (turn.status() != WaitStatus::kReady) return;
+        try {
+          Call(grain, packet, rows.block);
+        } catch (const std::bad_alloc&) {  // nobody knows of how many rows there are results
+          packet = Packet();
+          packet.halted = true;
+        }
+      }
+      if (ordered_) {
+        ring_.publish(slot, std::move(packet));
+      } else {  // what is finished goes on, however long an older call takes
+        ring_.publish_next(std::move(packet));
+      }
+      ready_.NotifyOne();
+    }
+  }
+
+  void Call(Grain& grain, Packet& packet, Block& rows) {
+    int64_t start = NowNs();
+    std::optional<Error> error = std::exchange(rows.error, std::nullopt);
+    packet.end = std::exchange(rows.end, false);
+    int64_t count = rows.rows;
+    if (count > 0) {
+      CallInfo info{
+          &stage_,         random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+          packet.position, ragged_};
+      try {
+        function_->Map(std::move(rows), info, packet.results);
+      } catch (const Error& failure) {
+        packet.results.push_back(Block::Of(failure));
+      }
+    }
+    if (error) packet.results.push_back(Block::Of(*std::move(error)));
+    grain.Learn(count, NowNs() - start);
+    size_t bytes = 0;
+    for (Block& block : packet.results) bytes += block.footprint();
+    packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
+  }
+
+  // Under the input's lock: room, a block, its number. False when there is nothing more to do.
+  bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
+    const auto token = input_.Hold();
+    if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
+    // One has waited for all who stand behind it.
+    MonoTime patience = full_ ? 0 : Patience();
+    full_ = parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
+    if (full_ || cancel_.cancelled()) return false;
+    input_.Pull(grain.rows(), rows);
+    const std::optional<Error>& error = rows.block.error;
+    if (!rows.halted && error && error->transient()) return false;
+    bool slow = input_.slow();
+    if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) room_.NotifyAll();
+    packet.position = rows.position;
+    packet.state = std::move(rows.state);
+    packet.halted = rows.halted;
+    packet.number = next_number_++;
+    if (rows.block.end || packet.halted) {
+      input_ended_.store(true, std::memory_order_release);  // pairs with the acquire in Work
+      room_.NotifyAll();
+    }
+    return true;
+  }
+
+  // --- on the consumer ---
+
+  WaitStatus Pop(Packet& packet) {
+    auto pop = [&] {
+      return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
+    };
+    if (pop()) return WaitStatus::kReady;
+    Recall(true);
+    if (in_line_) return WaitStatus::kTimeout;  // the caller makes the next results
+    int64_t start = NowNs();
+    WaitStatus status = WaitUntil(ready_, cancel_, pop);
+    int64_t waited = NowNs() - start;
+    stats_->wait_ns.fetch_add(waited, std::memory_order_relaxed);
+    tuning_.Waited(waited);
+    return status;
+  }
+
+  void Deliver(int64_t steps) {
+    tuning_.Delivered(steps);
+    if (pending_.empty()) charge_.Reset();
+    delivered_.Add(steps);
+    trail_.Prune(delivered_.low());
+  }
+
+  void Tune() {
+    if (!tuning_.Decide()) return;
+    stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
+    room_.NotifyAll();
+    turns_.Changed();
+  }
+
+  Session& session_;
+  const StageLabel& stage_;
+  const FunctionPtr function_;
+  const StageRandom random_;
+  const Dataset& source_;  // what the input runs
+  const Lane lane_;
+  const bool ragged_;  // the consumer takes such blocks
+  const bool ordered_;
+  const int most_;
+  CancelToken cancel_;
+  CallShare share_;
+
+  SharedInput input_;
+  bool full_ = false;  // there was no room for long
+  int64_t next_number_ = 0;
+
+  StageStats* stats_;
+  SlotRing<Packet> ring_;
+  EventCount room_;   // the workers wait for room, or to be wanted
+  EventCount ready_;  // the consumer waits
+  CancelToken::Watch room_watch_;
+  Budget::Watch budget_watch_;
+  CancelToken::Watch ready_watch_;
+  CallTurns turns_;
+  std::atomic<bool> input_ended_{false};
+  std::atomic<bool> slow_input_{false};
+  std::optional<RowPlacer> placer_;
+
+  PendingBlocks pending_;
+  BudgetCharge charge_;
+  StateTrail trail_;
+  int64_t base_index_ = 0;  // elements before the first one of this run of the iterator
+  Delivered delivered_;
+  int64_t taken_ = 0;
+  int64_t ended_at_ = -1;
+  bool halted_ = false;
+  Tuning tuning_;
+  std::optional<MapInLine> in_line_;
+  const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
+  Crew workers_;  // last: joined before anything they use is gone
+};
+
+IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
+  if (context.session->options().debug) return in_line_->Start(context);
+  return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
+}
+
+std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, const Args& args) {
+  MaybeSpec declared;
+  if (args.Has("output_signature")) declared = args.Spec("output_signature");
+  int64_t calls = args.Int("num_parallel_calls");
+  if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
+  std::optional<bool> ordered;
+  if (args.Has("deterministic")) ordered = args.Bool("deterministic");
+  return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared), calls,
+                                              ordered, MakeDataset(args.owner(), inputs, args));
+}
+
+const RegisterDataset map("parallel_map", MakeParallelMap, false, "map");
+const RegisterDataset from_indexable("parallel_from_indexable", MakeParallelMap, false,
+                                     "from_indexable");
+
+}  // namespace
+}  // namespace penstock

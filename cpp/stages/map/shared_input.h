@@ -1,0 +1,112 @@
+// The input that the workers of a parallel map pull from in turn.
+#pragma once
+
+#include <exception>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "engine/delayed_restore.h"
+#include "engine/iterator.h"
+#include "engine/out_of_memory.h"
+#include "engine/state.h"
+#include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "stages/map/delivered.h"
+
+namespace penstock {
+
+// Used by the thread that holds it.
+class SharedInput final {
+ public:
+  struct Rows {
+    Block block;           // perhaps with a transient error: the rest comes with the next pull
+    int64_t position = 0;  // of the input's step that it begins with
+    StateBlob state;       // of the input at `position`, when one was taken
+    bool halted = false;   // memory ran out: there are no rows, and none come behind them
+  };
+
+  explicit SharedInput(IteratorPtr input) : input_(std::move(input)) {}
+
+  // Before the first pull: so many steps behind a state of the input.
+  void StartAt(int64_t steps, StateBlob blob) { restore_.Set(steps, std::move(blob)); }
+  // Steps that were delivered before the state was saved, ahead of others.
+  void Drop(StepRuns delivered) { to_drop_ = std::move(delivered); }
+  // Waits, without the foreign lock, for the one that has it; that one may wait upstream.
+  std::unique_lock<std::mutex> Hold() {
+    std::unique_lock token(mutex_, std::try_to_lock);
+    if (!token) {
+      LeaveForeignLock();
+      token.lock();
+    }
+    return token;
+  }
+  // Destroys the input where nobody holds it.
+  void TryReset() {
+    std::unique_lock token(mutex_, std::try_to_lock);
+    if (token) input_.reset();
+  }
+
+  void Pull(int64_t most, Rows& pulled) {
+    try {
+      DoPull(most, pulled);
+    } catch (const std::bad_alloc&) {
+      pulled.halted = true;
+    }
+  }
+
+  // Whether two pulls in a row took long: one may because its thread did.
+  bool slow() const { return slow_pulls_ >= 2; }
+
+ private:
+  static constexpr int64_t kSlowPullNs = 1'000'000;
+
+  void DoPull(int64_t most, Rows& pulled) {
+    Block& block = pulled.block;
+    if (ended_) {
+      block.end = true;
+      return;
+    }
+    if (auto error = restore_.Prepare(*input_)) {
+      pulled.halted = EndsRun(*error);
+      block.end = ended_ = !error->transient();
+      block.error = std::move(error);
+      return;
+    }
+    for (;;) {
+      pulled.position = position_;
+      pulled.state = nullptr;
+      if (clock_.Due()) pulled.state = clock_.Take(*input_);
+      const int64_t start = NowNs();
+      block = input_->NextBlock(to_drop_.empty() ? most : 1);
+      slow_pulls_ = NowNs() - start > kSlowPullNs ? slow_pulls_ + 1 : 0;
+      if (block.error && EndsRun(*block.error)) {
+        // What came before it is still delivered; the input tells it again to whoever pulls next.
+        if (block.rows == 0) {
+          pulled.halted = true;
+          return;
+        }
+        block.error.reset();
+      }
+      // One that is transient is no step: it comes again to whoever pulls next, or is over.
+      std::optional<Error> transient;
+      if (block.error && block.error->transient()) transient.swap(block.error);
+      position_ += block.rows + block.error.has_value();
+      if (!to_drop_.empty() && to_drop_.PassRow(pulled.position, block)) pulled.state = nullptr;
+      if (transient) block.error = std::move(transient);
+      if (block.rows > 0 || block.last()) return;
+    }
+  }
+
+  std::mutex mutex_;
+  IteratorPtr input_;
+  DelayedRestore restore_;
+  bool ended_ = false;      // it could not be restored
+  int64_t position_ = 0;    // steps
+  int64_t slow_pulls_ = 0;  // in a row
+  StepRuns to_drop_;
+  MarkClock clock_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,119 @@
+// Copying small rows into columns, one after the other.
+#include "stages/mix/gathered_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr size_t kSmallRow = 1 << 10;  // bytes of all leaves; a larger one is better not copied
+
+// The bytes of a row in each column; none when such rows are not to be stacked.
+std::vector<size_t> RowBytes(const Block& block) {
+  std::vector<size_t> bytes;
+  // Rows of different files could not say where they are from.
+  if (!block.stacked() || block.from_files()) return bytes;
+  size_t all = 0;
+  for (const Tensor& column : block.columns) {
+    if (column.dtype().is_reference()) return {};
+    bytes.push_back(column.nbytes() / static_cast<size_t>(block.rows));
+    all += bytes.back();
+  }
+  if (all > kSmallRow) bytes.clear();
+  return bytes;
+}
+
+bool Alike(const Block& one, const Block& other) {
+  if (!other.stacked() || other.from_files() || one.structure != other.structure) return false;
+  return std::equal(one.columns.begin(), one.columns.end(), other.columns.begin(),
+                    other.columns.end(), [](const Tensor& a, const Tensor& b) {
+                      bool same = a.dtype() == b.dtype() && a.shape().rank() == b.shape().rank();
+                      for (int i = 1; same && i < a.shape().rank(); ++i)
+                        same = a.shape()[i] == b.shape()[i];
+                      return same;
+                    });
+}
+
+}  // namespace
+
+bool PulledRows::Fill(int64_t most) {
+  while (left() == 0 && !block_.last()) {
+    input_.Keep(input_.position());
+    at_ = 0;
+    block_ = input_.NextBlock(most);
+  }
+  return left() > 0;
+}
+
+Step PulledRows::Ending() {
+  if (block_.error) return *std::exchange(block_.error, std::nullopt);
+  return End{};
+}
+
+Element PulledRows::Take() {
+  int64_t row = at_++;
+  return block_.stacked() ? block_.Row(row) : std::move(block_.elements[static_cast<size_t>(row)]);
+}
+
+void PulledRows::VisitState(StateVisitor& visitor) {
+  input_.VisitState(visitor, left() + (block_.error && !block_.error->transient()));
+}
+
+bool GatheredRows::Fits(const PulledRows& from, int64_t most) {
+  const Block& block = from.block();
+  if (block_.rows > 0) {
+    if (stacks_) alike_ = Alike(block_, block);
+    return !stacks_ || alike_;
+  }
+  stacks_ = false;
+  row_bytes_ = alike_ && most > 1 ? RowBytes(block) : std::vector<size_t>();
+  if (row_bytes_.empty()) return true;
+  std::vector<Tensor> columns;
+  for (const Tensor& like : block.columns) {
+    Shape shape = like.shape();
+    shape[0] = most;
+    columns.push_back(Tensor::Make(like.dtype(), shape));
+  }
+  block_.keys.reserve(static_cast<size_t>(most));
+  block_.columns = std::move(columns);
+  stacks_ = true;
+  return true;
+}
+
+void GatheredRows::Add(PulledRows& from) {
+  if (block_.rows++ == 0) {
+    block_.structure = from.block().structure;
+    block_.first = from.block().origin(from.at());
+    if (stacks_) block_.first.index = -1;  // rows behind it are of other inputs
+  }
+  if (!stacks_) {
+    block_.elements.push_back(from.Take());
+    block_.structure = block_.elements.front().structure;
+    return;
+  }
+  const auto row = static_cast<size_t>(block_.rows - 1);
+  const auto at = static_cast<size_t>(from.at());
+  for (size_t i = 0; i < row_bytes_.size(); ++i) {
+    const size_t bytes = row_bytes_[i];
+    uint8_t* to = block_.columns[i].mutable_data() + row * bytes;
+    const uint8_t* item = from.block().columns[i].data() + at * bytes;
+    if (bytes == 8)
+      std::memcpy(to, item, 8);
+    else
+      std::memcpy(to, item, bytes);
+  }
+  block_.keys.push_back(from.block().key(from.at()));
+  from.Pass();
+}
+
+Block GatheredRows::Take() {
+  if (block_.rows == 0) {
+    block_ = Block();
+  } else if (stacks_) {
+    for (Tensor& column : block_.columns) column = column.Rows(0, block_.rows);
+  }
+  return std::exchange(block_, Block());
+}
+
+}  // namespace penstock

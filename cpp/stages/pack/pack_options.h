@@ -1,0 +1,32 @@
+// What pack was asked for, and which elements it takes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "compute/args.h"
+#include "data/padding_rules.h"
+
+namespace penstock {
+
+enum class TooLong { kError, kDrop, kSplit };
+
+struct PackOptions {
+  std::shared_ptr<const PaddingRules> rules;
+  int64_t length = 0;  // of all leaves; 0: the rules say
+  int64_t open_packs = 1;
+  bool concat = false;  // one sequence behind the other, cut where a pack is full
+  bool drop_remainder = false;
+  TooLong too_long = TooLong::kError;
+
+  // Throws for wrong arguments.
+  static PackOptions Of(const Args& args);
+  // The length and the padding of each leaf.
+  std::vector<LeafPadding> Match(const Structure* structure,
+                                 const std::vector<DType>& dtypes) const;
+  // Throws when such elements cannot be packed.
+  void CheckSpec(const ElementSpec& spec) const;
+  void CheckElement(int64_t at, const Element& element) const;
+};
+
+}  // namespace penstock

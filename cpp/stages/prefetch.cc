@@ -1,0 +1,85 @@
+// prefetch: the input runs ahead on a thread of its own.
+#include "engine/input.h"
+#include "engine/producer.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+
+namespace penstock {
+namespace {
+
+class PrefetchDataset final : public Dataset, public RandomAccess {
+ public:
+  explicit PrefetchDataset(int64_t size) : size_(size) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index, context);
+  }
+  bool transparent() const override { return true; }
+  bool asynchronous() const override { return size_ != 0; }
+  bool apart() const override { return size_ != 0; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t size_;
+};
+
+class PrefetchIterator final : public BlockIterator {
+ public:
+  PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size)
+      : PrefetchIterator(data, context, size, context.cancel.Child()) {}
+
+  void VisitState(StateVisitor& visitor) override { producer_.VisitState(visitor); }
+  std::optional<Error> Discard(int64_t& steps) override { return producer_.Discard(steps); }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override { return producer_.Take(max_rows); }
+
+ private:
+  PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
+      : producer_(*context.session, data, data.StartInput(context.OnThread(token)), token,
+                  data.Stats(context),
+                  {&data.label(), size, nullptr, nullptr, data.input().calls_inline(),
+                   data.input().depth_in_line()}) {
+    if (context.session->warming()) producer_.Start();
+  }
+
+  Producer producer_;
+};
+
+// prefetch(0), or debugging: nothing runs ahead; the state is that of any other prefetch.
+class PassIterator final : public BlockIterator {
+ public:
+  explicit PassIterator(IteratorPtr input) : input_(std::move(input)) {}
+  void VisitState(StateVisitor& visitor) override { input_.VisitState(visitor); }
+  std::optional<Error> Discard(int64_t& steps) override { return input_.Discard(steps); }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    input_.Keep(input_.position());
+    return input_.NextBlock(max_rows);
+  }
+
+ private:
+  Input input_;
+};
+
+IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {
+  if (size_ == 0 || context.session->options().debug)
+    return std::make_unique<PassIterator>(StartInput(context));
+  return std::make_unique<PrefetchIterator>(*this, context, size_);
+}
+
+const RegisterDataset registration("prefetch",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     int64_t size = args.Int("buffer_size");
+                                     if (size != kAutotune)
+                                       size = args.IntAtLeast("buffer_size", 0);
+                                     return std::make_shared<PrefetchDataset>(size);
+                                   });
+
+}  // namespace
+}  // namespace penstock

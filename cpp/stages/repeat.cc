@@ -1,0 +1,177 @@
+// repeat: the input again and again, each epoch started anew.
+#include <algorithm>
+#include <limits>
+
+#include "engine/fills_ahead.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "engine/session.h"
+
+namespace penstock {
+namespace {
+
+// Behind it too, randomness is another in every epoch: identities move on, to where no others are.
+uint64_t KeysMovedBy(int64_t epoch) { return 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch); }
+
+class RepeatDataset final : public Dataset, public RandomAccess {
+ public:
+  RepeatDataset(int64_t count, bool fused) : count_(count), fused_(fused) {}
+  int64_t cardinality() const override {
+    int64_t n = input().cardinality();
+    if (count_ == 0 || n == 0) return 0;
+    if (count_ < 0 || n == kInfinite) return kInfinite;
+    if (n == kUnknown || n > std::numeric_limits<int64_t>::max() / count_) return kUnknown;
+    return n * count_;
+  }
+  MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    int64_t n = input().cardinality();
+    int64_t epoch = n == kInfinite ? 0 : index / n;
+    Step step = InputAt(*this, index - epoch * std::max<int64_t>(n, 0),
+                        context.At(static_cast<uint64_t>(epoch)));
+    if (auto* element = std::get_if<Element>(&step)) element->origin.key += KeysMovedBy(epoch);
+    return step;
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t count_;  // negative: for ever
+  bool fused_;     // whether the next epoch may be filled while one is drained
+};
+
+class RepeatIterator final : public BlockIterator {
+ public:
+  RepeatIterator(DatasetPtr data, RunContext context, int64_t count, bool fused)
+      : data_(std::move(data)),
+        context_(std::move(context)),
+        count_(count),
+        fused_(fused),
+        fills_(context_.fills) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.IntIn(epoch_, kEnded, count_ < 0 ? StateVisitor::kMostCount : count_, "the epoch");
+    visitor.Bool(any_);
+    bool running = input_ != nullptr;
+    visitor.Bool(running);
+    visitor.Demand(!running || (epoch_ != kEnded && epoch_ != count_),
+                   "nothing runs behind the last epoch");
+    // The first epoch has those that the stage was started with.
+    if (epoch_ > 0) {
+      if (visitor.saving() && !running) FindFills();
+      CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
+      found_ = epoch_;
+    }
+    if (running) {
+      if (!input_) Start();
+      VisitChild(visitor, *input_);
+    }
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (epoch_ != kEnded && (count_ < 0 || epoch_ < count_)) {
+      if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      if (!input_) Start();
+      if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
+      Block block = input_->NextBlock(max_rows);
+      // For ever, an epoch in which everything fails counts as empty: the same errors would come
+      // again and again.
+      any_ = any_ || block.rows > 0 || (block.error && count_ >= 0);
+      Rekey(block);
+      if (!block.end) return block;
+      input_.reset();
+      ++epoch_;
+      if (!any_) {  // an empty epoch would come again and again
+        epoch_ = kEnded;
+        next_.reset();
+        break;
+      }
+      any_ = false;
+      if (block.rows == 0) continue;
+      block.end = count_ >= 0 && epoch_ >= count_;
+      return block;
+    }
+    return Block::AtEnd();
+  }
+
+ private:
+  void Rekey(Block& block) const {
+    const uint64_t moved = KeysMovedBy(epoch_);
+    if (moved == 0) return;
+    block.first.key += moved;
+    for (uint64_t& key : block.keys) key += moved;
+    for (Element& element : block.elements) element.origin.key += moved;
+  }
+
+  void Start() {
+    // The epoch before must be gone first: its generators and threads are not to overlap.
+    input_.reset();
+    FindFills();
+    input_ = next_ ? std::move(next_) : StartEpoch(epoch_, fills_);
+    if (fused_) filling_ = dynamic_cast<FillsAhead*>(input_.get());
+  }
+
+  IteratorPtr StartEpoch(int64_t epoch, std::shared_ptr<const CacheFills> fills) {
+    RunContext context = context_.At(static_cast<uint64_t>(epoch));
+    context.fills = std::move(fills);
+    return data_->StartInput(context);
+  }
+
+  // What caches upstream hold when the epoch begins: what the epochs before have put there.
+  void FindFills() {
+    if (found_ == epoch_) return;
+    fills_ = next_ ? next_fills_ : FillsNow();
+    found_ = epoch_;
+  }
+  std::shared_ptr<const CacheFills> FillsNow() {
+    return CacheFills::Now(*data_, context_.session->fills(), fills_);
+  }
+
+  // With every element of an epoch that only drains its buffer goes a step of the next one.
+  std::optional<Error> FillNext(int64_t rows) {
+    bool last = count_ >= 0 && epoch_ + 1 >= count_;
+    if (!filling_ || last) return std::nullopt;
+    int64_t left = filling_->Draining();
+    if (left == 0) return std::nullopt;
+    if (!next_) {
+      try {
+        next_fills_ = FillsNow();
+        next_ = StartEpoch(epoch_ + 1, next_fills_);
+      } catch (...) {
+        filling_ = nullptr;  // it fails again, at its place
+        return std::nullopt;
+      }
+    }
+    return dynamic_cast<FillsAhead&>(*next_).FillAhead(std::min(rows, left));
+  }
+
+  DatasetPtr data_;
+  RunContext context_;
+  int64_t count_;
+  const bool fused_;
+  static constexpr int64_t kEnded = -1;  // an epoch without anything came, of endless ones
+  int64_t epoch_ = 0;
+  bool any_ = false;  // the epoch has given something
+  IteratorPtr input_;
+  std::shared_ptr<const CacheFills> fills_;  // of epoch number found_
+  int64_t found_ = 0;
+  IteratorPtr next_;  // the epoch behind it, when that has been started
+  std::shared_ptr<const CacheFills> next_fills_;
+  FillsAhead* filling_ = nullptr;  // input_, if it is one
+};
+
+IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<RepeatIterator>(shared_from_this(), context, count_, fused_);
+}
+
+// fused=False keeps epochs apart, for comparison: the results are the same.
+const RegisterDataset registration(
+    "repeat", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<RepeatDataset>(args.Int("count"),
+                                             !args.Has("fused") || args.Bool("fused"));
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// What every shard gets when elements are dealt out, and what stands for one that is missing.
+#pragma once
+
+#include <string>
+
+#include "engine/dataset.h"
+#include "engine/plan_text.h"
+
+namespace penstock {
+
+// What becomes of the last round, in which there is no element for every shard.
+enum class Remainder { kDrop, kPad, kRepeat };
+
+// Elements are dealt out in rounds of one for each shard.
+struct Dealing {
+  int64_t shards;
+  int64_t index;
+  Remainder remainder;
+  uint64_t seed;
+
+  // From the arguments num_shards, index, remainder and seed of shard_evenly.
+  explicit Dealing(const Args& args);
+  // Rounds of n elements, kInfinite or kUnknown.
+  int64_t Rounds(int64_t n) const;
+  // The elements that so many rounds take of those that are left, all of them at most.
+  int64_t Taken(int64_t rounds, int64_t left) const;
+  // The number, among n elements, of this shard's in the round that begins with number `round` < n;
+  // behind the last one comes the first.
+  int64_t Repeated(int64_t round, int64_t n) const;
+  // Every shard must see the same elements in the same order, whatever process it is in: all that
+  // is random before it hangs on a seed of this stage and the number of its run, and nothing
+  // overtakes. `stage` counts its runs.
+  RunContext Common(const RunContext& context, const Dataset& stage) const;
+  // States are those of all shards, but of so many: what is pulled again is counted in rounds.
+  void VisitState(StateVisitor& visitor) const;
+  // What stands for an element that there is not, in the shape of one that there is.
+  Element PaddingLike(const Element& element) const;
+};
+
+// Their number is a part of the plan.
+class DealtStage : public PlanDetail {
+ public:
+  explicit DealtStage(const Dealing& dealing) : dealing_(dealing) {}
+  const Dealing& dealing() const { return dealing_; }
+  std::string plan_detail() const override;
+
+ protected:
+  const Dealing dealing_;
+};
+
+// Beside each element: whether it is a real one.
+Element Masked(Element element, bool real);
+// An element as a real one, anything else as it is.
+Step Real(Step step);
+// For padding beside `elements` that are all errors.
+Error AllFailed(int64_t elements);
+ElementSpec MaskedSpec(ElementSpec spec);
+// Throws when one of its leaves cannot be zero.
+void CheckPadding(const ElementSpec& spec);
+
+}  // namespace penstock

@@ -1,0 +1,103 @@
+// Real elements as they are, and zeros in the place of those behind them.
+#include "stages/shard/dealt.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/random_access.h"
+
+namespace penstock {
+namespace {
+
+class DealtDataset final : public Dataset, public DealtStage, public RandomAccess {
+ public:
+  DealtDataset(const Dealing& dealing, int64_t length) : DealtStage(dealing), length_(length) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override {
+    MaybeSpec spec = input_spec();
+    return spec ? MaskedSpec(*std::move(spec)) : spec;
+  }
+  Step At(int64_t index, const RunContext& context) const override {
+    return Pads(dealing_.Taken(index, length_)) ? Padding(index, context)
+                                                : Real(InputAt(*this, index, context));
+  }
+
+  // Whether the round that begins with element number `round` has none for this shard; for any.
+  bool Pads(int64_t round) const { return round >= length_ - dealing_.index; }
+  int64_t length() const { return length_; }
+  bool Ends(int64_t round) const { return round >= length_; }
+  // Where the next one begins.
+  int64_t After(int64_t round) const { return round + dealing_.Taken(1, length_ - round); }
+
+  // In the shape of this shard's last element; where there is none, or it failed, of the one that
+  // was dealt in its place. That is another shard's: it is not asked first, since what it costs and
+  // how it fails is that shard's own.
+  Step Padding(int64_t index, const RunContext& context) const {
+    const int64_t first = std::max<int64_t>(index - 1, 0);
+    for (int64_t at = first; at <= index; ++at) {
+      Step step = InputAt(*this, at, context);
+      if (auto* element = std::get_if<Element>(&step)) {
+        return Masked(dealing_.PaddingLike(*element), false);
+      }
+      if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
+    }
+    return AllFailed(index - first + 1);
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  const int64_t length_;
+};
+
+class DealtIterator final : public Iterator {
+ public:
+  DealtIterator(std::shared_ptr<const DealtDataset> data, RunContext context)
+      : data_(std::move(data)), context_(std::move(context)), input_(data_->StartInput(context_)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    data_->dealing().VisitState(visitor);
+    visitor.Count(round_, "elements dealt out", data_->length());
+    VisitChild(visitor, *input_);
+  }
+
+ protected:
+  Step DoNext() override {
+    Step step = data_->Pads(round_) ? Padding() : input_->Next();
+    auto* error = std::get_if<Error>(&step);
+    if (std::holds_alternative<End>(step) || (error && error->transient())) return step;
+    const bool real = !data_->Pads(round_);
+    round_ = data_->After(round_);
+    return real ? Real(std::move(step)) : std::move(step);
+  }
+
+ private:
+  Step Padding() {
+    if (data_->Ends(round_)) return End{};
+    Step padding = data_->Padding(round_ / data_->dealing().shards, context_);
+    if (auto* error = std::get_if<Error>(&padding); error && error->transient()) return padding;
+    int64_t one = 1;  // so that the input stands where it does in all shards
+    if (auto error = input_->Discard(one)) return *std::move(error);
+    return padding;
+  }
+
+  std::shared_ptr<const DealtDataset> data_;
+  RunContext context_;
+  IteratorPtr input_;
+  int64_t round_ = 0;
+};
+
+// In order: which elements are padding is known by their number.
+IteratorPtr DealtDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<DealtIterator>(
+      std::static_pointer_cast<const DealtDataset>(shared_from_this()), context.Replayed());
+}
+
+}  // namespace
+
+std::shared_ptr<Dataset> MakeDealt(const Dealing& dealing, int64_t length) {
+  return std::make_shared<DealtDataset>(dealing, length);
+}
+
+}  // namespace penstock

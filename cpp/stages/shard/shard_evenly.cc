@@ -1,0 +1,285 @@
+// shard_evenly: every num_shards-th element from `index` on, and as many for every index.
+#include <algorithm>
+#include <limits>
+
+#include "engine/input.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "stages/shard/dealing.h"
+#include "stages/shard/dealt.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+class ShardEvenlyDataset final : public Dataset,
+                                 public DealtStage,
+                                 public RandomAccess,
+                                 public Indexed {
+ public:
+  ShardEvenlyDataset(const Dealing& dealing, bool fused) : DealtStage(dealing), fused_(fused) {}
+  int64_t cardinality() const override { return dealing_.Rounds(input().cardinality()); }
+  bool counts_runs() const override { return true; }
+  MaybeSpec spec() const override {
+    MaybeSpec spec = input_spec();
+    return spec && pads() ? MaskedSpec(*std::move(spec)) : spec;
+  }
+  Step At(int64_t index, const RunContext& context) const override;
+
+  const Indexed* indexed() const override {
+    return fused_ && !pads() && input().indexed() ? this : nullptr;
+  }
+  int64_t size() const override { return cardinality(); }
+  Block Rows(int64_t first, int64_t count) const override {
+    std::vector<int64_t> own(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) own[static_cast<size_t>(i)] = first + i;
+    return Gather(own.data(), count);
+  }
+  Block Gather(const int64_t* indices, int64_t count) const override {
+    const Indexed& rows = *input().indexed();
+    std::vector<int64_t> dealt(indices, indices + count);
+    for (int64_t& row : dealt) row = dealing_.Repeated(row * dealing_.shards, rows.size());
+    return rows.Gather(dealt.data(), count);
+  }
+  bool pads() const { return dealing_.remainder == Remainder::kPad; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  bool fused_;  // whether rows may be gathered by their positions
+};
+
+Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
+  RunContext common = dealing_.Common(context, *this);
+  const int64_t n = input().cardinality() == kInfinite ? kMost : input().cardinality();
+  const int64_t round = dealing_.Taken(index, n);
+  if (round == n) {  // endless, but numbers are not
+    throw Error(ErrorKind::kInvalidArgument, "at: element {} of shard_evenly has no number < 2^63",
+                index);
+  }
+  if (!pads()) return InputAt(*this, dealing_.Repeated(round, n), common);
+  if (dealing_.index < n - round) return Real(InputAt(*this, round + dealing_.index, common));
+  for (int64_t at = round; at < n; ++at) {
+    Step step = InputAt(*this, at, common);
+    auto* element = std::get_if<Element>(&step);
+    if (element) return Masked(dealing_.PaddingLike(*element), false);
+  }
+  return AllFailed(n - round);
+}
+
+// The rows of a shard, where all rows have random access.
+class DealtRowsIterator final : public BlockIterator {
+ public:
+  explicit DealtRowsIterator(std::shared_ptr<const ShardEvenlyDataset> data)
+      : data_(std::move(data)) {}
+
+  // What all shards have got together, so that each of them may take up the state.
+  void VisitState(StateVisitor& visitor) override {
+    data_->dealing().VisitState(visitor);
+    visitor.Count(dealt_, "elements dealt out", data_->input().cardinality());
+  }
+  std::optional<Error> Discard(int64_t& steps) override {
+    Pass(std::min(left(), std::exchange(steps, 0)));
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (left() <= 0) return Block::AtEnd();
+    std::vector<int64_t> rows;
+    const auto count = static_cast<size_t>(std::min(max_rows, left()));
+    for (; rows.size() < count; Pass(1)) {
+      rows.push_back(data_->dealing().Repeated(dealt_, data_->input().cardinality()));
+    }
+    Block block = data_->input().indexed()->Gather(rows.data(), static_cast<int64_t>(count));
+    block.end = left() <= 0;
+    return block;
+  }
+
+ private:
+  // Rounds.
+  int64_t left() const {
+    return data_->dealing().Rounds(std::max<int64_t>(data_->input().cardinality() - dealt_, 0));
+  }
+  void Pass(int64_t rounds) {
+    dealt_ += data_->dealing().Taken(rounds, data_->input().cardinality() - dealt_);
+  }
+
+  std::shared_ptr<const ShardEvenlyDataset> data_;
+  int64_t dealt_ = 0;
+};
+
+class ShardEvenlyIterator final : public Iterator {
+ public:
+  ShardEvenlyIterator(std::shared_ptr<const ShardEvenlyDataset> data, RunContext context)
+      : data_(std::move(data)),
+        dealing_(data_->dealing()),
+        context_(std::move(context)),
+        known_(data_->input().cardinality()),
+        input_(data_->StartInput(context_)) {}
+
+  // Where the next round begins, and the input there or before: nothing in it is of this shard
+  // alone, so that each of them may take it up.
+  void VisitState(StateVisitor& visitor) override {
+    int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
+    int64_t at = position() - back;
+    dealing_.VisitState(visitor);
+    visitor.Count(round_, "elements dealt out");
+    visitor.Count(at, "elements pulled", round_);
+    input_.VisitState(visitor, back);
+    if (!visitor.saving()) base_ = at;
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (!ended_ && position() <= round_) {  // not within a round
+      int64_t rounds = std::min(steps, WholeRounds());
+      round_ += rounds * dealing_.shards;
+      steps -= rounds;
+    }
+    return Iterator::Discard(steps);
+  }
+
+ protected:
+  Step DoNext() override {
+    if (ended_) return End{};
+    if (position() <= round_) input_.Keep(input_.position());
+    Step step = again_ ? FromTheBeginning() : WholeRounds() > 0 ? FromKnownRound() : FromRound();
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
+    ended_ = ended_ || std::holds_alternative<End>(step);
+    round_ += dealing_.Taken(1, kMost - round_);
+    return data_->pads() && !ended_ ? Real(std::move(step)) : std::move(step);
+  }
+
+ private:
+  int64_t position() const { return base_ + input_.position(); }
+
+  // Rounds from here on in which there is an element for every shard, as far as that is known.
+  int64_t WholeRounds() const {
+    const int64_t end = known_ == kInfinite ? kMost : known_;
+    return std::max<int64_t>(end - round_, 0) / dealing_.shards;
+  }
+
+  // Only where it is known that there are so many.
+  std::optional<Error> PassTo(int64_t end) {
+    int64_t others = end - position();
+    return others > 0 ? input_.Discard(others) : std::nullopt;
+  }
+
+  // There is one for every shard: the others' need not be looked at.
+  Step FromKnownRound() {
+    if (auto error = PassTo(round_ + dealing_.index)) return *std::move(error);
+    Step step = input_.Next();
+    // What is repeated without end may be empty.
+    if (!std::holds_alternative<End>(step) || known_ == kInfinite) return step;
+    ended_ = true;
+    return Error(ErrorKind::kRuntime,
+                 "shard_evenly: {} elements were announced, the input ended before number {}",
+                 known_, round_ + dealing_.index);
+  }
+
+  // There may not be one for every shard. To drop a round it must be gone through to its end; of
+  // the others' elements no more is computed than it takes to know that they are there.
+  Step FromRound() {
+    const bool drops = dealing_.remainder == Remainder::kDrop;
+    if (known_ < 0) {
+      input_.Mark();
+    } else if (auto error = PassTo(std::min(round_, known_))) {
+      return *std::move(error);
+    }
+    for (;;) {
+      if (context_.cancel.cancelled()) return Error(ErrorKind::kCancelled, "");
+      // Of the next one, in the round; negative in what is left of the round before.
+      const int64_t number = position() - round_;
+      int64_t others = 0;  // that only need to be there
+      if (mine_)
+        others = drops ? dealing_.shards - number : 0;
+      else if (number < 0)
+        others = -number;
+      else if (beside_ || !data_->pads())
+        others = dealing_.index - number;
+      if (others > 0) {
+        if (auto error = input_.Pass(others)) return *std::move(error);
+        if (others > 0) break;
+        continue;
+      }
+      if (mine_) {
+        beside_.reset();
+        return *std::exchange(mine_, std::nullopt);
+      }
+      Step step = input_.Next();
+      auto* error = std::get_if<Error>(&step);
+      if (error && error->transient()) return step;
+      if (std::holds_alternative<End>(step)) break;
+      auto* element = std::get_if<Element>(&step);
+      if (element && !beside_ && data_->pads()) beside_ = *element;
+      if (number == dealing_.index) mine_ = std::move(step);
+    }
+    mine_.reset();
+    const int64_t there = position() - round_;
+    if (drops || there <= 0) return End{};
+    if (data_->pads()) {
+      ended_ = true;
+      if (!beside_) return AllFailed(there);
+      return Masked(dealing_.PaddingLike(*beside_), false);
+    }
+    before_it_ = dealing_.Repeated(round_, position());
+    return FromTheBeginning();
+  }
+
+  Step FromTheBeginning() {
+    if (!again_) {
+      input_.Retire();  // first: its generators and threads are not to overlap with the new ones
+      again_ = data_->StartInput(context_);
+    }
+    if (auto error = again_->Discard(before_it_)) return *std::move(error);
+    Step step = again_->Next();
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
+    ended_ = true;
+    again_.reset();
+    if (!std::holds_alternative<End>(step)) return step;
+    return Error(ErrorKind::kRuntime,
+                 "shard_evenly: the input gave {} elements and, when it was begun anew for those "
+                 "to repeat, fewer; use a source that can be gone through again, or "
+                 "remainder='drop' or 'pad'",
+                 position());
+  }
+
+  std::shared_ptr<const ShardEvenlyDataset> data_;
+  const Dealing dealing_;
+  RunContext context_;
+  const int64_t known_;  // the number of elements, kInfinite or kUnknown
+  Input input_;
+  int64_t base_ = 0;               // steps before the input's own count began
+  int64_t round_ = 0;              // where in the input the next round begins
+  std::optional<Step> mine_;       // this shard's, of a round that is being gone through
+  std::optional<Element> beside_;  // the first one of that round
+  IteratorPtr again_;              // the input anew, for an element to repeat
+  int64_t before_it_ = 0;          // elements there before the wanted one
+  bool ended_ = false;
+};
+
+IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
+  auto self = std::static_pointer_cast<const ShardEvenlyDataset>(shared_from_this());
+  if (indexed()) return std::make_unique<DealtRowsIterator>(std::move(self));
+  return std::make_unique<ShardEvenlyIterator>(std::move(self), dealing_.Common(context, *this));
+}
+
+// fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
+// number of elements that the input was dealt out of.
+const RegisterDataset registration("shard_evenly",
+                                   [](const std::vector<DatasetPtr>& inputs,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     Dealing dealing(args);
+                                     if (dealing.remainder == Remainder::kPad) {
+                                       if (MaybeSpec spec = inputs[0]->spec()) CheckPadding(*spec);
+                                     }
+                                     if (args.Has("dealt"))
+                                       return MakeDealt(dealing, args.Int("dealt"));
+                                     bool fused = !args.Has("fused") || args.Bool("fused");
+                                     return std::make_shared<ShardEvenlyDataset>(dealing, fused);
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,160 @@
+// shuffle: by the numbers of rows where any may be had, else with a buffer of rows.
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "engine/session.h"
+#include "runtime/memory.h"
+#include "stages/shuffle/reservoir.h"
+#include "stages/shuffle/shuffle_buffer.h"
+#include "storage/stop_check.h"
+
+namespace penstock {
+namespace {
+
+// The order of so many rows, of which each takes a number in memory before the first is drawn.
+ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
+  constexpr int64_t kFew = 1 << 20;  // nobody need ask whether there is memory
+  constexpr int64_t kMost = int64_t{1} << 40;
+  constexpr int64_t kEach = sizeof(int64_t);
+  const int64_t slots = std::min(size, rows);
+  const int64_t available = slots <= kFew ? 0 : AvailableMemory();
+  if (slots <= (available > 0 ? available / kEach : kMost)) {
+    try {
+      return ShuffledRows(key, size, rows);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  throw Error(ErrorKind::kMemory,
+              "shuffle: a buffer of {} elements was asked for, and there is no memory for their "
+              "positions ({} bytes each); use a smaller buffer_size",
+              slots, kEach);
+}
+
+class ShuffleDataset final : public Dataset, public RandomAccess {
+ public:
+  ShuffleDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle, bool fused)
+      : size_(size),
+        seed_(seed),
+        reshuffle_(reshuffle),
+        fused_(fused),
+        own_seed_(seed ? 0 : NextSessionSeed()) {}
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(); }
+  bool counts_runs() const override { return reshuffle_; }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, PositionOf(index, Key(context)), context);
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  RandomKey Key(const RunContext& context) const {
+    // Without reshuffling every epoch and every run of this dataset has one order.
+    if (!reshuffle_)
+      return RandomKey{seed_ ? static_cast<uint64_t>(*seed_) : own_seed_}.Fold(chain());
+    StageRandom random = Randomness(context);
+    if (seed_) random.seed = static_cast<uint64_t>(*seed_);
+    return random.Key().Fold(static_cast<uint64_t>(context.identity->RunNumber(*this)));
+  }
+
+  // Where in the input the element is that comes at place `index`.
+  int64_t PositionOf(int64_t index, RandomKey key) const {
+    std::lock_guard lock(order_mutex_);
+    if (!order_ || order_key_ != key.value) {
+      int64_t n = cardinality();
+      order_ = OrderOf(key, size_, n == kInfinite ? std::numeric_limits<int64_t>::max() : n);
+      order_key_ = key.value;
+      positions_.clear();
+    }
+    order_->Draw(index + 1 - static_cast<int64_t>(positions_.size()), positions_);
+    return positions_.at(static_cast<size_t>(index));
+  }
+
+  int64_t size_;
+  std::optional<int64_t> seed_;
+  bool reshuffle_;
+  bool fused_;  // whether rows may be gathered by their indices
+  uint64_t own_seed_;
+  mutable std::mutex order_mutex_;  // a leaf lock over what follows, which the plan decides
+  mutable uint64_t order_key_ = 0;
+  mutable std::optional<ShuffledRows> order_;
+  mutable std::vector<int64_t> positions_;  // of the elements so far, in the order of order_key_
+};
+
+// Over data with random access only indices are buffered, and rows are gathered.
+class IndexShuffleIterator final : public BlockIterator {
+ public:
+  IndexShuffleIterator(DatasetPtr input, RandomKey key, int64_t size)
+      : input_(std::move(input)),
+        rows_(*input_->indexed()),
+        key_(key),
+        size_(size),
+        order_(OrderOf(key, size, rows_.size())) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    // As if the input were read again from its beginning.
+    int64_t pulled = order_.pulled();
+    ShuffleState state{key_.value, order_.drawn(), pulled, false, 0, {}, pulled, pulled};
+    state.Visit(visitor);
+    StateTrail().VisitState(visitor, 0);
+    if (visitor.saving()) return;
+    visitor.Demand(state.drawn <= rows_.size(), "no more elements can be drawn than there are");
+    key_.value = state.key;
+    order_ = OrderOf(key_, size_, rows_.size());
+    Pass(state.drawn);
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    Pass(steps);
+    steps = 0;
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    indices_.clear();
+    order_.Draw(max_rows, indices_);
+    if (indices_.empty()) return Block::AtEnd();
+    return rows_.Gather(indices_.data(), static_cast<int64_t>(indices_.size()));
+  }
+
+ private:
+  void Pass(int64_t steps) {
+    StopCheck stop(nullptr);
+    order_.Pass(steps, [&stop] { stop.Look(); });
+  }
+
+  DatasetPtr input_;
+  const Indexed& rows_;
+  RandomKey key_;
+  int64_t size_;
+  ShuffledRows order_;
+  std::vector<int64_t> indices_;
+};
+
+IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
+  if (fused_ && input().indexed()) {
+    return std::make_unique<IndexShuffleIterator>(inputs()[0], Key(context), size_);
+  }
+  return std::make_unique<ShuffleBuffer>(StartInput(context.Replayed()), Key(context), size_,
+                                         input().cardinality(), context.cancel);
+}
+
+const RegisterDataset registration(
+    "shuffle", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      std::optional<int64_t> seed;
+      if (args.Has("seed")) seed = args.Int("seed");
+      // fused=False buffers elements even where indices would do, for comparison.
+      return std::make_shared<ShuffleDataset>(args.IntAtLeast("buffer_size", 1), seed,
+                                              args.Bool("reshuffle_each_iteration"),
+                                              !args.Has("fused") || args.Bool("fused"));
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,264 @@
+// Filling the reservoir, drawing from it, and finding it again after a restore.
+#include "stages/shuffle/shuffle_buffer.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "data/keep_alone.h"
+#include "storage/stop_check.h"
+
+namespace penstock {
+void ShuffleState::Visit(StateVisitor& visitor) {
+  visitor.UInt(key);
+  visitor.Count(drawn, "elements drawn");
+  visitor.Count(items, "elements pulled");
+  visitor.Bool(ended);
+  visitor.Count(forgotten, "steps that failed long ago");
+  visitor.Ints(failed);
+  visitor.Count(pulled, "steps pulled");
+  visitor.Count(back, "steps to be pulled again", pulled);
+  if (visitor.saving()) return;
+  visitor.Demand(drawn <= items && items <= pulled && forgotten <= pulled,
+                 "no more elements can be drawn than were pulled");
+  int64_t last = -1;
+  for (int64_t position : failed) {
+    visitor.Demand(position > last && position < pulled, "steps that failed must be in order");
+    last = position;
+  }
+}
+
+void ShuffleBuffer::VisitState(StateVisitor& visitor) {
+  if (!visitor.saving()) return Restore(visitor);
+  int64_t low = Low();
+  ForgetFailures(base_ + low);
+  // Restored and not asked yet: the input is not where it will be.
+  int64_t pulled = std::max(base_ + position(), refill_until_);
+  ShuffleState state{key_.value, slots_.drawn(), items_, ended_,
+                     forgotten_, failed_,        pulled, pulled - base_ - low};
+  state.Visit(visitor);
+  input_.VisitState(visitor, input_.position() - low);
+}
+
+int64_t ShuffleBuffer::Draining() {
+  if (!ended_ || Refilling()) return 0;
+  if (!slots_.empty() && !input_.retired()) input_.Retire();
+  return static_cast<int64_t>(slots_.slots().size());
+}
+
+std::optional<Error> ShuffleBuffer::FillAhead(int64_t steps) {
+  Fill(std::min(steps, kMostBlockRows), 0);
+  bool stopped = ahead_.error && ahead_.error->transient();
+  return stopped ? std::exchange(ahead_.error, std::nullopt) : std::nullopt;
+}
+
+Block ShuffleBuffer::DoNextBlock(int64_t max_rows) {
+  if (Refilling()) {
+    if (auto error = Refill()) return Block::Of(*std::move(error));
+  }
+  return Draw(std::min(max_rows, kMostBlockRows));
+}
+
+// A block ends where a row is kept in another way than those before it. Rows that were drawn when
+// memory ran out come first.
+Block ShuffleBuffer::Draw(int64_t max_rows) {
+  const auto most = static_cast<size_t>(max_rows);
+  Block out;
+  while (drawn_.size() < most) {
+    Fill(std::numeric_limits<int64_t>::max(), max_rows - static_cast<int64_t>(drawn_.size()) - 1);
+    if (!slots_.full() && !ended_) {  // an error is next
+      if (drawn_.empty()) return Block::Of(TakeError());
+      break;
+    }
+    if (slots_.empty()) {
+      out.end = true;
+      break;
+    }
+    PrefetchNext();
+    uint64_t choice = slots_.Choice();
+    RowCells::Cell cell = slots_.slots()[choice].cell;
+    if (!drawn_.empty() && cell->structure != drawn_[0]->structure) break;
+    drawn_.push_back(cell);
+    slots_.Draw(choice);
+    // Going through the slots is as much work as refilling them all: once per so many draws.
+    if (slots_.drawn() % size_ == 0) {
+      int64_t low = Low();
+      input_.Keep(low);
+      ForgetFailures(base_ + low);
+    }
+  }
+  const size_t rows = std::min(most, drawn_.size());
+  cells_.Take(std::span(drawn_).first(rows), out);
+  drawn_.erase(drawn_.begin(), drawn_.begin() + static_cast<std::ptrdiff_t>(rows));
+  out.end = out.end && drawn_.empty();
+  if (!ended_ && drawn_.empty() && cells_.wasteful()) MoveRows();
+  return out;
+}
+
+void ShuffleBuffer::MoveRows() {
+  std::vector<RowCells::Cell*> all;
+  try {
+    all.reserve(slots_.slots().size());
+  } catch (const std::bad_alloc&) {
+    return;  // it can be done later
+  }
+  for (Held& held : slots_.slots()) all.push_back(&held.cell);
+  cells_.Move(all);
+}
+
+// In a buffer larger than the CPU's caches each draw would wait for memory twice, for the slot and
+// for the row. While the slots are full it is known which will be drawn.
+void ShuffleBuffer::PrefetchNext() const {
+  if (!slots_.full()) return;
+  Prefetch(&slots_.Ahead(16));
+  Prefetch(slots_.Ahead(8).cell);
+}
+
+// The steps of the input that have been looked at.
+int64_t ShuffleBuffer::position() const {
+  int64_t error = ahead_.error && !ahead_.error->transient();
+  return input_.position() - (ahead_.rows - ahead_row_) - error;
+}
+
+// Takes up to `steps` steps of the input, until the buffer is full, the input has ended, or an
+// error is next. Beyond the room that there is now, `more` will be taken before this returns to
+// the consumer, so they may be pulled at once.
+void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
+  while (!slots_.full() && !ended_) {
+    if (ahead_row_ < ahead_.rows) {
+      if (steps-- == 0) return;
+      slots_.Add({base_ + position(), KeepNext()});
+      ++ahead_row_;
+      ++items_;
+    } else if (ahead_.error) {
+      return;
+    } else if (ahead_.end) {
+      ended_ = true;
+    } else if (cancel_.cancelled()) {
+      ahead_.error = Error(ErrorKind::kCancelled, "");
+    } else if (steps > 0) {
+      Pull(std::min({steps, slots_.room() + more, kMostBlockRows}));
+    } else {
+      return;
+    }
+  }
+}
+
+// Rows that are pulled together are copied out of the memory they share, so it is done where they
+// are small.
+void ShuffleBuffer::Pull(int64_t rows) {
+  constexpr int64_t kTogether = 64 << 10;  // bytes
+  input_.Mark();
+  ahead_ = input_.NextBlock(std::min(rows, together_));
+  ahead_row_ = 0;
+  if (ahead_.rows == 0) return;
+  ahead_packs_ = ahead_.stacked() && cells_.Packs(ahead_.structure, ahead_.columns);
+  int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
+  together_ =
+      CanBeAlone(ahead_) ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostBlockRows) : 1;
+}
+
+// The next one of the rows ahead.
+RowCells::Cell ShuffleBuffer::KeepNext() {
+  const auto row = static_cast<size_t>(ahead_row_);
+  if (!ahead_.stacked()) return cells_.Put(std::move(ahead_.elements[row]));
+  RowCells::Cell cell = nullptr;
+  if (ahead_packs_) cell = cells_.Put(ahead_.columns, ahead_row_, ahead_.origin(ahead_row_));
+  return cell ? cell : cells_.Put(ahead_.Row(ahead_row_));
+}
+
+void ShuffleBuffer::Clear() {
+  for (RowCells::Cell cell : drawn_) cells_.Drop(cell);
+  for (const Held& held : slots_.slots()) {
+    if (held.cell) cells_.Drop(held.cell);
+  }
+  drawn_.clear();
+  slots_.slots().clear();
+}
+
+Error ShuffleBuffer::TakeError() {
+  int64_t at = base_ + position();
+  Error error = *std::exchange(ahead_.error, std::nullopt);
+  if (!error.transient()) failed_.push_back(at);
+  return error;
+}
+
+// The input's position, in its own count, of the oldest element held.
+int64_t ShuffleBuffer::Low() const {
+  int64_t low = position();
+  for (auto& held : slots_.slots()) low = std::min(low, held.position - base_);
+  return low;
+}
+
+// Behind the oldest element held nobody asks which positions failed, only how many.
+void ShuffleBuffer::ForgetFailures(int64_t low) {
+  auto end = std::lower_bound(failed_.begin(), failed_.end(), low);
+  forgotten_ += end - failed_.begin();
+  failed_.erase(failed_.begin(), end);
+}
+
+// The choices are made again over the numbers of the elements alone; then the input, which stands
+// at the oldest element held, is read again up to where it was.
+void ShuffleBuffer::Restore(StateVisitor& visitor) {
+  ShuffleState state;
+  state.Visit(visitor);
+  key_.value = state.key;
+  items_ = state.items;
+  ended_ = state.ended;
+  forgotten_ = state.forgotten;
+  failed_ = std::move(state.failed);
+  input_.VisitState(visitor, 0);
+  // Memory for many slots is taken before there are elements for them. Some more may have come than
+  // were announced.
+  visitor.Demand(known_ < 0 || std::min(size_, items_) / 2 <= std::max(known_, int64_t{1} << 20),
+                 "no more elements can be held than there are");
+  slots_ = Reservoir<Held>(key_, size_, state.drawn);
+  StopCheck stop(&cancel_);
+  for (int64_t item : SlotsAfter(key_, size_, items_, state.drawn, [&stop] { stop.Look(); })) {
+    slots_.Add({item, nullptr});
+  }
+  base_ = state.pulled - state.back;
+  refill_until_ = state.pulled;
+  // From numbers to positions: those that failed have no number.
+  std::vector<Held*> held;
+  for (Held& one : slots_.slots()) held.push_back(&one);
+  std::sort(held.begin(), held.end(), [](Held* a, Held* b) { return a->position < b->position; });
+  auto failure = failed_.begin();
+  int64_t failures = forgotten_;
+  for (Held* one : held) {
+    while (failure != failed_.end() && *failure <= one->position + failures) ++failure, ++failures;
+    one->position += failures;
+    // Those that are held are all pulled again.
+    visitor.Demand(one->position >= base_ && one->position < refill_until_,
+                   "elements that are held must be pulled again");
+  }
+  for (size_t i = 0; i < slots_.slots().size(); ++i) waiting_[slots_.slots()[i].position] = i;
+}
+
+std::optional<Error> ShuffleBuffer::Refill() {
+  while (base_ + input_.position() < refill_until_ && !waiting_.empty()) {
+    if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
+    int64_t position = base_ + input_.position();
+    Step step = input_.Next();
+    if (auto* error = std::get_if<Error>(&step); error && error->transient()) return *error;
+    if (std::holds_alternative<End>(step)) break;
+    auto found = waiting_.find(position);
+    if (found == waiting_.end() || !std::holds_alternative<Element>(step)) continue;
+    slots_.slots()[found->second].cell = cells_.Put(std::get<Element>(std::move(step)));
+    waiting_.erase(found);
+  }
+  if (!waiting_.empty()) {
+    waiting_.clear();
+    refill_until_ = 0;
+    Clear();
+    ended_ = true;
+    return Error(ErrorKind::kRuntime,
+                 "shuffle: the input has fewer elements than when the state was saved");
+  }
+  // What was pulled behind the last element held had failed, and was told.
+  int64_t rest = refill_until_ - base_ - input_.position();
+  if (rest > 0) return input_.Discard(rest);
+  return std::nullopt;
+}
+
+}  // namespace penstock

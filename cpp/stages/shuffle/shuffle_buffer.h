@@ -1,0 +1,90 @@
+// What shuffle holds: a reservoir of rows, each output a uniform choice among them.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "engine/fills_ahead.h"
+#include "engine/input.h"
+#include "runtime/cancel.h"
+#include "stages/shuffle/reservoir.h"
+#include "stages/shuffle/row_cells.h"
+
+namespace penstock {
+
+// What a state of a shuffle holds, whether it buffers rows or only their numbers.
+struct ShuffleState {
+  uint64_t key = 0;
+  int64_t drawn = 0;
+  int64_t items = 0;            // elements pulled
+  bool ended = false;           // the input has
+  int64_t forgotten = 0;        // how many of its steps had failed before
+  std::vector<int64_t> failed;  // these
+  int64_t pulled = 0;           // its steps, and
+  int64_t back = 0;             // how many of them are pulled again
+
+  void Visit(StateVisitor& visitor);
+};
+
+class ShuffleBuffer final : public BlockIterator, public FillsAhead {
+ public:
+  // `known`: the number of elements, kInfinite or kUnknown.
+  ShuffleBuffer(IteratorPtr input, RandomKey key, int64_t size, int64_t known, CancelToken cancel)
+      : input_(std::move(input)),
+        key_(key),
+        size_(size),
+        known_(known),
+        slots_(key, size),
+        cancel_(std::move(cancel)) {}
+  ~ShuffleBuffer() override { Clear(); }
+
+  void VisitState(StateVisitor& visitor) override;
+  int64_t Draining() override;
+  std::optional<Error> FillAhead(int64_t steps) override;
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override;
+
+ private:
+  struct Held {
+    int64_t position = 0;           // of its step in the input
+    RowCells::Cell cell = nullptr;  // null: still to be read again, after a restore
+  };
+
+  int64_t position() const;
+  void Fill(int64_t steps, int64_t more);
+  void Pull(int64_t rows);
+  RowCells::Cell KeepNext();
+  Block Draw(int64_t max_rows);
+  void PrefetchNext() const;
+  void MoveRows();
+  void Clear();
+  Error TakeError();
+  int64_t Low() const;
+  void ForgetFailures(int64_t low);
+  void Restore(StateVisitor& visitor);
+  bool Refilling() const { return base_ + position() < refill_until_; }
+  std::optional<Error> Refill();
+
+  Input input_;
+  RandomKey key_;
+  int64_t size_;
+  const int64_t known_;
+  Reservoir<Held> slots_;
+  RowCells cells_;
+  std::vector<RowCells::Cell> drawn_;  // for the block that is being made
+  CancelToken cancel_;
+  Block ahead_;  // pulled; its rows from ahead_row_ on have not been looked at
+  int64_t ahead_row_ = 0;
+  bool ahead_packs_ = false;  // its rows become bytes
+  int64_t together_ = 1;      // rows that may be pulled at a time
+  int64_t items_ = 0;         // elements looked at
+  int64_t base_ = 0;          // steps before the input's own count began
+  bool ended_ = false;
+  std::vector<int64_t> failed_;  // positions of the input's errors, and
+  int64_t forgotten_ = 0;        // how many there were before them
+  int64_t refill_until_ = 0;
+  std::unordered_map<int64_t, size_t> waiting_;  // after a restore: position to slot
+};
+
+}  // namespace penstock

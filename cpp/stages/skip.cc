@@ -1,0 +1,80 @@
+// skip: everything behind the first elements.
+#include <algorithm>
+
+#include "engine/random_access.h"
+#include "engine/registry.h"
+
+namespace penstock {
+namespace {
+
+class SkipDataset final : public Dataset, public RandomAccess {
+ public:
+  explicit SkipDataset(int64_t count) : count_(count) {}
+  int64_t cardinality() const override {
+    int64_t n = input().cardinality();
+    if (count_ < 0) return 0;
+    return n < 0 ? n : std::max<int64_t>(0, n - count_);
+  }
+  MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index + count_, context);
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t count_;  // negative: all
+};
+
+class SkipIterator final : public BlockIterator {
+ public:
+  SkipIterator(IteratorPtr input, int64_t count, bool jumps, CancelToken cancel)
+      : input_(std::move(input)), left_(count), jumps_(jumps), cancel_(std::move(cancel)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    const int64_t all = left_;  // before the first step
+    visitor.IntIn(left_, std::min<int64_t>(all, 0), std::max(all, StateVisitor::kMostCount),
+                  "elements still to be skipped");
+    VisitChild(visitor, *input_);
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (left_ < 0) return Block::AtEnd();
+    if (left_ > 0 && jumps_) {
+      if (auto error = input_->Discard(left_)) return Block::Of(*std::move(error));
+    }
+    while (left_ > 0) {
+      if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      Step step = input_->Next();
+      if (std::holds_alternative<End>(step)) return Block::AtEnd();
+      auto* error = std::get_if<Error>(&step);
+      if (error && error->transient()) return Block::Of(std::move(step));
+      --left_;
+      if (error) return Block::Of(std::move(step));
+    }
+    return input_->NextBlock(max_rows);
+  }
+
+ private:
+  IteratorPtr input_;
+  int64_t left_;
+  bool jumps_;
+  CancelToken cancel_;
+};
+
+IteratorPtr SkipDataset::MakeIterator(const RunContext& context) const {
+  // Jumping leaves out work, so only where no work could fail or be seen.
+  bool jumps = input().indexed() != nullptr;
+  return std::make_unique<SkipIterator>(StartInput(context), count_, jumps, context.cancel);
+}
+
+const RegisterDataset registration("skip",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<SkipDataset>(args.Int("count"));
+                                   });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,67 @@
+// take: the first elements.
+#include <algorithm>
+
+#include "engine/random_access.h"
+#include "engine/registry.h"
+
+namespace penstock {
+namespace {
+
+class TakeDataset final : public Dataset, public RandomAccess {
+ public:
+  explicit TakeDataset(int64_t count) : count_(count) {}
+  int64_t cardinality() const override {
+    int64_t n = input().cardinality();
+    if (count_ < 0 || n == kUnknown) return n;
+    return n == kInfinite ? count_ : std::min(n, count_);
+  }
+  MaybeSpec spec() const override { return input_spec(); }
+  Step At(int64_t index, const RunContext& context) const override {
+    return InputAt(*this, index, context);
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t count_;  // negative: all
+};
+
+class TakeIterator final : public BlockIterator {
+ public:
+  TakeIterator(IteratorPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    visitor.Count(taken_, "elements taken", count_ < 0 ? StateVisitor::kMostCount : count_);
+    VisitChild(visitor, *input_);
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (count_ < 0) return input_->NextBlock(max_rows);
+    if (taken_ == count_) return Block::AtEnd();
+    Block block = input_->NextBlock(std::min(max_rows, count_ - taken_));
+    // An element that failed counts too: what is taken does not depend on what fails.
+    taken_ += block.rows + (block.error && !block.error->transient());
+    if (taken_ == count_ && !block.error) block.end = true;
+    return block;
+  }
+
+ private:
+  IteratorPtr input_;
+  int64_t count_;
+  int64_t taken_ = 0;
+};
+
+IteratorPtr TakeDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<TakeIterator>(StartInput(context), count_);
+}
+
+const RegisterDataset registration("take",
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<TakeDataset>(args.Int("count"));
+                                   });
+
+}  // namespace
+}  // namespace penstock

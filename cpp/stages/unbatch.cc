@@ -1,0 +1,132 @@
+// unbatch: the rows of each element.
+#include <atomic>
+
+#include "data/pending.h"
+#include "engine/input.h"
+#include "engine/registry.h"
+
+namespace penstock {
+namespace {
+
+class UnbatchDataset final : public Dataset {
+ public:
+  explicit UnbatchDataset(std::string stage) : stage_(std::move(stage)) {}
+  int64_t cardinality() const override {
+    int64_t n = known_.load(std::memory_order_relaxed);
+    if (n == kUnknown) known_.store(n = Count(), std::memory_order_relaxed);
+    return n;
+  }
+  MaybeSpec spec() const override {
+    MaybeSpec in = input_spec();
+    if (in) in = in->Unstacked();
+    return in;
+  }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t Count() const {
+    int64_t n = input().cardinality();
+    if (n == 0 || n == kInfinite) return n;
+    MaybeSpec in = input_spec();
+    if (n < 0 || !in || in->leaves.empty()) return kUnknown;
+    const LeafSpec& first = in->leaves[0];
+    bool known = !first.any_rank && first.shape.rank() > 0 && first.shape[0] >= 0;
+    return known ? n * first.shape[0] : kUnknown;
+  }
+
+  std::string stage_;  // what the user called, for errors
+  // A cache: asking a chain of batches and unbatches each time anew takes exponential time.
+  mutable std::atomic<int64_t> known_{kUnknown};
+};
+
+class UnbatchIterator final : public BlockIterator {
+ public:
+  UnbatchIterator(IteratorPtr input, std::string stage)
+      : input_(std::move(input)), stage_(std::move(stage)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    // A batch handed out in part is pulled again, and its first rows are passed over.
+    bool pulled = !rows_.empty();
+    bool open = pulled || to_skip_ > 0;
+    visitor.Bool(open);
+    visitor.Count(given_, "rows given of an element");
+    visitor.Count(index_, "elements pulled");
+    input_.VisitState(visitor, pulled && visitor.saving() ? 1 : 0);
+    if (!visitor.saving()) to_skip_ = open ? given_ : 0;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (rows_.empty()) {
+      input_.Keep(input_.position());
+      input_.Mark();
+      Step step = input_.Next();
+      auto* element = std::get_if<Element>(&step);
+      if (!element) {
+        if (auto* error = std::get_if<Error>(&step)) index_ += !error->transient();
+        return Block::Of(std::move(step));
+      }
+      if (to_skip_ == 0) ++index_;
+      given_ = 0;
+      rows_.Add(Split(std::move(*element)));
+      int64_t skip = std::exchange(to_skip_, 0);
+      while (skip > 0 && !rows_.empty()) {
+        int64_t taken = rows_.Take(skip).rows;
+        skip -= taken;
+        given_ += taken;
+      }
+    }
+    Block block = rows_.Take(max_rows);
+    given_ += block.rows;
+    return block;
+  }
+
+ private:
+  Block Split(Element element) {
+    Block block;
+    block.structure = element.structure;
+    block.first = element.origin;
+    for (size_t i = 0; i < element.leaves.size(); ++i) {
+      const Shape& shape = element.leaves[i].shape();
+      std::string path = element.structure->LeafPath(static_cast<int>(i));
+      if (shape.rank() == 0) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "{}: element {}{} is a scalar, an array with a first axis was expected", stage_,
+                    index_ - 1, path);
+      }
+      if (i > 0 && shape[0] != block.rows) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "{}: element {}{} has {} rows, its first leaf has {}", stage_, index_ - 1, path,
+                    shape[0], block.rows);
+      }
+      block.rows = shape[0];
+    }
+    for (int64_t i = 0; i < block.rows; ++i) {
+      block.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
+    }
+    block.columns = std::move(element.leaves);
+    return block;
+  }
+
+  Input input_;
+  const std::string stage_;
+  PendingBlocks rows_;
+  int64_t index_ = 0;    // elements of the input so far
+  int64_t given_ = 0;    // rows of the open one
+  int64_t to_skip_ = 0;  // rows given before the state was saved
+};
+
+IteratorPtr UnbatchDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<UnbatchIterator>(StartInput(context.Replayed()), stage_);
+}
+
+const RegisterDataset registration(
+    "unbatch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      bool other = args.Has("stage");
+      return std::make_shared<UnbatchDataset>(other ? args.Text("stage") : "unbatch");
+    });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// Files as readers see them: through an opener, so that remote storage can stand behind one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "data/buffer.h"
+#include "runtime/cancel.h"
+
+namespace penstock {
+
+class InputFile {
+ public:
+  virtual ~InputFile() = default;
+  // Up to `size` bytes from `offset`; 0 only at the end of the file. Throws an Error that names the
+  // file, or a transient one. No lock of a foreign runtime may be held by the caller. A pipe can
+  // only be read on from where the last read ended; a regular file by any number of threads at a
+  // time that have no BlockingHook.
+  virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
+  // Bytes now, or -1 when unknown (a pipe, a device).
+  virtual int64_t size() = 0;
+};
+
+class Opener {
+ public:
+  virtual ~Opener() = default;
+  // Reads end early when `cancel` (null: nothing) is cancelled.
+  virtual std::unique_ptr<InputFile> Open(const std::string& path,
+                                          const CancelToken* cancel = nullptr) const = 0;
+};
+
+// How an error begins of a path that cannot be opened.
+inline std::string CannotOpen(const std::string& path) {
+  return path.find("://") == std::string::npos ? "cannot open"
+                                               : "cannot open (files of this machine are read, and "
+                                                 "this is a URL: download or mount it)";
+}
+
+// Files of this machine: large reads with readahead advice.
+const Opener& LocalFiles();
+
+// A regular file under this name itself: no link, pipe or device. For names that come from a file.
+std::unique_ptr<InputFile> OpenPlainFile(const std::string& path);
+
+// The whole file, `size` bytes at the beginning of the buffer; throws as the opener does.
+BufferRef ReadWholeFile(const std::string& path, size_t* size);
+BufferRef ReadWholeFile(InputFile& file, size_t* size);
+
+}  // namespace penstock

@@ -1,0 +1,121 @@
+// Files of this machine where there is POSIX: by pread, pipes and devices by read.
+#include "runtime/platform.h"
+#if defined(PENSTOCK_POSIX)
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "data/error.h"
+#include "runtime/blocking.h"
+#include "storage/file.h"
+#include "storage/file_path.h"
+#include "storage/stop_check.h"
+
+namespace penstock {
+namespace {
+
+class LocalFile final : public InputFile {
+ public:
+  LocalFile(std::string path, int fd, bool regular, const CancelToken* cancel)
+      : path_(std::move(path)), fd_(fd), regular_(regular), stop_(cancel) {}
+  ~LocalFile() override { close(fd_); }
+
+  size_t Read(int64_t offset, void* data, size_t size) override {
+    stop_.Look();
+    if (!regular_ && offset != position_) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{} is a pipe or a device, which can only be read from its beginning on; to "
+                  "continue from a saved state, or to start again, copy it to a file first",
+                  path_);
+    }
+    for (;;) {
+      ssize_t got = regular_ ? pread(fd_, data, size, offset) : read(fd_, data, size);
+      if (got > 0 || (got == 0 && (regular_ || HadWriter()))) {
+        if (!regular_) position_ += got;
+        return static_cast<size_t>(got);
+      }
+      if (got == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {
+        WaitForBytes();
+      } else if (errno == EINTR) {
+        stop_.LookForSignals();
+      } else {
+        throw Error::FromErrno(errno, path_, Format("cannot read at byte {}", offset));
+      }
+    }
+  }
+  int64_t size() override {
+    struct stat info;
+    return regular_ && fstat(fd_, &info) == 0 ? info.st_size : -1;
+  }
+
+ private:
+  // Nothing to read is the end of a pipe only when somebody has opened it for writing before.
+  bool HadWriter() {
+    pollfd waiting{fd_, POLLIN, 0};
+    return poll(&waiting, 1, 0) != 0;
+  }
+  void WaitForBytes() {
+    constexpr int kSliceMs = static_cast<int>(internal::kSignalSliceNs / 1'000'000);
+    pollfd waiting{fd_, POLLIN, 0};
+    while (poll(&waiting, 1, kSliceMs) <= 0) {
+      stop_.Look();
+      stop_.LookForSignals();
+    }
+  }
+
+  std::string path_;
+  int fd_;
+  const bool regular_;
+  int64_t position_ = 0;  // of a pipe
+  StopCheck stop_;
+};
+
+class LocalOpener final : public Opener {
+ public:
+  std::unique_ptr<InputFile> Open(const std::string& path,
+                                  const CancelToken* cancel) const override {
+    LeaveForeignLock();
+    RequireWhole(path);
+    // Without waiting for the other end of a pipe: that happens where it can be ended.
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) throw Error::FromErrno(errno, path, CannotOpen(path));
+    struct stat info;
+    bool known = fstat(fd, &info) == 0;
+    if (known && S_ISDIR(info.st_mode)) {
+      close(fd);
+      throw Error::FromErrno(EISDIR, path, "cannot read (a file was expected)");
+    }
+#if defined(POSIX_FADV_SEQUENTIAL)
+    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+#endif
+    bool regular = known && S_ISREG(info.st_mode);
+    return std::make_unique<LocalFile>(path, fd, regular, cancel);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
+  LeaveForeignLock();
+  RequireWhole(path);
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  int code = errno;
+  struct stat info;
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    return std::make_unique<LocalFile>(path, fd, true, nullptr);
+  }
+  if (fd >= 0) close(fd);
+  if (fd < 0 && code != ELOOP && code != ENXIO) throw Error::FromErrno(code, path, "cannot open");
+  ThrowNotPlain(path);
+}
+
+const Opener& LocalFiles() {
+  static const Opener& opener = *new LocalOpener;
+  return opener;
+}
+
+}  // namespace penstock
+#endif

@@ -1,0 +1,93 @@
+// What a file format provides: it finds records among bytes. Files, compression and positions are
+// written once (stages/files/file_dataset.cc).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace penstock {
+
+// What one record, line or chunk may expand to unless `max_record_bytes` says otherwise: a small
+// file cannot take all memory.
+constexpr int64_t kMaxRecordBytes = int64_t{256} << 20;
+
+// Consecutive bytes of a file, from where the next record begins.
+struct ByteWindow {
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  int64_t offset = 0;  // of `data` in the file, in decompressed bytes
+  bool ended = false;  // the file has no more than these
+};
+
+struct Found {
+  enum Kind : uint8_t {
+    kRecord,  // `size` bytes at `begin`; what follows is at `next`
+    kMore,    // cannot tell from fewer than `need` bytes; the record has at least `size`
+    kEnd,     // there is none behind these bytes
+    kBad,     // a record with a `problem`; what follows is at `next`
+    kLost,    // a `problem`, behind which nothing can be found
+  };
+  Kind kind = kEnd;
+  size_t begin = 0;
+  size_t size = 0;
+  size_t next = 0;
+  size_t need = 0;
+  bool exact = false;  // a record was begun that is incomplete without `need` bytes
+  std::string problem{};
+};
+
+// A record in a window, and where the next one begins.
+struct RecordSpan {
+  size_t begin;
+  size_t size;
+  size_t next;
+};
+
+// How far a record reaches, as far as that is known before it is read.
+struct Extent {
+  size_t next = 0;   // bytes to where the next record begins; 0: only reading tells
+  size_t whole = 0;  // bytes that there must be for the record to be complete
+};
+
+class RecordReader {
+ public:
+  virtual ~RecordReader() = default;
+  // The record at the beginning of the window. After kMore the window has grown, or has ended.
+  virtual Found Find(const ByteWindow& window) = 0;
+  // Whole records from the beginning of the window on, as many as there are and fit into `spans`;
+  // returns how many. What stopped it is for Find to tell.
+  virtual size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) = 0;
+  // Bytes of the window that FindExtent needs; none where only reading tells.
+  virtual std::optional<size_t> extent_bytes() const { return std::nullopt; }
+  // Of the record at the beginning of the window.
+  virtual Extent FindExtent(const ByteWindow&) const { return {}; }
+};
+
+// FindRun over the Find of a format, which is not called through a pointer.
+template <typename Format>
+class FormatReader : public RecordReader {
+ public:
+  size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) override {
+    auto& format = static_cast<Format&>(*this);
+    ByteWindow rest = window;
+    size_t count = 0;
+    for (; count < spans.size(); ++count) {
+      Found found = format.Format::Find(rest);
+      if (found.kind != Found::kRecord) break;
+      size_t at = window.size - rest.size;
+      spans[count] = {at + found.begin, found.size, at + found.next};
+      rest.data += found.next;
+      rest.size -= found.next;
+      rest.offset += static_cast<int64_t>(found.next);
+    }
+    return count;
+  }
+};
+
+using RecordReaderMaker = std::unique_ptr<RecordReader> (*)(const class Args& args);
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// StopCheck: how a read of a file ends when the run is cancelled or a signal has come.
+#pragma once
+
+#include <optional>
+
+#include "data/error.h"
+#include "runtime/blocking.h"
+#include "runtime/cancel.h"
+#include "runtime/clock.h"
+#include "runtime/wait.h"
+
+namespace penstock {
+
+// Ends a read that nobody waits for any more: looked at before each read, and every 100 ms while
+// one waits for a pipe.
+class StopCheck {
+ public:
+  explicit StopCheck(const CancelToken* cancel) {
+    if (cancel) cancel_ = *cancel;
+  }
+
+  void Look() {
+    if (cancel_ && cancel_->cancelled()) throw Error(ErrorKind::kCancelled, "");
+    BlockingHook* hook = GetBlockingHook();
+    if (!hook || NowNs() < due_) return;
+    LookForSignals();
+  }
+  void LookForSignals() {
+    BlockingHook* hook = GetBlockingHook();
+    if (hook && hook->Interrupted()) throw Error(ErrorKind::kInterrupted, "");
+    LeaveForeignLock();
+    due_ = NowNs() + internal::kSignalSliceNs;
+  }
+
+ private:
+  std::optional<CancelToken> cancel_;
+  MonoTime due_ = NowNs() + internal::kSignalSliceNs;
+};
+
+}  // namespace penstock

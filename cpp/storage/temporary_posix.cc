@@ -1,0 +1,240 @@
+// Temporaries by open, flock and rename.
+#include "runtime/platform.h"
+#if defined(PENSTOCK_POSIX)
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(PENSTOCK_LINUX)
+#include <sys/syscall.h>
+#endif
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <new>
+
+#include "data/error.h"
+#include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "runtime/fork.h"
+#include "storage/file_path.h"
+#include "storage/temporary.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostTries = 100;  // while others commit and clean up at the same place
+
+// Opens what is there and takes its lock; -1 when it is somebody's, or gone.
+int OpenLocked(const std::string& path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return -1;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  close(file);
+  return -1;
+}
+
+void SyncFolder(const std::string& path) {
+  int folder = open(path.empty() ? "." : path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (folder < 0) return;
+  (void)fsync(folder);  // not every file system can; the rename is atomic without
+  close(folder);
+}
+
+// Both exist, and each gets the other's name at once; false where the system cannot.
+bool Exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const std::string& other) {
+#if defined(PENSTOCK_LINUX) && defined(SYS_renameat2) && defined(RENAME_EXCHANGE)
+  return syscall(SYS_renameat2, AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) ==
+         0;
+#else
+  return false;
+#endif
+}
+
+// To a name that nobody has; false when somebody has it meanwhile. Throws when it cannot be done.
+bool MoveToFree(const std::string& path, const std::string& target, OurKind kind) {
+  // A folder replaces nothing but an empty one.
+  bool safe = kind == OurKind::kFolder;
+  if (!safe && link(path.c_str(), target.c_str()) == 0) {
+    (void)unlink(path.c_str());
+    return true;
+  }
+  if (!safe && errno == EEXIST) return false;
+  // Not every file system has links to files; there, what comes within this moment is replaced.
+  if (rename(path.c_str(), target.c_str()) == 0) return true;
+  if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) return false;
+  throw Error::FromErrno(errno, target, "cannot rename " + path + " to its place");
+}
+
+}  // namespace
+
+Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
+    : stage_(std::move(stage)), target_(target), kind_(kind) {
+  LeaveForeignLock();
+  RequireWhole(target_);
+  while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
+  target_ = WithoutLink(target_);
+  fs::path parent = fs::path(target_).parent_path();
+  std::error_code failed;
+  if (!parent.empty()) fs::create_directories(parent, failed);
+  if (failed) throw Error::FromErrno(failed.value(), parent.string(), "cannot make the folder");
+  RequireReplaceable(stage_, target_, kind_);
+  RemoveAbandoned(target_);
+  // Another process that cleans up may take a new one for an abandoned one before it is locked.
+  for (int tries = 0; !Make(); ++tries) {
+    if (tries == kMostTries) {
+      throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
+    }
+  }
+}
+
+bool Temporary::Make() {
+  static std::atomic<uint64_t> count{0};
+  char name[64];
+  // A number of its own is all that is wanted of the counter.
+  std::snprintf(name, sizeof(name), "%d-%llx-%llx", static_cast<int>(getpid()),
+                static_cast<unsigned long long>(NowNs()),
+                static_cast<unsigned long long>(count.fetch_add(1, std::memory_order_relaxed)));
+  path_ = target_ + std::string(kTemporaryMark) + name;
+  if (kind_ == OurKind::kFile) {
+    int made = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (made < 0 && errno == EEXIST) return false;
+    if (made < 0) throw Error::FromErrno(errno, path_, "cannot create");
+    close(made);
+  } else if (mkdir(path_.c_str(), 0777) != 0) {
+    if (errno == EEXIST) return false;
+    throw Error::FromErrno(errno, path_, "cannot create the folder");
+  }
+  lock_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock_ < 0) return false;
+  struct stat info;
+  // EWOULDBLOCK: it is being removed. Other failures: a file system without locks, where abandoned
+  // ones are never found free either, and stay.
+  bool taken = flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!taken && stat(path_.c_str(), &info) == 0) return true;
+  close(lock_);
+  lock_ = -1;
+  return false;
+}
+
+Temporary::~Temporary() {
+  // In a fork child it is the parent's.
+  if (!committed_ && generation_ == ForkGeneration()) {
+    try {
+      RemoveOurs(path_, kind_);
+    } catch (const std::bad_alloc&) {  // the next one here takes it for abandoned
+    }
+  }
+  if (lock_ >= 0) close(lock_);
+}
+
+void Temporary::Commit() {
+  LeaveForeignLock();
+  for (int tries = 0; !Place(); ++tries) {
+    if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
+  }
+}
+
+// One attempt; false when somebody else has changed meanwhile what is there.
+bool Temporary::Place() {
+  RequireReplaceable(stage_, target_, kind_);
+  if (LookAt(target_, kind_, true) == Occupant::kNothing) {
+    if (!MoveToFree(path_, target_, kind_)) return false;
+    Committed();
+    return true;
+  }
+  if (!Exchange(path_, target_)) {
+    if (kind_ == OurKind::kFolder) return PlaceAside();
+    if (rename(path_.c_str(), target_.c_str()) != 0) {
+      throw Error::FromErrno(errno, target_, "cannot rename " + path_ + " to its place");
+    }
+    Committed();
+    return true;
+  }
+  // What it has replaced is looked at now that nobody can change it any more.
+  if (LookAt(path_, kind_, true) == Occupant::kForeign) {
+    Exchange(path_, target_);
+    ThrowTaken(stage_, target_, kind_);
+  }
+  Committed();
+  RemoveOurs(path_, kind_);
+  return true;
+}
+
+// A folder in two steps. What is moved away is locked until the new one is in its place: others
+// would put it back.
+bool Temporary::PlaceAside() {
+  int former = OpenLocked(target_);
+  if (former < 0) return false;
+  std::string aside = path_ + kAsideMark;
+  if (rename(target_.c_str(), aside.c_str()) != 0) {
+    int code = errno;
+    close(former);
+    if (code == ENOENT) return false;
+    throw Error::FromErrno(code, target_, "cannot replace " + target_);
+  }
+  bool foreign = LookAt(aside, kind_, true) == Occupant::kForeign;
+  bool placed = !foreign && rename(path_.c_str(), target_.c_str()) == 0;
+  int code = errno;
+  if (!placed) (void)rename(aside.c_str(), target_.c_str());
+  close(former);
+  if (foreign) ThrowTaken(stage_, target_, kind_);
+  if (!placed) throw Error::FromErrno(code, target_, "cannot rename " + path_ + " to its place");
+  Committed();
+  RemoveOurs(aside, kind_);
+  return true;
+}
+
+void Temporary::Committed() {
+  Unlock();
+  committed_ = true;
+  SyncFolder(fs::path(target_).parent_path().string());
+}
+
+void Temporary::Unlock() {
+  close(lock_);
+  lock_ = -1;
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  LeaveForeignLock();
+  RequireWhole(path_);
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file_ < 0) throw Error::FromErrno(errno, path_, "cannot create");
+}
+
+OutputFile::~OutputFile() {
+  if (file_ >= 0) close(file_);
+}
+
+void OutputFile::Write(const void* data, size_t size) {
+  LeaveForeignLock();
+  auto* from = static_cast<const char*>(data);
+  while (size > 0) {
+    ssize_t put = write(file_, from, size);
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      throw Error::FromErrno(errno, path_, Format("cannot write at byte {}", size_));
+    }
+    from += put;
+    size -= static_cast<size_t>(put);
+    size_ += put;
+  }
+}
+
+void OutputFile::Close() {
+  LeaveForeignLock();
+  int synced = fsync(file_);
+  int code = errno;
+  int closed = close(file_);
+  if (synced == 0) code = errno;
+  file_ = -1;
+  if (synced != 0 || closed != 0) throw Error::FromErrno(code, path_, "cannot write to the disk");
+}
+
+}  // namespace penstock
+#endif

@@ -1,0 +1,177 @@
+// Temporaries on Windows: a file that is open without sharing cannot be removed by others, which is
+// the lock; a folder is locked by such a file in it.
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#include <share.h>
+#include <sys/stat.h>
+#include <windows.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "data/error.h"
+#include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "storage/file_path.h"
+#include "storage/temporary.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostTries = 100;  // while others commit and clean up at the same place
+
+fs::path PathOf(const std::string& utf8) {
+  return fs::path(std::u8string(utf8.begin(), utf8.end()));
+}
+
+Error FileError(const std::error_code& code, const std::string& path, std::string message) {
+  return Error::FromErrno(code.default_error_condition().value(), path, std::move(message));
+}
+
+int Open(const fs::path& path, int flags) {
+  int file = -1;
+  _wsopen_s(&file, path.c_str(), flags | _O_BINARY | _O_NOINHERIT, _SH_DENYRW,
+            _S_IREAD | _S_IWRITE);
+  return file;
+}
+
+// To a name that nobody has; false when somebody has it meanwhile.
+bool MoveToFree(const std::string& path, const std::string& target) {
+  if (MoveFileExW(PathOf(path).c_str(), PathOf(target).c_str(), 0)) return true;
+  DWORD code = GetLastError();
+  if (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS) return false;
+  throw FileError({static_cast<int>(code), std::system_category()}, target,
+                  "cannot rename " + path + " to its place");
+}
+
+}  // namespace
+
+Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
+    : stage_(std::move(stage)), target_(target), kind_(kind) {
+  LeaveForeignLock();
+  RequireWhole(target_);
+  while (target_.size() > 1 && (target_.back() == '/' || target_.back() == '\\')) {
+    target_.pop_back();
+  }
+  target_ = WithoutLink(target_);
+  fs::path parent = PathOf(target_).parent_path();
+  std::error_code failed;
+  if (!parent.empty()) fs::create_directories(parent, failed);
+  if (failed) throw FileError(failed, target_, "cannot make the folder");
+  RequireReplaceable(stage_, target_, kind_);
+  RemoveAbandoned(target_);
+  for (int tries = 0; !Make(); ++tries) {
+    if (tries == kMostTries) {
+      throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
+    }
+  }
+}
+
+bool Temporary::Make() {
+  static std::atomic<uint64_t> count{0};
+  // A number of its own is all that is wanted of the counter.
+  char name[64];
+  std::snprintf(name, sizeof(name), "%lu-%llx-%llx", GetCurrentProcessId(),
+                static_cast<unsigned long long>(NowNs()),
+                static_cast<unsigned long long>(count.fetch_add(1, std::memory_order_relaxed)));
+  path_ = target_ + kTemporaryMark + name;
+  fs::path made = PathOf(path_);
+  if (kind_ == OurKind::kFile) return true;  // locked by its OutputFile
+  std::error_code failed;
+  if (!fs::create_directory(made, failed)) {
+    if (failed) throw FileError(failed, path_, "cannot create the folder");
+    return false;
+  }
+  lock_ = Open(made / kLockName, _O_RDWR | _O_CREAT | _O_EXCL);
+  return lock_ >= 0;
+}
+
+Temporary::~Temporary() {
+  if (lock_ >= 0) _close(lock_);
+  if (!committed_) RemoveOurs(path_, kind_);
+}
+
+void Temporary::Commit() {
+  LeaveForeignLock();
+  Unlock();
+  for (int tries = 0; !Place(); ++tries) {
+    if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
+  }
+  Committed();
+}
+
+void Temporary::Committed() { committed_ = true; }
+
+// One attempt; false when somebody else has changed meanwhile what is there.
+bool Temporary::Place() {
+  RequireReplaceable(stage_, target_, kind_);
+  if (LookAt(target_, kind_, true) == Occupant::kNothing) return MoveToFree(path_, target_);
+  return PlaceAside();
+}
+
+// In two steps: what is there away, and this in.
+bool Temporary::PlaceAside() {
+  std::string aside = path_ + kAsideMark;
+  if (!MoveToFree(target_, aside)) return false;
+  bool foreign = LookAt(aside, kind_, true) == Occupant::kForeign;
+  std::error_code failed;
+  if (!foreign) fs::rename(PathOf(path_), PathOf(target_), failed);
+  if (foreign || failed) {
+    std::error_code ignored;
+    fs::rename(PathOf(aside), PathOf(target_), ignored);
+    if (foreign) ThrowTaken(stage_, target_, kind_);
+    throw FileError(failed, target_, "cannot rename " + path_ + " to its place");
+  }
+  RemoveOurs(aside, kind_);
+  return true;
+}
+
+void Temporary::Unlock() {
+  if (lock_ < 0) return;
+  _close(lock_);
+  lock_ = -1;
+  std::error_code ignored;
+  fs::remove(PathOf(path_) / kLockName, ignored);
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  LeaveForeignLock();
+  RequireWhole(path_);
+  file_ = Open(PathOf(path_), _O_WRONLY | _O_CREAT | _O_TRUNC);
+  if (file_ < 0) throw Error::FromErrno(errno, path_, "cannot create");
+}
+
+OutputFile::~OutputFile() {
+  if (file_ >= 0) _close(file_);
+}
+
+void OutputFile::Write(const void* data, size_t size) {
+  LeaveForeignLock();
+  constexpr size_t kMostAtOnce = size_t{1} << 30;
+  auto* from = static_cast<const char*>(data);
+  while (size > 0) {
+    int put = _write(file_, from, static_cast<unsigned>(size < kMostAtOnce ? size : kMostAtOnce));
+    if (put < 0) throw Error::FromErrno(errno, path_, Format("cannot write at byte {}", size_));
+    from += put;
+    size -= static_cast<size_t>(put);
+    size_ += put;
+  }
+}
+
+void OutputFile::Close() {
+  LeaveForeignLock();
+  int synced = _commit(file_);
+  int code = errno;
+  int closed = _close(file_);
+  if (synced == 0) code = errno;
+  file_ = -1;
+  if (synced != 0 || closed != 0) throw Error::FromErrno(code, path_, "cannot write to the disk");
+}
+
+}  // namespace penstock
+#endif

@@ -169,7 +169,7 @@ SOURCES = {
     "range": numbers,
     "text_line": lambda run: ps.TextLineDataset(
         [written(run, f"text{i}", LINES[i * 30_000 : (i + 1) * 30_000]) for i in range(4)],
-        num_parallel_reads=3,  # the order in which files are read hangs on it
+        num_parallel_reads=3,  # the order in which files are read depends on it
     ),
     "tf_record": lambda run: ps.TFRecordDataset(records(run)),
 }

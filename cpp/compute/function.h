@@ -38,7 +38,7 @@ class RowPlacer {
   std::vector<Slab> slabs_;
 };
 
-// What a call is told about its place.
+// What a call knows about its position.
 struct CallInfo {
   const StageLabel* stage;      // for errors; outlives the call
   StageRandom random;           // folded with each element's key

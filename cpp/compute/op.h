@@ -26,7 +26,7 @@ class ImageOp;
 class CropOp;
 class StripOp;
 
-// What an operation may be used for besides being called is told by the other methods. const: one
+// What an operation may be used for besides being called is said by the other methods. const: one
 // object is called by many threads at a time.
 class Op {
  public:

@@ -8,7 +8,7 @@ namespace penstock {
 
 namespace {
 
-// Memory for so many items, with some to spare where there are too few.
+// Grows the vector to hold `count` items, with room to spare whenever it must grow.
 template <typename T>
 void Grow(std::vector<T>& items, size_t count) {
   if (items.capacity() < count) items.reserve(std::max(count, 2 * items.capacity()));

@@ -8,7 +8,7 @@ namespace penstock {
 class Stacker final : public BatchRows {
  public:
   using BatchRows::BatchRows;
-  // At most so many rows are taken at a time; no fewer than there are.
+  // The rows taken at a time, at most; never below the number held now.
   void SetCapacity(int64_t capacity) override { capacity_ = capacity; }
 
  protected:

@@ -33,7 +33,7 @@ class StateVisitor {
   // says so of `what`.
   void IntIn(int64_t& value, int64_t least, int64_t most, std::string_view what);
   void IntsIn(std::vector<int64_t>& values, int64_t least, int64_t most, std::string_view what);
-  // A number of steps, elements or runs: from 0 to so many that sums of some cannot overflow.
+  // A number of steps, elements or runs, from 0 to `most`: the sum of a few cannot overflow.
   void Count(int64_t& value, std::string_view what, int64_t most = kMostCount);
   // How many of its `size` elements a source has given. The error beyond them says that the source
   // may have been longer.

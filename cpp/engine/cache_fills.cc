@@ -173,7 +173,7 @@ CacheFillPtr FileStore::fill() const {
   try {
     return look_();
   } catch (const Error&) {
-    return nullptr;  // told by the pass that opens or makes it
+    return nullptr;  // the pass that opens or makes it reports the error
   }
 }
 

@@ -111,11 +111,12 @@ class FileStore final : public CacheStore {
   std::function<CacheFillPtr()> look_;
 };
 
-// The fills of one run: those that it has made, and those that a state has told of. A state may ask
-// for another one than that which the cache holds. What files hold goes before what the run knows,
-// so that several processes share them. Not so when the run goes on from a state, until it has been
-// to the end of what is in the files; a fill is owed by then that by the state is complete. Of
-// caches that functions return, which come and go, nothing is known but what they hold.
+// The fills of one run: those that it has made, and those that a restored state names. A state may
+// ask for another one than that which the cache holds. What files hold goes before what the run
+// knows, so that several processes share them. Not so when the run goes on from a state, until it
+// has been to the end of what is in the files; a fill is owed by then that by the state is
+// complete. Of caches that functions return, which come and go, nothing is known but what they
+// hold.
 class RunFills {
  public:
   explicit RunFills(const Dataset& root);

@@ -44,14 +44,14 @@ struct RunIdentity {
   void VisitState(StateVisitor& visitor, const Dataset& root);
 };
 
-// What a running stage is given: its session, when to stop, what its randomness hangs on, where it
-// is.
+// What a running stage is given: its session, when to stop, what its randomness depends on, where
+// it is.
 struct RunContext {
   Session* session;
   CancelToken cancel;
   RandomKey place;          // this branch of the pipeline in this epoch, whatever the seed
   std::string path;         // for statistics: "0.1"
-  int64_t batch_rows = 0;   // the consumer stacks so many rows: they may be made where they belong
+  int64_t batch_rows = 0;   // rows that the consumer stacks: a stage may write them into its batch
   bool ragged = false;      // the consumer takes blocks in ragged form
   bool on_consumer = true;  // whose thread runs it, not one of the engine
   // A consumer may pull steps again that it has pulled before: they must come in the same order, so
@@ -105,7 +105,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   bool calls_inline() const { return calls_inline_; }
   // Whether pulling more rows than are needed yet has no effect that a user could see.
   bool quiet() const { return quiet_; }
-  // Changes nothing but the timing (prefetch): its stage is left out of what randomness hangs on.
+  // Changes nothing but the timing (prefetch): its stage is left out of what randomness depends on.
   virtual bool transparent() const { return false; }
 
   // The kind that makes it, and the name that users know it by (map, however it is run).
@@ -117,7 +117,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   const Dataset& input(size_t i = 0) const { return *inputs_[i]; }
   // Stages from here to the furthest source.
   int depth() const { return depth_; }
-  // Of these, so many that one thread runs inside one another: up to a stage that is apart().
+  // Of these, the ones that one thread runs nested in each other: up to a stage that is apart().
   int depth_in_line() const { return depth_in_line_; }
   // Whether this stage or one upstream calls into the foreign runtime.
   bool needs_lock() const { return needs_lock_; }
@@ -128,7 +128,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Its counters in the statistics of the run.
   StageStats* Stats(const RunContext& context) const;
 
-  // What randomness of this stage hangs on: the seed of the run, its place, its chain.
+  // What randomness of this stage depends on: the seed of the run, its place, its chain.
   StageRandom Randomness(const RunContext& context) const;
 
   // How often a run has been started over this node; for reshuffling.

@@ -17,8 +17,8 @@ class FillsAhead {
   // How many elements are left in the buffer now that the input has ended; 0 before. When there are
   // some the input is gone, so that another one may be started.
   virtual int64_t Draining() = 0;
-  // Before the first element: takes so many steps of the input, as far as there is room. An error
-  // keeps its place; only a transient one is returned.
+  // Before the first element: takes `steps` steps of the input, or as many as there is room for. An
+  // error keeps its place; only a transient one is returned.
   virtual std::optional<Error> FillAhead(int64_t steps) = 0;
 };
 

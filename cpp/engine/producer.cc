@@ -271,7 +271,7 @@ Block Producer::Take(int64_t max_rows) {
     if (packet.state) trail_.Add(packet.position, std::move(packet.state));
     finished_ = packet.block.end;
     if (packet.block.error) packet.block.end = false;  // it comes behind the error
-    // The input ended without memory, and so does the thread: the same is told again and again.
+    // The input ran out of memory, which ends the thread, too: each later call gets the same error.
     if (packet.block.error && EndsRun(*packet.block.error)) {
       halted_.store(true, std::memory_order_release);  // as in Run
     }

@@ -101,7 +101,7 @@ class Producer {
   void Run();
   // False when the thread leaves while there is more to do.
   bool Produce();
-  // At most so many rows of the input; behind them perhaps a transient error.
+  // At most `most` rows of the input, then perhaps a transient error.
   Packet Pull(int64_t most);
   // The same in the consumer's thread.
   Packet PullHere(int64_t max_rows);

@@ -1,4 +1,4 @@
-// SequenceKey: what draws of a stage hang on that are the same in every epoch, or not.
+// SequenceKey: what those draws of a stage depend on that are the same in every epoch, or not.
 #pragma once
 
 #include <optional>

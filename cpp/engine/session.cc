@@ -73,7 +73,7 @@ void Session::Warm() {
     MindStack();
     MakeRoot();
   } catch (const std::exception&) {
-    input_.reset();  // told by the first step, which tries again
+    input_.reset();  // the first step tries again and reports the error
   }
   warming_ = false;
 }

@@ -85,12 +85,12 @@ class Session {
   const RunOptions& options() const { return options_; }
   int threads() const { return threads_; }
   Budget& budget() { return budget_; }
-  // Of the calls that AUTOTUNE may have run at a time: `wanted` if so many are left, `least` if
-  // not.
+  // Of the calls that AUTOTUNE may have run at a time: `wanted` where that
+  // many are left, `least` otherwise.
   int64_t TakeCalls(int64_t least, int64_t wanted);
   // At first, no more than an even part for each of the stages that share them.
   int64_t TakeFirstCalls(int64_t wanted);
-  // A stage that will take calls; told before the stages upstream are made.
+  // Announces stages that will take calls, before the stages upstream are made.
   void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
   void GiveCalls(int64_t count) { calls_left_.fetch_add(count, std::memory_order_relaxed); }
   RunFills& fills() { return fills_; }
@@ -104,15 +104,15 @@ class Session {
   bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
   std::vector<std::string> TakeWarnings();
   // The system gave a stage no thread (or not all of them), and it goes on with those that it has:
-  // told once in a run, unless that is a look that nobody asked for. From any thread.
+  // the run warns once, unless it only looks at a spec. From any thread.
   void NoteRefusal(const StageLabel& stage, const std::system_error& reason);
   bool short_of_threads() const { return short_of_threads_.load(std::memory_order_relaxed); }
   void LogMove(TuningMove move);
   std::vector<TuningMove> moves() const;
   // Stages that are started here, on the consumer's thread, take so much of its stack.
   void NoteStack(int64_t bytes);
-  // The same for so many that were to have a thread of their own, and run on the one that asks
-  // now. Throws Error(kRecursion) where its stack does not carry them.
+  // The same for `stages` stages that were to have a thread of their own and now run in the calling
+  // one. Throws Error(kRecursion) where its stack does not carry them.
   void RequireStackHere(int stages);
   // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
   void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Sanitizers, and compilers that do not optimize, make frames that are so many times as large.
+// Sanitizers, and compilers that do not optimize, make frames larger by this factor.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     (defined(__GNUC__) && !defined(__OPTIMIZE__)) || defined(_DEBUG)
 constexpr int64_t kScale = 3;

@@ -10,17 +10,17 @@ namespace penstock {
 // saving and restoring take less than).
 enum class StackUse : int64_t { kPlan = 256, kStart = 1536, kRun = 3584 };
 
-// So many bytes, and so many stages in them.
+// The bytes that `stages` stages take, and the stages that fit into `bytes`.
 int64_t StackFor(StackUse use, int64_t stages);
 int64_t StagesIn(StackUse use, int64_t bytes);
 
-// Whether what is left of this thread's stack carries so many stages, and something to spare for
+// Whether what is left of this thread's stack carries `stages` stages, with something to spare for
 // functions and codecs.
 bool StackCarries(StackUse use, int64_t stages);
 // Throws Error(kRecursion) if not.
 void RequireStack(StackUse use, int64_t stages);
-// The same for stages that were found to run in so many bytes, and do so again: a thread that comes
-// in some calls deeper than before is not refused.
+// The same for stages that have run in `bytes` bytes before: a thread that comes in some calls
+// deeper than then is not refused.
 void RequireStackAgain(int64_t bytes);
 
 }  // namespace penstock

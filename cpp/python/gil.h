@@ -87,7 +87,7 @@ Attachment& EnsureAttached();
 bool HoldsGil();
 // Releases the reference now when this thread holds the GIL, else leaves it to the next holder.
 void DeferredDecref(PyObject* object);
-// Memory for so many references, all null at first, that DeferredDecrefAll frees. Throws
+// Memory for `count` references, all null at first, which DeferredDecrefAll frees. Throws
 // std::bad_alloc.
 PyObject** NewReferences(size_t count);
 // As DeferredDecref for `count` references in memory of NewReferences, which is freed too.

@@ -21,7 +21,8 @@ namespace {
 // Copies above this size are worth giving up the GIL for.
 constexpr size_t kDetachedCopy = 32 << 10;
 
-// Memory for so many rows; none where there is not so much, though there may be for each of them.
+// Memory for `rows` rows at once; none where there is too little, although each alone may still
+// fit.
 Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
   try {
     return Tensor::Make(dtype, row.Prepend(rows));

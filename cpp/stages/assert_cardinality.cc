@@ -29,7 +29,8 @@ class AssertCardinalityIterator final : public BlockIterator {
       : input_(std::move(input)), expected_(expected) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // Before it is told that there are too many, an element and an error behind it are pulled.
+    // An element and the error after it are pulled before the stage reports that there are too
+    // many.
     visitor.Count(count_, "elements pulled",
                   expected_ < 0 ? StateVisitor::kMostCount : StepsMore(expected_, 2));
     visitor.Bool(over_);
@@ -87,7 +88,7 @@ class AssertCardinalityIterator final : public BlockIterator {
   IteratorPtr input_;
   const int64_t expected_;
   int64_t count_ = 0;  // elements and errors pulled
-  bool over_ = false;  // it was told that the number is wrong
+  bool over_ = false;  // the wrong number has been reported
 };
 
 IteratorPtr AssertCardinalityDataset::MakeIterator(const RunContext& context) const {

@@ -9,7 +9,7 @@ namespace {
 
 struct IgnoreErrorsOptions {
   std::string stage;     // the one whose errors are meant; "": the input
-  FunctionPtr handler;   // told of each error; null: nobody is
+  FunctionPtr handler;   // called with each error; may be null
   bool decides = false;  // an error that the handler raises is delivered in place of the one it got
   int64_t most = -1;     // errors in a row that are left out; negative: any number
 };
@@ -38,12 +38,12 @@ class IgnoreErrorsIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements pulled");
     visitor.Count(in_a_row_, "errors in a row");
-    // An error that nobody has been told of yet is pulled again.
+    // An error that has not been reported yet is pulled again.
     input_.VisitState(visitor, failed_ ? 1 : 0);
   }
 
-  // What was told before the state was saved is not told again; a handler that decides is asked
-  // again, because what it raised is a step of its own.
+  // What was reported before the state was saved is not reported again; a handler that decides is
+  // asked again, because what it raised is a step of its own.
   std::optional<Error> Discard(int64_t& steps) override {
     again_ = true;
     auto error = Iterator::Discard(steps);

@@ -22,7 +22,7 @@ struct CompressionSeen {
   std::string_view name;  // "" when they are those of no compressed file
   bool readable = false;  // `name` is one for CompressionOf
   bool certain = false;   // no text begins so
-  size_t need = 0;        // so many bytes are needed to tell; 0 when these were enough
+  size_t need = 0;        // bytes that are needed to know; 0 when these were enough
 
   // "it begins as GZIP does: try compression_type=\"GZIP\"".
   std::string Advice() const;

@@ -24,7 +24,7 @@ void DecodeJpeg(std::string_view contents, const JpegOptions& options, const Ima
                 uint8_t* out);
 
 // The same without an exception: true when the file was sound as far as it was read, and then the
-// values are those of decoding everything. What is made of damage hangs on where decoding begins.
+// values are those of decoding everything. What is made of damage depends on where decoding begins.
 bool DecodeSoundJpeg(std::string_view contents, const JpegOptions& options,
                      const ImageWindow& window, uint8_t* out);
 

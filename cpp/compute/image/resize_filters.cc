@@ -32,7 +32,7 @@ float MitchellCubic(float x) {
   return (((7.0f / 6.0f) * x - 2.0f) * x) * x + 8.0f / 9.0f;
 }
 
-// In float64, so that the float32 result does not hang on the sine of a platform.
+// In float64, so that the float32 result does not depend on the sine of a platform.
 template <int kRadius>
 float Lanczos(float distance) {
   constexpr double kPi = 3.14159265358979323846;

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// How a feature's values become arrays; the numbers are those of ops/features.py.
+// How a feature's values become arrays; the numbers are those of python/penstock/ops/features.py.
 enum class FeatureForm : int64_t {
   kFixed = 0,   // as many values in every example: stacked
   kRagged = 1,  // any number: values of all, and where each example's begin

@@ -58,7 +58,7 @@ class BatchIterator final : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     // A batch half full (an error came in between): its elements are pulled again, and what has
     // failed before does not fail again. What waits behind the error has not been looked at yet.
-    // Errors that are held back have not been told, nor has what came after the first of them.
+    // Errors that are held back have not been reported, nor has what came after the first of them.
     int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : told_;
     visitor.Count(again, "steps pulled before");
     input_.VisitState(visitor, pulled_);

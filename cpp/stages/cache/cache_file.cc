@@ -138,7 +138,7 @@ void CacheFileIterator::Decide() {
     to_pass_ = steps_;
     Fill(true);
   } catch (const Error& error) {
-    failed_ = !error.transient();  // told once: there are no elements behind it
+    failed_ = !error.transient();  // reported once: no elements follow it
     throw;
   }
 }
@@ -240,7 +240,7 @@ void CacheFileIterator::VisitState(StateVisitor& visitor) {
     fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
   }
   visitor.Count(steps_, "elements given");
-  // One more than there are: that has been told, and nothing comes behind it.
+  // One more than there are: the error has been reported, and nothing follows it.
   int64_t again = failed_ ? steps_ + 1 : to_pass_;
   visitor.Count(again, "elements to be made again", steps_ + 1);
   bool filling = filling_.has_value();

@@ -73,7 +73,7 @@ void FillingPass::Keep(Block& block) {
 }
 
 void FillingPass::Complete(Block& block) {
-  whole_ = false;  // told once
+  whole_ = false;  // reported once
   outcome_ = Outcome::kWhole;
   if (!sink_) return;
   try {

@@ -32,7 +32,7 @@ struct FillingOptions {
 
 // What keeps its elements is through behind the last of a known number of them, else when it is
 // asked for more and there is none; it never tells of the end beside an element. It does so whether
-// it makes its elements or reads them: what other stages find in it by then hangs on the moment.
+// it makes its elements or reads them: what other stages find in it by then depends on the moment.
 inline void EndAlone(Block& block) { block.end = block.end && block.rows == 0; }
 
 class FillingPass {

@@ -221,7 +221,7 @@ class SnapshotIterator final : public BlockIterator {
       }
       Fill(!there);
     } catch (const Error& error) {
-      failed_ = !error.transient();  // told once: there are no elements behind it
+      failed_ = !error.transient();  // reported once: no elements follow it
       throw;
     }
   }

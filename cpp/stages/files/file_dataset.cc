@@ -231,7 +231,7 @@ class FileIterator final : public BlockIterator {
 
   ByteWindow Window() const {
     ByteWindow window = bytes_->window();
-    // When something is wrong with the end, the records before it are whole, and then it is told.
+    // When something is wrong with the end, the records before it are whole and come first.
     if (window.ended && !bytes_->problem().empty()) window.ended = false;
     if (short_) window.ended = true;
     return window;

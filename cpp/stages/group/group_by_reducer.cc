@@ -76,7 +76,7 @@ class ReducerIterator final : public Iterator {
   }
 
  private:
-  // Takes one more step of the input; returns its error when nobody was told of it.
+  // Takes one more step of the input; returns its error if that has not been reported.
   std::optional<Error> Collect() {
     Step step = again_ ? *std::exchange(again_, std::nullopt) : input_.Next();
     ended_ = std::holds_alternative<End>(step);
@@ -133,7 +133,7 @@ class ReducerIterator final : public Iterator {
   std::map<int64_t, Element> states_;  // results come in the order of keys
   std::optional<Step> again_;          // the last one pulled: a function was interrupted
   int64_t steps_ = 0;                  // of the input
-  int64_t told_ = 0;                   // steps of which the errors were told before a restore
+  int64_t told_ = 0;                   // steps whose errors were reported before a restore
   int64_t given_ = 0;                  // results
   bool ended_ = false;
 };

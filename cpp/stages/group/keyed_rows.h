@@ -20,8 +20,8 @@ class KeyedRows {
     return rows_.rows - next_ + (rows_.error && !rows_.error->transient());
   }
   bool empty() const { return next_ == rows_.rows; }
-  // Once it is empty: pulls at most so many rows. Throws the error that came behind the last ones;
-  // false at the end of the input.
+  // Once it is empty: pulls at most `max_rows` rows. Throws the error that came after the last
+  // ones; false at the end of the input.
   bool Pull(int64_t max_rows);
 
   // Of the first row, which there is: its place, as the input counts, and its key. `first` tells

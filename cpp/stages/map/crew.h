@@ -64,7 +64,7 @@ class Crew final {
     }
   }
 
-  // Waits for all of them, who must have been told to end.
+  // Waits for all of them, after they were asked to end.
   void Join() { members_.clear(); }
 
  private:

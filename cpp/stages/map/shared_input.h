@@ -29,7 +29,7 @@ class SharedInput final {
 
   explicit SharedInput(IteratorPtr input) : input_(std::move(input)) {}
 
-  // Before the first pull: so many steps behind a state of the input.
+  // Before the first pull: begins `steps` steps after a state of the input.
   void StartAt(int64_t steps, StateBlob blob) { restore_.Set(steps, std::move(blob)); }
   // Steps that were delivered before the state was saved, ahead of others.
   void Drop(StepRuns delivered) { to_drop_ = std::move(delivered); }

@@ -12,9 +12,9 @@ class PulledRows {
  public:
   explicit PulledRows(IteratorPtr iterator) : input_(std::move(iterator)) {}
 
-  // Pulls at most so many rows when none is left; whether there is one.
+  // Pulls at most `most` rows when none is left; whether there is one now.
   bool Fill(int64_t most);
-  // Why there is none: the end, or an error, which is told once.
+  // Why there is none: the end, or an error, which is given once.
   Step Ending();
   // The block that the next row is in, and where.
   const Block& block() const { return block_; }

@@ -47,7 +47,7 @@ class PackIterator final : public Iterator {
       : input_(std::move(input)), options_(std::move(options)), cancel_(std::move(cancel)) {}
 
   // What is held is pulled again, from the oldest element on; that which part of it stands in
-  // which pack is kept, because it hangs on what came before.
+  // which pack is kept, because it depends on what came before.
   void VisitState(StateVisitor& visitor) override {
     if (!visitor.saving()) return Restore(visitor);
     int64_t low = Low();

@@ -22,16 +22,16 @@ struct Dealing {
   explicit Dealing(const Args& args);
   // Rounds of n elements, kInfinite or kUnknown.
   int64_t Rounds(int64_t n) const;
-  // The elements that so many rounds take of those that are left, all of them at most.
+  // The elements that `rounds` rounds take of the `left` ones, at most all of them.
   int64_t Taken(int64_t rounds, int64_t left) const;
   // The number, among n elements, of this shard's in the round that begins with number `round` < n;
   // behind the last one comes the first.
   int64_t Repeated(int64_t round, int64_t n) const;
   // Every shard must see the same elements in the same order, whatever process it is in: all that
-  // is random before it hangs on a seed of this stage and the number of its run, and nothing
+  // is random before it depends on a seed of this stage and the number of its run, and nothing
   // overtakes. `stage` counts its runs.
   RunContext Common(const RunContext& context, const Dataset& stage) const;
-  // States are those of all shards, but of so many: what is pulled again is counted in rounds.
+  // States are those of all shards of the same number: what is pulled again is counted in rounds.
   void VisitState(StateVisitor& visitor) const;
   // What stands for an element that there is not, in the shape of one that there is.
   Element PaddingLike(const Element& element) const;

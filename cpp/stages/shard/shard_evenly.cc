@@ -161,7 +161,7 @@ class ShardEvenlyIterator final : public Iterator {
     return std::max<int64_t>(end - round_, 0) / dealing_.shards;
   }
 
-  // Only where it is known that there are so many.
+  // Only where it is known that there are `end` elements.
   std::optional<Error> PassTo(int64_t end) {
     int64_t others = end - position();
     return others > 0 ? input_.Discard(others) : std::nullopt;

@@ -25,7 +25,7 @@ class Reservoir {
   void Add(Item item) { slots_.push_back(std::move(item)); }
   // The slot that Draw takes.
   uint64_t Choice() const { return key_.DrawBelow(static_cast<uint64_t>(drawn_), slots_.size()); }
-  // The slot that will be drawn so many draws from now if the slots are full until then.
+  // The slot that will be drawn `draws` draws from now, if the slots stay full until then.
   const Item& Ahead(int64_t draws) const {
     return slots_[key_.DrawBelow(static_cast<uint64_t>(drawn_ + draws), slots_.size())];
   }
@@ -86,14 +86,14 @@ std::vector<int64_t> SlotsAfter(RandomKey key, int64_t size, int64_t items, int6
   return slots;
 }
 
-// Which of so many rows comes next: the reservoir over their numbers.
+// Which row comes next: the reservoir over the numbers of rows.
 class ShuffledRows {
  public:
   ShuffledRows(RandomKey key, int64_t size, int64_t rows)
       : key_(key), size_(size), rows_(rows), slots_(key, size) {
     slots_.slots().reserve(static_cast<size_t>(std::min(size, rows)));
   }
-  // Draws up to so many rows, behind those in `drawn`.
+  // Draws up to `count` rows and appends them to `drawn`.
   void Draw(int64_t count, std::vector<int64_t>& drawn) {
     // In a buffer larger than the CPU's caches each draw would wait for memory. How many slots
     // there will be is known, so the choices are made some draws ahead and their slots fetched
@@ -114,7 +114,7 @@ class ShuffledRows {
       count -= static_cast<int64_t>(some);
     }
   }
-  // As so many draws; `look` as above.
+  // Passes over `count` draws; `look` as above.
   template <typename Look>
   void Pass(int64_t count, Look look) {
     constexpr int64_t kSome = 4096;

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// The order of so many rows, of which each takes a number in memory before the first is drawn.
+// The order of `rows` rows. Each takes a number in memory before the first one is drawn.
 ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
   constexpr int64_t kFew = 1 << 20;  // nobody need ask whether there is memory
   constexpr int64_t kMost = int64_t{1} << 40;

@@ -80,7 +80,7 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
     if (!drawn_.empty() && cell->structure != drawn_[0]->structure) break;
     drawn_.push_back(cell);
     slots_.Draw(choice);
-    // Going through the slots is as much work as refilling them all: once per so many draws.
+    // Going through the slots is as much work as refilling them all: once in `size_` draws.
     if (slots_.drawn() % size_ == 0) {
       int64_t low = Low();
       input_.Keep(low);
@@ -255,7 +255,7 @@ std::optional<Error> ShuffleBuffer::Refill() {
     return Error(ErrorKind::kRuntime,
                  "shuffle: the input has fewer elements than when the state was saved");
   }
-  // What was pulled behind the last element held had failed, and was told.
+  // What was pulled behind the last element held had failed, and the error was reported.
   int64_t rest = refill_until_ - base_ - input_.position();
   if (rest > 0) return input_.Discard(rest);
   return std::nullopt;

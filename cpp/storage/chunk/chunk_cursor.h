@@ -10,8 +10,8 @@ namespace penstock {
 // Holds the rows of one chunk, and the batch that they are read into.
 class ChunkCursor {
  public:
-  // `batch_rows`: the consumer stacks so many rows, which are then read to where they belong; 0: it
-  // does not.
+  // `batch_rows`: the rows that the consumer stacks, which are then read into its batch; 0: it
+  // stacks none.
   ChunkCursor(std::shared_ptr<const ChunkIndex> index, int64_t batch_rows)
       : index_(std::move(index)), batch_rows_(batch_rows) {}
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 
 import pytest
 
@@ -12,6 +13,10 @@ pytest_plugins = ["installing"]
 
 # They compare with plain asserts.
 pytest.register_assert_rewrite("jax_rows", "torch_datasets")
+
+# A shell that starts tests in the background has Ctrl-C ignored; tests of it need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How pytest.importorskip begins its reason.
 NOT_INSTALLED = "could not import"

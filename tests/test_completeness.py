@@ -32,14 +32,14 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize("kind", _core.dataset_kinds())
+@pytest.mark.parametrize("kind", _core.stage_traits())
 def test_every_kind_of_dataset_has_tests_under_the_contract(kind):
     files = [p for p in TEXTS if p.name == f"test_{kind}.py"]
     assert files, f"tests/sources or tests/transforms must have test_{kind}.py"
     assert re.search(r"class Test\w*\(\w*Contract\)|\(OfFiles\)", TEXTS[files[0]])
 
 
-@pytest.mark.parametrize("kind", _core.dataset_kinds())
+@pytest.mark.parametrize("kind", _core.stage_traits())
 def test_every_kind_of_dataset_has_a_documented_public_name(kind):
     public = PUBLIC.get(kind) or getattr(ps.Dataset, kind, None)
     assert public is not None, f"{kind}: no public name; tell test_completeness.py"

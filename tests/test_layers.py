@@ -23,8 +23,8 @@ CPP_LAYERS = [
     {"python"},
 ]
 PYTHON_LAYERS = [
-    {"_core", "_core_types"},
-    {"paths"},
+    {"_core"},
+    {"paths", "traits"},
     {"arguments"},
     {
         *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
@@ -40,7 +40,7 @@ PYTHON_LAYERS = [
     {"sources", "transforms", "adapters"},
     {"dataset"},
     {"experimental"},
-    {"insight", "data_loader", "compat"},
+    {"data_loader", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
 ]
 
@@ -78,6 +78,14 @@ def test_no_two_classes_of_the_engine_have_one_name():
             found.setdefault(name, []).append(str(file.relative_to(CPP)))
     assert len(found) > 50
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
+def test_layers_name_what_exists():
+    for name in set().union(*CPP_LAYERS):
+        assert (CPP / name).is_dir(), name
+    for name in set().union(*PYTHON_LAYERS):
+        places = [PYTHON / name, *(PYTHON / f"{name}{suffix}" for suffix in (".py", ".pyi"))]
+        assert any(place.exists() for place in places), name
 
 
 def test_every_folder_is_in_a_layer():

@@ -13,8 +13,7 @@ namespace {
 
 struct DatasetEntry {
   DatasetMaker maker;
-  bool foreign;
-  std::string name;
+  StageTraits traits;
 };
 
 std::map<std::string, DatasetEntry>& Datasets() {
@@ -37,9 +36,9 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   }
   int depth = 1;
   int depth_in_line = 1;
-  bool needs_lock = found->second.foreign;
-  bool calls_inline = found->second.foreign;
-  bool quiet = !found->second.foreign;
+  bool needs_lock = found->second.traits.foreign;
+  bool calls_inline = found->second.traits.foreign;
+  bool quiet = !found->second.traits.foreign;
   for (auto& input : inputs) {
     quiet = quiet && input->quiet();
     depth = std::max(depth, input->depth() + 1);
@@ -62,7 +61,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
     }
   }
   // Stages that something else is made of, unknown to users, go by the name of that.
-  const std::string& name = args.Has("part_of") ? args.Text("part_of") : found->second.name;
+  const std::string& name = args.Has("part_of") ? args.Text("part_of") : found->second.traits.name;
   std::shared_ptr<Dataset> dataset = name == kind
                                          ? found->second.maker(inputs, args)
                                          : found->second.maker(inputs, CopiedArgs(args, name));
@@ -86,15 +85,16 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   return dataset;
 }
 
-std::vector<std::string> DatasetKinds() {
-  std::vector<std::string> names;
-  for (auto& [name, entry] : Datasets()) names.push_back(name);
-  return names;
+std::map<std::string, StageTraits> TraitsOfStages() {
+  std::map<std::string, StageTraits> traits;
+  for (auto& [kind, entry] : Datasets()) traits[kind] = entry.traits;
+  return traits;
 }
 
-RegisterDataset::RegisterDataset(const char* kind, DatasetMaker maker, bool foreign,
-                                 const char* name) {
-  Datasets()[kind] = {maker, foreign, name ? name : kind};
+RegisterDataset::RegisterDataset(const char* kind, StageTraits traits, DatasetMaker maker) {
+  if (!traits.form_of.empty()) traits.name = traits.form_of;
+  if (traits.name.empty()) traits.name = kind;
+  Datasets()[kind] = {maker, std::move(traits)};
 }
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 // Names to makers: a stage registers itself with one line of its own file.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,13 +15,34 @@ using DatasetMaker = std::shared_ptr<Dataset> (*)(const std::vector<DatasetPtr>&
 
 // Makes a node of the plan; throws for an unknown kind, wrong arguments or too deep a chain.
 DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args);
-std::vector<std::string> DatasetKinds();
+
+// What a stage says of itself, so that nobody else keeps a list of stages.
+struct StageTraits {
+  // What errors, states and random keys call it; "": its kind.
+  std::string name = {};
+  // The stage of which it is another form, with the same elements; its name, too.
+  std::string form_of = {};
+  // It calls into the foreign runtime itself, not only through a function.
+  bool foreign = false;
+  // It changes when elements are made, and nothing else.
+  bool timing = false;
+  // It gives as many elements as its input has, of the same sizes.
+  bool keeps_sizes = false;
+  // Which elements it gives and in what order depends on their positions alone.
+  bool of_positions = false;
+  // It fetches an element for each position that its input gives: what is decided by positions can
+  // be decided before it.
+  bool fetches = false;
+  // Arguments that say where and how it keeps its input's elements on disk. Empty: it keeps none.
+  std::vector<std::string> keeping = {};
+};
+
+// Of each kind that is registered.
+std::map<std::string, StageTraits> TraitsOfStages();
 
 struct RegisterDataset {
-  // `foreign`: the source itself calls into the foreign runtime. `name`: what errors, states and
-  // random keys call it, when it is another form of that stage.
-  RegisterDataset(const char* kind, DatasetMaker maker, bool foreign = false,
-                  const char* name = nullptr);
+  RegisterDataset(const char* kind, StageTraits traits, DatasetMaker maker);
+  RegisterDataset(const char* kind, DatasetMaker maker) : RegisterDataset(kind, {}, maker) {}
 };
 
 }  // namespace penstock

@@ -22,6 +22,7 @@
 #include "stages/files/file_dataset.h"
 
 namespace py = pybind11;
+using namespace py::literals;
 
 namespace penstock {
 namespace {
@@ -355,7 +356,16 @@ void BindDataset(py::module_& module) {
       "element_text",
       [](const py::object& object) { return ElementText(*MakeValue(object, true).element); },
       py::arg("element"));
-  module.def("dataset_kinds", &DatasetKinds);
+  module.def("stage_traits", [] {
+    py::dict traits;
+    for (auto& [kind, of] : TraitsOfStages()) {
+      traits[py::str(kind)] =
+          py::dict("form_of"_a = of.form_of, "timing"_a = of.timing,
+                   "keeps_sizes"_a = of.keeps_sizes, "of_positions"_a = of.of_positions,
+                   "fetches"_a = of.fetches, "keeping"_a = py::frozenset(py::cast(of.keeping)));
+    }
+    return traits;
+  });
 }
 
 }  // namespace penstock

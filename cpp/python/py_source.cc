@@ -283,7 +283,7 @@ std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Arg
                                             args.Bool("opaque"), args.Int("length", kUnknown));
 }
 
-const RegisterDataset registration("from_generator", MakeGenerator, true);
+const RegisterDataset registration("from_generator", {.foreign = true}, MakeGenerator);
 
 }  // namespace
 }  // namespace penstock

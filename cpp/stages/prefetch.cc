@@ -72,7 +72,7 @@ IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<PrefetchIterator>(*this, context, size_);
 }
 
-const RegisterDataset registration("prefetch",
+const RegisterDataset registration("prefetch", {.timing = true, .keeps_sizes = true},
                                    [](const std::vector<DatasetPtr>&,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      int64_t size = args.Int("buffer_size");

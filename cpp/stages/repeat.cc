@@ -167,11 +167,13 @@ IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
 }
 
 // fused=False keeps epochs apart, for comparison: the results are the same.
-const RegisterDataset registration(
-    "repeat", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      return std::make_shared<RepeatDataset>(args.Int("count"),
-                                             !args.Has("fused") || args.Bool("fused"));
-    });
+const RegisterDataset registration("repeat", {.of_positions = true},
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<RepeatDataset>(
+                                         args.Int("count"),
+                                         !args.Has("fused") || args.Bool("fused"));
+                                   });
 
 }  // namespace
 }  // namespace penstock

@@ -57,7 +57,7 @@ IteratorPtr TakeDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<TakeIterator>(StartInput(context), count_);
 }
 
-const RegisterDataset registration("take",
+const RegisterDataset registration("take", {.of_positions = true},
                                    [](const std::vector<DatasetPtr>&,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      return std::make_shared<TakeDataset>(args.Int("count"));

@@ -249,15 +249,15 @@ IteratorPtr WindowDataset::MakeIterator(const RunContext& context) const {
                                           context.cancel);
 }
 
-const RegisterDataset registration(
-    "window",
-    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      WindowShape shape{args.IntAtLeast("size", 1), 0, args.IntAtLeast("stride", 1, 1),
-                        args.Bool("drop_remainder")};
-      shape.shift = args.IntAtLeast("shift", 1, shape.size);
-      return std::make_shared<WindowDataset>(shape);
-    },
-    true);
+const RegisterDataset registration("window", {.foreign = true},
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     WindowShape shape{args.IntAtLeast("size", 1), 0,
+                                                       args.IntAtLeast("stride", 1, 1),
+                                                       args.Bool("drop_remainder")};
+                                     shape.shift = args.IntAtLeast("shift", 1, shape.size);
+                                     return std::make_shared<WindowDataset>(shape);
+                                   });
 
 }  // namespace
 }  // namespace penstock

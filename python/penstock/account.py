@@ -14,9 +14,9 @@ import numpy as np
 
 from penstock.digest import Digests, Hasher
 from penstock.encode import Indexable, Reader
-from penstock.fingerprint import KEEPING, SAME_KIND, TIMING
 from penstock.state_digest import StateDigests
 from penstock.structure import TensorSpec
+from penstock.traits import main_form, traits_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
@@ -28,10 +28,7 @@ _ASIDE = {
     *("num_parallel_calls", "deterministic", "buffer_output_elements", "prefetch_input_elements"),
     *("fused", "part_of", "stage", "opaque", "always"),
 }
-_ASIDE_OF = {
-    **KEEPING,
-    "shard_evenly": {"index"},  # the state of one shard serves all others
-}
+_ASIDE_OF = {"shard_evenly": {"index"}}  # the state of one shard serves all others
 _FUNCTION = "function"
 _LONGEST = 48  # characters of an argument that stands there as it is
 _MOST_FILES = 8  # that stand there by name
@@ -201,7 +198,7 @@ def _nodes(dataset: Dataset) -> list[Dataset]:
         stack.pop()
         if id(node) not in done:
             done.add(id(node))
-            if node._kind not in TIMING:
+            if not traits_of(node._kind).timing:
                 order.append(node)
     return order
 
@@ -229,9 +226,9 @@ def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -
 
     `read` are the ids of sources whose elements are names of files that another stage reads.
     """
-    name = SAME_KIND.get(node._kind, node._kind)
+    name = main_form(node._kind)
     found: dict[str, Any] = {}
-    aside = _ASIDE | _ASIDE_OF.get(node._kind, set())
+    aside = _ASIDE | traits_of(node._kind).keeping | _ASIDE_OF.get(node._kind, set())
     for arg, value in node._args.items():
         if value is None or arg in aside or (arg == "handler" and not node._args.get("decides")):
             continue

@@ -31,6 +31,7 @@ from penstock.sources.indexable import IndexableSources
 from penstock.sources.memory import MemorySources
 from penstock.sources.saved import SavedSources
 from penstock.structure import TensorSpec
+from penstock.traits import traits_of
 from penstock.transforms.batching import Batching
 from penstock.transforms.bucketing import Bucketing
 from penstock.transforms.combining import Combining
@@ -52,13 +53,6 @@ INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
 _UNSET = Options()  # of a dataset that the engine has made
-
-# Stages that keep elements of their input on the disk, which must be told from others'.
-_KEPT = ("cache_file", "snapshot")
-
-# Stages that fetch a row for each position, and those that look at nothing but positions.
-_FETCHES = ("from_indexable", "parallel_from_indexable")
-_OF_POSITIONS = ("repeat", "shard", "shard_evenly", "shuffle", "skip", "take")
 
 
 class Dataset(
@@ -135,8 +129,9 @@ class Dataset(
         foreign.give(kind, args.get("structures"))
         engine_args = {name: value for name, value in args.items() if name != "structures"}
         encoded = encode(kind, engine_args, inputs, traced)
-        if kind in _KEPT:
-            # Looked at anew by every process: files and functions may have changed meanwhile.
+        if traits_of(kind).keeping:
+            # What it keeps on disk is known by this. Every process looks again: files and functions
+            # may have changed meanwhile.
             encoded["fingerprint"] = fingerprint(inputs[0])
         encoded |= label_args(kind, args, name)
         dataset._node = _core.make(kind, [d._node for d in inputs], encoded)
@@ -149,7 +144,7 @@ class Dataset(
         return dataset
 
     def _then(self, kind: str, *others: Dataset, name: str | None = None, **args: Any) -> Dataset:
-        if kind in _OF_POSITIONS and self._kind in _FETCHES:
+        if traits_of(kind).of_positions and traits_of(self._kind).fetches:
             # Which rows come, and in what order, is decided before any is fetched.
             positions = self._inputs[0]._then(kind, name=name, **args)
             dataset = Dataset._make(self._kind, (positions,), self._args, self._name)

@@ -12,24 +12,13 @@ import numpy as np
 from penstock.digest import Digests, Hasher
 from penstock.encode import Reader
 from penstock.pickling import ELEMENTS
+from penstock.traits import main_form, traits_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
-# Stages and arguments that change when elements are made, and not what they are.
-TIMING = frozenset({"prefetch"})
+# Arguments that change when elements are made, and not what they are.
 _TIMING_ARGS = frozenset({"num_parallel_calls"})
-# Kinds of stages that give the same elements as another kind.
-SAME_KIND = {
-    "parallel_map": "map",
-    "parallel_from_indexable": "from_indexable",
-    "cache_file": "cache",
-}
-# Arguments that say where and how elements are kept, and not what they are.
-KEEPING = {
-    "cache_file": {"filename", "structures"},
-    "snapshot": {"path", "compression", "shard_func", "structures", "reorders"},
-}
 
 
 def fingerprint(dataset: Dataset) -> str:
@@ -68,11 +57,12 @@ def _of_pipeline(dataset: Dataset, values: Digests) -> bytes:
 
 
 def _node(node: Dataset, inputs: list[bytes], values: Digests) -> bytes:
-    if node._kind in TIMING:
+    traits = traits_of(node._kind)
+    if traits.timing:
         return inputs[0]
     out = Hasher()
-    out.text(SAME_KIND.get(node._kind, node._kind))
-    left_out = _TIMING_ARGS | KEEPING.get(node._kind, set())
+    out.text(main_form(node._kind))
+    left_out = _TIMING_ARGS | traits.keeping
     given = {name for name, value in node._args.items() if value is not None}
     for name in sorted(given - left_out):
         out.text(name)

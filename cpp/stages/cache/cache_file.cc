@@ -263,11 +263,10 @@ IteratorPtr CacheFileDataset::MakeIterator(const RunContext& context) const {
 }
 
 const RegisterDataset registration(
-    "cache_file",
+    "cache_file", {.form_of = "cache", .keeps_sizes = true, .keeping = {"filename", "structures"}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<CacheFileDataset>(args.Text("filename"), args.Text("fingerprint"));
-    },
-    false, "cache");
+    });
 
 }  // namespace
 }  // namespace penstock

@@ -297,7 +297,10 @@ IteratorPtr SnapshotDataset::MakeIterator(const RunContext& context) const {
 }
 
 const RegisterDataset registration(
-    "snapshot", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+    "snapshot",
+    {.keeps_sizes = true,
+     .keeping = {"path", "compression", "shard_func", "structures", "reorders"}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       SnapshotOptions options;
       options.always = args.Has("always") && args.Bool("always");
       options.stage = options.always ? "save" : "snapshot";

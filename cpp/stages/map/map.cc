@@ -106,7 +106,7 @@ std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& arg
 
 const RegisterDataset map("map", MakeMap);
 // The input gives positions; the function has the rows.
-const RegisterDataset from_indexable("from_indexable", MakeMap);
+const RegisterDataset from_indexable("from_indexable", {.fetches = true}, MakeMap);
 
 }  // namespace
 }  // namespace penstock

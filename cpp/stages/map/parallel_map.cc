@@ -392,9 +392,10 @@ std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, 
                                               ordered, MakeDataset(args.owner(), inputs, args));
 }
 
-const RegisterDataset map("parallel_map", MakeParallelMap, false, "map");
-const RegisterDataset from_indexable("parallel_from_indexable", MakeParallelMap, false,
-                                     "from_indexable");
+const RegisterDataset map("parallel_map", {.form_of = "map"}, MakeParallelMap);
+const RegisterDataset from_indexable("parallel_from_indexable",
+                                     {.form_of = "from_indexable", .fetches = true},
+                                     MakeParallelMap);
 
 }  // namespace
 }  // namespace penstock

@@ -199,12 +199,11 @@ const RegisterDataset scan("scan",
                               const Args& args) -> std::shared_ptr<Dataset> {
                              return std::make_shared<ScanDataset>(FoldOf(args, "scan_func"));
                            });
-const RegisterDataset reduce(
-    "reduced",
-    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      return std::make_shared<ReduceDataset>(FoldOf(args, "reduce_func"));
-    },
-    false, "reduce");
+const RegisterDataset reduce("reduced", {.name = "reduce"},
+                             [](const std::vector<DatasetPtr>&,
+                                const Args& args) -> std::shared_ptr<Dataset> {
+                               return std::make_shared<ReduceDataset>(FoldOf(args, "reduce_func"));
+                             });
 
 }  // namespace
 }  // namespace penstock

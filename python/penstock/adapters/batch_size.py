@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.structure import is_nested, map_leaves, parts_of
+from penstock.traits import traits_of
 
 if TYPE_CHECKING:
     from penstock.dataset import Dataset
 
 LEFT_OUT = object()
 VALID = "valid"  # the mask in a dict, as in experimental.pad_to_cardinality
-
-# Stages behind which there are as many batches, with as many rows. (A function of the user may give
-# any number of them.)
-_KEEPS_SIZES = ("cache", "cache_file", "enumerate", "prefetch", "snapshot")
 
 
 def rows_of(batch: Any) -> int | None:
@@ -38,9 +35,12 @@ def short_batches(dataset: Dataset, full_is_known: bool = False) -> int | None:
         The first one, too, may have fewer rows than a full batch.
     """
     passes = 1
-    while not _declares_one_size(dataset) and dataset._kind in (*_KEEPS_SIZES, "repeat"):
+    # A function of the user may give batches of any size, unless it declares one.
+    while not _declares_one_size(dataset):
         if dataset._kind == "repeat":
             passes *= dataset._args["count"]
+        elif not traits_of(dataset._kind).keeps_sizes:
+            break
         dataset = dataset._inputs[0]
     if _declares_one_size(dataset):
         return 0

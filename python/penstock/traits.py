@@ -1,0 +1,32 @@
+"""What stages say of themselves, by their kinds; each registers it in its own C++ file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock import _core
+
+
+class Traits(NamedTuple):
+    """What holds for all stages of a kind; cpp/engine/registry.h says more."""
+
+    form_of: str = ""  # another kind that gives the same elements
+    timing: bool = False  # it changes when elements are made, and nothing else
+    keeps_sizes: bool = False  # as many elements as its input has, of the same sizes
+    of_positions: bool = False  # which elements come, and in what order, depends on positions alone
+    fetches: bool = False  # an element for each position that its input gives
+    keeping: frozenset[str] = frozenset()  # arguments on where and how it keeps elements on disk
+
+
+_TRAITS = {kind: Traits(**traits) for kind, traits in _core.stage_traits().items()}
+_NONE = Traits()  # of what is no stage of the engine, as elements that were handed over
+
+
+def traits_of(kind: str) -> Traits:
+    """Return the traits of the stages of a kind."""
+    return _TRAITS.get(kind, _NONE)
+
+
+def main_form(kind: str) -> str:
+    """Return the kind of which this one is another form, or itself."""
+    return traits_of(kind).form_of or kind

@@ -283,7 +283,7 @@ FORKING_IN_A_THREAD = {
 @pytest.mark.parametrize("name", FORKING_IN_A_THREAD)
 def test_a_child_that_a_function_has_forked_ends_where_the_function_does(name):
     done = run_script(FORKING.replace("PIPELINE", FORKING_IN_A_THREAD[name]))
-    # The loop over an iterator of the parent goes on in the child, and is told so.
+    # The loop over an iterator of the parent goes on in the child, and raises the error there.
     inside = name == "an iterator in a function"
     codes = {"exits": 5, "exits_without_a_code": 0, "exits_with_a_text": 1, "fails": 1}
     codes |= {"runs_a_pipeline": 6, "returns": int(inside)}

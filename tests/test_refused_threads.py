@@ -26,7 +26,7 @@ def wait_for_idle_threads_to_end():
     raise AssertionError("not within 10 s")
 
 def allow_threads(more):
-    "So many at a time may be started from here on."
+    "Let `more` threads run at a time from here on."
     wait_for_idle_threads_to_end()
     if os.geteuid() == 0:
         user = 20_000 + os.getpid() % 40_000

@@ -14,13 +14,13 @@ namespace penstock {
 // Used by one thread at a time.
 class DelayedRestore final {
  public:
-  // So many steps behind a state of the iterator.
+  // The position is `steps` steps after `state`, which the iterator takes up at the first pull.
   void Set(int64_t steps, StateBlob state) {
     to_discard_ = steps;
     state_ = std::move(state);
   }
 
-  // Before each pull. Behind a transient error it goes on with the next call; behind another one
+  // Before each pull. After a transient error it goes on with the next call; after another one
   // there is nothing to pull.
   std::optional<Error> Prepare(Iterator& iterator) {
     if (!restored_) {

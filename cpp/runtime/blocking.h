@@ -34,7 +34,7 @@ inline void LeaveForeignLock() {
   if (BlockingHook* hook = GetBlockingHook()) hook->BeforeWait();
 }
 
-// A copy of so many bytes takes longer than giving up the foreign lock and taking it again.
+// Bytes whose copy takes longer than giving up the foreign lock and taking it again.
 inline constexpr size_t kLongCopy = 256 << 10;
 inline void LeaveForeignLockToCopy(size_t bytes) {
   if (bytes >= kLongCopy) LeaveForeignLock();

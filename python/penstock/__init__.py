@@ -54,9 +54,10 @@ if TYPE_CHECKING:
     from penstock.sources.generator import prefetch
     from penstock.structure import TensorSpec
 
-# Where each name comes from. A module is loaded when one of its names is first asked for (PEP 562);
-# the imports above say the same to type checkers.
+# Where names come from; all others are operations on arrays. A module is loaded when one of its
+# names is first asked for (PEP 562); the imports above say the same to type checkers.
 _HOMES = {
+    "penstock._core": ("build_info",),
     "penstock": ("experimental", "random"),
     "penstock.data_loader": ("DataLoader", "default_collate"),
     "penstock.dataset": ("AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"),
@@ -64,33 +65,6 @@ _HOMES = {
     "penstock.functions": ("numpy_function", "py_function"),
     "penstock.iterator": ("Iterator",),
     "penstock.ops": ("image", "io", "strings"),
-    "penstock.ops.array": (
-        "cast",
-        "clip_by_value",
-        "concat",
-        "expand_dims",
-        "fill",
-        "gather",
-        "one_hot",
-        "ones",
-        "ones_like",
-        "pad",
-        "reduce_all",
-        "reduce_any",
-        "reduce_max",
-        "reduce_mean",
-        "reduce_min",
-        "reduce_sum",
-        "reshape",
-        "shape",
-        "squeeze",
-        "stack",
-        "tile",
-        "transpose",
-        "where",
-        "zeros",
-        "zeros_like",
-    ),
     "penstock.ops.c_function": ("cfunction",),
     "penstock.ops.native": ("native",),
     "penstock.options": ("Options", "ThreadingOptions"),
@@ -99,8 +73,6 @@ _HOMES = {
     "penstock.sources.generator": ("prefetch",),
     "penstock.structure": ("TensorSpec",),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
 __version__: str = build_info()["version"]
 
 __all__ = [
@@ -160,6 +132,9 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_HOME = dict.fromkeys(__all__, "penstock.ops.array")
+_HOME |= {name: home for home, names in _HOMES.items() for name in names}
 
 
 if not TYPE_CHECKING:  # a checker would take any name for granted

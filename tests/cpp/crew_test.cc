@@ -60,7 +60,7 @@ TEST(Crew_says_when_one_more_is_refused) {
   CHECK_EQ(worked.load(), 1);
 }
 
-// Two have left: as long as one can come back, or one that does the work is there, nothing is told.
+// Two have left. Nothing is reported while one can come back, or one that does the work is there.
 TEST(Crew_throws_only_where_nobody_is_left_to_do_the_work) {
   Refusals refusals(0);
   EventCount event;

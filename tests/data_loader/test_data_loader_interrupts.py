@@ -1,4 +1,4 @@
-"""Ctrl-C at any place of a pass: a caller that goes on gets each batch once, or is told."""
+"""Ctrl-C at any place of a pass: a caller that goes on gets each batch once, or an error."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
 // Streams of zstd, in both directions.
 #include "storage/zstd_stream.h"
 
+#include <algorithm>
 #include <new>
 
 #include "data/error.h"
@@ -29,9 +30,11 @@ class ZstdDecompressor final : public Decompressor {
   }
 
   Progress Run(const uint8_t* input, size_t size, uint8_t* output, size_t room) override {
+    if (!MayBegin(input, size)) return {0, 0, false, "it is no frame of zstd 0.8 or newer"};
     ZSTD_inBuffer in{input, size, 0};
     ZSTD_outBuffer out{output, room, 0};
     size_t status = ZSTD_decompressStream(context_.get(), &out, &in);
+    frame_read_ = status == 0 ? 0 : std::min(frame_read_ + in.pos, kMagicSize);
     Progress progress{in.pos, out.pos, status == 0, {}};
     if (ZSTD_isError(status)) {
       ZSTD_ErrorCode code = ZSTD_getErrorCode(status);
@@ -45,13 +48,35 @@ class ZstdDecompressor final : public Decompressor {
     }
     return progress;
   }
-  void Reset() override { ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only); }
+  void Reset() override {
+    ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
+    frame_read_ = 0;
+  }
 
  private:
+  static constexpr size_t kMagicSize = 4;
+
+  // The next bytes continue the four that a frame begins with, as RFC 8878 has them (3.1.1
+  // and 3.1.2): those of data, or of a frame to skip. libzstd may also have been built to read
+  // frames from before 0.8; that code is not maintained, and what it gives depends on the sizes of
+  // the pieces it is fed with.
+  bool MayBegin(const uint8_t* input, size_t size) {
+    constexpr uint8_t kData[] = {0x28, 0xb5, 0x2f, 0xfd}, kSkip[] = {0x50, 0x2a, 0x4d, 0x18};
+    for (size_t i = frame_read_; i < kMagicSize && i - frame_read_ < size; ++i) {
+      uint8_t byte = input[i - frame_read_];
+      if (i == 0) skips_ = byte != kData[0];
+      uint8_t expected = skips_ ? kSkip[i] : kData[i];
+      if ((i == 0 && skips_ ? byte & 0xf0 : byte) != expected) return false;
+    }
+    return true;
+  }
+
   struct Free {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context_;
+  size_t frame_read_ = 0;  // bytes of this frame, at most kMagicSize
+  bool skips_ = false;     // the frame began as one to skip
 };
 
 void Check(size_t status) {

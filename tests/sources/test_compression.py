@@ -127,6 +127,21 @@ def test_frames_of_the_zstd_tool(tmp_path):
 
 
 @needs_zstd
+@pytest.mark.parametrize("version", [2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("buffer_size", [0, 1, 3, None])
+def test_frames_from_before_zstd_0_8_are_refused(tmp_path, version, buffer_size):
+    path = tmp_path / "data.zst"
+    old = bytes([0x20 + version]) + GOLDEN[1:]
+    path.write_bytes(old)
+    (error,) = steps(iter(ps.TextLineDataset(path, "ZSTD", buffer_size)))
+    assert error.kind == "DataError"
+    path.write_bytes(GOLDEN + old)
+    *came, error = steps(iter(ps.TextLineDataset(path, "ZSTD", buffer_size)))
+    assert came == [b"one", b"two"]
+    assert error.kind == "DataError"
+
+
+@needs_zstd
 def test_a_block_that_the_input_ends_with_is_given_whole(tmp_path):
     # Nothing is behind the last block of a frame without a checksum; it decompresses to 128 KiB,
     # and comes in small reads.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/element.h"
+#include "data/block.h"
 #include "data/random.h"
 #include "data/spec.h"
 #include "runtime/stage_label.h"

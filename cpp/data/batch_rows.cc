@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "data/random.h"
-#include "data/row_places.h"
 
 namespace penstock {
 namespace {
@@ -54,9 +53,9 @@ std::vector<Tensor> Extremes(const std::vector<Tensor>& columns,
   return rows;
 }
 
-// What is behind row `row` of a block, whose columns were moved to `columns` of that structure.
-Block Behind(Block& block, int64_t row, const std::vector<Tensor>& columns,
-             const Structure* structure) {
+// What comes after row `row` of a block, whose columns were moved to `columns` of that structure.
+Block After(Block& block, int64_t row, const std::vector<Tensor>& columns,
+            const Structure* structure) {
   Block rest;
   rest.structure = structure;
   if (block.elements.empty()) {  // all rows of a column are alike: only the first is blamed
@@ -64,7 +63,7 @@ Block Behind(Block& block, int64_t row, const std::vector<Tensor>& columns,
     for (const Tensor& column : columns) {
       if (rest.rows) rest.columns.push_back(column.Rows(1, rest.rows));
     }
-    for (int64_t i = 0; i < rest.rows; ++i) NoteOrigin(rest, i, block.origin(i + 1));
+    if (rest.rows) rest.origins = block.origins.Slice(1, rest.rows);
   } else {
     rest.rows = block.rows - row - 1;
     for (int64_t i = row + 1; i < block.rows; ++i) {
@@ -201,7 +200,7 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
     }
     if (error) {
       error->At(block.origin(row));
-      *rest = Behind(block, row, piece.columns, structure);
+      *rest = After(block, row, piece.columns, structure);
       return error;
     }
     Include(std::move(piece), structure, block.origin(row));

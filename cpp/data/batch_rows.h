@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/element.h"
+#include "data/block.h"
 
 namespace penstock {
 

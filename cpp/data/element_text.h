@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/element.h"
+#include "data/block.h"
 
 namespace penstock {
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/origin.h"
 #include "runtime/stage_label.h"
 
 namespace penstock {
@@ -27,14 +28,6 @@ enum class ErrorKind : uint8_t {
   kForeign,          // an exception of the foreign runtime, re-raised as itself
   kCancelled,        // the session is closing; never shown
   kInterrupted,      // a signal handler raised; nothing was consumed
-};
-
-// Where an element or an error comes from.
-struct Origin {
-  uint64_t key = 0;    // the element's identity, given by its source: what randomness is keyed by
-  int64_t index = -1;  // position in its source
-  std::shared_ptr<const std::string> file;
-  int64_t offset = -1;  // bytes into the file
 };
 
 // The step of a stage that failed.

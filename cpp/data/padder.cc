@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/join_items.h"
 #include "runtime/blocking.h"
 
 namespace penstock {
@@ -143,7 +142,7 @@ Tensor Padder::Join(size_t leaf) {
   if (!equal) return JoinStrings(leaf, shape);
   std::vector<const Tensor*> parts;  // nothing is padded: the references move
   for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
-  return JoinItems(dtype(leaf), shape, parts);
+  return Tensor::Concat(dtype(leaf), shape, parts);
 }
 
 // Copies the rows of a piece to those of the batch from row `to` on, item numbers as in Corner.

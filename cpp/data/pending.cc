@@ -4,18 +4,10 @@
 #include <algorithm>
 
 namespace penstock {
-namespace {
-
-// An interrupt takes no element's place.
-int64_t StepsOf(const Block& block) {
-  return block.rows + (block.error && !block.error->transient());
-}
-
-}  // namespace
 
 void PendingBlocks::Add(Block block) {
   if (block.rows == 0 && !block.last()) return;
-  steps_ += StepsOf(block);
+  steps_ += block.steps();
   blocks_.push_back(std::move(block));
 }
 
@@ -34,7 +26,7 @@ Block PendingBlocks::Take(int64_t max_rows) {
   } else {
     int64_t rows = std::min(left, max_rows);
     if (front.elements.empty()) {
-      block = front.Part(taken_, rows);
+      block = front.Slice(taken_, rows);
       block.placed = front.placed;
     } else {
       block.structure = front.structure;
@@ -42,7 +34,6 @@ Block PendingBlocks::Take(int64_t max_rows) {
       for (int64_t i = taken_; i < taken_ + rows; ++i) {
         block.elements.push_back(std::move(front.elements[i]));
       }
-      block.first = block.elements.front().origin;
     }
     taken_ += rows;
     if (taken_ == front.rows) {
@@ -59,7 +50,7 @@ Block PendingBlocks::Take(int64_t max_rows) {
       }
     }
   }
-  steps_ -= StepsOf(block);
+  steps_ -= block.steps();
   return block;
 }
 

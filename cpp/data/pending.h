@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "data/element.h"
+#include "data/block.h"
 
 namespace penstock {
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <new>
 
-#include "data/join_items.h"
 #include "runtime/blocking.h"
 
 namespace penstock {
@@ -114,7 +113,7 @@ Tensor Stacker::Join(size_t leaf) {
   }
   std::vector<const Tensor*> parts;
   for (Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
-  return JoinItems(dtype, shape, parts);
+  return Tensor::Concat(dtype, shape, parts);
 }
 
 void Stacker::Clear() {

@@ -114,6 +114,11 @@ class Tensor {
   Tensor Row(int64_t i) const;
   // Rows [first, first + count), a view.
   Tensor Rows(int64_t first, int64_t count) const;
+  // The rows of these numbers, which ascend; a copy.
+  Tensor Take(const std::vector<int64_t>& rows) const;
+  // The items of `parts`, in order, under `shape`. All have this dtype, but arrays without items
+  // may have another one. Strings stay where they are when there is one part, and little around it.
+  static Tensor Concat(DType dtype, const Shape& shape, const std::vector<const Tensor*>& parts);
   // A copy in memory that holds nothing else; not of foreign objects.
   Tensor Alone() const;
   // The same memory under another shape of as many elements.

@@ -37,10 +37,8 @@ class HeldRows final : public Dataset {
     auto after = std::upper_bound(starts_.begin(), starts_.end(), first);
     auto part = static_cast<size_t>(after - starts_.begin()) - 1;
     int64_t begin = first - starts_[part];
-    Block block = parts_[part].Part(begin, std::min(max_rows, parts_[part].rows - begin));
-    block.first.key = static_cast<uint64_t>(first);
-    block.keys.clear();
-    for (Element& element : block.elements) element.origin.key = static_cast<uint64_t>(first++);
+    Block block = parts_[part].Slice(begin, std::min(max_rows, parts_[part].rows - begin));
+    block.Renumber(first);
     return block;
   }
 

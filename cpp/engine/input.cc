@@ -38,7 +38,7 @@ Block Input::NextBlock(int64_t max_rows) {
 Block Input::NextRows(int64_t max_rows) {
   if (auto error = Prepare()) return Block::Of(*std::move(error));
   Block block = iterator_->NextBlock(max_rows);
-  position_ += block.rows + (block.error && !block.error->transient());
+  position_ += block.steps();
   return block;
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "data/element.h"
+#include "data/block.h"
 #include "engine/state.h"
 #include "runtime/cancel.h"
 #include "runtime/stage_label.h"

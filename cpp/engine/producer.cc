@@ -193,7 +193,7 @@ Producer::Packet Producer::PullHere(int64_t max_rows) {
 }
 
 void Producer::Deliver(const Block& block) {
-  delivered_ += block.rows + (block.error && !block.error->transient());
+  delivered_ += block.steps();
   trail_.Prune(delivered_);
 }
 

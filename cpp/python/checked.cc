@@ -74,7 +74,7 @@ class Checked final : public Function {
     plain.ragged = false;
     try {
       std::vector<Block> wanted;
-      plain_->Map(whole.Part(0, checked), plain, wanted);
+      plain_->Map(whole.Slice(0, checked), plain, wanted);
       Compare(FirstResults(wanted, 0, checked), whole, info, before, out);
     } catch (const Error&) {  // interrupted: all of it again
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(before), out.end());

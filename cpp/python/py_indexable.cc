@@ -61,7 +61,7 @@ class IndexableFunction final : public Function {
         }
         if (gil.TakeInterrupt()) {
           collector.Finish(out);
-          rows = rows.Part(row, rows.rows - row);
+          rows = rows.Slice(row, rows.rows - row);
           throw Error(ErrorKind::kInterrupted, "");
         }
         collector.AddError(At(CurrentUserError(), rows, row, info));

@@ -68,7 +68,7 @@ bool RaggedRows::Begin(const Flattened& flat, const ElementSpec* declared, const
   }
   block_ = Block();
   block_.structure = flat.structure;
-  block_.first = origin;
+  block_.origins.first = origin;
   return any;
 }
 
@@ -87,7 +87,7 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
   if (rows() == 0) {
     if (!Begin(flat, declared, origin)) return false;
   } else if (flat.structure != block_.structure ||
-             origin.key != block_.first.key + static_cast<uint64_t>(rows())) {
+             origin.key != block_.origins.first.key + static_cast<uint64_t>(rows())) {
     return false;
   }
   // Nothing counts until all columns have taken their part: memory may run out between them.

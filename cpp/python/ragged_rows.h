@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "data/element.h"
+#include "data/block.h"
 #include "data/spec.h"
 #include "python/python.h"
 #include "python/pytree.h"

@@ -7,7 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "data/row_places.h"
 #include "python/array_items.h"
 #include "python/declared.h"
 #include "python/errors.h"
@@ -122,7 +121,7 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
     }
   }
   if (fits) {
-    NoteOrigin(block_, open_rows_, origin);
+    block_.origins.Add(open_rows_, origin);
     ++open_rows_;  // the row counts when all of it is there
   } else {
     CloseColumns();
@@ -158,7 +157,10 @@ bool RowCollector::AddScalar(PyObject* value, const Block& source, int64_t row) 
   } else if (!WriteScalar(column.dtype, value, to)) {
     return false;
   }
-  NoteOrigin(block_, open_rows_, source, row);
+  if (source.elements.empty())
+    block_.origins.Add(open_rows_, source.origins, row);
+  else
+    block_.origins.Add(open_rows_, source.elements[static_cast<size_t>(row)].origin);
   ++open_rows_;
   ++rows_;
   return true;
@@ -193,7 +195,7 @@ bool RowCollector::AddSingle(const Flattened& flat, const Origin& origin) {
   Block block;
   block.structure = flat.structure;
   block.rows = 1;
-  block.first = origin;
+  block.origins.first = origin;
   block.placed = true;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Tensor& leaf = leaves[i];

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compute/function.h"
-#include "data/element.h"
+#include "data/block.h"
 #include "data/spec.h"
 #include "python/python.h"
 #include "python/pytree.h"

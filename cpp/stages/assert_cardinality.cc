@@ -46,7 +46,7 @@ class AssertCardinalityIterator final : public BlockIterator {
     int64_t want = finite ? std::max<int64_t>(std::min(max_rows, expected_ - count_), 1) : max_rows;
     Block block = input_->NextBlock(want);
     bool full = count_ == expected_;
-    count_ += block.rows + (block.error && !block.error->transient());
+    count_ += block.steps();
     if (finite && count_ > expected_) {
       if (full) return Fail(TooMany());
       // Behind the last element came an error: it is one too many, and the element is not.

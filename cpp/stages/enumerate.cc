@@ -71,7 +71,7 @@ class EnumerateIterator final : public BlockIterator {
         }
       }
     }
-    MoveBy(block.rows + (block.error && !block.error->transient()));
+    MoveBy(block.steps());
     return block;
   }
 

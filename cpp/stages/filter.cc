@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <new>
 
-#include "data/keep_alone.h"
-#include "data/select_rows.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 
@@ -90,7 +88,7 @@ class FilterIterator final : public BlockIterator {
     at_ = 0;
     if (rows_.rows == 0 || predicate_->needs_lock()) return;
     int64_t each = static_cast<int64_t>(rows_.footprint()) / rows_.rows;
-    together_ = CanBeAlone(rows_) ? std::max<int64_t>(kTogether / (each + 1), 1) : 1;
+    together_ = rows_.CanBeAlone() ? std::max<int64_t>(kTogether / (each + 1), 1) : 1;
   }
 
   // Tests the first of them; an interrupted test is done again.
@@ -114,7 +112,7 @@ class FilterIterator final : public BlockIterator {
     try {
       std::optional<std::vector<int64_t>> passing = Tested();
       if (!passing) return std::nullopt;
-      return passing->empty() ? Block() : SelectRows(rows_, *passing);
+      return rows_.Take(*passing);
     } catch (const std::bad_alloc&) {
       return std::nullopt;
     }

@@ -39,8 +39,8 @@ class RaggedList final : public Indexed {
   }
   Block Gather(const int64_t* indices, int64_t count) const override {
     Block block = Joined(count, [indices](int64_t row) { return indices[row]; });
-    block.first = Origin();
-    block.keys.assign(indices, indices + count);
+    block.origins.first = Origin();
+    block.origins.keys.assign(indices, indices + count);
     return block;
   }
 
@@ -54,8 +54,7 @@ class RaggedList final : public Indexed {
     Block block;
     block.structure = spec_.structure;
     block.rows = count;
-    block.first.index = index_of(0);
-    block.first.key = static_cast<uint64_t>(block.first.index);
+    block.origins = RowOrigins::From(index_of(0));
     block.splits.resize(spec_.leaves.size());
     for (size_t i = 0; i < spec_.leaves.size(); ++i) {
       const LeafSpec& leaf = spec_.leaves[i];
@@ -140,10 +139,7 @@ class ListDataset final : public Dataset, public Indexed {
     Element element = *elements_[static_cast<size_t>(index)];
     element.origin.key = static_cast<uint64_t>(index);
     element.origin.index = index;
-    if (block.rows++ == 0) {
-      block.structure = element.structure;
-      block.first = element.origin;
-    }
+    if (block.rows++ == 0) block.structure = element.structure;
     block.elements.push_back(std::move(element));
   }
 

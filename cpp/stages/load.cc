@@ -94,11 +94,9 @@ class LoadIterator final : public BlockIterator {
       if (block.end) cursor_.reset();
       if (block.rows == 0) continue;
       // The identity of an element is its number in the dataset.
-      block.first.key = static_cast<uint64_t>(row_);
-      block.first.index = row_;
-      block.keys.clear();
+      block.Renumber(row_);
+      block.origins.first.index = row_;
       for (size_t i = 0; i < block.elements.size(); ++i) {
-        block.elements[i].origin.key = static_cast<uint64_t>(row_) + i;
         block.elements[i].origin.index = row_ + static_cast<int64_t>(i);
       }
       row_ += block.rows;
@@ -188,7 +186,7 @@ int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place)
 Block FixedRows::Gather(const int64_t* indices, int64_t count) const {
   LeaveForeignLock();
   Block block = Empty(count);
-  block.keys.assign(indices, indices + count);
+  block.origins.keys.assign(indices, indices + count);
   for (int64_t i = 0; i < count;) {
     int64_t run = 1;
     while (i + run < count && indices[i + run] == indices[i] + run) ++run;
@@ -200,8 +198,7 @@ Block FixedRows::Gather(const int64_t* indices, int64_t count) const {
 Block FixedRows::Rows(int64_t first, int64_t count) const {
   LeaveForeignLock();
   Block block = Empty(count);
-  block.first.key = static_cast<uint64_t>(first);
-  block.first.index = first;
+  block.origins = RowOrigins::From(first);
   for (int64_t i = 0; i < count;) i += ReadRun(first + i, count - i, block, i);
   return block;
 }

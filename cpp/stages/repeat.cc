@@ -100,8 +100,8 @@ class RepeatIterator final : public BlockIterator {
   void Rekey(Block& block) const {
     const uint64_t moved = KeysMovedBy(epoch_);
     if (moved == 0) return;
-    block.first.key += moved;
-    for (uint64_t& key : block.keys) key += moved;
+    block.origins.first.key += moved;
+    for (uint64_t& key : block.origins.keys) key += moved;
     for (Element& element : block.elements) element.origin.key += moved;
   }
 

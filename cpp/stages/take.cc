@@ -42,7 +42,7 @@ class TakeIterator final : public BlockIterator {
     if (taken_ == count_) return Block::AtEnd();
     Block block = input_->NextBlock(std::min(max_rows, count_ - taken_));
     // An element that failed counts too: what is taken does not depend on what fails.
-    taken_ += block.rows + (block.error && !block.error->transient());
+    taken_ += block.steps();
     if (taken_ == count_ && !block.error) block.end = true;
     return block;
   }

@@ -140,8 +140,7 @@ class SlicesDataset final : public Dataset, public Indexed {
     block.structure = element_.structure;
     block.rows = rows;
     for (auto& leaf : element_.leaves) block.columns.push_back(leaf.Rows(first, rows));
-    block.first.key = static_cast<uint64_t>(first);
-    block.first.index = first;
+    block.origins = RowOrigins::From(first);
     return block;
   }
 
@@ -149,7 +148,7 @@ class SlicesDataset final : public Dataset, public Indexed {
     Block block;
     block.structure = element_.structure;
     block.rows = rows;
-    block.keys.assign(indices, indices + rows);
+    block.origins.keys.assign(indices, indices + rows);
     for (auto& leaf : element_.leaves) {
       if (leaf.dtype().is_reference()) {
         block.columns.push_back(GatherReferences(leaf, indices, rows));

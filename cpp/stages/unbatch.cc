@@ -87,7 +87,7 @@ class UnbatchIterator final : public BlockIterator {
   Block Split(Element element) {
     Block block;
     block.structure = element.structure;
-    block.first = element.origin;
+    block.origins.first = element.origin;
     for (size_t i = 0; i < element.leaves.size(); ++i) {
       const Shape& shape = element.leaves[i].shape();
       std::string path = element.structure->LeafPath(static_cast<int>(i));
@@ -104,7 +104,7 @@ class UnbatchIterator final : public BlockIterator {
       block.rows = shape[0];
     }
     for (int64_t i = 0; i < block.rows; ++i) {
-      block.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
+      block.origins.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
     }
     block.columns = std::move(element.leaves);
     return block;

@@ -77,7 +77,7 @@ class RowQueue {
       for (; at < part.block.rows && left > 0; at += stride, left -= stride) {
         bool together = stride == 1;
         int64_t count = together ? std::min(left, part.block.rows - at) : 1;
-        taken.push_back(part.block.Part(at, count));
+        taken.push_back(part.block.Slice(at, count));
         if (together) at += count - 1, left -= count - 1;
       }
       if (left <= 0) break;
@@ -218,8 +218,6 @@ class WindowIterator final : public Iterator {
   static Block Component(const Block& rows, size_t leaf) {
     Block part;
     part.rows = rows.rows;
-    part.first = rows.first;
-    part.offsets = rows.offsets;
     part.origins = rows.origins;
     if (rows.stacked()) part.columns.push_back(rows.columns[leaf]);
     for (const Element& element : rows.elements) {

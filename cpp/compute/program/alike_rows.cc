@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "data/join_items.h"
-
 namespace penstock {
 namespace {
 
@@ -41,7 +39,7 @@ std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows) {
       parts.push_back(&leaf);
     }
     Shape shape = first.shape().Prepend(static_cast<int64_t>(rows.size()));
-    columns.push_back(JoinItems(first.dtype(), shape, parts));
+    columns.push_back(Tensor::Concat(first.dtype(), shape, parts));
   }
   return columns;
 }

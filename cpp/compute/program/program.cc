@@ -35,7 +35,7 @@ class Program final : public Function {
       } catch (Error& error) {
         if (error.transient()) {
           writer.Finish(out);
-          rows = rows.Part(row, rows.rows - row);
+          rows = rows.Slice(row, rows.rows - row);
           throw;
         }
         writer.AddError(Placed(std::move(error), element, info, row));
@@ -310,35 +310,25 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   }
   Block made;
   if (!Results(values, rows.rows, made)) return false;
-  made.first = rows.first;
   if (made.ragged() && !ragged) {
-    made.keys = rows.keys;
-    made.offsets = rows.offsets;
     made.origins = rows.origins;
     TakeOneByOne(made);
   }
   out.emplace_back();  // from here on nothing can fail
   Block done = std::move(rows);
-  if (made.elements.empty()) {
-    made.keys = std::move(done.keys);
-    made.offsets = std::move(done.offsets);
-    made.origins = std::move(done.origins);
-  }
+  if (made.elements.empty()) made.origins = std::move(done.origins);
   out.back() = std::move(made);
   return true;
 }
 
 // Results of rows that came one by one.
-void TakePlaces(const Block& rows, Block& results) {
-  results.first = rows.origin(0);
+void TakeOrigins(const Block& rows, Block& results) {
   for (size_t i = 0; i < rows.elements.size(); ++i) {
     const Origin& origin = rows.elements[i].origin;
-    if (!results.elements.empty()) {
+    if (results.elements.empty())
+      results.origins.Add(static_cast<int64_t>(i), origin);
+    else
       results.elements[i].origin = origin;
-      continue;
-    }
-    results.keys.push_back(origin.key);
-    results.origins.push_back(origin);
   }
 }
 
@@ -353,7 +343,7 @@ bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) 
   stacked.rows = rows.rows;
   std::vector<Block> made;
   if (!MapStacked(stacked, ragged, made)) return false;
-  TakePlaces(rows, made.front());
+  TakeOrigins(rows, made.front());
   out.push_back(std::move(made.front()));
   return true;
 }
@@ -380,7 +370,7 @@ bool Program::MapShapes(const Block& rows, bool ragged, std::vector<Block>& out)
   Block made;
   if (!Results(values, rows.rows, made)) return false;
   if (made.ragged() && !ragged) TakeOneByOne(made);
-  TakePlaces(rows, made);
+  TakeOrigins(rows, made);
   out.push_back(std::move(made));
   return true;
 }

@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "data/row_places.h"
-
 namespace penstock {
 
 Tensor RowWriter::Place(size_t leaf, DType dtype, const Shape& shape) {
@@ -49,7 +47,7 @@ void RowWriter::AddToBatch(std::vector<Tensor> leaves, Origin origin) {
   Block block;
   block.structure = structure_;
   block.rows = 1;
-  block.first = std::move(origin);
+  block.origins.first = std::move(origin);
   block.placed = true;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Tensor& leaf = leaves[i];
@@ -99,7 +97,7 @@ bool RowWriter::AddToColumns(const std::vector<Tensor>& leaves, const Origin& or
     std::memcpy(columns_[i].mutable_data() + static_cast<size_t>(open_rows_) * size,
                 leaves[i].data(), size);
   }
-  NoteOrigin(open_, open_rows_, origin);
+  open_.origins.Add(open_rows_, origin);
   ++open_rows_;  // the row counts when all of it is there
   return true;
 }

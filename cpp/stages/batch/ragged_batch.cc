@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "data/join_items.h"
 #include "engine/registry.h"
 #include "stages/batch/batching.h"
 
@@ -110,7 +109,7 @@ class RaggedRows final : public BatchRows {
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
     dense[0] = 0;
     for (const Piece& piece : pieces()) dense[0] += Parts(piece, leaf, ragged + 1);
-    return JoinItems(dtype(leaf), dense, parts);
+    return Tensor::Concat(dtype(leaf), dense, parts);
   }
 
   // In how many parts the first `axes` axes cut the rows of a piece; the first one is that of rows.

@@ -21,7 +21,7 @@ class Keeper {
   void Add(const Block& block) {
     if (!Small(block)) {
       Flush();
-      blocks_.push_back(block.Part(0, block.rows));
+      blocks_.push_back(block.Slice(0, block.rows));
       return;
     }
     for (int64_t row = 0; row < block.rows;) {
@@ -139,7 +139,7 @@ class CacheIterator final : public BlockIterator {
  private:
   Block Advance(int64_t max_rows) {
     Block block = blocks_ ? Read(max_rows) : Fill(max_rows);
-    steps_ += block.rows + (block.error && !block.error->transient());
+    steps_ += block.steps();
     return block;
   }
 
@@ -151,7 +151,7 @@ class CacheIterator final : public BlockIterator {
     const Block& stored = (*blocks_)[at_];
     if (row_ == 0 && !stored.stacked() && stored.rows == 1) return ReadElements(max_rows);
     int64_t rows = std::min(max_rows, stored.rows - row_);
-    Block block = row_ == 0 && rows == stored.rows ? stored : stored.Part(row_, rows);
+    Block block = row_ == 0 && rows == stored.rows ? stored : stored.Slice(row_, rows);
     row_ += rows;
     if (row_ == stored.rows) {
       ++at_;
@@ -171,7 +171,6 @@ class CacheIterator final : public BlockIterator {
   Block ReadElements(int64_t max_rows) {
     Block block;
     block.structure = (*blocks_)[at_].structure;
-    block.first = (*blocks_)[at_].first;
     for (; at_ < blocks_->size() && block.rows < max_rows; ++at_, ++block.rows) {
       const Block& stored = (*blocks_)[at_];
       if (stored.stacked() || stored.rows != 1) break;

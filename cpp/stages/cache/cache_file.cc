@@ -107,7 +107,7 @@ class CacheFileIterator final : public BlockIterator {
       to_pass_ -= passed;
     }
     Block block = cursor_ ? Read(max_rows) : Make(max_rows);
-    steps_ += block.rows + (block.error && !block.error->transient());
+    steps_ += block.steps();
     return block;
   }
 

@@ -43,7 +43,7 @@ void FillingPass::Failed(Block& block, int64_t kept, const Error& error) {
     block = Block::Of(error);
     return;
   }
-  block = block.Part(0, kept);
+  block = block.Slice(0, kept);
   error_ = error;  // a step of its own, because who asked for one row looks at nothing else
 }
 

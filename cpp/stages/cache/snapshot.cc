@@ -61,7 +61,7 @@ class FolderSink final : public RowSink {
   void Append(const Block& rows) override {
     if (!options_.shard) return writer_.Append(rows, 0);
     for (int64_t i = 0; i < rows.rows; ++i) {
-      Block row = rows.Part(i, 1);
+      Block row = rows.Slice(i, 1);
       int64_t shard = ShardOf(row);
       writer_.Append(row, shard);
     }
@@ -203,10 +203,8 @@ class SnapshotIterator final : public BlockIterator {
   // Gives rows the identities that they have when they are read later, so that randomness behind is
   // the same in both passes.
   void Number(Block& block) {
-    block.first.key = static_cast<uint64_t>(given_);
-    block.keys.clear();
-    for (Element& element : block.elements) element.origin.key = static_cast<uint64_t>(given_++);
-    if (block.elements.empty()) given_ += block.rows;
+    block.Renumber(given_);
+    given_ += block.rows;
   }
 
   void Decide() {

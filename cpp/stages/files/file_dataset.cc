@@ -77,7 +77,7 @@ class RowSpans {
   int64_t rows() const { return static_cast<int64_t>(offsets_.size()); }
   void MoveTo(Block& block, BufferRef bytes) {
     block.rows = rows();
-    block.offsets = std::move(offsets_);
+    block.origins.offsets = std::move(offsets_);
     block.columns.push_back(
         Tensor::Packed(TypeCode::kBytes, {block.rows}, std::move(buffer_), std::move(bytes)));
   }
@@ -181,7 +181,8 @@ class FileIterator final : public BlockIterator {
     }
     RowSpans spans(most);
     Block block;
-    block.first = {static_cast<uint64_t>(index_), index_, data_->path(), bytes_->window().offset};
+    block.origins.first = {static_cast<uint64_t>(index_), index_, data_->path(),
+                           bytes_->window().offset};
     for (;;) {
       TakeRun(most, spans);
       // What comes behind these records is found by the next call.

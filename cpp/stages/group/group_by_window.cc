@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/children.h"
 #include "engine/dataset_leaf.h"
 #include "engine/held_rows.h"
 #include "engine/input.h"
@@ -117,7 +116,7 @@ class GroupIterator final : public BlockIterator {
         Open(*rows_.taken());
       }
       Block block = opened_.iterator->NextBlock(max_rows);
-      BecomeChildren(block, opened_.origin.key, opened_.given);
+      block.BecomeChildren(opened_.origin.key, opened_.given);
       if (std::exchange(block.end, false)) Close();
       if (block.rows > 0 || block.error) return block;
     }
@@ -251,9 +250,8 @@ class GroupIterator final : public BlockIterator {
     all.rows = static_cast<int64_t>(window.rows.size());
     for (GroupedRows::Row& row : window.rows) all.elements.push_back(std::move(row.element));
     all.structure = all.elements.front().structure;
-    all.first = all.elements.front().origin;
-    opened_.origin = all.first;
-    opened_.origin.key = ChildKey(all.first.key, ~uint64_t{0});
+    opened_.origin = all.elements.front().origin;
+    opened_.origin.key = ChildKey(opened_.origin.key, ~uint64_t{0});
     std::vector<Block> parts;
     parts.push_back(std::move(all));
     opened_.contents = HoldRows(std::move(parts));

@@ -32,7 +32,7 @@ bool IsIntColumn(const Block& block) {
 }
 
 // Rows, without error and end, from number `first` on.
-Block RowsFrom(const Block& rows, int64_t first) { return rows.Part(first, rows.rows - first); }
+Block RowsFrom(const Block& rows, int64_t first) { return rows.Slice(first, rows.rows - first); }
 
 }  // namespace
 

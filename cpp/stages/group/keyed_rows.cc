@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "data/keep_alone.h"
-
 namespace penstock {
 
 bool KeyedRows::Pull(int64_t max_rows) {
@@ -16,7 +14,7 @@ bool KeyedRows::Pull(int64_t max_rows) {
   next_ = 0;
   keys_.clear();
   rows_ = input_.NextRows(std::min(max_rows, together_));
-  together_ = CanBeAlone(rows_) ? std::numeric_limits<int64_t>::max() : 1;
+  together_ = rows_.CanBeAlone() ? std::numeric_limits<int64_t>::max() : 1;
   return true;
 }
 
@@ -38,7 +36,7 @@ Element KeyedRows::Take() {
   int64_t row = next_++;
   if (!rows_.stacked()) return std::move(rows_.elements[static_cast<size_t>(row)]);
   Element element = rows_.Row(row);
-  if (rows_.rows > 1) KeepAlone(element);
+  if (rows_.rows > 1) element.KeepAlone();
   return element;
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "data/children.h"
 #include "engine/input.h"
 #include "engine/producer.h"
 
@@ -36,7 +35,7 @@ class Opened {
   Block Take(int64_t max_rows) {
     Block block = producer_ ? producer_->Take(max_rows) : input_->NextBlock(max_rows);
     if (input_) input_->Keep(input_->position());
-    BecomeChildren(block, parent_, given_);  // identities of the outer dataset
+    block.BecomeChildren(parent_, given_);  // identities of the outer dataset
     return block;
   }
   // As Iterator::Pass; inline only.

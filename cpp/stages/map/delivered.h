@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/element.h"
+#include "data/block.h"
 #include "engine/state.h"
 
 namespace penstock {

@@ -79,7 +79,7 @@ class MapIterator final : public BlockIterator {
       input_.Keep(input_.position());
       return input_.NextBlock(max_rows);
     });
-    index_ += block.rows + (block.error && !block.error->transient());
+    index_ += block.steps();
     return block;
   }
 

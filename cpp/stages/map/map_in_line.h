@@ -54,7 +54,7 @@ class MapInLine final {
       return std::move(rows.block);
     });
     grain_.Learn(pulled, NowNs() - start);
-    shared_.delivered.Add(block.rows + (block.error && !block.error->transient()));
+    shared_.delivered.Add(block.steps());
     shared_.trail.Prune(shared_.delivered.low());
     return block;
   }

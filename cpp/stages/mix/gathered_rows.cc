@@ -75,7 +75,7 @@ bool GatheredRows::Fits(const PulledRows& from, int64_t most) {
     shape[0] = most;
     columns.push_back(Tensor::Make(like.dtype(), shape));
   }
-  block_.keys.reserve(static_cast<size_t>(most));
+  block_.origins.keys.reserve(static_cast<size_t>(most));
   block_.columns = std::move(columns);
   stacks_ = true;
   return true;
@@ -84,8 +84,8 @@ bool GatheredRows::Fits(const PulledRows& from, int64_t most) {
 void GatheredRows::Add(PulledRows& from) {
   if (block_.rows++ == 0) {
     block_.structure = from.block().structure;
-    block_.first = from.block().origin(from.at());
-    if (stacks_) block_.first.index = -1;  // rows behind it are of other inputs
+    block_.origins.first = from.block().origin(from.at());
+    if (stacks_) block_.origins.first.index = -1;  // rows behind it are of other inputs
   }
   if (!stacks_) {
     block_.elements.push_back(from.Take());
@@ -103,7 +103,7 @@ void GatheredRows::Add(PulledRows& from) {
     else
       std::memcpy(to, item, bytes);
   }
-  block_.keys.push_back(from.block().key(from.at()));
+  block_.origins.keys.push_back(from.block().key(from.at()));
   from.Pass();
 }
 

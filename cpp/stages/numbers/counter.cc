@@ -32,8 +32,7 @@ class CounterDataset final : public Dataset {
       fill_(out, start_, step_, first, rows);
     else
       whole_fill_(out, whole_start_, whole_step_, first, rows);
-    block.first.key = static_cast<uint64_t>(first);
-    block.first.index = first;
+    block.origins = RowOrigins::From(first);
     return block;
   }
 

@@ -45,8 +45,7 @@ class RangeDataset final : public Dataset, public Indexed {
       block.columns.push_back(Tensor::Make(spec_.leaves[0].dtype, {rows}));
       fill_(block.columns[0].mutable_data(), start_, step_, first, rows);
     }
-    block.first.key = static_cast<uint64_t>(first);
-    block.first.index = first;
+    block.origins = RowOrigins::From(first);
     return block;
   }
 
@@ -55,7 +54,7 @@ class RangeDataset final : public Dataset, public Indexed {
     block.rows = rows;
     block.columns.push_back(Tensor::Make(spec_.leaves[0].dtype, {rows}));
     uint8_t* to = block.columns[0].mutable_data();
-    block.keys.assign(indices, indices + rows);
+    block.origins.keys.assign(indices, indices + rows);
     for (int64_t i = 0; i < rows; ++i) {
       fill_(to + i * spec_.leaves[0].dtype.itemsize, start_, step_, indices[i], 1);
     }

@@ -104,7 +104,7 @@ Element Folded::Call(Function& function, const CallInfo& info, Element element) 
     std::move(element.leaves.begin(), element.leaves.end(), std::back_inserter(both.leaves));
     pending_.structure = both.structure;
     pending_.rows = 1;
-    pending_.first = both.origin;
+    pending_.origins.first = both.origin;
     pending_.elements.clear();
     pending_.elements.push_back(std::move(both));
   }

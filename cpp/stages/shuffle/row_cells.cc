@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "data/keep_alone.h"
 #include "runtime/blocking.h"
 #include "runtime/platform.h"
 
@@ -104,7 +103,7 @@ RowCells::Cell RowCells::Put(Element element) {
   if (Packs(element.structure, element.leaves, false)) {
     if (Cell cell = Put(element.leaves, 0, element.origin)) return cell;
   }
-  KeepAlone(element);
+  element.KeepAlone();
   void* memory = Allocate(sizeof(Row) + sizeof(Leaves));
   Cell cell = new (memory) Row{std::move(element.origin), element.structure};
   new (BytesIn(cell)) Leaves(std::move(element.leaves));
@@ -121,10 +120,9 @@ void RowCells::Take(std::span<const Cell> cells, Block& out) {
       out.elements.push_back({std::move(LeavesIn(cell)), cell->structure, std::move(cell->origin)});
       Drop(cell);
     }
-    out.first = out.elements[0].origin;
   } else {
     TakePacked(cells, out);
-    out.first = out.origins[0];
+    out.origins.first = out.origins.each[0];
   }
 }
 
@@ -134,8 +132,8 @@ void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
   std::vector<uint8_t*> to;     // where the next row of each leaf goes
   std::vector<int64_t*> spans;  // and where it says so, of strings
   std::vector<int64_t> ends(form_.size());
-  out.keys.reserve(cells.size());
-  out.origins.reserve(cells.size());
+  out.origins.keys.reserve(cells.size());
+  out.origins.each.reserve(cells.size());
   size_t at = 0;
   for (const Leaf& leaf : form_) {
     size_t bytes = cells.size() * leaf.bytes;
@@ -176,8 +174,8 @@ void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
       if (bytes) std::memcpy(to[i], item, bytes);
       to[i] += bytes;
     }
-    out.keys.push_back(cell->origin.key);
-    out.origins.push_back(std::move(cell->origin));
+    out.origins.keys.push_back(cell->origin.key);
+    out.origins.each.push_back(std::move(cell->origin));
     cell->~Row();
     Free(cell, static_cast<size_t>(text - reinterpret_cast<uint8_t*>(cell)));
   }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "data/element.h"
+#include "data/block.h"
 
 namespace penstock {
 

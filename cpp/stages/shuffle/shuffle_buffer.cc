@@ -5,7 +5,6 @@
 #include <limits>
 #include <new>
 
-#include "data/keep_alone.h"
 #include "storage/stop_check.h"
 
 namespace penstock {
@@ -155,7 +154,7 @@ void ShuffleBuffer::Pull(int64_t rows) {
   ahead_packs_ = ahead_.stacked() && cells_.Packs(ahead_.structure, ahead_.columns);
   int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
   together_ =
-      CanBeAlone(ahead_) ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostBlockRows) : 1;
+      ahead_.CanBeAlone() ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostBlockRows) : 1;
 }
 
 // The next one of the rows ahead.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "data/block.h"
 #include "data/spec.h"
 
 namespace penstock {

@@ -49,12 +49,8 @@ Block ChunkCursor::Next(int64_t max_rows) {
       }
       held.rows = rest;
       held.origins.structure = block.structure;
-      held.origins.first = block.origin(block.rows);
-      if (!block.keys.empty()) {
-        auto cut = block.keys.begin() + block.rows;
-        held.origins.keys.assign(cut, block.keys.end());
-        block.keys.erase(cut, block.keys.end());
-      }
+      held.origins.origins = block.origins.Slice(block.rows, rest);
+      block.origins = block.origins.Slice(0, block.rows);
     }
   }
   row_ += block.rows;

@@ -60,17 +60,17 @@ std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form) {
 
 void ReadKeys(const ChunkForm& form, const uint8_t* keys, int64_t first, Block& block) {
   if (!form.keyed) {
-    block.first.key = form.first_key + static_cast<uint64_t>(first);
-    block.first.index = form.first_index < 0 ? -1 : form.first_index + first;
+    block.origins.first.key = form.first_key + static_cast<uint64_t>(first);
+    block.origins.first.index = form.first_index < 0 ? -1 : form.first_index + first;
     return;
   }
   auto count = static_cast<size_t>(block.rows);
-  block.keys.resize(count);
-  std::memcpy(block.keys.data(), keys + static_cast<size_t>(first) * sizeof(uint64_t),
+  block.origins.keys.resize(count);
+  std::memcpy(block.origins.keys.data(), keys + static_cast<size_t>(first) * sizeof(uint64_t),
               count * sizeof(uint64_t));
-  if (count) block.first.key = block.keys[0];
-  std::memcpy(&block.first.index, keys + static_cast<size_t>(form.rows + first) * sizeof(uint64_t),
-              sizeof(int64_t));
+  if (count) block.origins.first.key = block.origins.keys[0];
+  std::memcpy(&block.origins.first.index,
+              keys + static_cast<size_t>(form.rows + first) * sizeof(uint64_t), sizeof(int64_t));
 }
 
 bool AreItems(const DType& dtype, const uint8_t* data, size_t size) {
@@ -177,10 +177,10 @@ Block ChunkRows::Rows(int64_t first, int64_t count) const {
     element.structure = block.structure;
     for (size_t i = 0; i < columns_.size(); ++i) element.leaves.push_back(Leaf(i, row));
     ReadKeys(form_, bytes_->data(), row, one);
-    element.origin = one.first;
+    element.origin = one.origins.first;
     block.elements.push_back(std::move(element));
   }
-  block.keys.clear();
+  block.origins.keys.clear();
   return block;
 }
 

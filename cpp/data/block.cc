@@ -1,0 +1,135 @@
+// Rows in and out of blocks, and blocks made of others.
+#include "data/block.h"
+
+#include <algorithm>
+
+#include "data/random.h"
+
+namespace penstock {
+
+size_t Block::footprint() const {
+  size_t bytes = 0;
+  for (auto& column : columns) bytes += column.footprint();
+  for (auto& element : elements) bytes += element.footprint();
+  return bytes;
+}
+
+bool Block::from_files() const {
+  return origins.from_files() || std::ranges::any_of(elements, [](const Element& element) {
+           return element.origin.file != nullptr;
+         });
+}
+
+bool Block::CanBeAlone() const {
+  return rows == 0 || std::ranges::none_of(leaves(0), [](const Tensor& leaf) {
+           return leaf.storage() == Storage::kObjects;
+         });
+}
+
+Element Block::Row(int64_t row) const {
+  if (!elements.empty()) return elements[static_cast<size_t>(row)];
+  Element element;
+  element.structure = structure;
+  element.leaves.reserve(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!ragged() || splits[i].empty()) {
+      element.leaves.push_back(columns[i].Row(row));
+    } else {
+      int64_t begin = splits[i][static_cast<size_t>(row)];
+      element.leaves.push_back(
+          columns[i].Rows(begin, splits[i][static_cast<size_t>(row) + 1] - begin));
+    }
+  }
+  element.origin = origins.at(row);
+  return element;
+}
+
+Block Block::Slice(int64_t begin, int64_t count) const {
+  Block slice;
+  slice.structure = structure;
+  slice.rows = count;
+  if (!elements.empty()) {
+    slice.elements.assign(elements.begin() + begin, elements.begin() + begin + count);
+    return slice;
+  }
+  slice.origins = origins.Slice(begin, count);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    bool whole = ragged() && !splits[i].empty();
+    slice.columns.push_back(whole ? columns[i] : columns[i].Rows(begin, count));
+  }
+  for (const std::vector<int64_t>& ends : splits) {
+    slice.splits.emplace_back();
+    if (!ends.empty())
+      slice.splits.back().assign(ends.begin() + begin, ends.begin() + begin + count + 1);
+  }
+  return slice;
+}
+
+Block Block::Take(const std::vector<int64_t>& chosen) {
+  if (chosen.size() == static_cast<size_t>(rows)) return std::move(*this);
+  Block taken;
+  if (chosen.empty()) return taken;
+  taken.structure = structure;
+  taken.rows = static_cast<int64_t>(chosen.size());
+  if (stacked()) {
+    for (const Tensor& column : columns) taken.columns.push_back(column.Take(chosen));
+    taken.origins = origins.Take(chosen);
+    return taken;
+  }
+  taken.elements.reserve(chosen.size());
+  for (int64_t row : chosen) {
+    taken.elements.push_back(ragged() ? Row(row) : std::move(elements[static_cast<size_t>(row)]));
+  }
+  return taken;
+}
+
+void Block::Renumber(int64_t first) {
+  auto key = static_cast<uint64_t>(first);
+  origins.first.key = key;
+  origins.keys.clear();
+  for (Element& element : elements) element.origin.key = key++;
+}
+
+void Block::BecomeChildren(uint64_t parent, int64_t& given) {
+  if (rows == 0) return;
+  for (Element& element : elements) {
+    element.origin.key = ChildKey(parent, static_cast<uint64_t>(given++));
+  }
+  if (!elements.empty()) return;
+  origins.keys.resize(static_cast<size_t>(rows));
+  for (uint64_t& key : origins.keys) key = ChildKey(parent, static_cast<uint64_t>(given++));
+}
+
+Block Block::Of(Element element) {
+  Block block;
+  block.structure = element.structure;
+  block.rows = 1;
+  block.elements.push_back(std::move(element));
+  return block;
+}
+
+Block Block::Of(Error error) {
+  Block block;
+  block.error = std::move(error);
+  return block;
+}
+
+Block Block::AtEnd() {
+  Block block;
+  block.end = true;
+  return block;
+}
+
+Block Block::Of(Step step) {
+  if (auto* element = std::get_if<Element>(&step)) return Of(std::move(*element));
+  if (auto* error = std::get_if<Error>(&step)) return Of(std::move(*error));
+  return AtEnd();
+}
+
+Step Block::ToStep() && {
+  if (rows > 0) return elements.empty() ? Row(0) : std::move(elements[0]);
+  if (error) return std::move(*error);
+  return End{};
+}
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// Consecutive elements that travel together and cross threads in one hand-off.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "data/element.h"
+#include "data/origin.h"
+
+namespace penstock {
+
+// Rows that travel together at most, however many are asked for: what is done once for a block
+// costs nothing any more, and an error, a signal or a close waits for no more than these.
+inline constexpr int64_t kMostBlockRows = 1024;
+
+// Rows as columns or one by one, then perhaps an error or the end.
+struct Block {
+  StructureRef structure = Structure::Leaf();
+  int64_t rows = 0;             // elements before the error or the end
+  std::vector<Tensor> columns;  // column form: leaf i of all rows, stacked along axis 0
+  // Ragged form, where rows differ in size: row i of a column is [splits[i], splits[i + 1]) along
+  // its axis 0. A column without splits is stacked. Only for stages that have asked for it
+  // (RunContext::ragged).
+  std::vector<std::vector<int64_t>> splits;
+  std::vector<Element> elements;  // element form, `rows` of them, each with its origin
+  RowOrigins origins;             // of the rows of columns
+  std::optional<Error> error;     // comes after the rows
+  bool end = false;               // nothing comes after the rows
+  bool placed = false;            // the columns are rows of a slab made for the batch they join
+
+  bool stacked() const { return elements.empty() && splits.empty(); }
+  bool ragged() const { return !splits.empty(); }
+  bool last() const { return end || error.has_value(); }
+  // Elements and errors: how far whoever takes the block has come. An interrupt takes no element's
+  // position.
+  int64_t steps() const { return rows + (error && !error->transient()); }
+  size_t footprint() const;
+
+  uint64_t key(int64_t row) const {
+    return elements.empty() ? origins.key(row) : elements[static_cast<size_t>(row)].origin.key;
+  }
+  int64_t index(int64_t row) const {
+    return elements.empty() ? origins.index(row) : elements[static_cast<size_t>(row)].origin.index;
+  }
+  Origin origin(int64_t row) const {
+    return elements.empty() ? origins.at(row) : elements[static_cast<size_t>(row)].origin;
+  }
+  bool from_files() const;  // whether any row is
+  // Of `leaf` of a row: its column, or that row's own.
+  const std::vector<Tensor>& leaves(int64_t row) const {
+    return elements.empty() ? columns : elements[static_cast<size_t>(row)].leaves;
+  }
+  // Whether each row can be kept for long without the others. References to objects may be copied
+  // with the foreign lock only: they are to be pulled one by one where they are kept.
+  bool CanBeAlone() const;
+
+  // Without error and end:
+  Element Row(int64_t row) const;
+  Block Slice(int64_t first, int64_t count) const;
+  // Moves out the rows of these numbers, which ascend. All stay where they are when this throws.
+  Block Take(const std::vector<int64_t>& chosen);
+
+  // The keys become the numbers from `first` on.
+  void Renumber(int64_t first);
+  // The rows become the children of `parent` from number `given` on, which grows by as many.
+  void BecomeChildren(uint64_t parent, int64_t& given);
+
+  static Block Of(Element element);
+  static Block Of(Error error);
+  static Block AtEnd();
+  // Row 0, the error or the end of a block of at most one row.
+  static Block Of(Step step);
+  Step ToStep() &&;
+};
+
+}  // namespace penstock

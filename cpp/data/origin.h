@@ -1,0 +1,64 @@
+// Where elements come from: the file and position of each, and the key of its random draws.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+// Where an element or an error comes from.
+struct Origin {
+  uint64_t key = 0;    // the element's identity, given by its source: what randomness is keyed by
+  int64_t index = -1;  // position in its source
+  std::shared_ptr<const std::string> file;
+  int64_t offset = -1;  // bytes into the file
+};
+
+// The origins of consecutive rows: written down one by one only where they do not follow the first
+// one.
+struct RowOrigins {
+  Origin first;                  // of row 0
+  std::vector<uint64_t> keys;    // of the rows; empty: first.key + row
+  std::vector<int64_t> offsets;  // of the rows in first.file; empty: only the first one's is known
+  std::vector<Origin> each;  // of the rows, but for their keys; empty: they follow the first one
+
+  // Of rows whose keys and positions are the numbers from `number` on.
+  static RowOrigins From(int64_t number);
+
+  uint64_t key(int64_t row) const {
+    return keys.empty() ? first.key + static_cast<uint64_t>(row) : keys[static_cast<size_t>(row)];
+  }
+  int64_t index(int64_t row) const {
+    if (!each.empty()) return each[static_cast<size_t>(row)].index;
+    return first.index < 0 ? -1 : first.index + row;
+  }
+  Origin at(int64_t row) const;
+  bool from_files() const;  // whether any row is
+
+  RowOrigins Slice(int64_t begin, int64_t count) const;
+  RowOrigins Take(const std::vector<int64_t>& rows) const;
+
+  // Adds row number `row`, after all those before it.
+  void Add(int64_t row, const Origin& origin) {
+    if (origin.file || !Follows(row, origin.key, origin.index)) Write(row, origin);
+  }
+  // The same of row `from` of others.
+  void Add(int64_t row, const RowOrigins& others, int64_t from) {
+    const bool plain = others.keys.empty() && others.each.empty() && !others.first.file;
+    if (!plain || !Follows(row, others.key(from), others.index(from))) Add(row, others.at(from));
+  }
+
+ private:
+  // Whether row number `row`, of no file, with this key and index follows those before it, which
+  // follow each other.
+  bool Follows(int64_t row, uint64_t key, int64_t index) const {
+    return row > 0 && keys.empty() && each.empty() && !first.file &&
+           key == first.key + static_cast<uint64_t>(row) &&
+           index == (first.index < 0 ? -1 : first.index + row);
+  }
+  void Write(int64_t row, const Origin& origin);
+};
+
+}  // namespace penstock

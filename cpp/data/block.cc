@@ -2,6 +2,7 @@
 #include "data/block.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "data/random.h"
 
@@ -66,9 +67,14 @@ Block Block::Slice(int64_t begin, int64_t count) const {
 }
 
 Block Block::Take(const std::vector<int64_t>& chosen) {
-  if (chosen.size() == static_cast<size_t>(rows)) return std::move(*this);
   Block taken;
   if (chosen.empty()) return taken;
+  if (chosen.size() == static_cast<size_t>(rows)) {
+    taken = std::move(*this);
+    error = std::exchange(taken.error, std::nullopt);
+    end = std::exchange(taken.end, false);
+    return taken;
+  }
   taken.structure = structure;
   taken.rows = static_cast<int64_t>(chosen.size());
   if (stacked()) {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <new>
 
-#include "engine/input.h"
 #include "engine/registry.h"
+#include "engine/row_cursor.h"
 
 namespace penstock {
 namespace {
@@ -26,14 +26,14 @@ class FilterIterator final : public BlockIterator {
   FilterIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr predicate,
                  StageRandom random, CancelToken cancel)
       : stage_(stage),
-        input_(std::move(input)),
+        rows_(std::move(input), kTogether),
         predicate_(std::move(predicate)),
         random_(random),
         cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements tested");
-    input_.VisitState(visitor, left() + (error_ && !error_->transient()));
+    rows_.VisitState(visitor);
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -51,59 +51,46 @@ class FilterIterator final : public BlockIterator {
     for (;;) {
       // An endless input without a match must still be closable.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      if (left() > 0) {
-        Element element = rows_.Row(at_);
-        if (TestNext(element)) return Block::Of(std::move(element));
+      if (!rows_.empty()) {
+        if (auto element = TestNext()) return Block::Of(*std::move(element));
         continue;
       }
-      if (error_) {
-        Error error = *std::exchange(error_, std::nullopt);
+      if (rows_.failed()) {
+        Error error = rows_.TakeError();
         index_ += !error.transient();
         return Block::Of(std::move(error));
       }
-      input_.Keep(input_.position());
-      Pull(max_rows);
-      error_ = std::exchange(rows_.error, std::nullopt);
-      const bool end = std::exchange(rows_.end, false);
-      if (rows_.rows > 1) {
-        const int64_t tested = rows_.rows;
-        if (auto passing = Passing()) {
-          index_ += tested;
-          rows_ = Block();
-          if (passing->rows > 0) return *std::move(passing);
-        }
+      if (rows_.ended()) return Block::AtEnd();
+      rows_.input().Keep(rows_.position());
+      // A function of the user is called for no more rows than are wanted.
+      rows_.Pull(predicate_->needs_lock() ? 1 : max_rows);
+      if (rows_.left() < 2) continue;
+      const int64_t tested = rows_.left();
+      if (auto passing = Passing()) {
+        index_ += tested;
+        if (passing->rows > 0) return *std::move(passing);
       }
-      if (end && left() == 0 && !error_) return Block::AtEnd();
     }
   }
 
  private:
-  // Rows whose test is still to be done.
-  int64_t left() const { return rows_.rows - at_; }
+  static constexpr int64_t kTogether = 1 << 20;  // bytes of the rows that are tested together
 
-  // Small rows together; a function of the user is called for no more of them than are wanted.
-  void Pull(int64_t max_rows) {
-    constexpr int64_t kTogether = 1 << 20;  // bytes
-    rows_ = input_.NextBlock(std::min(max_rows, together_));
-    at_ = 0;
-    if (rows_.rows == 0 || predicate_->needs_lock()) return;
-    int64_t each = static_cast<int64_t>(rows_.footprint()) / rows_.rows;
-    together_ = rows_.CanBeAlone() ? std::max<int64_t>(kTogether / (each + 1), 1) : 1;
-  }
-
-  // Tests the first of them; an interrupted test is done again.
-  bool TestNext(const Element& element) {
+  // The next row, if it passes; an interrupted test is done again.
+  std::optional<Element> TestNext() {
     CallInfo info{&stage_, random_, index_++};
-    ++at_;
+    Element element = rows_.block().Row(rows_.next());
+    rows_.Pass();
     try {
-      return predicate_->Test(element, info);
+      if (predicate_->Test(element, info)) return element;
     } catch (const Error& error) {
       if (error.transient()) {
         --index_;
-        --at_;
+        rows_.Return();
       }
       throw;
     }
+    return std::nullopt;
   }
 
   // Those that pass, or none; nullopt, with all as they were, when each is to be tested alone: that
@@ -112,7 +99,7 @@ class FilterIterator final : public BlockIterator {
     try {
       std::optional<std::vector<int64_t>> passing = Tested();
       if (!passing) return std::nullopt;
-      return rows_.Take(*passing);
+      return rows_.TakeRows(*passing);
     } catch (const std::bad_alloc&) {
       return std::nullopt;
     }
@@ -121,15 +108,16 @@ class FilterIterator final : public BlockIterator {
   // The numbers of those that pass.
   std::optional<std::vector<int64_t>> Tested() {
     made_.clear();
-    Block rows = rows_;
+    Block rows = rows_.block();
+    rows.error.reset();
+    rows.end = false;
     predicate_->Map(std::move(rows), CallInfo{&stage_, random_, index_}, made_);
     std::vector<int64_t> passing;
     int64_t row = 0;
     for (const Block& block : made_) {
       if (block.error) return std::nullopt;
       for (int64_t i = 0; i < block.rows; ++i, ++row) {
-        const std::vector<Tensor>& leaves =
-            block.stacked() ? block.columns : block.elements[static_cast<size_t>(i)].leaves;
+        const std::vector<Tensor>& leaves = block.leaves(i);
         const int64_t items = block.stacked() ? block.rows : 1;
         if (leaves.size() != 1 || leaves[0].dtype().code != TypeCode::kBool ||
             leaves[0].elements() != items) {
@@ -142,12 +130,8 @@ class FilterIterator final : public BlockIterator {
   }
 
   const StageLabel& stage_;
-  Input input_;
-  Block rows_;  // pulled; those from number at_ on are not tested yet
-  int64_t at_ = 0;
-  int64_t together_ = 1;        // rows that may be pulled at a time
-  std::optional<Error> error_;  // behind them
-  std::vector<Block> made_;     // kept for its memory
+  RowCursor rows_;           // to be tested
+  std::vector<Block> made_;  // kept for its memory
   FunctionPtr predicate_;
   StageRandom random_;
   CancelToken cancel_;

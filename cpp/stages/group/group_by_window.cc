@@ -66,9 +66,9 @@ class GroupIterator final : public BlockIterator {
         grouping_(data_->grouping()),
         context_(context.Replayed()),
         random_(data_->Randomness(context)),
-        input_(data_->StartInput(context_)),
         batches_(grouping_.batching),
-        pulled_(input_, grouping_.key, grouping_.key_name) {
+        pulled_(data_->StartInput(context_), grouping_.key, grouping_.key_name),
+        input_(pulled_.input()) {
     if (!grouping_.sizes.empty())
       least_size_ = *std::min_element(grouping_.sizes.begin(), grouping_.sizes.end());
     else if (!grouping_.size_func)
@@ -77,7 +77,7 @@ class GroupIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     // The rows that wait are pulled again; those between them are passed over.
-    int64_t end = rows_.End(input_.position() - pulled_.waiting());
+    int64_t end = rows_.End(pulled_.position());
     int64_t low = rows_.Low(end);
     int64_t first = base_ + low;
     visitor.Count(first, "steps before the first row that waits");
@@ -267,13 +267,13 @@ class GroupIterator final : public BlockIterator {
   const Grouping& grouping_;
   const RunContext context_;
   const StageRandom random_;
-  Input input_;
   GroupedRows rows_;
   Opened opened_;
   std::unordered_map<int64_t, int64_t> sizes_;
   BucketBatches batches_;
   int64_t least_size_ = 1;  // of a window that may be
   KeyedRows pulled_;        // that are in no window yet
+  Input& input_;            // of these
   int64_t marked_ = 0;
   int64_t base_ = 0;  // steps of the input before its own count began
   bool ended_ = false;

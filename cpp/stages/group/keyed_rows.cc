@@ -1,30 +1,26 @@
 // Pulling rows, asking for their keys, and handing them out one by one.
 #include "stages/group/keyed_rows.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace penstock {
 
 bool KeyedRows::Pull(int64_t max_rows) {
-  if (rows_.error) throw *std::exchange(rows_.error, std::nullopt);
-  if (rows_.end) return false;
-  pulled_at_ = input_.position();
-  next_ = 0;
+  if (rows_.failed()) throw rows_.TakeError();
+  if (rows_.ended()) return false;
   keys_.clear();
-  rows_ = input_.NextRows(std::min(max_rows, together_));
-  together_ = rows_.CanBeAlone() ? std::numeric_limits<int64_t>::max() : 1;
+  rows_.Pull(max_rows);
   return true;
 }
 
 int64_t KeyedRows::Key(const CallInfo& first) {
-  if (static_cast<size_t>(next_) == keys_.size()) {
+  const int64_t next = rows_.next();
+  if (static_cast<size_t>(next) == keys_.size()) {
     CallInfo info = first;
-    info.index += pulled_at_;
-    CallForInts(*key_, what_, rows_, next_, info, keys_);
+    info.index += rows_.position() - next;
+    CallForInts(*key_, what_, rows_.block(), next, info, keys_);
   }
-  IntOrError& key = keys_[static_cast<size_t>(next_)];
+  IntOrError& key = keys_[static_cast<size_t>(next)];
   if (auto* error = std::get_if<Error>(&key)) {
     LeaveOut();
     throw std::move(*error);
@@ -33,10 +29,9 @@ int64_t KeyedRows::Key(const CallInfo& first) {
 }
 
 Element KeyedRows::Take() {
-  int64_t row = next_++;
-  if (!rows_.stacked()) return std::move(rows_.elements[static_cast<size_t>(row)]);
-  Element element = rows_.Row(row);
-  if (rows_.rows > 1) element.KeepAlone();
+  const bool shared = rows_.block().stacked() && rows_.block().rows > 1;
+  Element element = rows_.Take();
+  if (shared) element.KeepAlone();
   return element;
 }
 

@@ -37,30 +37,7 @@ bool Alike(const Block& one, const Block& other) {
 
 }  // namespace
 
-bool PulledRows::Fill(int64_t most) {
-  while (left() == 0 && !block_.last()) {
-    input_.Keep(input_.position());
-    at_ = 0;
-    block_ = input_.NextBlock(most);
-  }
-  return left() > 0;
-}
-
-Step PulledRows::Ending() {
-  if (block_.error) return *std::exchange(block_.error, std::nullopt);
-  return End{};
-}
-
-Element PulledRows::Take() {
-  int64_t row = at_++;
-  return block_.stacked() ? block_.Row(row) : std::move(block_.elements[static_cast<size_t>(row)]);
-}
-
-void PulledRows::VisitState(StateVisitor& visitor) {
-  input_.VisitState(visitor, left() + (block_.error && !block_.error->transient()));
-}
-
-bool GatheredRows::Fits(const PulledRows& from, int64_t most) {
+bool GatheredRows::Fits(const RowCursor& from, int64_t most) {
   const Block& block = from.block();
   if (block_.rows > 0) {
     if (stacks_) alike_ = Alike(block_, block);
@@ -81,11 +58,11 @@ bool GatheredRows::Fits(const PulledRows& from, int64_t most) {
   return true;
 }
 
-void GatheredRows::Add(PulledRows& from) {
+void GatheredRows::Add(RowCursor& from) {
   if (block_.rows++ == 0) {
     block_.structure = from.block().structure;
-    block_.origins.first = from.block().origin(from.at());
-    if (stacks_) block_.origins.first.index = -1;  // rows behind it are of other inputs
+    block_.origins.first = from.block().origin(from.next());
+    if (stacks_) block_.origins.first.index = -1;  // rows after it are of other inputs
   }
   if (!stacks_) {
     block_.elements.push_back(from.Take());
@@ -93,7 +70,7 @@ void GatheredRows::Add(PulledRows& from) {
     return;
   }
   const auto row = static_cast<size_t>(block_.rows - 1);
-  const auto at = static_cast<size_t>(from.at());
+  const auto at = static_cast<size_t>(from.next());
   for (size_t i = 0; i < row_bytes_.size(); ++i) {
     const size_t bytes = row_bytes_[i];
     uint8_t* to = block_.columns[i].mutable_data() + row * bytes;
@@ -103,7 +80,7 @@ void GatheredRows::Add(PulledRows& from) {
     else
       std::memcpy(to, item, bytes);
   }
-  block_.origins.keys.push_back(from.block().key(from.at()));
+  block_.origins.keys.push_back(from.block().key(from.next()));
   from.Pass();
 }
 

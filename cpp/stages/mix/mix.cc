@@ -110,7 +110,7 @@ class MixIterator final : public BlockIterator {
                   "set_state: the state was saved with {} datasets in {}, this pipeline has {}",
                   ended_.size(), name_, inputs_.size());
     }
-    for (PulledRows& input : inputs_) input.VisitState(visitor);
+    for (RowCursor& input : inputs_) input.VisitState(visitor);
     if (turns_) turns_->VisitState(visitor);
     if (visitor.saving()) return;
     left_ = static_cast<size_t>(std::count(ended_.begin(), ended_.end(), 0));
@@ -154,11 +154,12 @@ class MixIterator final : public BlockIterator {
       }
       const auto at = static_cast<size_t>(chosen_);
       if (!ended_[at]) {
-        if (inputs_[at].Fill(std::max<int64_t>(wanted_[at], 1))) return std::nullopt;
-        Step step = inputs_[at].Ending();
-        if (auto* error = std::get_if<Error>(&step)) {
-          if (!error->transient()) chosen_ = -1;
-          return step;
+        Pull(inputs_[at], std::max<int64_t>(wanted_[at], 1));
+        if (!inputs_[at].empty()) return std::nullopt;
+        if (inputs_[at].failed()) {
+          Error error = inputs_[at].TakeError();
+          if (!error.transient()) chosen_ = -1;
+          return error;
         }
         ended_[at] = 1;
         --left_;
@@ -166,9 +167,17 @@ class MixIterator final : public BlockIterator {
       }
       chosen_ = -1;
       over_ = over_ || options_.stop_on_empty || left_ == 0;
-      LookForStop();  // turns may go to nobody for ever
+      LookForStop();  // turns may go to ended datasets for ever
     }
     return End{};
+  }
+
+  // Until there is a row, or why there is none.
+  static void Pull(RowCursor& rows, int64_t most) {
+    while (rows.empty() && !rows.failed() && !rows.ended()) {
+      rows.input().Keep(rows.position());
+      rows.Pull(most);
+    }
   }
 
   void LookForStop() {
@@ -185,10 +194,11 @@ class MixIterator final : public BlockIterator {
       ++drawn_;
       return std::nullopt;
     }
-    if (!turns_->Fill(ahead_ ? most : 1)) {
-      Step step = turns_->Ending();
-      over_ = over_ || std::holds_alternative<End>(step);
-      return step;
+    Pull(*turns_, ahead_ ? most : 1);
+    if (turns_->empty()) {
+      if (turns_->failed()) return turns_->TakeError();
+      over_ = true;
+      return End{};
     }
     if (options_.turns == Turns::kGivenChoices) {
       chosen_ = GivenChoice(most);
@@ -232,12 +242,12 @@ class MixIterator final : public BlockIterator {
       ForgetPlan();
       counted_ = std::min(most, turns_->left());
       for (int64_t i = 0; i < counted_; ++i) {
-        std::optional<int64_t> number = Number(turns_->at() + i);
+        std::optional<int64_t> number = Number(turns_->next() + i);
         if (number && IsInput(*number)) ++wanted_[static_cast<size_t>(*number)];
       }
     }
     --counted_;
-    std::optional<int64_t> number = Number(turns_->at());
+    std::optional<int64_t> number = Number(turns_->next());
     if (!number) throw NoNumber(name_, ElementSpec::Of(turns_->Take()));
     turns_->Pass();
     if (!IsInput(*number)) {
@@ -280,8 +290,8 @@ class MixIterator final : public BlockIterator {
   const CancelToken cancel_;
   StopCheck stop_{nullptr};
   int64_t looks_ = 0;
-  std::vector<PulledRows> inputs_;
-  std::optional<PulledRows> turns_;
+  std::vector<RowCursor> inputs_;
+  std::optional<RowCursor> turns_;
   GatheredRows gathered_;
   Lottery lottery_;
   std::vector<int64_t> plan_;    // whose turns come, the next one last

@@ -22,6 +22,10 @@ class Reservoir {
   bool full() const { return room() == 0; }
   bool empty() const { return slots_.empty(); }
   int64_t room() const { return size_ - static_cast<int64_t>(slots_.size()); }
+  // Takes memory for one more: the next Add cannot fail.
+  void MakeRoom() {
+    if (slots_.size() == slots_.capacity()) slots_.reserve(std::max<size_t>(2 * slots_.size(), 16));
+  }
   void Add(Item item) { slots_.push_back(std::move(item)); }
   // The slot that Draw takes.
   uint64_t Choice() const { return key_.DrawBelow(static_cast<uint64_t>(drawn_), slots_.size()); }

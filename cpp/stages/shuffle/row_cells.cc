@@ -99,7 +99,7 @@ RowCells::Cell RowCells::Put(const Leaves& columns, int64_t row, Origin origin) 
   return cell;
 }
 
-RowCells::Cell RowCells::Put(Element element) {
+RowCells::Cell RowCells::Put(Element&& element) {
   if (Packs(element.structure, element.leaves, false)) {
     if (Cell cell = Put(element.leaves, 0, element.origin)) return cell;
   }

@@ -29,7 +29,8 @@ class RowCells {
   }
   // Copies a row of such columns; null when it is large, and better kept as it is.
   Cell Put(const std::vector<Tensor>& columns, int64_t row, Origin origin);
-  Cell Put(Element element);
+  // The element stays as it is when this throws.
+  Cell Put(Element&& element);
   // The rows in this order, all of them bytes or all of them of one structure; their cells are free
   // again. What is made of bytes are columns. When memory runs out nothing is taken.
   void Take(std::span<const Cell> cells, Block& out);

@@ -36,19 +36,19 @@ void ShuffleBuffer::VisitState(StateVisitor& visitor) {
   ShuffleState state{key_.value, slots_.drawn(), items_, ended_,
                      forgotten_, failed_,        pulled, pulled - base_ - low};
   state.Visit(visitor);
-  input_.VisitState(visitor, input_.position() - low);
+  ahead_.input().VisitState(visitor, ahead_.input().position() - low);
 }
 
 int64_t ShuffleBuffer::Draining() {
   if (!ended_ || Refilling()) return 0;
-  if (!slots_.empty() && !input_.retired()) input_.Retire();
+  if (!slots_.empty() && !ahead_.input().retired()) ahead_.input().Retire();
   return static_cast<int64_t>(slots_.slots().size());
 }
 
 std::optional<Error> ShuffleBuffer::FillAhead(int64_t steps) {
   Fill(std::min(steps, kMostBlockRows), 0);
-  bool stopped = ahead_.error && ahead_.error->transient();
-  return stopped ? std::exchange(ahead_.error, std::nullopt) : std::nullopt;
+  if (!ahead_.interrupted()) return std::nullopt;
+  return ahead_.TakeError();
 }
 
 Block ShuffleBuffer::DoNextBlock(int64_t max_rows) {
@@ -82,7 +82,7 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
     // Going through the slots is as much work as refilling them all: once in `size_` draws.
     if (slots_.drawn() % size_ == 0) {
       int64_t low = Low();
-      input_.Keep(low);
+      ahead_.input().Keep(low);
       ForgetFailures(base_ + low);
     }
   }
@@ -113,28 +113,23 @@ void ShuffleBuffer::PrefetchNext() const {
   Prefetch(slots_.Ahead(8).cell);
 }
 
-// The steps of the input that have been looked at.
-int64_t ShuffleBuffer::position() const {
-  int64_t error = ahead_.error && !ahead_.error->transient();
-  return input_.position() - (ahead_.rows - ahead_row_) - error;
-}
-
 // Takes up to `steps` steps of the input, until the buffer is full, the input has ended, or an
 // error is next. Beyond the room that there is now, `more` will be taken before this returns to
 // the consumer, so they may be pulled at once.
 void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
   while (!slots_.full() && !ended_) {
-    if (ahead_row_ < ahead_.rows) {
+    if (!ahead_.empty()) {
       if (steps-- == 0) return;
-      slots_.Add({base_ + position(), KeepNext()});
-      ++ahead_row_;
+      slots_.MakeRoom();
+      const int64_t at = base_ + position();
+      slots_.Add({at, KeepNext()});
       ++items_;
-    } else if (ahead_.error) {
+    } else if (ahead_.failed()) {
       return;
-    } else if (ahead_.end) {
+    } else if (ahead_.ended()) {
       ended_ = true;
     } else if (cancel_.cancelled()) {
-      ahead_.error = Error(ErrorKind::kCancelled, "");
+      throw Error(ErrorKind::kCancelled, "");
     } else if (steps > 0) {
       Pull(std::min({steps, slots_.room() + more, kMostBlockRows}));
     } else {
@@ -146,24 +141,29 @@ void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
 // Rows that are pulled together are copied out of the memory they share, so it is done where they
 // are small.
 void ShuffleBuffer::Pull(int64_t rows) {
-  constexpr int64_t kTogether = 64 << 10;  // bytes
-  input_.Mark();
-  ahead_ = input_.NextBlock(std::min(rows, together_));
-  ahead_row_ = 0;
-  if (ahead_.rows == 0) return;
-  ahead_packs_ = ahead_.stacked() && cells_.Packs(ahead_.structure, ahead_.columns);
-  int64_t each = static_cast<int64_t>(ahead_.footprint()) / ahead_.rows;
-  together_ =
-      ahead_.CanBeAlone() ? std::clamp<int64_t>(kTogether / (each + 1), 1, kMostBlockRows) : 1;
+  ahead_.input().Mark();
+  ahead_.Pull(rows);
+  const Block& block = ahead_.block();
+  ahead_packs_ = block.rows > 0 && block.stacked() && cells_.Packs(block.structure, block.columns);
 }
 
 // The next one of the rows ahead.
 RowCells::Cell ShuffleBuffer::KeepNext() {
-  const auto row = static_cast<size_t>(ahead_row_);
-  if (!ahead_.stacked()) return cells_.Put(std::move(ahead_.elements[row]));
-  RowCells::Cell cell = nullptr;
-  if (ahead_packs_) cell = cells_.Put(ahead_.columns, ahead_row_, ahead_.origin(ahead_row_));
-  return cell ? cell : cells_.Put(ahead_.Row(ahead_row_));
+  if (ahead_packs_) {
+    const Block& block = ahead_.block();
+    const int64_t row = ahead_.next();
+    if (RowCells::Cell cell = cells_.Put(block.columns, row, block.origin(row))) {
+      ahead_.Pass();
+      return cell;
+    }
+  }
+  Element element = ahead_.Take();
+  try {
+    return cells_.Put(std::move(element));
+  } catch (const std::bad_alloc&) {
+    ahead_.Return(std::move(element));
+    throw;
+  }
 }
 
 void ShuffleBuffer::Clear() {
@@ -177,7 +177,7 @@ void ShuffleBuffer::Clear() {
 
 Error ShuffleBuffer::TakeError() {
   int64_t at = base_ + position();
-  Error error = *std::exchange(ahead_.error, std::nullopt);
+  Error error = ahead_.TakeError();
   if (!error.transient()) failed_.push_back(at);
   return error;
 }
@@ -206,7 +206,7 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   ended_ = state.ended;
   forgotten_ = state.forgotten;
   failed_ = std::move(state.failed);
-  input_.VisitState(visitor, 0);
+  ahead_.input().VisitState(visitor, 0);
   // Memory for many slots is taken before there are elements for them. Some more may have come than
   // were announced.
   visitor.Demand(known_ < 0 || std::min(size_, items_) / 2 <= std::max(known_, int64_t{1} << 20),
@@ -235,10 +235,10 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
 }
 
 std::optional<Error> ShuffleBuffer::Refill() {
-  while (base_ + input_.position() < refill_until_ && !waiting_.empty()) {
+  while (base_ + ahead_.input().position() < refill_until_ && !waiting_.empty()) {
     if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
-    int64_t position = base_ + input_.position();
-    Step step = input_.Next();
+    int64_t position = base_ + ahead_.input().position();
+    Step step = ahead_.input().Next();
     if (auto* error = std::get_if<Error>(&step); error && error->transient()) return *error;
     if (std::holds_alternative<End>(step)) break;
     auto found = waiting_.find(position);
@@ -255,8 +255,8 @@ std::optional<Error> ShuffleBuffer::Refill() {
                  "shuffle: the input has fewer elements than when the state was saved");
   }
   // What was pulled behind the last element held had failed, and the error was reported.
-  int64_t rest = refill_until_ - base_ - input_.position();
-  if (rest > 0) return input_.Discard(rest);
+  int64_t rest = refill_until_ - base_ - ahead_.input().position();
+  if (rest > 0) return ahead_.input().Discard(rest);
   return std::nullopt;
 }
 

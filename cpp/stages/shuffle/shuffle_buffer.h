@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/fills_ahead.h"
-#include "engine/input.h"
+#include "engine/row_cursor.h"
 #include "runtime/cancel.h"
 #include "stages/shuffle/reservoir.h"
 #include "stages/shuffle/row_cells.h"
@@ -30,7 +30,7 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
  public:
   // `known`: the number of elements, kInfinite or kUnknown.
   ShuffleBuffer(IteratorPtr input, RandomKey key, int64_t size, int64_t known, CancelToken cancel)
-      : input_(std::move(input)),
+      : ahead_(std::move(input), kTogether),
         key_(key),
         size_(size),
         known_(known),
@@ -51,7 +51,8 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
     RowCells::Cell cell = nullptr;  // null: still to be read again, after a restore
   };
 
-  int64_t position() const;
+  // The steps of the input that have been looked at.
+  int64_t position() const { return ahead_.position(); }
   void Fill(int64_t steps, int64_t more);
   void Pull(int64_t rows);
   RowCells::Cell KeepNext();
@@ -66,7 +67,9 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   bool Refilling() const { return base_ + position() < refill_until_; }
   std::optional<Error> Refill();
 
-  Input input_;
+  static constexpr int64_t kTogether = 64 << 10;  // bytes of the rows that are pulled together
+
+  RowCursor ahead_;  // pulled, and not looked at
   RandomKey key_;
   int64_t size_;
   const int64_t known_;
@@ -74,10 +77,7 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   RowCells cells_;
   std::vector<RowCells::Cell> drawn_;  // for the block that is being made
   CancelToken cancel_;
-  Block ahead_;  // pulled; its rows from ahead_row_ on have not been looked at
-  int64_t ahead_row_ = 0;
   bool ahead_packs_ = false;  // its rows become bytes
-  int64_t together_ = 1;      // rows that may be pulled at a time
   int64_t items_ = 0;         // elements looked at
   int64_t base_ = 0;          // steps before the input's own count began
   bool ended_ = false;

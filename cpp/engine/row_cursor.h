@@ -1,0 +1,62 @@
+// The rows of an input one by one, though blocks of them are pulled.
+#pragma once
+
+#include <vector>
+
+#include "engine/input.h"
+
+namespace penstock {
+
+// Holds the block that was pulled last: which of its rows comes next, and the error or the end that
+// comes after them. A state pulls again what was not handed on.
+class RowCursor {
+ public:
+  // `bytes_together`: rows that are copied or kept for long are pulled together only as far as they
+  // fit into so many bytes, and one by one where that needs the foreign lock. 0: they are only
+  // passed on.
+  explicit RowCursor(IteratorPtr iterator, int64_t bytes_together = 0)
+      : input_(std::move(iterator)), bytes_together_(bytes_together) {}
+
+  // Once nothing is left of the block before: pulls at most `max_rows` rows.
+  void Pull(int64_t max_rows);
+
+  bool empty() const { return next_ == block_.rows; }
+  int64_t left() const { return block_.rows - next_; }
+  // The block of the next row, and its number there.
+  const Block& block() const { return block_; }
+  int64_t next() const { return next_; }
+  // Moves the next row out.
+  Element Take();
+  // Moves these rows out of a block of which none was taken, and passes over the others. All stay
+  // where they are when this throws.
+  Block TakeRows(const std::vector<int64_t>& chosen);
+  void Pass() { ++next_; }
+  // The row that was passed last, or taken, comes again: what was done with it did not end.
+  void Return() { --next_; }
+  void Return(Element taken);
+
+  // What comes after the last row; an error first, once.
+  bool failed() const { return block_.error.has_value(); }
+  bool interrupted() const { return failed() && block_.error->transient(); }
+  bool ended() const { return !failed() && block_.end; }
+  Error TakeError() { return *std::exchange(block_.error, std::nullopt); }
+
+  // Steps that were pulled and not handed on.
+  int64_t waiting() const { return block_.steps() - next_; }
+  // How many steps of the input came before the next one.
+  int64_t position() const { return input_.position() - waiting(); }
+  Input& input() { return input_; }
+  // `back`: steps that were handed on and are pulled again as well.
+  void VisitState(StateVisitor& visitor, int64_t back = 0) {
+    input_.VisitState(visitor, waiting() + back);
+  }
+
+ private:
+  Input input_;
+  Block block_;
+  int64_t next_ = 0;
+  const int64_t bytes_together_;
+  int64_t together_ = 1;  // rows that may be pulled at a time, if bytes_together_ is set
+};
+
+}  // namespace penstock

@@ -37,6 +37,25 @@ def pytest_addoption(parser):
         action="store_true",
         help="the frameworks for training must be here: a test that cannot import one fails",
     )
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="each test with the first of its cases only, and none that is marked slow",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--quick"):
+        return
+    left_out, tests = [], set()
+    for item in items:
+        test = item.nodeid.split("[")[0]
+        if test in tests or item.get_closest_marker("slow"):
+            left_out.append(item)
+        tests.add(test)
+    config.hook.pytest_deselected(items=left_out)
+    chosen = set(items).difference(left_out)
+    items[:] = [item for item in items if item in chosen]
 
 
 def fail_without_framework(report, config):

@@ -232,6 +232,7 @@ def test_too_many_stages_are_an_error_when_built():
     assert list(made[-1]) == [0, 1, 2]  # the deepest that is allowed runs
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(200)  # each of the 2,000 stages marks where all below it are
 def test_deepest_pipeline_of_functions_runs_in_a_lane():
     done = run_script(
@@ -281,6 +282,7 @@ def test_thread_locals_of_a_lane_last_for_its_run():
     assert len(made) == len(set(made)) <= 3
 
 
+@pytest.mark.slow
 def test_starting_and_ending_under_load():
     stop = threading.Event()
     failures = []
@@ -312,6 +314,7 @@ def test_starting_and_ending_under_load():
     assert failures == []
 
 
+@pytest.mark.slow
 def test_development_mode_with_warnings_as_errors_is_silent():
     done = run_script(
         """

@@ -194,6 +194,7 @@ def test_many_iterators_live_at_once():
     assert [int(next(it)) for it in iterators] == [1] * 64
 
 
+@pytest.mark.slow
 def test_nothing_keeps_elements_alive():
     class Thing:
         pass

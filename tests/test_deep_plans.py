@@ -1,5 +1,7 @@
 """Pipelines of any depth in threads of any stack: an answer or an error, never a crash."""
 
+import pytest
+
 from scripts import run_script
 
 # Each adds stages to a dataset of the numbers 1, 2, 3 that leave it as it is.
@@ -119,12 +121,14 @@ in_thread({kilobytes} << 10, work)
     return dict(line.rsplit(" ", 1) for line in told.splitlines())
 
 
+@pytest.mark.slow
 def test_pipelines_of_all_stages_run_to_the_depth_that_a_short_stack_carries():
     depths = depths_in(256, "GROWING")
     assert len(depths) > 20
     assert all(int(depth) >= 20 for depth in depths.values()), depths
 
 
+@pytest.mark.slow
 def test_the_depth_grows_with_the_stack():
     depths = depths_in(1024, ["take", "map", "concatenate", "zip", "cache"])
     assert all(int(depth) >= 100 for depth in depths.values()), depths
@@ -165,6 +169,7 @@ for kind in "take", "zip", "concatenate":
 """)
 
 
+@pytest.mark.slow
 def test_datasets_that_functions_return_count():
     told = run_deep("""
 def again(x):

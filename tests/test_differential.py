@@ -148,6 +148,7 @@ def check_pieces(plan, first, more, wanted):
     check_steps(came, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:set_state. the state is of other data:RuntimeWarning")
 @pytest.mark.timeout(240 + EXAMPLES)
 @(seed(int(SEED)) if SEED else lambda test: test)

@@ -91,6 +91,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_exit_is_quick_and_silent(name):
     for _ in range(3):  # races

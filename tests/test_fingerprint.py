@@ -137,6 +137,7 @@ def test_a_changed_file_counts(tmp_path):
     assert ps.TextLineDataset(str(file)).fingerprint() != before
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_every_process():
     script = textwrap.dedent("""
         import numpy as np, penstock as ps

@@ -143,6 +143,7 @@ def test_child_drops_inherited_iterators():
     in_child(child)
 
 
+@pytest.mark.slow
 def test_fork_while_threads_allocate_and_build():
     stop = threading.Event()
 

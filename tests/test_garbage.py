@@ -109,6 +109,7 @@ def test_object_with_a_dataset_of_its_own_native_methods_is_collected(debug):
     wait_until(collected, WITHIN)
 
 
+@pytest.mark.slow
 def test_iterator_that_its_function_refers_to_is_collected():
     class Marker:
         pass

@@ -86,6 +86,7 @@ print(len(before), sum(after.get(task, count) != count for task, count in before
     assert int(woken) == 0
 
 
+@pytest.mark.slow
 def test_threads_of_iterators_that_nobody_asks_end_and_come_back():
     out = run("""
 _core.set_parking_patience(0.02)

@@ -1,9 +1,12 @@
 """Memory of batches goes back to the system soon after the last iterator is gone."""
 
+import pytest
+
 from process import reads_memory
 from scripts import run_script
 
 
+@pytest.mark.slow
 @reads_memory
 def test_buffers_are_given_back_when_nobody_uses_them():
     done = run_script("""

@@ -349,6 +349,7 @@ PIPELINES = {
 """
 
 
+@pytest.mark.slow
 def test_native_stages_that_pull_for_ever_without_a_result_can_be_interrupted():
     # In a process of its own: one that does not answer is ended by the time limit.
     done = run_script(

@@ -221,6 +221,7 @@ def test_memory_of_a_thousand_iterators_is_flat():
     assert int(threads) < 40
 
 
+@pytest.mark.slow
 def test_budget_bounds_what_is_buffered():
     done = run_script(
         """

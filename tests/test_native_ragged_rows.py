@@ -188,6 +188,7 @@ def test_small_files(tmp_path, content):
         assert_same(list(getattr(lines.map(ps.native(native)), batch)(4)), wanted)
 
 
+@pytest.mark.slow
 def test_a_very_long_line_among_short_ones(tmp_path):
     long = b"\xc3\xbcber " * (10 << 20 >> 3)
     words = ps.native(lambda line: hashed(S.split(line)))

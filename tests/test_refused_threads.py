@@ -157,6 +157,7 @@ held.set()
         pytest.skip("the limit on threads does not hold here: " + done.stderr[-200:])
 
 
+@pytest.mark.slow
 def test_errors_that_nobody_took_keep_no_pass_of_a_data_loader():
     run("""
 import gc, weakref
@@ -181,6 +182,7 @@ for taken in range(50, 500, 30):
 """)
 
 
+@pytest.mark.slow
 def test_elements_errors_and_their_order_are_as_with_threads():
     run("""
 expected = {name: elements(begun(name)) for name in NAMES}
@@ -200,6 +202,7 @@ for name in NAMES:
 """)
 
 
+@pytest.mark.slow
 def test_the_warning_names_the_stage_and_each_iterator_has_its_own():
     told = run("""
 allow_threads(0)
@@ -233,6 +236,7 @@ def restored(name, state):
 ORDERED = "[name for name in NAMES if 'unordered' not in name and name != 'ps.prefetch']"
 
 
+@pytest.mark.slow
 def test_states_are_the_same_with_threads_and_without():
     run(
         STATES
@@ -333,6 +337,7 @@ for ds in (
 """)
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_a_state_is_restored_leads_to_no_wrong_data():
     told = run("""
 interrupt = False
@@ -386,6 +391,7 @@ assert os.waitpid(child, 0)[1] == 0
     assert len(lines) in (3, 4), lines
 
 
+@pytest.mark.slow
 def test_some_threads_do_the_work_of_those_that_are_missing():
     run("""
 allow_threads(2)
@@ -402,6 +408,7 @@ assert len(texts) == 1, texts
 """)
 
 
+@pytest.mark.slow
 def test_threads_that_left_and_cannot_come_back_leave_their_work_to_the_consumer():
     run("""
 _core.set_parking_patience(0.02)
@@ -427,6 +434,7 @@ for it, some in zip(its, came):
 """)
 
 
+@pytest.mark.slow
 def test_what_runs_in_line_is_called_no_earlier_than_a_thread_would():
     run("""
 allow_threads(0)
@@ -481,6 +489,7 @@ thread.join()
         assert "[0, 0" in line, told
 
 
+@pytest.mark.slow
 def test_a_thread_that_closes_its_own_iterator_does_not_wait_for_itself():
     run("""
 warnings.simplefilter("ignore")
@@ -499,6 +508,7 @@ wait_for_idle_threads_to_end()
 """)
 
 
+@pytest.mark.slow
 def test_files_are_written_and_read():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
@@ -521,6 +531,7 @@ assert [x.decode()[1] for x in lines] == [c for c in "01234" for _ in "ab"]
 """)
 
 
+@pytest.mark.slow
 def test_data_loader():
     run("""
 allow_threads(0)
@@ -540,6 +551,7 @@ for more in (
 """)
 
 
+@pytest.mark.slow
 def test_no_job_is_left_behind_when_threads_are_refused_beside_others():
     run("""
 allow_threads(6)

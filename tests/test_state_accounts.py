@@ -346,6 +346,7 @@ def test_values_of_the_standard_library_count(name):
         iter(other).set_state(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_tables_count(package, name):

@@ -52,6 +52,7 @@ def test_classes_made_at_run_time_go_with_their_elements(kind):
     assert ps._core.structure_count() < before + 20  # those of dicts and tuples last
 
 
+@pytest.mark.slow
 def test_a_class_lives_while_an_element_of_it_is_on_its_way():
     def make(i):
         return namedtuple("Local", "a b")(i, [i] * 3)
@@ -136,6 +137,7 @@ def test_equal_keys_are_one_structure_from_all_threads():
     assert not wrong
 
 
+@pytest.mark.slow
 @reads_memory
 def test_a_run_over_varying_keys_and_classes_does_not_grow():
     done = run_script(

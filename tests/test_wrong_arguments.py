@@ -87,6 +87,7 @@ def problem(label, where, name, arguments, parameter, kind):
     return None if named or quoted or parameter in OF_THE_OBJECT else said
 
 
+@pytest.mark.slow
 def test_every_wrong_argument_is_named(folder, monkeypatch):
     monkeypatch.chdir(folder)
     found = []

@@ -98,6 +98,7 @@ def test_a_workload_does_what_it_says(tasks, name, case, peer):
     assert workload.take(epoch(), task) == task.n
 
 
+@pytest.mark.slow
 def test_processes_are_run_in_turn_and_their_numbers_kept(place):
     said = []
     found = rounds.measure("generator", ["images"], ["penstock", "plain"], 2, place, said.append)
@@ -111,6 +112,7 @@ def test_processes_are_run_in_turn_and_their_numbers_kept(place):
     assert list(place.data.glob("run-*")) == []
 
 
+@pytest.mark.slow
 def test_a_peer_that_crashes_is_a_result(place, tmp_path):
     crashing = tmp_path / "python"
     crashing.write_text("#!/bin/sh\necho something broke >&2\nkill -SEGV $$\n")
@@ -320,6 +322,7 @@ def test_results_are_kept_by_workload(tmp_path):
     assert json.loads(file.read_text())
 
 
+@pytest.mark.slow
 def test_the_page_has_wins_losses_and_failures(tmp_path):
     page = tmp_path / "benchmarks.md"
     page.write_text(f"# By hand\n\n{report.BEGIN}\nold\n")
@@ -342,6 +345,7 @@ def test_the_page_has_wins_losses_and_failures(tmp_path):
         assert f"({report.PLOTS}/{file.name})" in text
 
 
+@pytest.mark.slow
 def test_the_page_of_bounds_has_a_share_and_a_reason_for_each_workload(tmp_path):
     page, bounds = tmp_path / "benchmarks.md", tmp_path / report.BOUNDS
     page.write_text(f"{report.BEGIN}\n")
@@ -361,6 +365,7 @@ def test_every_workload_says_what_bounds_it(name):
     assert workloads.load(name).bound
 
 
+@pytest.mark.slow
 def test_plots_are_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     from bench.peers import plots
@@ -379,6 +384,7 @@ def test_terminal_tables_name_the_unit_and_the_failure():
     assert "failed: killed by SIGSEGV; oops" in text
 
 
+@pytest.mark.slow
 def test_the_command_lists_and_refuses():
     command = [sys.executable, "-m", "bench.peers"]
     listed = subprocess.run([*command, "--list"], capture_output=True, text=True, cwd=ROOT)

@@ -45,6 +45,7 @@ def test_items_of_a_thread_are_those_of_the_generator():
     assert list(drop_in.in_a_thread(iter(range(10)))) == list(range(10))
 
 
+@pytest.mark.slow
 def test_what_prefetch_adds_is_bound_by_a_thread_made_by_hand(brief, monkeypatch):
     monkeypatch.setattr(drop_in, "PASS", 0.02)
     figures = drop_in.adds()

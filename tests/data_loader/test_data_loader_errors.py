@@ -92,6 +92,7 @@ def test_an_error_keeps_its_context_and_one_note():
         assert len(error.value.__notes__) == 1
 
 
+@pytest.mark.slow
 @workers
 def test_a_pass_is_freed_behind_an_error_among_quick_batches(workers):
     class Fails(Squares):

@@ -47,6 +47,7 @@ def library(tmp_path_factory):
 
 
 # Several in a row: what is made to tell of the first one finds no memory either.
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 10)
 @pytest.mark.parametrize("width", [1, 4])
 def test_memory_errors_come_at_their_place_and_nothing_is_wrong_behind_them(

@@ -198,6 +198,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.slow
 def test_mutated_records_are_read_as_protobuf_does_or_refused():
     rng = random.Random(4)
     read = refused = 0

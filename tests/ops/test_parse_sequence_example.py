@@ -84,6 +84,7 @@ SAME_KIND = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(KEYS, STEP), max_size=3),

@@ -59,6 +59,7 @@ def reference(rng, height, width, scale, ratio):
     return (height - h) // 2, (width - w) // 2, h, w
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(60, 80), (30, 90), (50, 50)])
 def test_windows_are_distributed_as_torchvisions(shape):
     drawn = draws(coordinates(*shape), 2000)

@@ -219,6 +219,7 @@ def test_figures_of_tensorflow(method, antialias, width):
     np.testing.assert_allclose(result, FIGURES[method, antialias, width], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*KERNELS, "area"])
 def test_a_strip_ends_anywhere(method):
     # Rows of more values than are summed at a time.

@@ -263,6 +263,7 @@ print(status.partition("VmHWM:")[2].split()[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 @pytest.mark.parametrize("compression", [name for name in COMPRESSIONS if name != "ZLIB"])
 def test_a_small_file_takes_no_more_than_the_limit(tmp_path, compression):

@@ -123,6 +123,7 @@ def test_a_file_has_these_records(write, text, defaults, arguments, buffer_size,
 FIELD = st.text(st.sampled_from('ab,";\n\r 1'), max_size=5)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(FIELD, FIELD), max_size=6),

@@ -51,6 +51,7 @@ class TestParallelReads(OfFiles):
     expected = list(in_turn(ROWS, 3))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     content=st.binary(max_size=60),

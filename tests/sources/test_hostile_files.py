@@ -195,6 +195,7 @@ class Point(NamedTuple):
 """
 
 
+@pytest.mark.slow
 def test_nothing_that_a_file_names_is_imported(tmp_path):
     (tmp_path / "named_by_a_file.py").write_text(textwrap.dedent(MODULE))
     script = f"""
@@ -232,6 +233,7 @@ def test_nothing_that_a_file_names_is_imported(tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_classes_that_are_given_are_used_in_copies_too(tmp_path):
     ps.Dataset.range(1).map(lambda x: (Point(x, "a"), Record(x, "b"))).save(tmp_path / "saved")
     ds = ps.Dataset.load(tmp_path / "saved", structures=[Point, Record])
@@ -261,6 +263,7 @@ def test_structures_are_classes_of_elements(tmp_path, wrong):
             make()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cache", "snapshot"])
 def test_the_pipeline_gives_the_classes_of_its_files(tmp_path, how):
     script = f"""

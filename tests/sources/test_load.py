@@ -137,6 +137,7 @@ def test_elements_that_differ_in_everything_come_back_in_order(tmp_path):
     assert_same(list(ps.Dataset.load(tmp_path / "saved")), list(ds))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     shapes=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=20),

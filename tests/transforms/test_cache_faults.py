@@ -56,6 +56,7 @@ def test_a_file_truncated_anywhere_is_made_anew(name):
         assert passes_as_if_it_were_not_there(name) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_a_flipped_bit_is_noticed_or_does_not_matter(at, bit):
@@ -104,6 +105,7 @@ def run_python(script, *arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_the_cache_and_not_the_pass(name):
     # A file may not grow beyond the limit: writes fail as on a full disk.
     script = """
@@ -122,6 +124,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_pass(name):
     assert files(name) == []
 
 
+@pytest.mark.slow
 def test_saving_to_a_full_disk_is_an_error_that_leaves_nothing(tmp_path):
     script = """
     import resource, sys, penstock as ps
@@ -164,6 +167,7 @@ def start_writer(name):
     return child
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_nothing_that_matters(name):
     child = start_writer(name)
     child.send_signal(signal.SIGKILL)
@@ -175,6 +179,7 @@ def test_a_killed_writer_leaves_nothing_that_matters(name):
     assert files(name) == ["cache"]
 
 
+@pytest.mark.slow
 def test_a_running_writer_is_not_disturbed(name):
     child = start_writer(name)
     list(ps.Dataset.range(3).cache(name))
@@ -184,6 +189,7 @@ def test_a_running_writer_is_not_disturbed(name):
     assert files(name) == ["cache"]
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_name(name):
     first, second = start_writer(name), start_writer(name)
     assert len(files(name)) == 2

@@ -302,6 +302,7 @@ def test_a_state_gives_the_same_tail_whatever_became_of_the_file(name, seed, wha
     assert_same(came[4:], list(resumed))
 
 
+@pytest.mark.slow
 def test_a_state_is_restored_in_another_process(name):
     script = """
     import sys, penstock as ps

@@ -151,6 +151,7 @@ def random_plan(number):
     return make, (kept, function.__name__, length, before, *behind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 40, 5))
 def test_random_plans_go_on_as_they_would_have(first, tmp_path):
     for number in range(first, first + 5):

@@ -180,6 +180,7 @@ ds = ps.Dataset.range(5).map(tell)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", KEEP)
 def test_what_a_dead_writer_has_left_is_removed_and_what_a_living_one_has_is_not(tmp_path, how):
     command = [sys.executable, "-c", WRITER, how, str(tmp_path / "data")]

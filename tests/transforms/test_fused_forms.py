@@ -8,6 +8,7 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -122,6 +123,7 @@ def same_steps(came, wanted):
 # --- map and batch ---
 
 
+@pytest.mark.slow
 @many
 @given(
     n=st.integers(0, 25),
@@ -310,6 +312,7 @@ def test_slices_shuffle_and_batch(n, plain, buffer, size, drop, count, ahead, da
 # --- all of them ---
 
 
+@pytest.mark.slow
 @many
 @given(
     n=st.integers(0, 14),

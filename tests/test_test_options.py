@@ -1,4 +1,4 @@
-"""--frameworks: a framework that is not installed fails the tests that need it."""
+"""Options of the tests: --frameworks and --quick."""
 
 import os
 import subprocess
@@ -22,6 +22,16 @@ def test_is_skipped_for_another_reason():
 def test_runs(): ...
 """
 
+SOME_CASES = """
+import pytest
+@pytest.mark.parametrize("case", [1, 2, 3])
+class TestOne:
+    def test_cases(self, case): assert case == 1
+@pytest.mark.slow
+def test_slow(): assert False
+def test_alone(): ...
+"""
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -40,21 +50,31 @@ def run(tmp_path):
     return run_file
 
 
-def test_without_it_they_are_skipped(run):
+@pytest.mark.slow
+def test_without_frameworks_what_needs_them_is_skipped(run):
     assert run(WHOLE_FILE)[0] == pytest.ExitCode.NO_TESTS_COLLECTED
     code, output = run(ONE_TEST)
     assert code == pytest.ExitCode.OK
     assert "1 passed, 2 skipped" in output
 
 
-def test_with_it_a_file_fails_as_a_whole(run):
+@pytest.mark.slow
+def test_with_frameworks_a_file_fails_as_a_whole(run):
     code, output = run(WHOLE_FILE, "--frameworks")
     assert code == pytest.ExitCode.INTERRUPTED
     assert "could not import 'no_such_framework'" in output
 
 
-def test_with_it_a_test_fails_and_other_reasons_still_count(run):
+@pytest.mark.slow
+def test_with_frameworks_a_test_fails_and_other_reasons_still_count(run):
     code, output = run(ONE_TEST, "--frameworks")
     assert code == pytest.ExitCode.TESTS_FAILED
     assert "1 failed, 1 passed, 1 skipped" in output
     assert "could not import 'no_such_framework'" in output
+
+
+def test_quick_runs_the_first_case_of_each_test_that_is_not_slow(run):
+    code, output = run(SOME_CASES, "--quick")
+    assert code == pytest.ExitCode.OK
+    assert "2 passed, 3 deselected" in output
+    assert "TestOne::test_cases[1] PASSED" in output

@@ -1,13 +1,47 @@
-// What the engine must know of objects of a foreign runtime, without seeing it.
+// What the engine asks of the runtime whose objects it carries (Python's), without seeing it.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "data/structure.h"
 
 namespace penstock {
 
-// The bytes (UTF-8 for text) of a string object that is held by a kObjects tensor. Set once, at
-// import, by the folder that knows the runtime; called without any lock of it.
-using ForeignString = std::string_view (*)(const void* object);
-inline ForeignString g_foreign_string = nullptr;
+class Dataset;
+class Error;
+class Tensor;
+
+// By itself it is that of a process without such objects.
+class ForeignRuntime {
+ public:
+  virtual ~ForeignRuntime() = default;
+
+  // The bytes (UTF-8 for text) of a string object that a kObjects tensor holds. On any thread.
+  virtual std::string_view String(const void* object);
+  // Lets go of the object of a ForeignForm. On any thread.
+  virtual void Release(const void* object);
+  // The form of this name that no structure of the process has yet; null where there is none, or on
+  // a thread that may not ask. `fields` are Structure::names(); both may come from a file that
+  // nothing has checked.
+  virtual ForeignRef FindForm(Structure::Kind kind, const std::string& name,
+                              const std::vector<std::string>& fields);
+  // A scalar leaf: the exception that the user would see, with its notes. Only on a thread that may
+  // call the runtime.
+  virtual Tensor ErrorObject(const Error& error);
+  // Whether no stage may leave this error out: a KeyboardInterrupt, a SystemExit. On any thread.
+  virtual bool EndsProgram(const Error& error);
+  // A leaf that holds the dataset as an object which users go through like any other dataset. It
+  // calls the runtime, so a stage that uses it is registered as foreign. May throw a transient
+  // error: call it again.
+  virtual Tensor WrapDataset(std::shared_ptr<const Dataset> dataset);
+};
+
+// The one of this process.
+ForeignRuntime& TheForeignRuntime();
+// Once, before the first dataset is made: it is read without synchronisation.
+void SetForeignRuntime(ForeignRuntime& runtime);
 
 }  // namespace penstock

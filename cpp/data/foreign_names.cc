@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "data/foreign.h"
 #include "runtime/fork.h"
 
 namespace penstock {
@@ -68,7 +69,7 @@ void Forget(const ForeignForm* form) {
       forms.of.erase(known);
     }
   }
-  if (g_release_foreign) g_release_foreign(form->object);
+  TheForeignRuntime().Release(form->object);
   delete form;
 }
 
@@ -105,7 +106,7 @@ ForeignRef FindForeign(Structure::Kind kind, const std::string& name,
       if (ForeignRef form = forms.Live(found->second)) return form;
     }
   }
-  ForeignRef form = g_find_foreign ? g_find_foreign(kind, name, fields) : nullptr;
+  ForeignRef form = TheForeignRuntime().FindForm(kind, name, fields);
   if (form) {
     std::lock_guard lock(forms.mutex);
     forms.AddName(forms.of[form->object], form->object, std::move(sought));

@@ -24,9 +24,6 @@ inline const std::string& ForeignName(const Structure& structure) {
   return structure.foreign_form() ? structure.foreign_form()->name : none;
 }
 
-// Set once, by the folder that knows the foreign runtime; called on any thread.
-inline void (*g_release_foreign)(const void* object) = nullptr;
-
 // Null for one that nobody has.
 ForeignRef KnownForeign(const void* object);
 // Takes over a reference to the object. `fields` are Structure::names() of its structures.
@@ -41,8 +38,5 @@ ForeignRef FindForeign(Structure::Kind kind, const std::string& name,
 // How many of these have found nothing, on this thread: whoever reads a file learns from it whether
 // an error may be mended by elements that name what was sought.
 int64_t ForeignMisses();
-using ForeignFinder = ForeignRef (*)(Structure::Kind kind, const std::string& name,
-                                     const std::vector<std::string>& fields);
-inline ForeignFinder g_find_foreign = nullptr;  // set once, by that folder
 
 }  // namespace penstock

@@ -136,7 +136,9 @@ size_t Tensor::footprint() const {
   return bytes;
 }
 
-std::string_view Tensor::ForeignString(int64_t i) const { return g_foreign_string(objects()[i]); }
+std::string_view Tensor::ForeignString(int64_t i) const {
+  return TheForeignRuntime().String(objects()[i]);
+}
 
 Tensor Tensor::Row(int64_t i) const {
   if (storage_ == Storage::kDense && shape_.rank() == 1 && dtype_.itemsize <= 16) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "data/error.h"
-#include "data/foreign.h"
 #include "python/gil.h"
 #include "python/odd_values.h"
 #include "python/types.h"
@@ -93,16 +92,6 @@ std::string_view BytesIn(const PyRef& bytes) {
   return {PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get()))};
 }
 
-std::string_view StringOf(const void* object) {
-  auto* self = static_cast<PyObject*>(const_cast<void*>(object));
-  if (PyBytes_Check(self)) {
-    return {PyBytes_AS_STRING(self), static_cast<size_t>(PyBytes_GET_SIZE(self))};
-  }
-  Py_ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(self, &size);  // cached by PrepareText: a plain read
-  return {text ? text : "", static_cast<size_t>(text ? size : 0)};
-}
-
 bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
   if (code == TypeCode::kText && !PrepareText(object.get())) {
     if (PyRef bytes = BytesOfName(object.get())) {
@@ -111,9 +100,7 @@ bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
     }
     code = TypeCode::kObject;  // other lone surrogates: it has no form in bytes
   }
-  PyObject** slot = NewReferences(1);
-  *slot = object.release();
-  *tensor = AdoptObjects(code, {}, slot, 1);
+  *tensor = AdoptObject(code, std::move(object));
   return true;
 }
 
@@ -258,7 +245,20 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
 
 }  // namespace
 
-void ShowStringsToTheEngine() { g_foreign_string = StringOf; }
+Tensor AdoptObject(TypeCode code, PyRef object) {
+  PyObject** slot = NewReferences(1);
+  *slot = object.release();
+  return AdoptObjects(code, {}, slot, 1);
+}
+
+std::string_view StringOf(PyObject* self) {
+  if (PyBytes_Check(self)) {
+    return {PyBytes_AS_STRING(self), static_cast<size_t>(PyBytes_GET_SIZE(self))};
+  }
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(self, &size);  // cached by PrepareText: a plain read
+  return {text ? text : "", static_cast<size_t>(text ? size : 0)};
+}
 
 Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count) {
   BufferRef held;

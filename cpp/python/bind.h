@@ -12,6 +12,8 @@ namespace penstock {
 DatasetPtr DatasetOfPython(PyObject* object);
 // The same, which keeps the Python object alive as well; `session` is of the run that holds it.
 DatasetPtr KeepingDataset(PyObject* object, Session* session);
+// A dataset that the engine has made, as a Python Dataset in a leaf.
+Tensor DatasetToPython(DatasetPtr dataset);
 
 // A function that calls no Python: one that opens files, or a program.
 struct NativeFunction {

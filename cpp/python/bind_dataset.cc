@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "data/element_text.h"
-#include "engine/dataset_leaf.h"
 #include "engine/registry.h"
 #include "engine/stack_need.h"
 #include "python/bind.h"
@@ -210,24 +209,6 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
   return roots;
 }
 
-// A dataset that the engine has made, as a Python Dataset in a leaf.
-Tensor WrapPlan(DatasetPtr plan) {
-  Attachment& gil = EnsureAttached();
-  static PyObject* wrap = nullptr;
-  if (!wrap) {
-    PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.dataset"));
-    wrap = module ? PyObject_GetAttrString(module.get(), "of_node") : nullptr;
-  }
-  PyRef node = PyRef::Steal(py::cast(Node{std::move(plan), {}}).release().ptr());
-  PyRef dataset = PyRef::Steal(
-      wrap ? CallPython([&] { return PyObject_CallOneArg(wrap, node.get()); }) : nullptr);
-  if (!dataset && gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
-  if (!dataset) throw CurrentPythonError();
-  PyObject** slot = NewReferences(1);
-  *slot = dataset.release();
-  return AdoptObjects(TypeCode::kObject, {}, slot, 1);
-}
-
 }  // namespace
 
 DatasetPtr DatasetOfPython(PyObject* object) {
@@ -255,6 +236,21 @@ void MadeWhole(PyHeapTypeObject* heap) {
   heap->ht_type.tp_flags &= ~Py_TPFLAGS_BASETYPE;  // an __init__ of theirs could leave ours out
 }
 
+Tensor DatasetToPython(DatasetPtr plan) {
+  Attachment& gil = EnsureAttached();
+  static PyObject* wrap = nullptr;
+  if (!wrap) {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.dataset"));
+    wrap = module ? PyObject_GetAttrString(module.get(), "of_node") : nullptr;
+  }
+  PyRef node = PyRef::Steal(py::cast(Node{std::move(plan), {}}).release().ptr());
+  PyRef dataset = PyRef::Steal(
+      wrap ? CallPython([&] { return PyObject_CallOneArg(wrap, node.get()); }) : nullptr);
+  if (!dataset && gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
+  if (!dataset) throw CurrentPythonError();
+  return AdoptObject(TypeCode::kObject, std::move(dataset));
+}
+
 Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
   Args args(owner);
   std::shared_ptr<const ElementSpec> declared;
@@ -271,7 +267,6 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
 }
 
 void BindDataset(py::module_& module) {
-  g_wrap_dataset = WrapPlan;
   py::class_<Value>(module, "Value", py::custom_type_setup(MadeWhole))
       .def(py::init(&MakeValue), py::arg("value"), py::arg("borrow"))
       .def("value", &ValueToPython)

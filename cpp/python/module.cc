@@ -6,8 +6,8 @@
 #include "data/key_scope.h"
 #include "data/random.h"
 #include "python/bind.h"
-#include "python/error_object.h"
 #include "python/errors.h"
+#include "python/foreign_runtime.h"
 #include "python/gil.h"
 #include "python/pytree.h"
 #include "python/running_call.h"
@@ -121,10 +121,8 @@ PYBIND11_MODULE(_core, m) {
   // deadlock.
   if (_import_array() < 0) throw py::error_already_set();
   InitTypes();
-  InitPytree();
-  InitErrorObject();
+  InitForeignRuntime();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);
-  ShowStringsToTheEngine();
   OnForkChild(&Attachment::AfterForkInChild);
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {

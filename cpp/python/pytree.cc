@@ -96,32 +96,6 @@ ForeignRef FormOf(Kind kind, PyRef object, const std::vector<std::string>& field
   return NameForeign(kind, {object.release(), name ? name : "", name && lasting}, fields);
 }
 
-// For files that another process has written. Only a thread that may call Python can ask.
-ForeignRef FindOf(Kind kind, const std::string& name, const std::vector<std::string>& fields) {
-  if (Attachment* attachment = CurrentAttachment()) {
-    attachment->Attach();
-  } else if (!PyGILState_Check()) {
-    return nullptr;
-  }
-  PyRef text = PyRef::Steal(
-      PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
-  PyRef found = AskForeign("find", kind, std::move(text), fields);
-  if (!found) return nullptr;
-  // Structures trust what they hold: it is looked at again here.
-  bool dict = kind == Kind::kDict;
-  if (dict ? !PyTuple_CheckExact(found.get()) ||
-                 PyTuple_GET_SIZE(found.get()) != static_cast<Py_ssize_t>(fields.size())
-           : !PyType_Check(found.get())) {
-    return nullptr;
-  }
-  bool tuple =
-      !dict && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(found.get()), &PyTuple_Type);
-  if (!dict && tuple != (kind == Kind::kNamedTuple)) return nullptr;
-  if (dict) found = CanonicalKeys(std::move(found));
-  if (!found) PyErr_Clear();
-  return found ? FormOf(kind, std::move(found), fields) : nullptr;
-}
-
 StructureRef FlattenInto(PyObject* object, Flattened* out, int depth);
 
 // `foreign`: the class or the canonical keys, null for a plain tuple.
@@ -314,11 +288,30 @@ PyObject* UnflattenFrom(const Structure* structure, PyObject**& leaves) {
 
 }  // namespace
 
-void InitPytree() {
-  g_find_foreign = FindOf;
-  g_release_foreign = [](const void* object) {
-    DeferredDecref(static_cast<PyObject*>(const_cast<void*>(object)));
-  };
+ForeignRef FindPythonForm(Kind kind, const std::string& name,
+                          const std::vector<std::string>& fields) {
+  if (Attachment* attachment = CurrentAttachment()) {
+    attachment->Attach();
+  } else if (!PyGILState_Check()) {
+    return nullptr;
+  }
+  PyRef text = PyRef::Steal(
+      PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
+  PyRef found = AskForeign("find", kind, std::move(text), fields);
+  if (!found) return nullptr;
+  // Structures trust what they hold: it is looked at again here.
+  bool dict = kind == Kind::kDict;
+  if (dict ? !PyTuple_CheckExact(found.get()) ||
+                 PyTuple_GET_SIZE(found.get()) != static_cast<Py_ssize_t>(fields.size())
+           : !PyType_Check(found.get())) {
+    return nullptr;
+  }
+  bool tuple =
+      !dict && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(found.get()), &PyTuple_Type);
+  if (!dict && tuple != (kind == Kind::kNamedTuple)) return nullptr;
+  if (dict) found = CanonicalKeys(std::move(found));
+  if (!found) PyErr_Clear();
+  return found ? FormOf(kind, std::move(found), fields) : nullptr;
 }
 
 bool Flatten(PyObject* object, Flattened* out) {

@@ -1,6 +1,7 @@
 // Nested Python values to structures and leaves, and back.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "data/structure.h"
@@ -8,8 +9,10 @@
 
 namespace penstock {
 
-// Called once at import.
-void InitPytree();
+// The keys or the class of a structure that another process has written; as
+// ForeignRuntime::FindForm.
+ForeignRef FindPythonForm(Structure::Kind kind, const std::string& name,
+                          const std::vector<std::string>& fields);
 
 // tuple, namedtuple, dict, dataclass, attrs class and None nest; a list does not: it is one array.
 struct Flattened {

@@ -70,10 +70,8 @@ bool RowCollector::Add(PyObject* value, const Origin& origin) {
 
 bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
   if (policy_.opaque) {
-    PyObject** slot = NewReferences(1);
-    *slot = Py_NewRef(value);
     Element element;
-    element.leaves.push_back(AdoptObjects(TypeCode::kObject, {}, slot, 1));
+    element.leaves.push_back(AdoptObject(TypeCode::kObject, PyRef::Borrow(value)));
     element.origin = origin;
     done_.push_back(Block::Of(std::move(element)));
     ++rows_;

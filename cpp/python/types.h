@@ -41,10 +41,12 @@ bool TextToBytes(PyObject* text, std::string* bytes);
 PyObject* StringToPython(DType dtype, std::string_view text);
 PyObject* RowToPython(const Tensor& column, int64_t row);
 
+// What a str or bytes object of a tensor holds. Needs no GIL: it is a plain read.
+std::string_view StringOf(PyObject* object);
 // A kObjects tensor of `count` references in memory of NewReferences (gil.h), which it takes over,
 // also when it throws.
-// At import: from then on the engine reads strings that Python objects hold.
-void ShowStringsToTheEngine();
 Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_t count);
+// A scalar of one.
+Tensor AdoptObject(TypeCode code, PyRef object);
 
 }  // namespace penstock

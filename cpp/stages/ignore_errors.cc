@@ -1,5 +1,5 @@
 // ignore_errors: the input without the elements that fail, up to so many of them in a row.
-#include "data/error_object.h"
+#include "data/foreign.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 #include "storage/stop_check.h"
@@ -76,7 +76,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
   std::optional<Error> Judge() {
     Error error = *failed_;
     bool all = options_.most >= 0 && in_a_row_ >= options_.most;
-    bool ends_program = g_ends_program && g_ends_program(error);
+    bool ends_program = TheForeignRuntime().EndsProgram(error);
     if (all && !ends_program) {
       error.Note(
           Format("penstock: max_errors={} in a row were left out before this one", options_.most));
@@ -111,7 +111,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
     Element told;
     told.structure = arguments;
     told.origin = origin;
-    told.leaves = {g_error_object(error),
+    told.leaves = {TheForeignRuntime().ErrorObject(error),
                    text(place.stage.kind),
                    Tensor::Scalar<int64_t>(place.element),
                    text(origin.file ? *origin.file : ""),

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/dataset_leaf.h"
+#include "data/foreign.h"
 #include "engine/held_rows.h"
 #include "engine/input.h"
 #include "engine/registry.h"
@@ -175,7 +175,7 @@ class WindowIterator final : public Iterator {
     for (size_t leaf = 0; leaf < static_cast<size_t>(window.structure->leaves()); ++leaf) {
       std::vector<Block> parts;
       for (const Block& block : rows) parts.push_back(Component(block, leaf));
-      window.leaves.push_back(g_wrap_dataset(HoldRows(std::move(parts))));
+      window.leaves.push_back(TheForeignRuntime().WrapDataset(HoldRows(std::move(parts))));
     }
     return window;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.h"
+#include "data/foreign.h"
 #include "data/foreign_names.h"
 
 namespace penstock {
@@ -14,8 +15,20 @@ namespace {
 
 using Kind = Structure::Kind;
 
-std::atomic<int> g_released{0};
-void CountReleased(const void*) { g_released.fetch_add(1, std::memory_order_relaxed); }
+class CountingRuntime final : public ForeignRuntime {
+ public:
+  void Release(const void*) override { released.fetch_add(1, std::memory_order_relaxed); }
+
+  std::atomic<int> released{0};
+};
+
+// What the structures of a test let go of is counted from its beginning on.
+std::atomic<int>& Released() {
+  static CountingRuntime runtime;
+  SetForeignRuntime(runtime);
+  runtime.released = 0;
+  return runtime.released;
+}
 
 // Of a class that does not last, and so a counted one.
 StructureRef Counted(const int* cls, std::vector<StructureRef> children) {
@@ -26,8 +39,7 @@ StructureRef Counted(const int* cls, std::vector<StructureRef> children) {
 }
 
 TEST(Structure_equal_ones_are_one_until_the_last_reference_goes) {
-  g_release_foreign = CountReleased;
-  g_released = 0;
+  std::atomic<int>& released = Released();
   static const int cls = 0, other = 0;
   CHECK(Structure::Leaf() != Structure::None());  // both are there from now on
   const size_t before = Structure::count();
@@ -48,7 +60,7 @@ TEST(Structure_equal_ones_are_one_until_the_last_reference_goes) {
     CHECK_EQ(outer->leaves(), 2);
   }
   CHECK_EQ(Structure::count(), before);
-  CHECK_EQ(g_released.load(), 2);
+  CHECK_EQ(released.load(), 2);
   CHECK(!KnownForeign(&cls) && !KnownForeign(&other));
   CHECK(!FindForeign(Kind::kRecord, "test:Class", {"x"}));
 }
@@ -64,7 +76,7 @@ TEST(Structure_a_bounded_number_lasts) {
 
 // Lookups come between the end of a count and the end of its structure all the time here.
 TEST(Structure_is_made_and_dropped_by_many_threads_at_once) {
-  g_release_foreign = CountReleased;
+  Released();
   static const int classes[3] = {};
   const size_t before = Structure::count();
   std::atomic<int> wrong{0};

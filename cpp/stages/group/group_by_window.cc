@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/dataset_leaf.h"
+#include "data/foreign.h"
 #include "engine/held_rows.h"
 #include "engine/input.h"
 #include "engine/registry.h"
@@ -228,7 +228,7 @@ class GroupIterator final : public BlockIterator {
       if (!opened_.contents) HoldContents(window);
       Element pair;
       pair.structure = Structure::Tuple({Structure::Leaf(), Structure::Leaf()});
-      pair.leaves = {Tensor::Scalar(window.key), g_wrap_dataset(opened_.contents)};
+      pair.leaves = {Tensor::Scalar(window.key), TheForeignRuntime().WrapDataset(opened_.contents)};
       pair.origin = opened_.origin;
       CallInfo info{&stage_, random_, window.number};
       info.session = context_.session;

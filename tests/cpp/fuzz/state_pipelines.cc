@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compute/function.h"
-#include "engine/dataset_leaf.h"
+#include "data/foreign.h"
 #include "engine/registry.h"
 #include "fuzz.h"
 
@@ -52,12 +52,15 @@ Windows& AllWindows() {
   return windows;
 }
 
-Tensor WrapDataset(DatasetPtr dataset) {
-  Windows& windows = AllWindows();
-  std::lock_guard lock(windows.mutex);
-  windows.datasets.push_back(std::move(dataset));
-  return Tensor::Scalar(static_cast<int64_t>(windows.datasets.size()) - 1);
-}
+class NumberingRuntime final : public ForeignRuntime {
+ public:
+  Tensor WrapDataset(DatasetPtr dataset) override {
+    Windows& windows = AllWindows();
+    std::lock_guard lock(windows.mutex);
+    windows.datasets.push_back(std::move(dataset));
+    return Tensor::Scalar(static_cast<int64_t>(windows.datasets.size()) - 1);
+  }
+};
 
 int64_t NumberOf(const Element& element) { return element.leaves.back().value<int64_t>(); }
 
@@ -291,7 +294,8 @@ std::vector<Pipeline> All() {
 
 const std::vector<Pipeline>& Pipelines() {
   static const std::vector<Pipeline> all = [] {
-    g_wrap_dataset = WrapDataset;
+    static NumberingRuntime runtime;
+    SetForeignRuntime(runtime);
     return All();
   }();
   return all;

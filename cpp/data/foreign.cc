@@ -1,0 +1,32 @@
+// The runtime of a process without foreign objects, and the one that takes over from it.
+#include "data/foreign.h"
+
+#include "data/error.h"
+#include "data/tensor.h"
+
+namespace penstock {
+namespace {
+
+ForeignRuntime& None() {
+  static ForeignRuntime none;
+  return none;
+}
+
+ForeignRuntime* the_runtime = &None();
+
+}  // namespace
+
+std::string_view ForeignRuntime::String(const void*) { return {}; }
+void ForeignRuntime::Release(const void*) {}
+ForeignRef ForeignRuntime::FindForm(Structure::Kind, const std::string&,
+                                    const std::vector<std::string>&) {
+  return nullptr;
+}
+Tensor ForeignRuntime::ErrorObject(const Error&) { return {}; }
+bool ForeignRuntime::EndsProgram(const Error&) { return false; }
+Tensor ForeignRuntime::WrapDataset(std::shared_ptr<const Dataset>) { return {}; }
+
+ForeignRuntime& TheForeignRuntime() { return *the_runtime; }
+void SetForeignRuntime(ForeignRuntime& runtime) { the_runtime = &runtime; }
+
+}  // namespace penstock

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock import _core
 from penstock.digest import Digests, Hasher
 from penstock.encode import Indexable, Reader
 from penstock.state_digest import StateDigests
@@ -179,9 +180,7 @@ def _packed(account: Account) -> bytes:
 
 
 def _versions() -> dict[str, str]:
-    from penstock import __version__
-
-    own = ".".join(__version__.split(".")[:2])
+    own = ".".join(_core.build_info()["version"].split(".")[:2])
     return {"penstock": own, "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
 
 

@@ -46,6 +46,10 @@ def test_every_kind_of_dataset_has_a_documented_public_name(kind):
     assert inspect.getdoc(public)
 
 
+def is_function(thing):
+    return inspect.isfunction(thing) or inspect.ismethod(thing)
+
+
 def public_things():
     for name in ps.__all__:
         thing = getattr(ps, name)
@@ -58,7 +62,7 @@ def public_things():
         elif inspect.isclass(thing):
             yield name, thing
             for inner, member in inspect.getmembers(thing):
-                own = inspect.isfunction(member) and member.__module__.startswith("penstock")
+                own = is_function(member) and member.__module__.startswith("penstock")
                 if not inner.startswith("_") and own:
                     yield f"{name}.{inner}", member
         elif callable(thing):
@@ -80,7 +84,7 @@ def test_every_public_name_has_a_docstring(name):
     assert len(summary) <= 100
 
 
-@pytest.mark.parametrize("name", [n for n, t in THINGS.items() if inspect.isfunction(t)])
+@pytest.mark.parametrize("name", [n for n, t in THINGS.items() if is_function(t)])
 def test_every_function_with_arguments_tells_of_them_or_shows_an_example(name):
     parameters = [
         p for p in inspect.signature(THINGS[name]).parameters if p not in {"self", "name"}

@@ -180,7 +180,7 @@ def public():
             own = (getattr(thing, "__module__", "") or "").startswith("penstock")
             if callable(thing) and own and not name.startswith("_"):
                 yield name, thing
-    for name, member in inspect.getmembers(ps.Dataset, inspect.isfunction):
+    for name, member in inspect.getmembers(ps.Dataset, inspect.isroutine):
         if not name.startswith("_"):
             yield f"Dataset.{name}", member
 

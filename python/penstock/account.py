@@ -8,19 +8,17 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from penstock import _core
 from penstock.digest import Digests, Hasher
 from penstock.encode import Indexable, Reader
+from penstock.stage import Stage
 from penstock.state_digest import StateDigests
 from penstock.structure import TensorSpec
 from penstock.traits import main_form, traits_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 Account = dict[str, Any]
 
@@ -38,7 +36,7 @@ _MOST_UNPACKED = 1 << 20  # bytes of one that someone hands over
 _MOST_BYTES = 2000  # of all, packed: else there is no more than a digest of each stage
 
 
-def account_of(dataset: Dataset) -> bytes:
+def account_of(dataset: Stage) -> bytes:
     """Return what decides the data of a pipeline, for `differences` to compare.
 
     Parameters
@@ -184,8 +182,8 @@ def _versions() -> dict[str, str]:
     return {"penstock": own, "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
 
 
-def _nodes(dataset: Dataset) -> list[Dataset]:
-    order: list[Dataset] = []
+def _nodes(dataset: Stage) -> list[Stage]:
+    order: list[Stage] = []
     done: set[int] = set()
     stack = [dataset]  # no recursion: chains are long
     while stack:
@@ -202,7 +200,7 @@ def _nodes(dataset: Dataset) -> list[Dataset]:
     return order
 
 
-def _digest_of(dataset: Dataset, values: Digests) -> bytes:
+def _digest_of(dataset: Stage, values: Digests) -> bytes:
     """Return the digest of a dataset that a function refers to."""
     out = Hasher()
     for node in _nodes(dataset):
@@ -220,7 +218,7 @@ def _short(digest: bytes) -> str:
     return base64.b85encode(digest[:8]).decode()
 
 
-def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -> list[Any]:
+def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> list[Any]:
     """Return the name of a stage, and each of its arguments in a form that JSON can hold.
 
     `read` are the ids of sources whose elements are names of files that another stage reads.
@@ -246,7 +244,7 @@ def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -
     return [name, {arg: said for arg, said in found.items() if said is not None}]
 
 
-def _sources_of_names(reading: Dataset) -> Iterator[Dataset]:
+def _sources_of_names(reading: Stage) -> Iterator[Stage]:
     """Yield the sources of file names that a stage with a Reader opens."""
     for node in _nodes(reading)[:-1]:
         names = node._args.get("tensors")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock import _core
 from penstock.errors import TraceError
@@ -11,10 +11,8 @@ from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
 from penstock.probing import find_spec
+from penstock.stage import Stage
 from penstock.structure import TensorSpec
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 
 class Reader:
@@ -77,7 +75,7 @@ _PLAIN = {
 def encode(
     kind: str,
     args: Mapping[str, Any],
-    inputs: Sequence[Dataset] = (),
+    inputs: Sequence[Stage] = (),
     traced: list[Traced] | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of a stage over `inputs` as the engine takes them.
@@ -114,7 +112,7 @@ def _native(
     name: str,
     function: NativeFunction[..., Any],
     args: Mapping[str, Any],
-    dataset: Dataset,
+    dataset: Stage,
     traced: list[Traced] | None,
 ) -> dict[str, Any]:
     """Return the argument for a native function of the elements of a dataset."""
@@ -139,7 +137,7 @@ def _native(
     return {name: _core.debugged(program, plain)}
 
 
-def _is_known(dataset: Dataset) -> bool:
+def _is_known(dataset: Stage) -> bool:
     """Return whether something tells what to trace a function for: not where no element comes.
 
     Elements that all fail are none: their errors belong to the run, which may leave them out.

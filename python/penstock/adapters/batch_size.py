@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from penstock.dataset import Dataset
 from penstock.structure import is_nested, map_leaves, parts_of
 from penstock.traits import traits_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 LEFT_OUT = object()
 VALID = "valid"  # the mask in a dict, as in experimental.pad_to_cardinality

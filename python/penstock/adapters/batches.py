@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,8 @@ import numpy.typing as npt
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
+from penstock.dataset import Dataset
 from penstock.iterator import Iterator
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 _KEY = "penstock"
 

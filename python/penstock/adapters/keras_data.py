@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.adapters.batches import Batches, ahead
 from penstock.adapters.epochs import Epoch, Epochs
 from penstock.adapters.keras_elements import Packing, differing
 from penstock.closing import Closing
+from penstock.dataset import Dataset
 from penstock.probing import first_spec
 from penstock.structure import map_leaves
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 STAGE = "to_keras"
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock import random
 from penstock.adapters.batches import BatchIterator, position_of
 from penstock.adapters.torch_tensors import Tensors
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.dataset import Dataset
 
 _BEGINNING = {"penstock": None}
 
@@ -104,7 +102,7 @@ def _class() -> type:
 
 
 def torch_iterable(
-    dataset: Dataset, prefetch: int, state: dict[str, Any] | None = None, strict: bool = True
+    dataset: Any, prefetch: int, state: dict[str, Any] | None = None, strict: bool = True
 ) -> Any:
     """Make the IterableDataset of a dataset; unpickling calls it, too."""
     iterable = _class()(dataset, prefetch)

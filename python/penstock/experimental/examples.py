@@ -13,8 +13,7 @@ from penstock.experimental.transformations import Transformation
 from penstock.ops.examples import parse_example
 from penstock.ops.features import Feature, FixedLenSequenceFeature
 from penstock.ops.native import native
-from penstock.paths import patterns_of
-from penstock.sources.file_names import Names
+from penstock.paths import Names, patterns_of
 from penstock.sources.files import (
     FixedLengthRecordDataset,
     TextLineDataset,

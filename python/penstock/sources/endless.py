@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class EndlessSources:
+class EndlessSources(Plan):
     """Mixin: datasets of numbers without end."""
 
     __slots__ = ()
 
-    @staticmethod
+    @classmethod
     def counter(
-        start: float = 0, step: float = 1, dtype: Any = np.int64, name: str | None = None
-    ) -> Dataset:
+        cls, start: float = 0, step: float = 1, dtype: Any = np.int64, name: str | None = None
+    ) -> Self:
         """Count from `start` by `step`, without end.
 
         Parameters
@@ -54,14 +52,16 @@ class EndlessSources:
         >>> [int(x) for x in ps.Dataset.counter(10, -3).take(3)]
         [10, 7, 4]
         """
-        return _make("counter", name, start=start, step=step, output_type=dtype)
+        args = {"start": start, "step": step, "output_type": dtype}
+        return cls._make("counter", (), args, name)
 
-    @staticmethod
+    @classmethod
     def random(
+        cls,
         seed: int | None = None,
         rerandomize_each_iteration: bool | None = None,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Draw whole numbers, without end.
 
         Parameters
@@ -89,15 +89,5 @@ class EndlessSources:
         >>> list(other) == list(other)
         False
         """
-        return _make(
-            "random_numbers",
-            name,
-            seed=seed,
-            rerandomize_each_iteration=bool(rerandomize_each_iteration),
-        )
-
-
-def _make(kind: str, name: str | None, **args: Any) -> Dataset:
-    from penstock.dataset import Dataset
-
-    return Dataset._make(kind, (), args, name)
+        args = {"seed": seed, "rerandomize_each_iteration": bool(rerandomize_each_iteration)}
+        return cls._make("random_numbers", (), args, name)

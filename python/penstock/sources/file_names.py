@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import patterns_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
-
-Names = str | os.PathLike[str]
+from penstock.paths import Names, patterns_of
+from penstock.sources.memory import MemorySources
+from penstock.transforms.ordering import Ordering
 
 
 @checked_methods
-class FileSources:
+class FileSources(MemorySources, Ordering):
     """Mixin: datasets of file names."""
 
     __slots__ = ()
 
-    @staticmethod
+    @classmethod
     def list_files(
+        cls,
         file_pattern: Names | Sequence[Names],
         shuffle: bool | None = None,
         seed: int | None = None,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """List the files that match one or more glob patterns.
 
         Parameters
@@ -68,8 +65,6 @@ class FileSources:
         >>> list(ps.Dataset.list_files("*.txt", shuffle=False))
         ['a.txt', 'b.txt']
         """
-        from penstock.dataset import Dataset
-
         patterns = patterns_of("list_files", "file_pattern", file_pattern)
         if not patterns:
             raise ValueError("list_files: at least one pattern was expected, got none")
@@ -79,7 +74,7 @@ class FileSources:
             if not matches:
                 raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
             names.extend(matches)
-        dataset = Dataset.from_tensor_slices(np.array(names, dtype=object), name)
+        dataset = cls.from_tensor_slices(np.array(names, dtype=object), name)
         if shuffle is None or shuffle:
             dataset = dataset.shuffle(len(names), seed=seed)
         return dataset

@@ -1,28 +1,26 @@
-"""Sources over Python iterables: from_generator, and the drop-in prefetch."""
+"""The source over Python iterables: from_generator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from penstock.arguments.checked import checked, checked_methods
-from penstock.iterator import Iterator
-from penstock.on_error import MAX_ERRORS, OnError, without_errors
+from penstock.arguments.checked import checked_methods
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.plan import Plan
 from penstock.structure import TensorSpec
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 
 @checked_methods
-class GeneratorSources:
+class GeneratorSources(Plan):
     """Mixin: datasets of what a Python function yields."""
 
     __slots__ = ()
 
-    @staticmethod
+    @classmethod
     def from_generator(
+        cls,
         generator: Callable[..., Iterable[Any]],
         output_types: Any = None,
         output_shapes: Any = None,
@@ -32,7 +30,7 @@ class GeneratorSources:
         *,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Dataset:
+    ) -> Self:
         """Make a dataset of the values that `generator` yields.
 
         Parameters
@@ -80,8 +78,6 @@ class GeneratorSources:
         >>> [(int(x), s) for x, s in ps.Dataset.from_generator(squares, args=(3,))]
         [(0, '0'), (1, '1'), (4, '2')]
         """
-        from penstock.dataset import Dataset
-
         if not callable(generator):
             advice = (
                 "pass the generator function itself (without calling it), so that every epoch can "
@@ -106,7 +102,7 @@ class GeneratorSources:
             except (TypeError, ValueError, RecursionError) as error:
                 raise TypeError(f"from_generator: output_shapes: {error}") from error
         values = tuple(_as_numpy(a) for a in args or ())
-        values_of = Dataset._make(
+        values_of = cls._make(
             "from_generator",
             (),
             {
@@ -117,85 +113,7 @@ class GeneratorSources:
             },
             name,
         )
-        return without_errors(values_of, "from_generator", on_error, max_errors)
-
-
-class _Prefetched:
-    """An iterable whose items are produced in the background."""
-
-    def __init__(self, source: Any, buffer_size: int) -> None:
-        from penstock.dataset import Dataset
-
-        again = source if callable(source) else lambda: _looped(source)
-        args = {"generator": again, "args": (), "output_signature": None, "opaque": True}
-        self._source = source
-        self._dataset = Dataset._make("from_generator", (), args)._then(
-            "prefetch", buffer_size=buffer_size
-        )
-
-    def __iter__(self) -> Iterator:
-        return iter(self._dataset)
-
-    def __len__(self) -> int:
-        return len(self._source)
-
-    def __repr__(self) -> str:
-        return f"penstock.prefetch({self._source!r})"
-
-
-@checked
-def prefetch(
-    iterable: Callable[[], Iterable[Any]] | Iterable[Any], buffer_size: int = 2
-) -> _Prefetched:
-    """Produce the items of an existing loader in the background, ahead of use.
-
-    Parameters
-    ----------
-    iterable : callable or iterable
-        A generator function without arguments (called again for each pass), or anything that can
-        be iterated: a generator, a list, a data loader of another library. Of an object that has
-        ``__len__`` and ``__getitem__`` only, the items 0 to ``len() - 1``.
-    buffer_size : int
-        Items to have ready ahead of use, >= 1; -1 (AUTOTUNE) finds out.
-
-    Returns
-    -------
-    iterable
-        Gives the same items, the very same objects, in the same order; ``len()`` as the original.
-
-    Raises
-    ------
-    TypeError
-        If `iterable` is neither callable nor iterable.
-    ValueError
-        If `buffer_size` is 0 or < -1.
-
-    Notes
-    -----
-    An exception of the original is raised at its place; ``break`` closes a generator that was made
-    for this pass. Up to `buffer_size` items more than were used may have been produced by then.
-
-    Examples
-    --------
-    >>> def load():
-    ...     yield from ("a", "b", "c")
-    >>> list(ps.prefetch(load))
-    ['a', 'b', 'c']
-    """
-    indexed = hasattr(iterable, "__len__") and hasattr(iterable, "__getitem__")
-    if not callable(iterable) and not hasattr(iterable, "__iter__") and not indexed:
-        raise TypeError(
-            f"prefetch: a generator function or an iterable was expected, got {iterable!r}"
-        )
-    if isinstance(buffer_size, int) and buffer_size == 0:
-        raise ValueError("prefetch: buffer_size must be >= 1, got 0")
-    return _Prefetched(iterable, buffer_size)
-
-
-def _looped(source: Any) -> Iterable[Any]:
-    # Python's own loop over __getitem__ ends with an IndexError, which a PyDataset of Keras, for
-    # one, need not raise.
-    return source if hasattr(source, "__iter__") else map(source.__getitem__, range(len(source)))
+        return values_of._without_errors("from_generator", on_error, max_errors)
 
 
 def _as_numpy(value: Any) -> Any:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.encode import Indexable
 from penstock.sources.columns import refuse_columns
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.sources.memory import MemorySources
 
 
 @checked_methods
-class IndexableSources:
+class IndexableSources(MemorySources):
     """Mixin: datasets of the rows of an object."""
 
     __slots__ = ()
 
-    @staticmethod
+    @classmethod
     def from_indexable(
+        cls,
         obj: Any,
         name: str | None = None,
         *,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         output_signature: Any = None,
-    ) -> Dataset:
+    ) -> Self:
         """Make a dataset of ``obj[0]``, ``obj[1]`` and so on, which are fetched when they are due.
 
         Parameters
@@ -90,8 +89,6 @@ class IndexableSources:
         >>> ds.shuffle(5, seed=3).batch(5).first()["square"].sum()
         np.int64(30)
         """
-        from penstock.dataset import Dataset
-
         for method in ("__len__", "__getitem__"):
             if not hasattr(type(obj), method) or isinstance(obj, type):
                 raise TypeError(
@@ -105,4 +102,4 @@ class IndexableSources:
         if num_parallel_calls is not None:
             kind = "parallel_from_indexable"
             args |= {"num_parallel_calls": num_parallel_calls, "deterministic": deterministic}
-        return Dataset._make(kind, (Dataset.range(len(obj)),), args, name)
+        return cls._make(kind, (cls.range(len(obj)),), args, name)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.sources.tensors import as_tensors, ragged_list
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 
 @checked_methods
-class MemorySources:
+class MemorySources(Plan):
     """Mixin: datasets of values in memory."""
 
     __slots__ = ()
 
-    @staticmethod
-    def range(*args: int, output_type: Any = np.int64, name: str | None = None) -> Dataset:
+    @classmethod
+    def range(cls, *args: int, output_type: Any = np.int64, name: str | None = None) -> Self:
         """Count from `start` (0) to `stop`, which is left out, by `step` (1).
 
         Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
@@ -55,10 +53,11 @@ class MemorySources:
             raise TypeError(f"range: 1 to 3 integers were expected, got {len(args)}")
         start, stop = (0, args[0]) if len(args) == 1 else args[:2]
         step = args[2] if len(args) == 3 else 1
-        return _make("range", name, start=start, stop=stop, step=step, output_type=output_type)
+        bounds = {"start": start, "stop": stop, "step": step}
+        return cls._make("range", (), {**bounds, "output_type": output_type}, name)
 
-    @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+    @classmethod
+    def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
         """Make a dataset of one element.
 
         Parameters
@@ -88,10 +87,10 @@ class MemorySources:
         >>> ps.Dataset.from_tensors(([1, 2], "a")).first()
         (array([1, 2]), 'a')
         """
-        return _of_tensors("from_tensors", name, tensors)
+        return cls._of_tensors("from_tensors", name, tensors)
 
-    @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
         """Make a dataset of the rows of arrays.
 
         Parameters
@@ -130,25 +129,19 @@ class MemorySources:
         >>> [(int(e["x"]), e["name"]) for e in ds]
         [(1, 'a'), (2, 'b')]
         """
-        return _of_tensors("from_tensor_slices", name, tensors)
+        return cls._of_tensors("from_tensor_slices", name, tensors)
 
-
-def _of_tensors(kind: str, name: str | None, tensors: Any) -> Dataset:
-    tensors = as_tensors(kind, tensors)
-    try:
-        return _make(kind, name, tensors=tensors)
-    except ValueError:
-        leaf = ragged_list(tensors)
-        if leaf is None:
-            raise
-        raise ValueError(
-            f"{kind}: a list is one array, and the rows of {'tensors' + leaf} differ in shape; use "
-            "experimental.from_list for elements of different shapes, and then padded_batch or "
-            "ragged_batch (for ragged rows) to batch them"
-        ) from None
-
-
-def _make(kind: str, name: str | None, **args: Any) -> Dataset:
-    from penstock.dataset import Dataset
-
-    return Dataset._make(kind, (), args, name)
+    @classmethod
+    def _of_tensors(cls, kind: str, name: str | None, tensors: Any) -> Self:
+        tensors = as_tensors(kind, tensors)
+        try:
+            return cls._make(kind, (), {"tensors": tensors}, name)
+        except ValueError:
+            leaf = ragged_list(tensors)
+            if leaf is None:
+                raise
+            raise ValueError(
+                f"{kind}: a list is one array, and the rows of {'tensors' + leaf} differ in shape; "
+                "use experimental.from_list for elements of different shapes, and then "
+                "padded_batch or ragged_batch (for ragged rows) to batch them"
+            ) from None

@@ -5,35 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from penstock import _core
 from penstock.arguments.checked import checked_methods
 from penstock.paths import path_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class SavedSources:
+class SavedSources(Plan):
     """Mixin: datasets that were saved."""
 
     __slots__ = ()
 
-    @staticmethod
+    @classmethod
     def load(
+        cls,
         path: str | os.PathLike[str],
         element_spec: Any = None,
         compression: str | None = None,
-        reader_func: Callable[[Dataset], Dataset] | None = None,
+        reader_func: Callable[[Self], Self] | None = None,
         wait: bool = False,
         *,
         structures: Sequence[type] | None = None,
         max_record_bytes: int | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Read a dataset that `Dataset.save` has written.
 
         Parameters
@@ -100,23 +99,20 @@ class SavedSources:
             )
         args = {"element_spec": element_spec, "structures": structures}
         args |= {} if max_record_bytes is None else {"max_record_bytes": max_record_bytes}
-        return read_saved(path, args, reader_func)
+        made: Self = read_saved(path, args, reader_func)
+        return made
 
 
-def read_saved(
-    path: str, more: dict[str, Any], reader_func: Callable[[Dataset], Dataset] | None
-) -> Dataset:
+def read_saved(path: str, more: dict[str, Any], reader_func: Callable[[Any], Any] | None) -> Any:
     """Return the dataset of a folder, or what `reader_func` makes of those of its files."""
-    from penstock.dataset import Dataset
-
     args = {"path": path, **{name: value for name, value in more.items() if value is not None}}
     if reader_func is None:
-        return Dataset._make("load", (), args)
+        return Plan._make("load", (), args)
     count = _core.saved_shards(path)
     shards = np.empty(count, dtype=object)
     for i in range(count):
-        shards[i] = Dataset._make("load", (), {**args, "shard": i})
-    dataset = reader_func(Dataset.from_tensor_slices(shards))
-    if not isinstance(dataset, Dataset):
+        shards[i] = Plan._make("load", (), {**args, "shard": i})
+    dataset = reader_func(Plan._make("from_tensor_slices", (), {"tensors": shards}))
+    if not isinstance(dataset, Plan):
         raise TypeError(f"load: reader_func must return a Dataset, got {dataset!r}")
     return dataset

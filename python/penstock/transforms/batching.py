@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Self
 
 from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class Batching:
+class Batching(Plan):
     """Mixin: stacking elements and taking stacks apart."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def batch(
         self,
@@ -31,7 +23,7 @@ class Batching:
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Stack consecutive elements along a new first axis.
 
         Parameters
@@ -88,7 +80,7 @@ class Batching:
             )
         return batched._then("prefetch", buffer_size=num_parallel_calls)
 
-    def unbatch(self, name: str | None = None) -> Dataset:
+    def unbatch(self, name: str | None = None) -> Self:
         """Give the rows of each element one by one.
 
         Parameters
@@ -120,7 +112,7 @@ class Batching:
         batch_size: int | Sequence[int],
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Cut batches into batches of another size.
 
         Parameters

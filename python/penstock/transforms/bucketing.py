@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.structure import TensorSpec
 from penstock.transforms.arguments import check_callable
 from penstock.transforms.padding_arguments import (
@@ -13,10 +14,6 @@ from penstock.transforms.padding_arguments import (
     padding_values_of,
     with_sizes,
 )
-
-if TYPE_CHECKING:
-    from penstock import _core
-    from penstock.dataset import Dataset
 
 _STAGE = "bucket_by_sequence_length"
 
@@ -28,7 +25,7 @@ class _Batch:
         self.sizes = sizes
         self.drop_remainder = drop_remainder
 
-    def __call__(self, bucket: Any, window: Dataset) -> Dataset:
+    def __call__(self, bucket: Any, window: Any) -> Any:
         return window.batch(int(self.sizes[bucket]), self.drop_remainder)
 
 
@@ -49,7 +46,7 @@ class _PaddedBatch:
         self.shapes = shapes
         self.boundaries = boundaries
 
-    def __call__(self, bucket: Any, window: Dataset) -> Dataset:
+    def __call__(self, bucket: Any, window: Any) -> Any:
         shapes = self.shapes
         if self.boundaries is not None:
             if bucket >= len(self.boundaries):
@@ -63,8 +60,8 @@ class _PaddedBatch:
             shapes = with_sizes(shapes, int(self.boundaries[bucket]) - 1)
         return self.padded(window, int(self.sizes[bucket]), shapes)
 
-    def padded(self, dataset: Any, size: int, shapes: Any) -> Dataset:
-        batch: Dataset = dataset._then(
+    def padded(self, dataset: Any, size: int, shapes: Any) -> Any:
+        return dataset._then(
             "padded_batch",
             batch_size=size,
             padded_shapes=shapes,
@@ -72,7 +69,6 @@ class _PaddedBatch:
             padding_values=self.padding[1],
             drop_remainder=self.drop_remainder,
         )
-        return batch
 
 
 def _of_any_number(shape: Any, dtype: Any) -> TensorSpec:
@@ -80,7 +76,7 @@ def _of_any_number(shape: Any, dtype: Any) -> TensorSpec:
     return TensorSpec(None if shape is None else (None, *shape[1:]), dtype)
 
 
-def _shapes_of_a_sequence(window: Dataset) -> Any:
+def _shapes_of_a_sequence(window: Any) -> Any:
     """Return shapes of which the size is None of what can only be the sequence."""
     arrays = 0
 
@@ -99,17 +95,10 @@ def _shapes_of_a_sequence(window: Dataset) -> Any:
 
 
 @checked_methods
-class Bucketing:
+class Bucketing(Plan):
     """Mixin: batches of elements of similar length."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-        _node: _core.Node
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def bucket_by_sequence_length(
         self,
@@ -122,7 +111,7 @@ class Bucketing:
         no_padding: bool = False,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Sort elements into buckets by their length, and give padded batches of one bucket each.
 
         Parameters

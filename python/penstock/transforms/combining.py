@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.arguments.checks import datasets as check_datasets
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class Combining:
+class Combining(Plan):
     """Mixin: several datasets as one."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
-
-    @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+    @classmethod
+    def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Self:
         """Take one element of each dataset at a time; ends with the shortest.
 
         Parameters
@@ -58,17 +50,15 @@ class Combining:
         >>> [(int(x), int(y)) for x, y in ps.Dataset.zip(a, b)]
         [(0, 10), (1, 11), (2, 12)]
         """
-        from penstock.dataset import Dataset
-
         if bool(args) == (datasets is not None):
             raise TypeError("zip: datasets were expected as arguments, or as `datasets`")
         nested = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        inputs: list[Dataset] = []
+        inputs: list[Plan] = []
         check_datasets("zip: datasets", nested)
         nesting = _collect(nested, inputs)
-        return Dataset._make("zip", tuple(inputs), {"nesting": nesting}, name)
+        return cls._make("zip", tuple(inputs), {"nesting": nesting}, name)
 
-    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+    def concatenate(self, dataset: Self, name: str | None = None) -> Self:
         """Give the elements of this dataset, then those of another.
 
         Parameters
@@ -96,18 +86,14 @@ class Combining:
         >>> [int(x) for x in a.concatenate(ps.Dataset.range(7, 9))]
         [0, 1, 7, 8]
         """
-        from penstock.dataset import Dataset
-
-        if not isinstance(dataset, Dataset):
+        if not isinstance(dataset, Plan):
             raise TypeError(f"concatenate: a Dataset was expected, got {dataset!r}")
         return self._then("concatenate", dataset, name=name)
 
 
-def _collect(nested: Any, found: list[Dataset]) -> Any:
+def _collect(nested: Any, found: list[Plan]) -> Any:
     """Gather the datasets in `nested`, in order; returns the same nesting of numbers."""
-    from penstock.dataset import Dataset
-
-    if isinstance(nested, Dataset):
+    if isinstance(nested, Plan):
         found.append(nested)
         return 0
     if isinstance(nested, dict):

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, leaving_out
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class Failing:
+class Failing(Plan):
     """Mixin: transformations for elements that fail."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def ignore_errors(
         self,
@@ -29,7 +21,7 @@ class Failing:
         name: str | None = None,
         *,
         max_errors: int | None = MAX_ERRORS,
-    ) -> Dataset:
+    ) -> Self:
         """Leave out the elements that fail.
 
         Parameters

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.transforms.single import Single
 
 
 @checked_methods
-class Folding:
+class Folding(Single):
     """Mixin: functions of a state and an element."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def scan(
         self,
         initial_state: Any,
         scan_func: Callable[[Any, Any], tuple[Any, Any]],
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Apply a function to each element and to a state that it hands on.
 
         Parameters

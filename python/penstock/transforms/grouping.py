@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.transforms.arguments import check_callable
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 
 @checked_methods
-class Grouping:
+class Grouping(Plan):
     """Mixin: elements that are datasets."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def window(
         self,
@@ -31,7 +23,7 @@ class Grouping:
         stride: int = 1,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Gather consecutive elements into windows, each of which is a dataset.
 
         Parameters
@@ -99,11 +91,11 @@ class Grouping:
     def group_by_window(
         self,
         key_func: Callable[..., Any],
-        reduce_func: Callable[[Any, Dataset], Dataset],
+        reduce_func: Callable[[Any, Self], Self],
         window_size: int | None = None,
         window_size_func: Callable[[Any], Any] | None = None,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Gather elements of equal keys into windows, and give the datasets made of these.
 
         Parameters

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import path_of
+from penstock.sources.saved import read_saved
 from penstock.transforms.arguments import given
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.transforms.ordering import Ordering
 
 _ALL = 2**62  # more elements than there are
 
 
 @checked_methods
-class Keeping:
+class Keeping(Ordering):
     """Mixin: not doing the same work twice."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def cache(
         self,
@@ -34,7 +27,7 @@ class Keeping:
         name: str | None = None,
         *,
         structures: Sequence[type] | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
         Parameters
@@ -97,13 +90,13 @@ class Keeping:
         self,
         path: str | os.PathLike[str],
         compression: str | None = "AUTO",
-        reader_func: Callable[[Dataset], Dataset] | None = None,
+        reader_func: Callable[[Self], Self] | None = None,
         shard_func: Callable[..., int] | None = None,
         name: str | None = None,
         *,
         structures: Sequence[type] | None = None,
         max_record_bytes: int | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Write the elements of the first full pass to files, and read these in later ones.
 
         Parameters
@@ -236,14 +229,12 @@ class _SnapshotReader:
     max_record_bytes: int | None = None
 
     def __init__(
-        self, reader_func: Callable[[Dataset], Dataset] | None, max_record_bytes: int | None
+        self, reader_func: Callable[[Any], Any] | None, max_record_bytes: int | None
     ) -> None:
         self.reader_func = reader_func
         if max_record_bytes is not None:
             self.max_record_bytes = max_record_bytes  # else fingerprints stay what they were
 
-    def __call__(self, folder: str) -> Dataset:
-        from penstock.sources.saved import read_saved
-
+    def __call__(self, folder: str) -> Any:
         args = given(max_record_bytes=self.max_record_bytes)
         return read_saved(folder, args, self.reader_func)

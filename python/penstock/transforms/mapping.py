@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.on_error import MAX_ERRORS, OnError, without_errors
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.plan import Plan
 from penstock.transforms.arguments import check_callable
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 # interleave's cycle_length=None: a constant, so that the order does not depend on the machine.
 AUTOTUNE_CYCLE = 8
 
 
 @checked_methods
-class Mapping:
+class Mapping(Plan):
     """Mixin: transformations that call a function on each element."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def map(
         self,
@@ -40,7 +32,7 @@ class Mapping:
         output_signature: Any = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Dataset:
+    ) -> Self:
         """Apply `map_func` to each element.
 
         Parameters
@@ -105,7 +97,7 @@ class Mapping:
             mapped = self._then(
                 "map", map_func=map_func, output_signature=output_signature, name=name
             )
-            return without_errors(mapped, "map", on_error, max_errors)
+            return mapped._without_errors("map", on_error, max_errors)
         if synchronous:
             raise ValueError(
                 "map: synchronous=True excludes num_parallel_calls; leave one of them out"
@@ -118,7 +110,7 @@ class Mapping:
             output_signature=output_signature,
             name=name,
         )
-        return without_errors(mapped, "map", on_error, max_errors)
+        return mapped._without_errors("map", on_error, max_errors)
 
     def filter(
         self,
@@ -127,7 +119,7 @@ class Mapping:
         *,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Dataset:
+    ) -> Self:
         """Keep the elements for which `predicate` returns True.
 
         Parameters
@@ -160,17 +152,17 @@ class Mapping:
         """
         check_callable("filter", "predicate", predicate)
         kept = self._then("filter", predicate=predicate, name=name)
-        return without_errors(kept, "filter", on_error, max_errors)
+        return kept._without_errors("filter", on_error, max_errors)
 
     def flat_map(
         self,
-        map_func: Callable[..., Dataset],
+        map_func: Callable[..., Self],
         name: str | None = None,
         *,
         output_signature: Any = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Dataset:
+    ) -> Self:
         """Turn each element into a dataset, and give their elements one dataset after the other.
 
         Parameters
@@ -212,11 +204,11 @@ class Mapping:
         """
         check_callable("flat_map", "map_func", map_func)
         flat = self._then("flat_map", map_func=map_func, name=name, **_declared(output_signature))
-        return without_errors(flat, "flat_map", on_error, max_errors)
+        return flat._without_errors("flat_map", on_error, max_errors)
 
     def interleave(
         self,
-        map_func: Callable[..., Dataset],
+        map_func: Callable[..., Self],
         cycle_length: int | None = None,
         block_length: int | None = None,
         num_parallel_calls: int | None = None,
@@ -228,7 +220,7 @@ class Mapping:
         output_signature: Any = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Dataset:
+    ) -> Self:
         """Turn each element into a dataset, and take from several of them in turn.
 
         Parameters
@@ -312,7 +304,7 @@ class Mapping:
             **ahead,
             **_declared(output_signature),
         )
-        return without_errors(interleaved, "interleave", on_error, max_errors)
+        return interleaved._without_errors("interleave", on_error, max_errors)
 
 
 def _declared(output_signature: Any) -> dict[str, Any]:

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+from penstock.transforms.ordering import Ordering
 
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+_P = TypeVar("_P", bound=Plan)
 
 
 @checked_methods
-class Mixing:
+class Mixing(Ordering):
     """Mixin: mixes of datasets, and of classes."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
-
-    @staticmethod
+    @classmethod
     def sample_from_datasets(
-        datasets: Sequence[Dataset],
+        cls,
+        datasets: Sequence[Self],
         weights: Any = None,
         seed: int | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Take each element from a dataset that is drawn at random.
 
         Parameters
@@ -76,16 +72,14 @@ class Mixing:
         >>> sorted(int(x) for x in mixed)
         [0, 1, 2, 10, 11, 12]
         """
-        from penstock.dataset import Dataset
-
         inputs = _checked("sample_from_datasets", datasets)
         args = {
             "seed": seed,
             "stop_on_empty_dataset": stop_on_empty_dataset,
             "rerandomize_each_iteration": bool(rerandomize_each_iteration),
         }
-        if isinstance(weights, Dataset):
-            return Dataset._make("sample_from_datasets", (*inputs, weights), args)
+        if isinstance(weights, Plan):
+            return cls._make("sample_from_datasets", (*inputs, weights), args)
         shares = np.ones(len(inputs)) if weights is None else np.asarray(weights, np.float64)
         if shares.shape == (len(inputs),):  # others are an error
             drawn = np.flatnonzero(shares)
@@ -94,14 +88,15 @@ class Mixing:
             inputs, shares = tuple(inputs[i] for i in drawn), shares[drawn]
             if len(inputs) == 1 and 0 < shares[0] < np.inf:
                 return inputs[0]
-        return Dataset._make("sample_from_datasets", inputs, {"weights": shares, **args})
+        return cls._make("sample_from_datasets", inputs, {"weights": shares, **args})
 
-    @staticmethod
+    @classmethod
     def choose_from_datasets(
-        datasets: Sequence[Dataset],
-        choice_dataset: Dataset,
+        cls,
+        datasets: Sequence[Self],
+        choice_dataset: Self,
         stop_on_empty_dataset: bool = True,
-    ) -> Dataset:
+    ) -> Self:
         """Take each element from the dataset whose number another dataset gives.
 
         Parameters
@@ -141,15 +136,13 @@ class Mixing:
         >>> list(ps.Dataset.choose_from_datasets(letters, choices))
         ['a', 'b', 'b']
         """
-        from penstock.dataset import Dataset
-
         inputs = _checked("choose_from_datasets", datasets)
-        if not isinstance(choice_dataset, Dataset):
+        if not isinstance(choice_dataset, Plan):
             raise TypeError(
                 f"choose_from_datasets: choice_dataset must be a Dataset, got {choice_dataset!r}"
             )
         args = {"stop_on_empty_dataset": stop_on_empty_dataset}
-        return Dataset._make("choose_from_datasets", (*inputs, choice_dataset), args)
+        return cls._make("choose_from_datasets", (*inputs, choice_dataset), args)
 
     def rejection_resample(
         self,
@@ -158,7 +151,7 @@ class Mixing:
         initial_dist: Any = None,
         seed: int | None = None,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Leave out elements at random, so that classes come as often as asked for.
 
         Parameters
@@ -206,10 +199,8 @@ class Mixing:
         """
         if not callable(class_func):
             raise TypeError(f"rejection_resample: class_func must be callable, got {class_func!r}")
-        from penstock.dataset import Dataset
-
         twice: Any = (self, self)
-        return Dataset._make(
+        return self._make(
             "rejection_resample",
             twice,
             {
@@ -224,15 +215,13 @@ class Mixing:
         )
 
 
-def _checked(stage: str, datasets: Any) -> tuple[Dataset, ...]:
-    from penstock.dataset import Dataset
-
-    if isinstance(datasets, Dataset):
+def _checked(stage: str, datasets: Sequence[_P]) -> tuple[_P, ...]:
+    if isinstance(datasets, Plan):
         raise TypeError(f"{stage}: datasets must be a sequence of Datasets, got {datasets!r}")
     inputs = tuple(datasets)
     if not inputs:
         raise ValueError(f"{stage}: at least one dataset was expected, got none")
     for each in inputs:
-        if not isinstance(each, Dataset):
+        if not isinstance(each, Plan):
             raise TypeError(f"{stage}: a Dataset was expected, got {each!r}")
     return inputs

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Self
 
 from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class Ordering:
+class Ordering(Plan):
     """Mixin: which elements come, and in what order."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def shuffle(
         self,
@@ -28,7 +20,7 @@ class Ordering:
         seed: int | None = None,
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Shuffle through a buffer: each output is a uniform choice among its elements.
 
         Parameters
@@ -78,7 +70,7 @@ class Ordering:
             name=name,
         )
 
-    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
+    def repeat(self, count: int | None = None, name: str | None = None) -> Self:
         """Go through the dataset again and again.
 
         Parameters
@@ -106,7 +98,7 @@ class Ordering:
         """
         return self._then("repeat", count=-1 if count is None else count, name=name)
 
-    def take(self, count: int, name: str | None = None) -> Dataset:
+    def take(self, count: int, name: str | None = None) -> Self:
         """Give the first elements.
 
         Parameters
@@ -132,7 +124,7 @@ class Ordering:
         """
         return self._then("take", count=count, name=name)
 
-    def skip(self, count: int, name: str | None = None) -> Dataset:
+    def skip(self, count: int, name: str | None = None) -> Self:
         """Leave out the first elements.
 
         Parameters
@@ -160,7 +152,7 @@ class Ordering:
         """
         return self._then("skip", count=count, name=name)
 
-    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Self:
         """Give every `num_shards`-th element, from number `index` on.
 
         Parameters
@@ -194,7 +186,7 @@ class Ordering:
         """
         return self._then("shard", num_shards=num_shards, index=index, name=name)
 
-    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: int = 0, name: str | None = None) -> Self:
         """Pair each element with its number.
 
         Parameters

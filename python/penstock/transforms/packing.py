@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.structure import TensorSpec, map_leaves
 from penstock.transforms.padding_arguments import padding_values_of
 
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
-
 
 @checked_methods
-class Packing:
+class Packing(Plan):
     """Mixin: rows of fixed length with as little padding as possible."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def pack(
         self,
@@ -35,7 +27,7 @@ class Packing:
         padding_values: Any = None,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Put several sequences into one row of fixed length, one behind the other.
 
         Parameters

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.transforms.padding_arguments import padded_shapes_of, padding_values_of
-
-if TYPE_CHECKING:
-    from penstock import _core
-    from penstock.dataset import Dataset
 
 
 @checked_methods
-class Padding:
+class Padding(Plan):
     """Mixin: batches of elements that differ in size."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-        _node: _core.Node
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def padded_batch(
         self,
@@ -34,7 +24,7 @@ class Padding:
         padding_values: Any = None,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Stack consecutive elements along a new first axis, padded to one shape.
 
         Parameters
@@ -110,7 +100,7 @@ class Padding:
         drop_remainder: bool = False,
         row_splits_dtype: Any = np.int64,
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Put consecutive elements of different sizes one behind the other.
 
         Parameters

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.transforms.arguments import check_callable
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 
 @checked_methods
-class Selecting:
+class Selecting(Plan):
     """Mixin: an end that the elements decide, and no element twice."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
-
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """End before the first element for which a function does not answer True.
 
         Parameters
@@ -57,7 +49,7 @@ class Selecting:
         check_callable("take_while", "predicate", predicate)
         return self._then("take_while", predicate=predicate, name=name)
 
-    def unique(self, name: str | None = None) -> Dataset:
+    def unique(self, name: str | None = None) -> Self:
         """Leave out what has come before.
 
         Parameters

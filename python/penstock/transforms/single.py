@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.iterator import Iterator
+from penstock.plan import Plan
 
 
 @checked_methods
-class Single:
+class Single(Plan):
     """Mixin: an element instead of a dataset."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def __iter__(self) -> Iterator: ...
 
     def first(self) -> Any:
         """Return the first element, and stop the run again.

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Self
 
 from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
 
 
 @checked_methods
-class Speed:
+class Speed(Plan):
     """Mixin: working ahead."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
-
-    def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
+    def prefetch(self, buffer_size: int | None, name: str | None = None) -> Self:
         """Produce elements ahead of use, in a thread of its own.
 
         Parameters

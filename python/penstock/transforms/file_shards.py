@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from penstock.encode import Reader
 from penstock.ops.native import native
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.transforms.counting import counted
 
 Remainder = Literal["drop", "pad", "repeat"]
 
 _FORMATS = ("fixed_length_record", "text_line", "tf_record")
 
 
-def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder) -> Dataset:
+def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder) -> Any:
     """Give every `num_shards`-th file, and as many elements in every shard.
 
     The files of all shards are counted; what a shard lacks of the others is dropped there, padded
@@ -40,9 +38,7 @@ def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder)
         return _assured(own.take(number), number)
     if remainder == "repeat":
         return _assured(own.repeat().take(number), number)
-    from penstock.dataset import Dataset
-
-    padding = Dataset.from_tensors((b"", np.False_)).repeat(number - counts[index])
+    padding = dataset.from_tensors((b"", np.False_)).repeat(number - counts[index])
     return _assured(own.map(native(_real)).concatenate(padding), number)
 
 
@@ -74,9 +70,7 @@ def _opens_files(stage: Any) -> bool:
 
 def _over(stages: list[Any], names: list[str], **shard: int) -> Any:
     """Return the records of a shard of files, or of all, made by the same stages."""
-    from penstock.dataset import Dataset
-
-    files: Any = Dataset.from_tensor_slices(np.array(names, dtype=object))
+    files: Any = stages[0].from_tensor_slices(np.array(names, dtype=object))
     if shard:
         # By a stage and not as another list: random draws of a record go by the place of its file
         # in the list of all, and the state of another shard is told from one of this.
@@ -91,12 +85,10 @@ def _over(stages: list[Any], names: list[str], **shard: int) -> Any:
 
 
 def _count(stages: list[Any], names: list[str]) -> int:
-    from penstock.experimental.access import count
-
-    return count(_over(stages, names)) if names else 0
+    return counted(_over(stages, names)) if names else 0
 
 
-def _assured(dataset: Dataset, number: int) -> Dataset:
+def _assured(dataset: Any, number: int) -> Any:
     """Return a dataset that knows its length, and raises where files have changed since."""
     return dataset._then("assert_cardinality", expected_cardinality=number)
 

@@ -1,38 +1,27 @@
-"""Shards of equal length, one for each of several processes that train together."""
+"""Shards of equal length: shard_evenly."""
 
 from __future__ import annotations
 
 import functools
-import os
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
-from penstock.adapters.file_shards import Remainder, shard_files
 from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.plan import Plan
+from penstock.transforms.file_shards import Remainder, shard_files
 
 # Stages that keep elements for later runs, by the names that users know.
 _KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
 
+_INFINITE = -1
 _MOST = 2**63 - 1  # more elements than there will ever be
 
 
 @checked_methods
-class ProcessShards:
-    """Mixin: every process its part, and as many elements as the others."""
+class EvenShards(Plan):
+    """Mixin: every process its share, and as many elements as the others."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-        cardinality: Callable[[], int]
-
-        def _then(
-            self, kind: str, *others: Dataset, name: str | None = None, **args: Any
-        ) -> Dataset: ...
 
     def shard_evenly(
         self,
@@ -44,7 +33,7 @@ class ProcessShards:
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
         name: str | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Give every `num_shards`-th element, and as many of them whatever the index.
 
         Parameters
@@ -144,105 +133,26 @@ class ProcessShards:
         [(1, True), (4, True), (0, False)]
         """
         if by == "files":
-            return shard_files(self, num_shards, index, remainder)
+            of_files: Self = shard_files(self, num_shards, index, remainder)
+            return of_files
         if by != "elements":
             raise ValueError(f"shard_evenly: by must be 'elements' or 'files', got {by!r}")
         _check_order(self)
         args: dict[str, Any] = {"num_shards": num_shards, "index": index, "seed": seed}
         if remainder != "pad":
             return self._then("shard_evenly", remainder=remainder, name=name, **args)
-        from penstock.dataset import INFINITE_CARDINALITY, Dataset
-
-        inner: Any = self._then("shard_evenly", remainder="repeat", name=name, **args)
+        inner = self._then("shard_evenly", remainder="repeat", name=name, **args)
         if inner._kind == "shard_evenly":
             inner = self
         else:  # it has gone to the row numbers, of which it is known how many there are
-            length = self.cardinality()
-            args["dealt"] = _MOST if length == INFINITE_CARDINALITY else length
-        pairs = Dataset._make("shard_evenly", (inner,), {"remainder": "pad", **args}, name)
+            length = self._node.cardinality
+            args["dealt"] = _MOST if length == _INFINITE else length
+        pairs: Any = self._make("shard_evenly", (inner,), {"remainder": "pad", **args}, name)
         masked = functools.partial(_with_mask, mask_key)
         # A native function needs to know the elements; not for this should one be computed.
         known = pairs._node.first_unknown() is None
-        return pairs.map(native(masked) if known else masked)
-
-    def shard_for_torch(
-        self,
-        remainder: Remainder = "drop",
-        *,
-        group: Any = None,
-        seed: int = 0,
-        mask_key: str = "valid",
-        by: Literal["elements", "files"] = "elements",
-    ) -> Dataset:
-        """Give the part of this process of PyTorch: `shard_evenly` by its rank.
-
-        Parameters
-        ----------
-        remainder, seed, mask_key, by
-            As in `shard_evenly`.
-        group : torch.distributed.ProcessGroup, optional
-            The processes that share the elements; None: all.
-
-        Returns
-        -------
-        Dataset
-            As many elements as in every other process.
-
-        Raises
-        ------
-        ValueError
-            If this process is not in `group`, or RANK and WORLD_SIZE say nothing sensible.
-
-        Notes
-        -----
-        Rank and number of processes are those of ``torch.distributed``, once
-        ``init_process_group`` was called; before, those of the environment variables RANK and
-        WORLD_SIZE, as torchrun sets them; without these, there is one process. PyTorch itself is
-        not imported.
-
-        Examples
-        --------
-        >>> ds = ps.Dataset.range(100).shuffle(100).shard_for_torch().batch(10)
-        >>> len(ds)  # in one process
-        10
-        """
-        count, rank = _torch_processes(group)
-        return self.shard_evenly(count, rank, remainder, seed=seed, mask_key=mask_key, by=by)
-
-    def shard_for_jax(
-        self,
-        remainder: Remainder = "drop",
-        *,
-        seed: int = 0,
-        mask_key: str = "valid",
-        by: Literal["elements", "files"] = "elements",
-    ) -> Dataset:
-        """Give the part of this process of JAX: `shard_evenly` by ``jax.process_index()``.
-
-        Parameters
-        ----------
-        remainder, seed, mask_key, by
-            As in `shard_evenly`.
-
-        Returns
-        -------
-        Dataset
-            As many elements as in every other process.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            Without JAX.
-
-        Notes
-        -----
-        Call ``jax.distributed.initialize`` first. With ``batch(n, drop_remainder=True)`` behind it
-        every process has n rows of each global batch of ``n * jax.process_count()``.
-        """
-        import jax
-
-        count, index = jax.process_count(), jax.process_index()
-        return self.shard_evenly(count, index, remainder, seed=seed, mask_key=mask_key, by=by)
+        padded: Self = pairs.map(native(masked) if known else masked)
+        return padded
 
 
 def _check_order(dataset: Any) -> None:
@@ -271,38 +181,6 @@ def _check_shuffle(args: dict[str, Any], kept_by: str) -> None:
             f"shard_evenly: {kept_by} before it keeps the order of one pass of a shuffle, which "
             f"may be that of this process alone; put {kept_by} before the shuffle"
         )
-
-
-def _torch_processes(group: Any) -> tuple[int, int]:
-    """Return how many processes there are, and which one this is."""
-    # Nobody has initialised what nobody has imported.
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        rank = distributed.get_rank(group)
-        if rank < 0:
-            raise ValueError(
-                f"shard_for_torch: a process of {group!r} was expected, this one is not in it"
-            )
-        return distributed.get_world_size(group), rank
-    if group is not None:
-        raise ValueError(
-            "shard_for_torch: group is of torch.distributed, which is not initialised; call "
-            "init_process_group first"
-        )
-    given = [os.environ.get(name) for name in ("WORLD_SIZE", "RANK")]
-    if given == [None, None]:
-        return 1, 0
-    try:
-        count, rank = (int(value or "") for value in given)
-    except ValueError:
-        count, rank = 0, 0
-    if not 0 <= rank < count:
-        raise ValueError(
-            "shard_for_torch: the environment variables WORLD_SIZE and RANK must say how many "
-            f"processes there are and which one this is, got {given[0]!r} and {given[1]!r}; start "
-            "the program with torchrun, or unset both"
-        )
-    return count, rank
 
 
 def _with_mask(mask_key: str, element: Any, mask: Any) -> Any:

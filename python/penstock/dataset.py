@@ -18,29 +18,38 @@ from penstock.iterator import Iterator
 from penstock.options import Options
 from penstock.plan import Plan
 from penstock.probing import find_spec
-from penstock.sources.endless import EndlessSources
-from penstock.sources.file_names import FileSources
-from penstock.sources.generator import GeneratorSources
-from penstock.sources.indexable import IndexableSources
-from penstock.sources.memory import MemorySources
-from penstock.sources.saved import SavedSources
 from penstock.stage import Stage
+from penstock.stages.batch import Batch
+from penstock.stages.bucket_by_sequence_length import BucketBySequenceLength
+from penstock.stages.cache import Cache
+from penstock.stages.concatenate import Concatenate
+from penstock.stages.filter import Filter
+from penstock.stages.from_generator import FromGenerator
+from penstock.stages.from_indexable import FromIndexable
+from penstock.stages.group_by_window import GroupByWindow
+from penstock.stages.ignore_errors import IgnoreErrors
+from penstock.stages.interleave import Interleave
+from penstock.stages.list_files import ListFiles
+from penstock.stages.load import Load
+from penstock.stages.map import Map
+from penstock.stages.mix import Mix
+from penstock.stages.numbers import Numbers
+from penstock.stages.pack import Pack
+from penstock.stages.padded_batch import PaddedBatch
+from penstock.stages.prefetch import Prefetch
+from penstock.stages.ragged_batch import RaggedBatch
+from penstock.stages.rejection_resample import RejectionResample
+from penstock.stages.repeat import Repeat
+from penstock.stages.rows import Rows
+from penstock.stages.scan import Scan
+from penstock.stages.shuffle import Shuffle
+from penstock.stages.single import Single
+from penstock.stages.snapshot import Snapshot
+from penstock.stages.tensors import Tensors
+from penstock.stages.unbatch import Unbatch
+from penstock.stages.window import Window
+from penstock.stages.zip import Zip
 from penstock.structure import TensorSpec
-from penstock.transforms.batching import Batching
-from penstock.transforms.bucketing import Bucketing
-from penstock.transforms.combining import Combining
-from penstock.transforms.failing import Failing
-from penstock.transforms.folding import Folding
-from penstock.transforms.grouping import Grouping
-from penstock.transforms.keeping import Keeping
-from penstock.transforms.mapping import Mapping
-from penstock.transforms.mixing import Mixing
-from penstock.transforms.ordering import Ordering
-from penstock.transforms.packing import Packing
-from penstock.transforms.padding import Padding
-from penstock.transforms.selecting import Selecting
-from penstock.transforms.single import Single
-from penstock.transforms.speed import Speed
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -50,27 +59,37 @@ _UNSET = Options()  # of a dataset that the engine has made
 
 
 class Dataset(
+    # Those first that make use of others.
     Forms,
-    FileSources,
-    IndexableSources,
-    MemorySources,
-    EndlessSources,
-    GeneratorSources,
-    SavedSources,
-    Mapping,
-    Batching,
-    Grouping,
-    Bucketing,
-    Padding,
-    Packing,
-    Selecting,
-    Mixing,
-    Keeping,
-    Ordering,
-    Combining,
-    Speed,
-    Failing,
-    Folding,
+    ListFiles,
+    FromIndexable,
+    Mix,
+    Snapshot,
+    Scan,
+    Numbers,
+    Tensors,
+    FromGenerator,
+    Load,
+    Map,
+    Filter,
+    Interleave,
+    Batch,
+    Unbatch,
+    PaddedBatch,
+    RaggedBatch,
+    BucketBySequenceLength,
+    Pack,
+    Window,
+    GroupByWindow,
+    Rows,
+    Repeat,
+    Shuffle,
+    Zip,
+    Concatenate,
+    RejectionResample,
+    Cache,
+    Prefetch,
+    IgnoreErrors,
     Single,
 ):
     """A sequence of elements, described but not yet computed.

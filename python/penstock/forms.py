@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.transforms.file_shards import Remainder
-from penstock.transforms.sharding import EvenShards
+from penstock.stages.file_shards import Remainder
+from penstock.stages.shard import Shard
 
 if TYPE_CHECKING:
     from penstock.adapters.batches import Batches
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @checked_methods
-class Forms(EvenShards):
+class Forms(Shard):
     """Mixin: what others take instead of a dataset."""
 
     __slots__ = ()

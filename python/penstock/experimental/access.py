@@ -8,7 +8,7 @@ from typing import Any
 from penstock.arguments.checked import checked
 from penstock.dataset import INFINITE_CARDINALITY, Dataset
 from penstock.iterator import Iterator
-from penstock.transforms.counting import counted
+from penstock.stages.count import counted
 
 __all__ = ["at", "cardinality", "count", "get_structure"]
 

@@ -16,7 +16,7 @@ from penstock.experimental.epochs import shuffled_epochs
 from penstock.ops.native import native
 from penstock.paths import Names, patterns_of
 from penstock.sources.files import AUTOTUNE_READS, file_args, read_files
-from penstock.transforms.arguments import check_batch_size
+from penstock.stages.arguments import check_batch_size
 
 __all__ = ["make_csv_dataset"]
 

@@ -19,8 +19,8 @@ from penstock.sources.files import (
     TextLineDataset,
     TFRecordDataset,
 )
+from penstock.stages.arguments import check_batch_size
 from penstock.structure import TensorSpec, as_dtype
-from penstock.transforms.arguments import check_batch_size
 
 __all__ = ["make_batched_features_dataset", "parse_example_dataset"]
 

@@ -9,7 +9,7 @@ from penstock.plan import Plan
 
 
 @checked_methods
-class Speed(Plan):
+class Prefetch(Plan):
     """Mixin: working ahead."""
 
     __slots__ = ()

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.encode import Reader
 from penstock.ops.native import native
-from penstock.transforms.counting import counted
+from penstock.stages.count import counted
 
 Remainder = Literal["drop", "pad", "repeat"]
 

@@ -16,7 +16,7 @@ from penstock.plan import Plan
 
 
 @checked_methods
-class SavedSources(Plan):
+class Load(Plan):
     """Mixin: datasets that were saved."""
 
     __slots__ = ()

@@ -1,60 +1,19 @@
-"""Sources that are in memory: range, from_tensors, from_tensor_slices."""
+"""The sources of arrays in memory: from_tensors, from_tensor_slices."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from penstock.arguments.checked import checked_methods
+from penstock.arrays import as_tensors, ragged_list
 from penstock.plan import Plan
-from penstock.sources.tensors import as_tensors, ragged_list
 
 
 @checked_methods
-class MemorySources(Plan):
+class Tensors(Plan):
     """Mixin: datasets of values in memory."""
 
     __slots__ = ()
-
-    @classmethod
-    def range(cls, *args: int, output_type: Any = np.int64, name: str | None = None) -> Self:
-        """Count from `start` (0) to `stop`, which is left out, by `step` (1).
-
-        Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
-
-        Parameters
-        ----------
-        *args : int
-            One to three integers, as for Python's ``range``.
-        output_type : dtype-like
-            Integer or float dtype of the elements.
-        name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
-
-        Returns
-        -------
-        Dataset
-            Of scalars, int64 unless `output_type` says otherwise.
-
-        Raises
-        ------
-        TypeError
-            If there are not one to three integers, or `output_type` is neither integer nor float.
-        ValueError
-            If `step` is 0.
-
-        Examples
-        --------
-        >>> [int(x) for x in ps.Dataset.range(10, 4, -2)]
-        [10, 8, 6]
-        """
-        if not 1 <= len(args) <= 3:
-            raise TypeError(f"range: 1 to 3 integers were expected, got {len(args)}")
-        start, stop = (0, args[0]) if len(args) == 1 else args[:2]
-        step = args[2] if len(args) == 3 else 1
-        bounds = {"start": start, "stop": stop, "step": step}
-        return cls._make("range", (), {**bounds, "output_type": output_type}, name)
 
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:

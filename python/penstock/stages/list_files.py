@@ -10,12 +10,12 @@ import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import Names, patterns_of
-from penstock.sources.memory import MemorySources
-from penstock.transforms.ordering import Ordering
+from penstock.stages.shuffle import Shuffle
+from penstock.stages.tensors import Tensors
 
 
 @checked_methods
-class FileSources(MemorySources, Ordering):
+class ListFiles(Tensors, Shuffle):
     """Mixin: datasets of file names."""
 
     __slots__ = ()

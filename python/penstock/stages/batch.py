@@ -1,4 +1,4 @@
-"""Transformations between elements and batches: batch, unbatch, rebatch."""
+"""Batches of elements, and batches of another size: batch, rebatch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from penstock.plan import Plan
 
 
 @checked_methods
-class Batching(Plan):
-    """Mixin: stacking elements and taking stacks apart."""
+class Batch(Plan):
+    """Mixin: stacks of elements."""
 
     __slots__ = ()
 
@@ -79,33 +79,6 @@ class Batching(Plan):
                 f"batch: num_parallel_calls must be >= 1 or AUTOTUNE, got {num_parallel_calls}"
             )
         return batched._then("prefetch", buffer_size=num_parallel_calls)
-
-    def unbatch(self, name: str | None = None) -> Self:
-        """Give the rows of each element one by one.
-
-        Parameters
-        ----------
-        name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
-
-        Returns
-        -------
-        Dataset
-            A leaf of shape ``(n, ...)`` becomes `n` leaves of shape ``(...)``. How many is unknown
-            beforehand, unless `element_spec` tells `n`.
-
-        Raises
-        ------
-        ValueError
-            While iterating, if a leaf is a scalar or the leaves have different numbers of rows;
-            the next element follows.
-
-        Examples
-        --------
-        >>> [int(x) for x in ps.Dataset.from_tensors([1, 2, 3]).unbatch()]
-        [1, 2, 3]
-        """
-        return self._then("unbatch", name=name)
 
     def rebatch(
         self,

@@ -13,7 +13,7 @@ from penstock.structure import TensorSpec
 
 
 @checked_methods
-class GeneratorSources(Plan):
+class FromGenerator(Plan):
     """Mixin: datasets of what a Python function yields."""
 
     __slots__ = ()

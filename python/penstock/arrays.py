@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.sources.columns import NotAnArray, of_arrow, of_pandas, of_polars
+from penstock.columns import NotAnArray, of_arrow, of_pandas, of_polars
 from penstock.structure import is_nested, map_parts, parts_of
 
 

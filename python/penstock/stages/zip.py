@@ -1,4 +1,4 @@
-"""Transformations of several datasets: zip, concatenate."""
+"""Several datasets side by side: zip."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from penstock.plan import Plan
 
 
 @checked_methods
-class Combining(Plan):
-    """Mixin: several datasets as one."""
+class Zip(Plan):
+    """Mixin: elements of several datasets at a time."""
 
     __slots__ = ()
 
@@ -57,38 +57,6 @@ class Combining(Plan):
         check_datasets("zip: datasets", nested)
         nesting = _collect(nested, inputs)
         return cls._make("zip", tuple(inputs), {"nesting": nesting}, name)
-
-    def concatenate(self, dataset: Self, name: str | None = None) -> Self:
-        """Give the elements of this dataset, then those of another.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            What comes behind this one.
-        name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
-
-        Returns
-        -------
-        Dataset
-            As many elements as both have together. Shapes may differ: `element_spec` shows None
-            for such an axis.
-
-        Raises
-        ------
-        TypeError
-            If `dataset` is not a Dataset, or structure or dtypes differ, as far as they are known
-            without calling a function.
-
-        Examples
-        --------
-        >>> a = ps.Dataset.range(2)
-        >>> [int(x) for x in a.concatenate(ps.Dataset.range(7, 9))]
-        [0, 1, 7, 8]
-        """
-        if not isinstance(dataset, Plan):
-            raise TypeError(f"concatenate: a Dataset was expected, got {dataset!r}")
-        return self._then("concatenate", dataset, name=name)
 
 
 def _collect(nested: Any, found: list[Plan]) -> Any:

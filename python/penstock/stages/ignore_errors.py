@@ -10,8 +10,8 @@ from penstock.plan import Plan
 
 
 @checked_methods
-class Failing(Plan):
-    """Mixin: transformations for elements that fail."""
+class IgnoreErrors(Plan):
+    """Mixin: elements that fail, left out."""
 
     __slots__ = ()
 

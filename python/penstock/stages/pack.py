@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+from penstock.stages.padding_arguments import padding_values_of
 from penstock.structure import TensorSpec, map_leaves
-from penstock.transforms.padding_arguments import padding_values_of
 
 
 @checked_methods
-class Packing(Plan):
+class Pack(Plan):
     """Mixin: rows of fixed length with as little padding as possible."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Shards of equal length: shard_evenly."""
+"""Shares of the elements, for several processes: shard, shard_evenly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
 from penstock.plan import Plan
-from penstock.transforms.file_shards import Remainder, shard_files
+from penstock.stages.file_shards import Remainder, shard_files
 
 # Stages that keep elements for later runs, by the names that users know.
 _KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
@@ -18,10 +18,44 @@ _MOST = 2**63 - 1  # more elements than there will ever be
 
 
 @checked_methods
-class EvenShards(Plan):
-    """Mixin: every process its share, and as many elements as the others."""
+class Shard(Plan):
+    """Mixin: every process its share."""
 
     __slots__ = ()
+
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Self:
+        """Give every `num_shards`-th element, from number `index` on.
+
+        Parameters
+        ----------
+        num_shards : int
+            How many parts the data is dealt out to, >= 1.
+        index : int
+            Which of them this is, in ``[0, num_shards)``.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The elements number ``index``, ``index + num_shards``, and so on.
+
+        Raises
+        ------
+        ValueError
+            If `num_shards` < 1 or `index` is not in ``[0, num_shards)``.
+
+        Notes
+        -----
+        Put it before anything random, so that the shards fit together, and early (over file names,
+        say), so that the others' elements are not computed.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(7).shard(3, 1)]
+        [1, 4]
+        """
+        return self._then("shard", num_shards=num_shards, index=index, name=name)
 
     def shard_evenly(
         self,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.columns import refuse_columns
 from penstock.encode import Indexable
-from penstock.sources.columns import refuse_columns
-from penstock.sources.memory import MemorySources
+from penstock.stages.numbers import Numbers
 
 
 @checked_methods
-class IndexableSources(MemorySources):
+class FromIndexable(Numbers):
     """Mixin: datasets of the rows of an object."""
 
     __slots__ = ()

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
-from penstock.structure import TensorSpec
-from penstock.transforms.arguments import check_callable
-from penstock.transforms.padding_arguments import (
+from penstock.stages.arguments import check_callable
+from penstock.stages.padding_arguments import (
     padded_shapes_of,
     padding_values_of,
     with_sizes,
 )
+from penstock.structure import TensorSpec
 
 _STAGE = "bucket_by_sequence_length"
 
@@ -95,7 +95,7 @@ def _shapes_of_a_sequence(window: Any) -> Any:
 
 
 @checked_methods
-class Bucketing(Plan):
+class BucketBySequenceLength(Plan):
     """Mixin: batches of elements of similar length."""
 
     __slots__ = ()

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.transforms.single import Single
+from penstock.stages.single import Single
 
 
 @checked_methods
-class Folding(Single):
+class Scan(Single):
     """Mixin: functions of a state and an element."""
 
     __slots__ = ()

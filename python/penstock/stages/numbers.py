@@ -1,4 +1,4 @@
-"""Sources without end: counter, random."""
+"""The sources of numbers: range, counter, random."""
 
 from __future__ import annotations
 
@@ -11,10 +11,49 @@ from penstock.plan import Plan
 
 
 @checked_methods
-class EndlessSources(Plan):
-    """Mixin: datasets of numbers without end."""
+class Numbers(Plan):
+    """Mixin: datasets of numbers."""
 
     __slots__ = ()
+
+    @classmethod
+    def range(cls, *args: int, output_type: Any = np.int64, name: str | None = None) -> Self:
+        """Count from `start` (0) to `stop`, which is left out, by `step` (1).
+
+        Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+
+        Parameters
+        ----------
+        *args : int
+            One to three integers, as for Python's ``range``.
+        output_type : dtype-like
+            Integer or float dtype of the elements.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of scalars, int64 unless `output_type` says otherwise.
+
+        Raises
+        ------
+        TypeError
+            If there are not one to three integers, or `output_type` is neither integer nor float.
+        ValueError
+            If `step` is 0.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(10, 4, -2)]
+        [10, 8, 6]
+        """
+        if not 1 <= len(args) <= 3:
+            raise TypeError(f"range: 1 to 3 integers were expected, got {len(args)}")
+        start, stop = (0, args[0]) if len(args) == 1 else args[:2]
+        step = args[2] if len(args) == 3 else 1
+        bounds = {"start": start, "stop": stop, "step": step}
+        return cls._make("range", (), {**bounds, "output_type": output_type}, name)
 
     @classmethod
     def counter(

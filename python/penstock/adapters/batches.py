@@ -14,6 +14,7 @@ from penstock.arguments.checked import checked
 from penstock.closing import Closing
 from penstock.dataset import Dataset
 from penstock.iterator import Iterator
+from penstock.stages.map import map_for
 
 _KEY = "penstock"
 
@@ -152,5 +153,5 @@ def ahead(stage: str, dataset: Dataset, work: Callable[[Any], Any], buffer_size:
     # map spreads a tuple into arguments, for which (x,) and x are the same; a tuple of one
     # around the element leaves it whole.
     whole = dataset.zip((dataset,))
-    held = whole._then("map", map_func=lambda element: Held(work(element)), part_of=stage)
+    held = map_for(stage, whole, lambda element: Held(work(element)))
     return held.prefetch(buffer_size)

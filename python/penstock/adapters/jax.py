@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, short_batches
+from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize
 from penstock.adapters.batches import Batches, BatchIterator, Held
 from penstock.adapters.jax_arrays import Placement, check_sharding
 from penstock.dataset import Dataset
+from penstock.stages.batch import short_batches
+from penstock.stages.scan import scan_for
 
 _STAGE = "to_jax"
 
@@ -71,9 +73,7 @@ class JaxBatches(Batches):
             return state, Held(batch if batch is LEFT_OUT else placement(batch))
 
         loaded, ahead = self._buffers(placement.platform)
-        run = self._dataset.prefetch(loaded)._then(
-            "scan", initial_state=OneSize.initial_state, scan_func=step, part_of=_STAGE
-        )
+        run = scan_for(_STAGE, self._dataset.prefetch(loaded), OneSize.initial_state, step)
         if self._drop:
             run = run.filter(_stays)
         return BatchIterator(iter(run.prefetch(ahead)), self._form)

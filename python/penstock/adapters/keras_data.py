@@ -13,6 +13,7 @@ from penstock.adapters.keras_elements import Packing, differing
 from penstock.closing import Closing
 from penstock.dataset import Dataset
 from penstock.probing import first_spec
+from penstock.stages.prefetch import is_prefetched
 from penstock.structure import map_leaves
 
 STAGE = "to_keras"
@@ -57,7 +58,7 @@ class Feed:
         form = "numbers" if numeric else "arrays"
         if form not in self._forms:
             # One prefetch is enough.
-            twice = self._dataset._kind == "prefetch"
+            twice = is_prefetched(self._dataset)
             dataset = self._dataset if twice else self._dataset.prefetch(self._prefetch)
             self._add(form, dataset, self.packing[numeric].element)
         return self._forms[form]

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.adapters.batches import Batches, Held, ahead
 from penstock.adapters.torch_cuda import PinnedCopies
 from penstock.adapters.torch_tensors import Tensors
+from penstock.stages.prefetch import is_prefetched
 from penstock.structure import map_leaves
 
 
@@ -29,7 +30,7 @@ def torch_batches(torch: Any, dataset: Any, device: Any, pin: Any, prefetch: int
             return copies.end(held.value)
 
         return Batches(ahead("to_torch", dataset, copies.begin, prefetch), take, dataset)
-    ready = dataset if dataset._kind == "prefetch" else dataset.prefetch(prefetch)
+    ready = dataset if is_prefetched(dataset) else dataset.prefetch(prefetch)
     if device.type == "cpu":
         return Batches(ready, tensors.of_element, dataset)
 

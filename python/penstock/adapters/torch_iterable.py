@@ -10,6 +10,7 @@ from penstock import random
 from penstock.adapters.batches import BatchIterator, position_of
 from penstock.adapters.torch_tensors import Tensors
 from penstock.dataset import Dataset
+from penstock.stages.prefetch import is_prefetched
 
 _BEGINNING = {"penstock": None}
 
@@ -37,7 +38,7 @@ class _TorchIterable:
         import torch
 
         dataset = self._of_this_worker(torch.utils.data.get_worker_info())
-        if self._dataset._kind != "prefetch":
+        if not is_prefetched(self._dataset):
             dataset = dataset.prefetch(self._prefetch)
         begun = BatchIterator(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
         if self._next is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
+
+_P = TypeVar("_P", bound=Plan)
 
 
 @checked_methods
@@ -108,3 +110,8 @@ class Map(Plan):
             name=name,
         )
         return mapped._without_errors("map", on_error, max_errors)
+
+
+def map_for(stage: str, plan: _P, function: Callable[[Any], Any]) -> _P:
+    """Return a map that errors, statistics and states know as a part of `stage`."""
+    return plan._then("map", map_func=function, part_of=stage)

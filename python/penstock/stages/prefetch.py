@@ -6,6 +6,7 @@ from typing import Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+from penstock.stage import Stage
 
 
 @checked_methods
@@ -49,3 +50,8 @@ class Prefetch(Plan):
         """
         size = -1 if buffer_size is None else buffer_size
         return self._then("prefetch", buffer_size=size, name=name)
+
+
+def is_prefetched(plan: Stage) -> bool:
+    """Return whether a plan ends with prefetch: another one would make nothing earlier."""
+    return plan._kind == "prefetch"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
 from penstock.stages.single import Single
+
+_P = TypeVar("_P", bound=Plan)
 
 
 @checked_methods
@@ -110,3 +113,8 @@ class Scan(Single):
             "reduced", initial_state=initial_state, reduce_func=reduce_func, name=name
         )
         return reduced.get_single_element()
+
+
+def scan_for(stage: str, plan: _P, initial_state: Any, function: Callable[[Any, Any], Any]) -> _P:
+    """Return a scan that errors, statistics and states know as a part of `stage`."""
+    return plan._then("scan", initial_state=initial_state, scan_func=function, part_of=stage)

@@ -198,7 +198,8 @@ def test_every_public_callable_and_parameter_has_a_call(folder):
         parameters = set(inspect.signature(thing).parameters) - {"self", "name"}
         have = known.get(name.removeprefix("Dataset."), set())
         missing += [f"{name}({parameter})" for parameter in sorted(parameters - have)]
-    assert not missing, "add a valid call to tests/wrong_arguments.py: " + ", ".join(missing)
+    advice = "add it to a valid call, of the contract or of tests/wrong_arguments.py: "
+    assert not missing, advice + ", ".join(missing)
 
 
 @pytest.mark.parametrize("name", [1, b"x", object()])

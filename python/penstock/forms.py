@@ -132,6 +132,8 @@ class Forms(Shard):
         >>> list(torch.utils.data.DataLoader(ds.to_torch_iterable(), batch_size=None))
         [tensor([0, 1, 2]), tensor([3, 4])]
         """
+        import torch  # noqa: F401  # so that it is missed here, if it is not installed
+
         from penstock.adapters.torch_iterable import torch_iterable
 
         return torch_iterable(self, prefetch)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from penstock import _core
+from penstock import _core, encode
 
 TESTS = Path(__file__).resolve().parent
 TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
@@ -44,6 +44,12 @@ def test_every_kind_of_dataset_has_a_documented_public_name(kind):
     public = PUBLIC.get(kind) or getattr(ps.Dataset, kind, None)
     assert public is not None, f"{kind}: no public name; tell test_completeness.py"
     assert inspect.getdoc(public)
+
+
+def test_what_stages_say_of_their_arguments_is_known():
+    traits = _core.stage_traits().values()
+    said = {form for each in traits for form in each["arguments"].values()}
+    assert said == {*encode._FORMS, "function"}
 
 
 def is_function(thing):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import penstock as ps
-from of_contracts import call_of
+from of_contracts import call_of, contract_of
 from penstock import _core
 
 RANGE = ps.Dataset.range(4)
@@ -493,7 +493,9 @@ def calls(folder):
     methods = dataset_calls(folder)
     # A transformation without a line here is called as its contract calls it.
     more = [kind for kind in _core.stage_traits() if hasattr(ps.Dataset, kind)]
-    methods |= {kind: call_of(kind) for kind in more if kind not in methods}
+    methods |= {
+        kind: call_of(kind) for kind in more if kind not in methods and contract_of(kind).apply
+    }
     groups = {
         ps.Dataset: methods,
         ps.experimental: experimental_calls(folder),

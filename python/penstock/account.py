@@ -27,7 +27,6 @@ _ASIDE = {
     *("num_parallel_calls", "deterministic", "buffer_output_elements", "prefetch_input_elements"),
     *("fused", "part_of", "stage", "opaque", "always"),
 }
-_ASIDE_OF = {"shard_evenly": {"index"}}  # the state of one shard serves all others
 _FUNCTION = "function"
 _LONGEST = 48  # characters of an argument that stands there as it is
 _MOST_FILES = 8  # that stand there by name
@@ -225,7 +224,8 @@ def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> 
     """
     name = main_form(node._kind)
     found: dict[str, Any] = {}
-    aside = _ASIDE | traits_of(node._kind).keeping | _ASIDE_OF.get(node._kind, set())
+    traits = traits_of(node._kind)
+    aside = _ASIDE | traits.keeping | traits.share_states
     for arg, value in node._args.items():
         if value is None or arg in aside or (arg == "handler" and not node._args.get("decides")):
             continue

@@ -9,9 +9,7 @@ from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
 from penstock.plan import Plan
 from penstock.stages.file_shards import Remainder, shard_files
-
-# Stages that keep elements for later runs, by the names that users know.
-_KEEPS = {"cache": "cache", "cache_file": "cache", "snapshot": "snapshot"}
+from penstock.traits import main_form, traits_of
 
 _INFINITE = -1
 _MOST = 2**63 - 1  # more elements than there will ever be
@@ -200,7 +198,7 @@ def _check_order(dataset: Any) -> None:
         seen.add((id(node), kept_by))
         if node._kind == "shuffle":
             _check_shuffle(node._args, kept_by)
-        kept_by = _KEEPS.get(node._kind, kept_by)
+        kept_by = main_form(node._kind) if traits_of(node._kind).replays else kept_by
         open_ += [(before, kept_by) for before in node._inputs]
 
 

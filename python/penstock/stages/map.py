@@ -113,5 +113,5 @@ class Map(Plan):
 
 
 def map_for(stage: str, plan: _P, function: Callable[[Any], Any]) -> _P:
-    """Return a map that errors, statistics and states know as a part of `stage`."""
+    """Return a map that errors, statistics and states know by the name of `stage`."""
     return plan._then("map", map_func=function, part_of=stage)

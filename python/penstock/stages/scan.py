@@ -116,5 +116,5 @@ class Scan(Single):
 
 
 def scan_for(stage: str, plan: _P, initial_state: Any, function: Callable[[Any, Any], Any]) -> _P:
-    """Return a scan that errors, statistics and states know as a part of `stage`."""
+    """Return a scan that errors, statistics and states know by the name of `stage`."""
     return plan._then("scan", initial_state=initial_state, scan_func=function, part_of=stage)

@@ -1,5 +1,7 @@
-"""One pipeline for every kind of dataset, for test_order.py: a new kind needs one line here.
+"""Pipelines of some 10,000 elements for test_order.py, by the kind of dataset that each is of.
 
+A kind without a line here has the pipeline of its contract. One needs a line when a few elements do
+not show what it does: when it draws, reorders or works ahead.
 A source takes how it is run; a transformation takes a dataset of 10,000 pairs (number, noise) too.
 What comes must be of one shape, or be in `WHOLE`.
 """

@@ -1,4 +1,4 @@
-"""The stages of random pipelines; see plans.py."""
+"""The stages of random pipelines; see plans.py. Test files of kinds have more, as `STAGE`."""
 
 import itertools
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import oracle
 import penstock as ps
 from contract import Failure
+from of_contracts import entries
 from plan_functions import FUNCTIONS, NATIVE, PREDICATES, RANDOM, number, storable
 from plan_grouping import GROUPING
 from plan_stage import PLACES, RANDOM_VALUES, SHUFFLES, Stage, args, numbers, small
@@ -106,24 +107,6 @@ STAGES = {
         args(predicate=st.sampled_from(PREDICATES)),
         lambda ds, run, predicate: ds.filter(predicate),
         lambda again, expect, predicate: oracle.filter(again(), predicate),
-    ),
-    "enumerate": Stage(
-        args(start=st.integers(-3, 9)),
-        lambda ds, run, start: ds.enumerate(start),
-        lambda again, expect, start: oracle.enumerate(again(), start),
-        PLACES,
-    ),
-    "take": Stage(
-        args(count=st.integers(-1, 20)),
-        lambda ds, run, count: ds.take(count),
-        lambda again, expect, count: oracle.take(again(), count),
-        PLACES,
-    ),
-    "skip": Stage(
-        args(count=st.integers(-1, 9)),
-        lambda ds, run, count: ds.skip(count),
-        lambda again, expect, count: oracle.skip(again(), count),
-        PLACES,
     ),
     "shard": Stage(
         small.flatmap(lambda n: args(num_shards=st.just(n), index=st.integers(0, n - 1))),
@@ -226,4 +209,5 @@ STAGES = {
         PLACES,
     ),
     **GROUPING,
+    **entries("STAGE"),
 }

@@ -1,8 +1,8 @@
 """Random pipelines: sources and stages, how a dataset gets them and how the oracle does.
 
-A stage is one entry of `STAGES` (plan_stages.py), a source one of `SOURCES` (plan_sources.py): a
-strategy for its arguments, a function that builds it, and a generator over the steps of its input
-(oracle.py).
+A stage is one entry of `STAGES` (plan_stages.py), or the `STAGE` of a test file; a source one of
+`SOURCES` (plan_sources.py): a strategy for its arguments, a function that builds it, and a
+generator over the steps of its input (oracle.py).
 """
 
 import functools

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from penstock import _core
+from penstock import _core, encode
 
 TESTS = Path(__file__).resolve().parent
 TEXTS = {p: p.read_text() for p in TESTS.rglob("test_*.py")}
@@ -46,6 +46,16 @@ def test_every_kind_of_dataset_has_a_documented_public_name(kind):
     assert inspect.getdoc(public)
 
 
+def test_what_stages_say_of_their_arguments_is_known():
+    traits = _core.stage_traits().values()
+    said = {form for each in traits for form in each["arguments"].values()}
+    assert said == {*encode._FORMS, "function"}
+
+
+def is_function(thing):
+    return inspect.isfunction(thing) or inspect.ismethod(thing)
+
+
 def public_things():
     for name in ps.__all__:
         thing = getattr(ps, name)
@@ -58,7 +68,7 @@ def public_things():
         elif inspect.isclass(thing):
             yield name, thing
             for inner, member in inspect.getmembers(thing):
-                own = inspect.isfunction(member) and member.__module__.startswith("penstock")
+                own = is_function(member) and member.__module__.startswith("penstock")
                 if not inner.startswith("_") and own:
                     yield f"{name}.{inner}", member
         elif callable(thing):
@@ -80,7 +90,7 @@ def test_every_public_name_has_a_docstring(name):
     assert len(summary) <= 100
 
 
-@pytest.mark.parametrize("name", [n for n, t in THINGS.items() if inspect.isfunction(t)])
+@pytest.mark.parametrize("name", [n for n, t in THINGS.items() if is_function(t)])
 def test_every_function_with_arguments_tells_of_them_or_shows_an_example(name):
     parameters = [
         p for p in inspect.signature(THINGS[name]).parameters if p not in {"self", "name"}

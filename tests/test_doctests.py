@@ -26,8 +26,10 @@ MODULES = ["penstock"] + [
 # Docstrings whose examples need frameworks: of a module, a class or a function, and all in it.
 FRAMEWORKS = {
     "penstock.adapters.jax": {"jax"},
-    "penstock.adapters.keras": {"keras"},
-    "penstock.adapters.torch": {"torch"},
+    "penstock.forms.Forms.to_jax": {"jax"},
+    "penstock.forms.Forms.to_keras": {"keras"},
+    "penstock.forms.Forms.to_torch": {"torch"},
+    "penstock.forms.Forms.to_torch_iterable": {"torch"},
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)")

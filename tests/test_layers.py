@@ -3,8 +3,11 @@
 import ast
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+import penstock as ps
 
 ROOT = Path(__file__).resolve().parent.parent
 CPP = ROOT / "cpp"
@@ -27,18 +30,33 @@ PYTHON_LAYERS = [
     {"paths", "traits"},
     {"arguments"},
     {
-        *("errors", "structure", "foreign", "functions", "iterator", "optional", "on_error"),
-        *("labels", "describe", "arity", "code_names", "closing", "debugging"),
+        *(
+            "contents",
+            "columns",
+            "arrays",
+            "errors",
+            "structure",
+            "foreign",
+            "functions",
+            "iterator",
+            "optional",
+            "on_error",
+        ),
+        *("labels", "arity", "code_names", "closing", "debugging"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},
+    {"stage"},
     {"random", "probing"},
-    {"contents", "encode", "hints", "pickling"},
+    {"describe", "encode", "hints"},
     {"digest"},
     {"fingerprint", "state_digest"},
     {"account"},
-    {"sources", "transforms", "adapters"},
+    {"plan"},
+    {"stages"},
+    {"forms"},
     {"dataset"},
+    {"pickling", "adapters", "sources"},
     {"experimental"},
     {"data_loader", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
@@ -97,11 +115,22 @@ def test_every_folder_is_in_a_layer():
             level(PYTHON_LAYERS, path.stem)
 
 
-def imports(tree):
-    """Yield the imports of a module that run when it is imported."""
-    for node in tree:
+# The methods of Dataset that others make, of modules on top of it, which they import when called.
+DOOR = "forms"
+
+
+class Import(NamedTuple):
+    """A module of penstock that another one names."""
+
+    name: str
+    at_once: bool  # when that one is imported: not in a function, and not for types alone
+
+
+def imports(tree, at_once=True):
+    """Yield the imports of a module: also those in functions, and those for types."""
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from (Import(alias.name, at_once) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             # `from penstock import x` is an import of penstock.x when there is such a module.
@@ -110,28 +139,33 @@ def imports(tree):
                 path = PYTHON / inner
                 is_module = path.is_dir() or path.with_suffix(".py").exists()
                 is_core = node.module == "penstock" and alias.name == "_core"
-                yield f"{node.module}.{alias.name}" if is_module or is_core else node.module
+                name = f"{node.module}.{alias.name}" if is_module or is_core else node.module
+                yield Import(name, at_once)
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            yield from imports(node.orelse)
-        elif isinstance(node, (ast.If, ast.Try, ast.With)):
-            for name in ("body", "orelse", "handlers", "finalbody"):
-                yield from imports(getattr(node, name, []))
-        elif isinstance(node, (ast.ClassDef, ast.ExceptHandler)):
-            yield from imports(node.body)
+            for part, when in ((node.body, False), (node.orelse, at_once)):
+                yield from imports(ast.Module(part, []), when)
+        else:
+            function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            yield from imports(node, at_once and not function)
 
 
 def python_files():
     return sorted(PYTHON.rglob("*.py"))
 
 
+def names_in(file):
+    """Yield the modules of penstock that a file names, but for what the door opens to."""
+    own = file.relative_to(PYTHON).with_suffix("").as_posix()
+    for name, at_once in imports(ast.parse(file.read_text())):
+        if name.partition(".")[0] == "penstock" and (at_once or own != DOOR):
+            yield name.removeprefix("penstock").removeprefix(".") or "__init__"
+
+
 @pytest.mark.parametrize("file", python_files(), ids=lambda p: str(p.relative_to(PYTHON)))
 def test_a_module_imports_only_lower_layers_and_its_own(file):
     own = file.relative_to(PYTHON).parts[0].removesuffix(".py")
-    for name in imports(ast.parse(file.read_text()).body):
-        top, _, rest = name.partition(".")
-        if top != "penstock":
-            continue
-        other = rest.split(".")[0] or "__init__"
+    for name in names_in(file):
+        other = name.split(".")[0]
         if other == own:
             continue
         below, here = level(PYTHON_LAYERS, other), level(PYTHON_LAYERS, own)
@@ -139,12 +173,12 @@ def test_a_module_imports_only_lower_layers_and_its_own(file):
         assert below < here or same, f"{own} imports {name}"
 
 
-def test_modules_of_one_layer_do_not_import_each_other_in_a_circle():
+def test_modules_do_not_import_each_other_in_a_circle():
+    """Also not in functions, and not for types: a circle is one thing in several files."""
     graph = {}
     for file in python_files():
         module = ".".join(file.relative_to(PYTHON).with_suffix("").parts).removesuffix(".__init__")
-        names = imports(ast.parse(file.read_text()).body)
-        graph[module] = {n.removeprefix("penstock.") for n in names if n.startswith("penstock.")}
+        graph[module] = set(names_in(file)) - {module}
     done, open_ = set(), []
 
     def visit(module):
@@ -160,11 +194,20 @@ def test_modules_of_one_layer_do_not_import_each_other_in_a_circle():
         visit(module)
 
 
+@pytest.mark.parametrize("file", sorted((PYTHON / "adapters").glob("*.py")), ids=lambda p: p.name)
+def test_adapters_use_public_methods_of_datasets_only(file):
+    private = {name for name in dir(ps.Dataset) if name.startswith("_") and name[1] != "_"}
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr in private:
+            owner = ast.unparse(node.value)
+            assert owner == "self", f"{owner}.{node.attr} in line {node.lineno}"
+
+
 def test_heavy_modules_are_not_imported_with_the_package():
     allowed = {"numpy"}
     for file in python_files():
-        for name in imports(ast.parse(file.read_text()).body):
-            top = name.split(".")[0]
+        for name, at_once in imports(ast.parse(file.read_text())):
+            top = name.split(".")[0] if at_once else "numpy"
             heavy = {"PIL", "matplotlib", "torch", "jax", "tensorflow", "keras"}
             assert top in allowed or top not in heavy, f"{file.name} imports {name}"
 

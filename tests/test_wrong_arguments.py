@@ -180,7 +180,7 @@ def public():
             own = (getattr(thing, "__module__", "") or "").startswith("penstock")
             if callable(thing) and own and not name.startswith("_"):
                 yield name, thing
-    for name, member in inspect.getmembers(ps.Dataset, inspect.isfunction):
+    for name, member in inspect.getmembers(ps.Dataset, inspect.isroutine):
         if not name.startswith("_"):
             yield f"Dataset.{name}", member
 
@@ -198,7 +198,8 @@ def test_every_public_callable_and_parameter_has_a_call(folder):
         parameters = set(inspect.signature(thing).parameters) - {"self", "name"}
         have = known.get(name.removeprefix("Dataset."), set())
         missing += [f"{name}({parameter})" for parameter in sorted(parameters - have)]
-    assert not missing, "add a valid call to tests/wrong_arguments.py: " + ", ".join(missing)
+    advice = "add it to a valid call, of the contract or of tests/wrong_arguments.py: "
+    assert not missing, advice + ", ".join(missing)
 
 
 @pytest.mark.parametrize("name", [1, b"x", object()])

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 import penstock as ps
+from of_contracts import call_of, contract_of
+from penstock import _core
 
 RANGE = ps.Dataset.range(4)
 ROWS = ps.Dataset.from_tensor_slices(np.ones((4, 3), np.float32))
@@ -488,8 +490,14 @@ def optional_calls():
 
 def calls(folder):
     """Every valid call: by the name of what is called, the callable and its arguments."""
+    methods = dataset_calls(folder)
+    # A transformation without a line here is called as its contract calls it.
+    more = [kind for kind in _core.stage_traits() if hasattr(ps.Dataset, kind)]
+    methods |= {
+        kind: call_of(kind) for kind in more if kind not in methods and contract_of(kind).apply
+    }
     groups = {
-        ps.Dataset: dataset_calls(folder),
+        ps.Dataset: methods,
         ps.experimental: experimental_calls(folder),
         ps.image: image_calls(),
         ps.io: io_calls(folder),

@@ -85,6 +85,26 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   return dataset;
 }
 
+std::string_view NameOf(ArgumentForm form) {
+  switch (form) {
+    case ArgumentForm::kValue:
+      return "value";
+    case ArgumentForm::kSharedValue:
+      return "shared value";
+    case ArgumentForm::kSharedValues:
+      return "shared values";
+    case ArgumentForm::kSpec:
+      return "spec";
+    case ArgumentForm::kDType:
+      return "dtype";
+    case ArgumentForm::kObject:
+      return "object";
+    case ArgumentForm::kFunction:
+      return "function";
+  }
+  return "";
+}
+
 std::map<std::string, StageTraits> TraitsOfStages() {
   std::map<std::string, StageTraits> traits;
   for (auto& [kind, entry] : Datasets()) traits[kind] = entry.traits;

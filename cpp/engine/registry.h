@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/dataset.h"
@@ -15,6 +16,19 @@ using DatasetMaker = std::shared_ptr<Dataset> (*)(const std::vector<DatasetPtr>&
 
 // Makes a node of the plan; throws for an unknown kind, wrong arguments or too deep a chain.
 DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args);
+
+// What Python makes of an argument before a stage gets it. One that a stage does not name is handed
+// over as it is; a function is called for each element, and may be traced.
+enum class ArgumentForm {
+  kValue,         // nested values
+  kSharedValue,   // the same, in memory that the plan shares with whoever gave them
+  kSharedValues,  // a list of such
+  kSpec,          // nested types and shapes
+  kDType,         // the type of a scalar, as a spec
+  kObject,        // anything, only to be handed back
+  kFunction,      // called for something else than elements: never traced
+};
+std::string_view NameOf(ArgumentForm form);
 
 // What a stage says of itself, so that nobody else keeps a list of stages.
 struct StageTraits {
@@ -35,6 +49,11 @@ struct StageTraits {
   bool fetches = false;
   // Arguments that say where and how it keeps its input's elements on disk. Empty: it keeps none.
   std::vector<std::string> keeping = {};
+  // It gives in later passes what it has kept of the first one.
+  bool replays = false;
+  // Arguments whose values share states: a state that was saved with one serves all.
+  std::vector<std::string> share_states = {};
+  std::map<std::string, ArgumentForm> arguments = {};
 };
 
 // Of each kind that is registered.

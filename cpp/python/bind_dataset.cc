@@ -354,10 +354,13 @@ void BindDataset(py::module_& module) {
   module.def("stage_traits", [] {
     py::dict traits;
     for (auto& [kind, of] : TraitsOfStages()) {
-      traits[py::str(kind)] =
-          py::dict("form_of"_a = of.form_of, "timing"_a = of.timing,
-                   "keeps_sizes"_a = of.keeps_sizes, "of_positions"_a = of.of_positions,
-                   "fetches"_a = of.fetches, "keeping"_a = py::frozenset(py::cast(of.keeping)));
+      py::dict arguments;
+      for (auto& [name, form] : of.arguments) arguments[py::str(name)] = NameOf(form);
+      traits[py::str(kind)] = py::dict(
+          "form_of"_a = of.form_of, "timing"_a = of.timing, "keeps_sizes"_a = of.keeps_sizes,
+          "of_positions"_a = of.of_positions, "fetches"_a = of.fetches,
+          "keeping"_a = py::frozenset(py::cast(of.keeping)), "replays"_a = of.replays,
+          "share_states"_a = py::frozenset(py::cast(of.share_states)), "arguments"_a = arguments);
     }
     return traits;
   });

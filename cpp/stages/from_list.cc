@@ -149,7 +149,8 @@ class ListDataset final : public Dataset, public Indexed {
 };
 
 const RegisterDataset registration(
-    "from_list", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+    "from_list", {.arguments = {{"elements", ArgumentForm::kSharedValues}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<ListDataset>(
           *static_cast<const Elements*>(args.Object("elements").get()));
     });

@@ -178,11 +178,13 @@ IteratorPtr SlicesDataset::MakeIterator(const RunContext&) const {
 }
 
 const RegisterDataset tensors("from_tensors",
+                              {.arguments = {{"tensors", ArgumentForm::kSharedValue}}},
                               [](const std::vector<DatasetPtr>&,
                                  const Args& args) -> std::shared_ptr<Dataset> {
                                 return std::make_shared<TensorsDataset>(args.Nested("tensors"));
                               });
 const RegisterDataset slices("from_tensor_slices",
+                             {.arguments = {{"tensors", ArgumentForm::kSharedValue}}},
                              [](const std::vector<DatasetPtr>&,
                                 const Args& args) -> std::shared_ptr<Dataset> {
                                return std::make_shared<SlicesDataset>(args.Nested("tensors"));

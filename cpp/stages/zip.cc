@@ -150,7 +150,8 @@ IteratorPtr ZipDataset::MakeIterator(const RunContext& context) const {
 }
 
 const RegisterDataset registration(
-    "zip", [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
+    "zip", {.arguments = {{"nesting", ArgumentForm::kValue}}},
+    [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
       if (inputs.empty()) {
         throw Error(ErrorKind::kInvalidArgument,
                     "zip: at least one dataset was expected, got none");

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from penstock.options import Options, ThreadingOptions
     from penstock.random import set_seed
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
-    from penstock.sources.generator import prefetch
+    from penstock.sources.prefetch import prefetch
     from penstock.structure import TensorSpec
 
 # Where names come from; all others are operations on arrays. A module is loaded when one of its
@@ -70,7 +70,7 @@ _HOMES = {
     "penstock.options": ("Options", "ThreadingOptions"),
     "penstock.random": ("set_seed",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
-    "penstock.sources.generator": ("prefetch",),
+    "penstock.sources.prefetch": ("prefetch",),
     "penstock.structure": ("TensorSpec",),
 }
 __version__: str = build_info()["version"]

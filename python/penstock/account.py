@@ -8,18 +8,17 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from penstock import _core
 from penstock.digest import Digests, Hasher
 from penstock.encode import Indexable, Reader
+from penstock.stage import Stage
 from penstock.state_digest import StateDigests
 from penstock.structure import TensorSpec
 from penstock.traits import main_form, traits_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 Account = dict[str, Any]
 
@@ -28,7 +27,6 @@ _ASIDE = {
     *("num_parallel_calls", "deterministic", "buffer_output_elements", "prefetch_input_elements"),
     *("fused", "part_of", "stage", "opaque", "always"),
 }
-_ASIDE_OF = {"shard_evenly": {"index"}}  # the state of one shard serves all others
 _FUNCTION = "function"
 _LONGEST = 48  # characters of an argument that stands there as it is
 _MOST_FILES = 8  # that stand there by name
@@ -37,7 +35,7 @@ _MOST_UNPACKED = 1 << 20  # bytes of one that someone hands over
 _MOST_BYTES = 2000  # of all, packed: else there is no more than a digest of each stage
 
 
-def account_of(dataset: Dataset) -> bytes:
+def account_of(dataset: Stage) -> bytes:
     """Return what decides the data of a pipeline, for `differences` to compare.
 
     Parameters
@@ -179,14 +177,12 @@ def _packed(account: Account) -> bytes:
 
 
 def _versions() -> dict[str, str]:
-    from penstock import __version__
-
-    own = ".".join(__version__.split(".")[:2])
+    own = ".".join(_core.build_info()["version"].split(".")[:2])
     return {"penstock": own, "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
 
 
-def _nodes(dataset: Dataset) -> list[Dataset]:
-    order: list[Dataset] = []
+def _nodes(dataset: Stage) -> list[Stage]:
+    order: list[Stage] = []
     done: set[int] = set()
     stack = [dataset]  # no recursion: chains are long
     while stack:
@@ -203,7 +199,7 @@ def _nodes(dataset: Dataset) -> list[Dataset]:
     return order
 
 
-def _digest_of(dataset: Dataset, values: Digests) -> bytes:
+def _digest_of(dataset: Stage, values: Digests) -> bytes:
     """Return the digest of a dataset that a function refers to."""
     out = Hasher()
     for node in _nodes(dataset):
@@ -221,14 +217,15 @@ def _short(digest: bytes) -> str:
     return base64.b85encode(digest[:8]).decode()
 
 
-def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -> list[Any]:
+def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> list[Any]:
     """Return the name of a stage, and each of its arguments in a form that JSON can hold.
 
     `read` are the ids of sources whose elements are names of files that another stage reads.
     """
     name = main_form(node._kind)
     found: dict[str, Any] = {}
-    aside = _ASIDE | traits_of(node._kind).keeping | _ASIDE_OF.get(node._kind, set())
+    traits = traits_of(node._kind)
+    aside = _ASIDE | traits.keeping | traits.share_states
     for arg, value in node._args.items():
         if value is None or arg in aside or (arg == "handler" and not node._args.get("decides")):
             continue
@@ -247,7 +244,7 @@ def _stage(node: Dataset, values: Digests, read: frozenset[int] = frozenset()) -
     return [name, {arg: said for arg, said in found.items() if said is not None}]
 
 
-def _sources_of_names(reading: Dataset) -> Iterator[Dataset]:
+def _sources_of_names(reading: Stage) -> Iterator[Stage]:
     """Yield the sources of file names that a stage with a Reader opens."""
     for node in _nodes(reading)[:-1]:
         names = node._args.get("tensors")

@@ -7,46 +7,49 @@ from typing import Any, Self
 
 import numpy as np
 
-from penstock import _core, debugging, foreign
+from penstock import _core
 from penstock.account import account_of, differences
-from penstock.adapters.jax import JaxForms
-from penstock.adapters.keras import KerasForms
-from penstock.adapters.sharding import ProcessShards
-from penstock.adapters.torch import TorchForms
 from penstock.arguments.checked import checked
 from penstock.describe import chain, unknown_length
-from penstock.encode import encode
 from penstock.fingerprint import fingerprint
+from penstock.forms import Forms
 from penstock.hints import Hints
 from penstock.iterator import Iterator
-from penstock.labels import label_args
-from penstock.ops.tracing import Traced
-from penstock.options import Options, merged
-from penstock.pickling import reduced
+from penstock.options import Options
+from penstock.plan import Plan
 from penstock.probing import find_spec
-from penstock.sources.endless import EndlessSources
-from penstock.sources.file_names import FileSources
-from penstock.sources.generator import GeneratorSources
-from penstock.sources.indexable import IndexableSources
-from penstock.sources.memory import MemorySources
-from penstock.sources.saved import SavedSources
+from penstock.stage import Stage
+from penstock.stages.batch import Batch
+from penstock.stages.bucket_by_sequence_length import BucketBySequenceLength
+from penstock.stages.cache import Cache
+from penstock.stages.concatenate import Concatenate
+from penstock.stages.filter import Filter
+from penstock.stages.from_generator import FromGenerator
+from penstock.stages.from_indexable import FromIndexable
+from penstock.stages.group_by_window import GroupByWindow
+from penstock.stages.ignore_errors import IgnoreErrors
+from penstock.stages.interleave import Interleave
+from penstock.stages.list_files import ListFiles
+from penstock.stages.load import Load
+from penstock.stages.map import Map
+from penstock.stages.mix import Mix
+from penstock.stages.numbers import Numbers
+from penstock.stages.pack import Pack
+from penstock.stages.padded_batch import PaddedBatch
+from penstock.stages.prefetch import Prefetch
+from penstock.stages.ragged_batch import RaggedBatch
+from penstock.stages.rejection_resample import RejectionResample
+from penstock.stages.repeat import Repeat
+from penstock.stages.rows import Rows
+from penstock.stages.scan import Scan
+from penstock.stages.shuffle import Shuffle
+from penstock.stages.single import Single
+from penstock.stages.snapshot import Snapshot
+from penstock.stages.tensors import Tensors
+from penstock.stages.unbatch import Unbatch
+from penstock.stages.window import Window
+from penstock.stages.zip import Zip
 from penstock.structure import TensorSpec
-from penstock.traits import traits_of
-from penstock.transforms.batching import Batching
-from penstock.transforms.bucketing import Bucketing
-from penstock.transforms.combining import Combining
-from penstock.transforms.failing import Failing
-from penstock.transforms.folding import Folding
-from penstock.transforms.grouping import Grouping
-from penstock.transforms.keeping import Keeping
-from penstock.transforms.mapping import Mapping
-from penstock.transforms.mixing import Mixing
-from penstock.transforms.ordering import Ordering
-from penstock.transforms.packing import Packing
-from penstock.transforms.padding import Padding
-from penstock.transforms.selecting import Selecting
-from penstock.transforms.single import Single
-from penstock.transforms.speed import Speed
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -56,31 +59,38 @@ _UNSET = Options()  # of a dataset that the engine has made
 
 
 class Dataset(
-    MemorySources,
-    IndexableSources,
-    EndlessSources,
-    GeneratorSources,
-    FileSources,
-    SavedSources,
-    Mapping,
-    Batching,
-    Grouping,
-    Bucketing,
-    Padding,
-    Packing,
-    Selecting,
+    # Those first that make use of others.
+    Forms,
+    ListFiles,
+    FromIndexable,
+    Mix,
+    Snapshot,
+    Scan,
+    Numbers,
+    Tensors,
+    FromGenerator,
+    Load,
+    Map,
+    Filter,
+    Interleave,
+    Batch,
+    Unbatch,
+    PaddedBatch,
+    RaggedBatch,
+    BucketBySequenceLength,
+    Pack,
+    Window,
+    GroupByWindow,
+    Rows,
+    Repeat,
+    Shuffle,
+    Zip,
+    Concatenate,
+    RejectionResample,
+    Cache,
+    Prefetch,
+    IgnoreErrors,
     Single,
-    Ordering,
-    Combining,
-    Keeping,
-    Speed,
-    Failing,
-    Folding,
-    Mixing,
-    JaxForms,
-    TorchForms,
-    ProcessShards,
-    KerasForms,
 ):
     """A sequence of elements, described but not yet computed.
 
@@ -98,15 +108,9 @@ class Dataset(
     [16 25]
     """
 
-    __slots__ = ("_args", "_inputs", "_kind", "_name", "_node", "_options", "_traced")
+    __slots__ = ()
 
-    _node: _core.Node
-    _kind: str
     _inputs: tuple[Dataset, ...]
-    _args: dict[str, Any]
-    _name: str | None  # given by the user
-    _options: Options
-    _traced: tuple[Traced, ...]  # native functions, of this stage and all before it
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse: sources make datasets."""
@@ -116,47 +120,6 @@ class Dataset(
             "be iterated, Dataset.from_indexable for an object with rows, Dataset.list_files, "
             "TextLineDataset and TFRecordDataset for files, Dataset.range for numbers"
         )
-
-    @staticmethod
-    def _make(
-        kind: str, inputs: tuple[Dataset, ...], args: dict[str, Any], name: str | None = None
-    ) -> Dataset:
-        # Not through the class of `self`: a subclass may be a function in disguise (its __new__
-        # returns another dataset), as is common in programs written for tf.data.
-        dataset = object.__new__(Dataset)
-        traced = [each for one in inputs for each in one._traced]
-        # Classes stay in Python: the engine asks for them by the names that files have.
-        foreign.give(kind, args.get("structures"))
-        engine_args = {name: value for name, value in args.items() if name != "structures"}
-        encoded = encode(kind, engine_args, inputs, traced)
-        if traits_of(kind).keeping:
-            # What it keeps on disk is known by this. Every process looks again: files and functions
-            # may have changed meanwhile.
-            encoded["fingerprint"] = fingerprint(inputs[0])
-        encoded |= label_args(kind, args, name)
-        dataset._node = _core.make(kind, [d._node for d in inputs], encoded)
-        dataset._kind = kind
-        dataset._inputs = inputs
-        dataset._args = args
-        dataset._name = name
-        dataset._options = merged(kind, [each._options for each in inputs])
-        dataset._traced = tuple(dict.fromkeys(traced))
-        return dataset
-
-    def _then(self, kind: str, *others: Dataset, name: str | None = None, **args: Any) -> Dataset:
-        if traits_of(kind).of_positions and traits_of(self._kind).fetches:
-            # Which rows come, and in what order, is decided before any is fetched.
-            positions = self._inputs[0]._then(kind, name=name, **args)
-            dataset = Dataset._make(self._kind, (positions,), self._args, self._name)
-            dataset._options = self._options
-            return dataset
-        return Dataset._make(kind, (self, *others), args, name)
-
-    def __iter__(self) -> Iterator:
-        if not debugging.enabled():
-            for traced in self._traced:
-                traced.check()
-        return Iterator(self, self._options._for_engine())
 
     def as_numpy_iterator(self) -> Iterator:
         """Return ``iter(self)``: elements are NumPy values anyway.
@@ -365,8 +328,8 @@ class Dataset(
     def __repr__(self) -> str:
         return f"<Dataset {chain(self)}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self)
+
+Plan._facade = Dataset
 
 
 def of_node(node: _core.Node) -> Dataset:
@@ -384,6 +347,6 @@ def of_node(node: _core.Node) -> Dataset:
 
 def _copy(dataset: Dataset) -> Dataset:
     copy = object.__new__(Dataset)
-    for name in Dataset.__slots__:
+    for name in Stage.__slots__:
         setattr(copy, name, getattr(dataset, name))
     return copy

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.stage import Stage
 
 _UNKNOWN = -2
 _MOST_STAGES = 20
 
 
-def chain(dataset: Dataset) -> str:
+def chain(dataset: Stage) -> str:
     """Return the stages from the source on, as they would be written."""
     # Without recursion: chains are long.
     parts: list[str] = []
-    node: Dataset | None = dataset
+    node: Stage | None = dataset
     while node is not None:
         others = [f"<{other._kind}>" for other in node._inputs[1:]]
         args = [f"{name}={_short(value)}" for name, value in node._args.items()]
@@ -28,7 +27,7 @@ def chain(dataset: Dataset) -> str:
     return ".".join(reversed(parts))
 
 
-def unknown_length(dataset: Dataset) -> str:
+def unknown_length(dataset: Stage) -> str:
     """Return why the length of a dataset is unknown, and what to do."""
     node = dataset
     while unknown := [d for d in node._inputs if d._node.cardinality == _UNKNOWN]:

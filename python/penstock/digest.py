@@ -11,7 +11,7 @@ import hashlib
 import os
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from penstock.code_names import names_of
 from penstock.contents import attributes_of, is_of_a_table, reduction_of
 from penstock.encode import Indexable, Reader
 from penstock.ops.native import NativeFunction
+from penstock.stage import Stage
 from penstock.structure import TensorSpec
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 _DEEPEST = 50  # some frames of Python's stack each
@@ -37,7 +35,7 @@ class Digests:
         From a Dataset among the values, and these digests, to its digest.
     """
 
-    def __init__(self, of_dataset: Callable[[Dataset, Digests], bytes]) -> None:
+    def __init__(self, of_dataset: Callable[[Stage, Digests], bytes]) -> None:
         self._of_dataset = of_dataset
         # By value and how it was looked at. Values are kept: no other one shall get the id of one
         # that has gone.
@@ -108,7 +106,7 @@ class Digests:
             self._add(out, value.rows)
         elif isinstance(value, NativeFunction):
             self._add(out, value.__wrapped__)
-        elif hasattr(value, "_node") and hasattr(value, "_inputs"):
+        elif isinstance(value, Stage):
             out.bytes(self._of_dataset(value, self))
         else:
             self._callable(out, value)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from penstock import _core
 from penstock.errors import TraceError
@@ -11,10 +11,9 @@ from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
 from penstock.probing import find_spec
+from penstock.stage import Stage
 from penstock.structure import TensorSpec
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.traits import traits_of
 
 
 class Reader:
@@ -39,45 +38,23 @@ class Indexable:
         return type(self.rows).__name__
 
 
-def _value(value: Any) -> _core.Value | None:
-    return None if value is None else _core.Value(value, False)
-
-
-_ENCODERS = {
+# What the engine gets for an argument, by what its stage says that it is.
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "value": lambda value: _core.Value(value, False),
     # Arrays are shared, not copied: they must not change while the dataset is used.
-    "tensors": lambda value: _core.Value(value, True),
-    "elements": lambda value: _core.Elements([_core.Value(e, True) for e in value]),
-    "nesting": _value,
-    "initial_state": _value,
-    "weights": _value,
-    "target_dist": _value,
-    "initial_dist": _value,
-    "output_signature": lambda value: None if value is None else _core.Spec(value),
-    "lengths": lambda value: None if value is None else _core.Spec(value),
-    "padded_shapes": lambda value: None if value is None else _core.Spec(value),
-    "padding_value": lambda value: None if value is None else _core.Value(value, False),
-    "padding_values": lambda value: None if value is None else _core.Value(value, False),
-    "element_spec": lambda value: None if value is None else _core.Spec(value),
-    "row_splits_dtype": lambda value: _core.Spec(TensorSpec((), value)),
-    "output_type": lambda value: _core.Spec(TensorSpec((), value)),
-    "generator": _core.Opaque,
-    "args": _core.Opaque,
+    "shared value": lambda value: _core.Value(value, True),
+    "shared values": lambda value: _core.Elements([_core.Value(each, True) for each in value]),
+    "spec": _core.Spec,
+    "dtype": lambda value: _core.Spec(TensorSpec((), value)),
+    "object": _core.Opaque,
 }
-
-# Functions of something else than the elements, or that return datasets: called as they are.
-_PLAIN = {
-    ("group_by_reducer", "finalize_func"),
-    ("group_by_reducer", "init_func"),
-    ("group_by_reducer", "reduce_func"),
-    ("group_by_window", "reduce_func"),
-    ("group_by_window", "window_size_func"),
-}
+_MAY_BE_NONE = ("value", "spec")  # those that were not given
 
 
 def encode(
     kind: str,
     args: Mapping[str, Any],
-    inputs: Sequence[Dataset] = (),
+    inputs: Sequence[Stage] = (),
     traced: list[Traced] | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of a stage over `inputs` as the engine takes them.
@@ -85,21 +62,23 @@ def encode(
     Native functions among them are added to `traced`.
     """
     encoded: dict[str, Any] = {}
+    forms = traits_of(kind).arguments
     for name, value in args.items():
+        form = forms.get(name)
         if isinstance(value, Reader):
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
         elif isinstance(value, Indexable):
             encoded["map_func"] = _core.Indexable(value.rows, value.size)
-        elif isinstance(value, NativeFunction) and (kind, name) not in _PLAIN:
+        elif isinstance(value, NativeFunction) and form != "function":
             if args.get("output_signature") is not None:
                 raise ValueError(
                     f"{kind}: output_signature is for plain functions; a native one returns the "
                     "types that its operations make, cast them there"
                 )
             encoded.update(_native(kind, name, value, args, inputs[0], traced))
-        elif name in _ENCODERS:
+        elif form in _FORMS and not (value is None and form in _MAY_BE_NONE):
             try:
-                encoded[name] = _ENCODERS[name](value)
+                encoded[name] = _FORMS[form](value)
             except (TypeError, ValueError, RecursionError) as error:
                 raise _naming(kind, name, error) from error
         else:
@@ -114,7 +93,7 @@ def _native(
     name: str,
     function: NativeFunction[..., Any],
     args: Mapping[str, Any],
-    dataset: Dataset,
+    dataset: Stage,
     traced: list[Traced] | None,
 ) -> dict[str, Any]:
     """Return the argument for a native function of the elements of a dataset."""
@@ -128,7 +107,7 @@ def _native(
         return {name: plain}
     nodes = [dataset._node]
     if "initial_state" in args:  # functions of the state and the element
-        state = {"tensors": encode(kind, {"tensors": args["initial_state"]})["tensors"]}
+        state = {"tensors": _core.Value(args["initial_state"], True)}
         nodes.insert(0, _core.make("from_tensors", [], state))
     found = Traced(kind, plain, nodes)
     if traced is not None:
@@ -139,7 +118,7 @@ def _native(
     return {name: _core.debugged(program, plain)}
 
 
-def _is_known(dataset: Dataset) -> bool:
+def _is_known(dataset: Stage) -> bool:
     """Return whether something tells what to trace a function for: not where no element comes.
 
     Elements that all fail are none: their errors belong to the run, which may leave them out.

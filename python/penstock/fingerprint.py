@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from penstock.digest import Digests, Hasher
 from penstock.encode import Reader
-from penstock.pickling import ELEMENTS
+from penstock.stage import ELEMENTS, Stage
 from penstock.traits import main_form, traits_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 # Arguments that change when elements are made, and not what they are.
 _TIMING_ARGS = frozenset({"num_parallel_calls"})
 
 
-def fingerprint(dataset: Dataset) -> str:
+def fingerprint(dataset: Stage) -> str:
     """Return a digest of all that a pipeline is made of.
 
     Parameters
@@ -41,7 +38,7 @@ def fingerprint(dataset: Dataset) -> str:
     return _of_pipeline(dataset, Digests(_of_pipeline)).hex()
 
 
-def _of_pipeline(dataset: Dataset, values: Digests) -> bytes:
+def _of_pipeline(dataset: Stage, values: Digests) -> bytes:
     digests: dict[int, bytes] = {}
     stack = [dataset]  # no recursion: chains are long
     while stack:
@@ -56,7 +53,7 @@ def _of_pipeline(dataset: Dataset, values: Digests) -> bytes:
     return digests[id(dataset)]
 
 
-def _node(node: Dataset, inputs: list[bytes], values: Digests) -> bytes:
+def _node(node: Stage, inputs: list[bytes], values: Digests) -> bytes:
     traits = traits_of(node._kind)
     if traits.timing:
         return inputs[0]
@@ -76,7 +73,7 @@ def _node(node: Dataset, inputs: list[bytes], values: Digests) -> bytes:
     return out.digest()
 
 
-def _files_of(node: Dataset) -> Iterable[Any]:
+def _files_of(node: Stage) -> Iterable[Any]:
     """Yield the names of the files that a node reads, as far as they are known."""
     if node._kind == "load":
         yield from sorted(Path(node._args["path"]).glob("*"))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from penstock.errors import ErrorInfo
 from penstock.labels import stage_label
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 OnError: TypeAlias = str | Callable[[Exception, ErrorInfo], bool | None]
 
@@ -59,14 +56,6 @@ class ErrorHandler:
 
     def __repr__(self) -> str:
         return getattr(self.function, "__qualname__", type(self.function).__name__)
-
-
-def without_errors(
-    dataset: Dataset, stage: str, on_error: OnError, max_errors: int | None
-) -> Dataset:
-    """Return `dataset` with what a stage's `on_error` asks for behind it."""
-    args = leaving_out(stage, on_error, max_errors)
-    return dataset if on_error == "raise" else dataset._then("ignore_errors", **args)
 
 
 def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[str, Any]:

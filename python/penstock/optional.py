@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.arrays import as_tensors
+from penstock.structure import TensorSpec
 
 _MISSING = object()
 
@@ -104,9 +107,8 @@ class Optional:
     def element_spec(self) -> Any:
         """Types and shapes of the value, or of what a value would be."""
         if self._spec is None and self.has_value():
-            from penstock.dataset import Dataset
-
-            self._spec = Dataset.from_tensors(self._value).element_spec
+            value = _core.Value(as_tensors("from_tensors", self._value), True)
+            self._spec = _core.make("from_tensors", [], {"tensors": value}).spec(TensorSpec)
         return self._spec
 
     def __repr__(self) -> str:

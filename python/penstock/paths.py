@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+Names = str | os.PathLike[str]
+
 # A scheme of one letter is a drive of Windows.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 

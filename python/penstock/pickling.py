@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from penstock.dataset import Dataset
 from penstock.options import Options
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
-
-# A dataset that is an element of another one, whose contents the engine holds.
-ELEMENTS = "elements"
+from penstock.stage import ELEMENTS, Stage
 
 
-def reduced(dataset: Dataset) -> tuple[Any, ...]:
+def reduced(dataset: Stage) -> tuple[Any, ...]:
     """Return what ``__reduce__`` returns: flat, so that long chains do not overflow a stack."""
-    order: list[Dataset] = []
+    order: list[Stage] = []
     numbers: dict[int, int] = {}
-    stack = [dataset]
+    stack: list[Stage] = [dataset]
     while stack:
         node = stack[-1]
         waiting = [d for d in node._inputs if id(d) not in numbers]
@@ -40,8 +36,6 @@ def reduced(dataset: Dataset) -> tuple[Any, ...]:
 def _rebuild(
     nodes: list[tuple[str, list[int], dict[str, Any], str | None]], options: Options
 ) -> Dataset:
-    from penstock.dataset import Dataset
-
     made: list[Dataset] = []
     for kind, inputs, args, name in nodes:
         made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args, name))

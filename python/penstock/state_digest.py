@@ -13,7 +13,7 @@ import functools
 import os
 import types
 from collections.abc import Callable, Mapping, Set
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from penstock.contents import (
 from penstock.digest import SIMPLE, Digests, Hasher
 from penstock.encode import Indexable, Reader
 from penstock.ops.native import NativeFunction
+from penstock.stage import Stage
 from penstock.structure import TensorSpec
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 _MOST_BYTES = 1 << 16  # of an array: all of them, or so many of pieces from begin to end
 _PIECES = 16
@@ -60,7 +58,7 @@ class StateDigests(Digests):
         From a Dataset among the values, and these digests, to its digest.
     """
 
-    def __init__(self, of_dataset: Callable[[Dataset, Digests], bytes]) -> None:
+    def __init__(self, of_dataset: Callable[[Stage, Digests], bytes]) -> None:
         super().__init__(of_dataset)
         self._effects: dict[types.CodeType, _Effects] = {}
 
@@ -102,8 +100,8 @@ class StateDigests(Digests):
 
     def _function(self, out: Hasher, function: types.FunctionType) -> None:
         code = function.__code__
-        if (function.__module__ or "").startswith("penstock.adapters"):
-            # What puts elements on a device, around functions of the user.
+        if (function.__module__ or "").startswith(("penstock.adapters", "penstock.stages")):
+            # What the facade puts around functions of the user, or makes of elements itself.
             out.text(function.__qualname__)
             cells = (_contents(cell) for cell in function.__closure__ or ())
             self._all(out, (value for value in cells if isinstance(value, types.FunctionType)))
@@ -277,7 +275,7 @@ def _has_attributes(value: Any) -> bool:
     known = (os.PathLike, TensorSpec, Reader, Indexable, NativeFunction, functools.partial)
     if not _may_change(value) or isinstance(value, (*looked_into, *known)):
         return False
-    if hasattr(value, "_node") or is_of_a_table(value):
+    if isinstance(value, Stage) or is_of_a_table(value):
         return False
     if is_of_the_standard_library(value):
         return hasattr(value, "__dict__")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from penstock import _core
@@ -16,6 +17,9 @@ class Traits(NamedTuple):
     of_positions: bool = False  # which elements come, and in what order, depends on positions alone
     fetches: bool = False  # an element for each position that its input gives
     keeping: frozenset[str] = frozenset()  # arguments on where and how it keeps elements on disk
+    replays: bool = False  # it gives in later passes what it has kept of the first one
+    share_states: frozenset[str] = frozenset()  # arguments whose values share states
+    arguments: Mapping[str, str] = {}  # what those are that encode.py makes something of
 
 
 _TRAITS = {kind: Traits(**traits) for kind, traits in _core.stage_traits().items()}

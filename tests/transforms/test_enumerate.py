@@ -1,10 +1,13 @@
 """enumerate: numbers beside elements."""
 
 import numpy as np
+from hypothesis import strategies as st
 
+import oracle
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract
+from plan_stage import PLACES, Stage, args
 
 
 class TestEnumerate(DatasetContract):
@@ -15,6 +18,15 @@ class TestEnumerate(DatasetContract):
     def expected_around_error(self):
         # The failed element keeps its number, as with zip.
         return [e for e in self.expected if e[1] != "e"]
+
+
+# In random pipelines (tests/plans.py).
+STAGE = Stage(
+    args(start=st.integers(-3, 9)),
+    lambda ds, run, start: ds.enumerate(start),
+    lambda again, expect, start: oracle.enumerate(again(), start),
+    PLACES,
+)
 
 
 def test_numbers_are_int64_and_batch_with_the_elements():

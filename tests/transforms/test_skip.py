@@ -1,10 +1,13 @@
 """skip: what is behind the first elements, failed ones counted."""
 
 import pytest
+from hypothesis import strategies as st
 
+import oracle
 import penstock as ps
 from compare import assert_same
 from contract import Boom, DatasetContract, Failure, steps
+from plan_stage import PLACES, Stage, args
 
 
 class TestSkip(DatasetContract):
@@ -25,6 +28,15 @@ class TestSkipOverFunctions(DatasetContract):
 
     def expected_around_error(self):
         return [9, 10, 11]
+
+
+# In random pipelines (tests/plans.py).
+STAGE = Stage(
+    args(count=st.integers(-1, 9)),
+    lambda ds, run, count: ds.skip(count),
+    lambda again, expect, count: oracle.skip(again(), count),
+    PLACES,
+)
 
 
 @pytest.mark.parametrize("count", [-1, -5, 9, 100, 2**62])

@@ -1,10 +1,13 @@
 """take: the first elements, failed ones counted."""
 
 import pytest
+from hypothesis import strategies as st
 
+import oracle
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract
+from plan_stage import PLACES, Stage, args
 
 
 class TestTake(DatasetContract):
@@ -14,6 +17,15 @@ class TestTake(DatasetContract):
 
     def expected_around_error(self):
         return [0, 1, 2, 3, 5, 6]
+
+
+# In random pipelines (tests/plans.py).
+STAGE = Stage(
+    args(count=st.integers(-1, 20)),
+    lambda ds, run, count: ds.take(count),
+    lambda again, expect, count: oracle.take(again(), count),
+    PLACES,
+)
 
 
 @pytest.mark.parametrize("count", [-1, -5, 9, 100, 2**62])

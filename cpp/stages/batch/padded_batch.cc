@@ -36,6 +36,9 @@ std::shared_ptr<const T> Shared(bool given, const T& (Args::*get)(const std::str
 
 const RegisterDataset registration(
     "padded_batch",
+    {.arguments = {{"padded_shapes", ArgumentForm::kSpec},
+                   {"padding_value", ArgumentForm::kValue},
+                   {"padding_values", ArgumentForm::kValue}}},
     [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
       auto given = [&](const char* name) { return args.Has(name); };
       auto rules = std::make_shared<const PaddingRules>(

@@ -206,7 +206,7 @@ class RaggedBatchDataset final : public BatchingDataset {
 };
 
 const RegisterDataset registration(
-    "ragged_batch",
+    "ragged_batch", {.arguments = {{"row_splits_dtype", ArgumentForm::kDType}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       DType splits = args.Spec("row_splits_dtype").leaves[0].dtype;
       if (splits != DTypeOf<int64_t>() && splits != DTypeOf<int32_t>()) {

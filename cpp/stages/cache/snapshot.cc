@@ -297,7 +297,8 @@ IteratorPtr SnapshotDataset::MakeIterator(const RunContext& context) const {
 const RegisterDataset registration(
     "snapshot",
     {.keeps_sizes = true,
-     .keeping = {"path", "compression", "shard_func", "structures", "reorders"}},
+     .keeping = {"path", "compression", "shard_func", "structures", "reorders"},
+     .replays = true},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       SnapshotOptions options;
       options.always = args.Has("always") && args.Bool("always");

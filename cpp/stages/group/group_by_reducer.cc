@@ -144,6 +144,9 @@ IteratorPtr ReducerDataset::MakeIterator(const RunContext& context) const {
 }
 
 const RegisterDataset registration("group_by_reducer",
+                                   {.arguments = {{"init_func", ArgumentForm::kFunction},
+                                                  {"reduce_func", ArgumentForm::kFunction},
+                                                  {"finalize_func", ArgumentForm::kFunction}}},
                                    [](const std::vector<DatasetPtr>&,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      return std::make_shared<ReducerDataset>(Reducer{

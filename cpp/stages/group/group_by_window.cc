@@ -284,22 +284,31 @@ IteratorPtr GroupDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const GroupDataset>(shared_from_this()), context);
 }
 
-const RegisterDataset group_by_window("group_by_window", {.foreign = true},
-                                      [](const std::vector<DatasetPtr>&,
-                                         const Args& args) -> std::shared_ptr<Dataset> {
-                                        Grouping grouping;
-                                        grouping.key = args.Callable("key_func");
-                                        grouping.reduce = args.Callable("reduce_func");
-                                        if (args.Has("window_size_func"))
-                                          grouping.size_func = args.Callable("window_size_func");
-                                        else
-                                          grouping.size = args.IntAtLeast("window_size", 1);
-                                        return std::make_shared<GroupDataset>(std::move(grouping));
-                                      });
+const RegisterDataset group_by_window(
+    "group_by_window",
+    {.foreign = true,
+     .arguments = {{"reduce_func", ArgumentForm::kFunction},
+                   {"window_size_func", ArgumentForm::kFunction}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      Grouping grouping;
+      grouping.key = args.Callable("key_func");
+      grouping.reduce = args.Callable("reduce_func");
+      if (args.Has("window_size_func"))
+        grouping.size_func = args.Callable("window_size_func");
+      else
+        grouping.size = args.IntAtLeast("window_size", 1);
+      return std::make_shared<GroupDataset>(std::move(grouping));
+    });
 
 // `reduce_func` makes one batch of each window, where that is not made without it.
 const RegisterDataset buckets(
-    "bucket_by_sequence_length", {.foreign = true},
+    "bucket_by_sequence_length",
+    {.foreign = true,
+     .arguments = {{"reduce_func", ArgumentForm::kFunction},
+                   {"padded_shapes", ArgumentForm::kSpec},
+                   {"padding_value", ArgumentForm::kValue},
+                   {"padding_values", ArgumentForm::kValue},
+                   {"element_spec", ArgumentForm::kSpec}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       Grouping grouping;
       grouping.key = args.Callable("element_length_func");

@@ -104,9 +104,13 @@ std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& arg
   return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
 }
 
-const RegisterDataset map("map", MakeMap);
+const RegisterDataset map("map", {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                          MakeMap);
 // The input gives positions; the function has the rows.
-const RegisterDataset from_indexable("from_indexable", {.fetches = true}, MakeMap);
+const RegisterDataset from_indexable("from_indexable",
+                                     {.fetches = true,
+                                      .arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                                     MakeMap);
 
 }  // namespace
 }  // namespace penstock

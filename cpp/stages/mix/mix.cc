@@ -343,7 +343,8 @@ std::shared_ptr<Dataset> MakeChoose(const std::vector<DatasetPtr>& inputs, const
   return MakeMix(inputs, std::move(options), args);
 }
 
-const RegisterDataset sample("sample_from_datasets", MakeSample);
+const RegisterDataset sample("sample_from_datasets",
+                             {.arguments = {{"weights", ArgumentForm::kValue}}}, MakeSample);
 const RegisterDataset choose("choose_from_datasets", MakeChoose);
 
 }  // namespace

@@ -241,6 +241,7 @@ std::vector<double> SharesOf(const Args& args, const std::string& name, int64_t 
 
 const RegisterDataset registration(
     "rejection_resample",
+    {.arguments = {{"target_dist", ArgumentForm::kValue}, {"initial_dist", ArgumentForm::kValue}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       std::vector<double> target = SharesOf(args, "target_dist", -1);
       std::vector<double> initial;

@@ -75,7 +75,8 @@ IteratorPtr CounterDataset::MakeIterator(const RunContext&) const {
 }
 
 const RegisterDataset registration(
-    "counter", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+    "counter", {.arguments = {{"output_type", ArgumentForm::kDType}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<CounterDataset>(args, args.Spec("output_type"));
     });
 

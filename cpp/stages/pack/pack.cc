@@ -345,6 +345,9 @@ IteratorPtr PackDataset::MakeIterator(const RunContext& context) const {
 }
 
 const RegisterDataset registration("pack",
+                                   {.arguments = {{"lengths", ArgumentForm::kSpec},
+                                                  {"padding_value", ArgumentForm::kValue},
+                                                  {"padding_values", ArgumentForm::kValue}}},
                                    [](const std::vector<DatasetPtr>& inputs,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      PackOptions options = PackOptions::Of(args);

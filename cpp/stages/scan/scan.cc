@@ -194,16 +194,16 @@ IteratorPtr ReduceDataset::MakeIterator(const RunContext& context) const {
                                           context.cancel);
 }
 
-const RegisterDataset scan("scan",
+const RegisterDataset scan("scan", {.arguments = {{"initial_state", ArgumentForm::kValue}}},
                            [](const std::vector<DatasetPtr>&,
                               const Args& args) -> std::shared_ptr<Dataset> {
                              return std::make_shared<ScanDataset>(FoldOf(args, "scan_func"));
                            });
-const RegisterDataset reduce("reduced", {.name = "reduce"},
-                             [](const std::vector<DatasetPtr>&,
-                                const Args& args) -> std::shared_ptr<Dataset> {
-                               return std::make_shared<ReduceDataset>(FoldOf(args, "reduce_func"));
-                             });
+const RegisterDataset reduce(
+    "reduced", {.name = "reduce", .arguments = {{"initial_state", ArgumentForm::kValue}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<ReduceDataset>(FoldOf(args, "reduce_func"));
+    });
 
 }  // namespace
 }  // namespace penstock

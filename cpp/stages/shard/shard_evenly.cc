@@ -268,7 +268,8 @@ IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
 
 // fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
 // number of elements that the input was dealt out of.
-const RegisterDataset registration("shard_evenly", {.of_positions = true},
+const RegisterDataset registration("shard_evenly",
+                                   {.of_positions = true, .share_states = {"index"}},
                                    [](const std::vector<DatasetPtr>& inputs,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      Dealing dealing(args);

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from penstock.structure import is_nested, map_leaves, parts_of
-from penstock.traits import traits_of
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 LEFT_OUT = object()
 VALID = "valid"  # the mask in a dict, as in experimental.pad_to_cardinality
@@ -22,48 +18,6 @@ def rows_of(batch: Any) -> int | None:
     sizes: set[int] = set()
     map_leaves(lambda leaf: sizes.update(getattr(leaf, "shape", ())[:1]), batch)
     return sizes.pop() if len(sizes) == 1 else None
-
-
-def short_batches(dataset: Dataset, full_is_known: bool = False) -> int | None:
-    """Return how many batches have fewer rows than the first one; None if that is not known.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Only its plan is looked at: nothing runs.
-    full_is_known : bool
-        The first one, too, may have fewer rows than a full batch.
-    """
-    passes = 1
-    # A function of the user may give batches of any size, unless it declares one.
-    while not _declares_one_size(dataset):
-        if dataset._kind == "repeat":
-            passes *= dataset._args["count"]
-        elif not traits_of(dataset._kind).keeps_sizes:
-            break
-        dataset = dataset._inputs[0]
-    if _declares_one_size(dataset):
-        return 0
-    if dataset._kind not in ("batch", "padded_batch"):
-        return None
-    rows, size = dataset._inputs[0].cardinality(), dataset._args["batch_size"]
-    if dataset._args["drop_remainder"]:
-        return 0
-    if rows < 0 or passes < 0:
-        return None
-    return passes if rows % size and (rows > size or full_is_known) else 0
-
-
-def _declares_one_size(dataset: Dataset) -> bool:
-    """Return whether the results of a function are checked to have so many rows and no others."""
-    signature = dataset._args.get("output_signature")
-    if signature is None:
-        return False
-    sizes: set[int | None] = set()
-    map_leaves(
-        lambda leaf: sizes.update((None,) if leaf.shape is None else leaf.shape[:1]), signature
-    )
-    return len(sizes) == 1 and None not in sizes
 
 
 class OneSize:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,9 @@ import numpy.typing as npt
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
+from penstock.dataset import Dataset
 from penstock.iterator import Iterator
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.stages.map import map_for
 
 _KEY = "penstock"
 
@@ -154,5 +153,5 @@ def ahead(stage: str, dataset: Dataset, work: Callable[[Any], Any], buffer_size:
     # map spreads a tuple into arguments, for which (x,) and x are the same; a tuple of one
     # around the element leaves it whole.
     whole = dataset.zip((dataset,))
-    held = whole._then("map", map_func=lambda element: Held(work(element)), part_of=stage)
+    held = map_for(stage, whole, lambda element: Held(work(element)))
     return held.prefetch(buffer_size)

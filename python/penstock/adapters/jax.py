@@ -3,117 +3,32 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, short_batches
+from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize
 from penstock.adapters.batches import Batches, BatchIterator, Held
 from penstock.adapters.jax_arrays import Placement, check_sharding
-from penstock.arguments.checked import checked_methods
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.dataset import Dataset
+from penstock.stages.batch import short_batches
+from penstock.stages.scan import scan_for
 
 _STAGE = "to_jax"
 
 
-@checked_methods
-class JaxForms:
-    """Mixin: batches for JAX."""
-
-    __slots__ = ()
-
-    def to_jax(
-        self,
-        sharding: Any = None,
-        *,
-        prefetch: int | str = "auto",
-        drop_remainder: bool = True,
-        pad: bool | str | None = None,
-        global_batch: int | None = None,
-    ) -> JaxBatches:
-        """Give the batches as jax.Arrays that lie on their devices before they are asked for.
-
-        Parameters
-        ----------
-        sharding : jax.Device, jax.sharding.Sharding or a nesting of them, optional
-            Where the arrays go: to one device, or spread over several, as
-            ``NamedSharding(mesh, PartitionSpec("data"))`` tells. A nesting (dict, tuple,
-            dataclass) has a place for each part of a batch; one that stands for a part holds for
-            all leaves in it. None, also within a nesting: the default device of the thread that
-            calls ``iter``.
-        prefetch : int or "auto"
-            Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
-            when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded
-            ahead, and become jax.Arrays when they are asked for, since that copies nothing.
-        drop_remainder : bool
-            Leave out every batch with fewer rows than the first one, wherever it comes, so that a
-            jitted step is compiled once and the rows can be spread evenly; two of them in a row,
-            or one with more rows, are an error. False gives batches of all sizes as they are, which
-            those of `bucket_by_sequence_length` need when its sizes differ.
-        pad : bool or str, optional
-            Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
-            batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf
-            of this key (True: "valid"), joined with a mask that is there already; behind a tuple or
-            a single array it comes last, which for ``(x, y)`` is the place of weights.
-        global_batch : int, optional
-            Rows of a full batch in all processes together, for messages, `drop_remainder` and
-            `pad` where a process may not have a full one to begin with. None: the first batch of
-            each process is full.
-
-        Returns
-        -------
-        JaxBatches
-            Can be looped over again; has a length if it is known. With `drop_remainder` it is not
-            behind `map`, which may change the number of rows, unless the ``output_signature`` there
-            fixes it.
-
-        Raises
-        ------
-        TypeError
-            At once, if an argument is of a wrong type. While iterating, if JAX has no dtype for a
-            leaf (times, long doubles), if `sharding` is not nested as the batches are, or if `pad`
-            finds no place for the mask (in named tuples and dataclasses).
-        ValueError
-            At once, if a number is out of range. While iterating, if rows cannot be divided among
-            the devices, or sizes of batches vary though `drop_remainder` or `pad` is given.
-
-        Notes
-        -----
-        A batch is an element of this dataset: put `batch` before. Containers stay what they are;
-        those that are no pytrees (dataclasses) need not be registered. Strings and opaque objects
-        stay NumPy arrays.
-
-        64-bit leaves become 32-bit ones, silently, unless ``jax_enable_x64`` is set: the rule of
-        ``jnp.asarray``.
-
-        On a CPU device no copy is made: the arrays lie where the pipeline wrote them, and that
-        memory is not used again before JAX has let go of it. Leaves that somebody else can still
-        change (arrays given to `from_tensors`) are copied.
-
-        In a program of several processes (``jax.distributed``) a sharding over devices of all of
-        them makes global arrays, of which each process gives the part for its own devices
-        (``jax.make_array_from_process_local_data``). All must then give as many batches, of the
-        same sizes.
-
-        The position that `get_state` of an iterator returns is behind the last batch that was
-        taken; those made ahead do not count.
-
-        Examples
-        --------
-        >>> ds = ps.Dataset.from_tensor_slices({"x": np.arange(10.0), "y": np.arange(10)}).batch(4)
-        >>> for batch in ds.to_jax():
-        ...     print(batch["x"], batch["y"].dtype)
-        [0. 1. 2. 3.] int32
-        [4. 5. 6. 7.] int32
-        >>> [batch["valid"].sum().item() for batch in ds.to_jax(pad=True)]
-        [4, 4, 2]
-        """
-        check_sharding(sharding)
-        if not (pad is None or isinstance(pad, (bool, str))):
-            raise TypeError(f"to_jax: pad must be True, the key of the mask or None, got {pad!r}")
-        mask = VALID if pad is True else pad if isinstance(pad, str) else None
-        dataset: Any = self
-        return JaxBatches(dataset, sharding, prefetch, bool(drop_remainder), mask, global_batch)
+def jax_batches(
+    dataset: Any,
+    sharding: Any,
+    prefetch: int | str,
+    drop_remainder: bool,
+    pad: bool | str | None,
+    global_batch: int | None,
+) -> JaxBatches:
+    """Do what `Dataset.to_jax` does."""
+    check_sharding(sharding)
+    if not (pad is None or isinstance(pad, (bool, str))):
+        raise TypeError(f"to_jax: pad must be True, the key of the mask or None, got {pad!r}")
+    mask = VALID if pad is True else pad if isinstance(pad, str) else None
+    return JaxBatches(dataset, sharding, prefetch, bool(drop_remainder), mask, global_batch)
 
 
 class JaxBatches(Batches):
@@ -158,9 +73,7 @@ class JaxBatches(Batches):
             return state, Held(batch if batch is LEFT_OUT else placement(batch))
 
         loaded, ahead = self._buffers(placement.platform)
-        run = self._dataset.prefetch(loaded)._then(
-            "scan", initial_state=OneSize.initial_state, scan_func=step, part_of=_STAGE
-        )
+        run = scan_for(_STAGE, self._dataset.prefetch(loaded), OneSize.initial_state, step)
         if self._drop:
             run = run.filter(_stays)
         return BatchIterator(iter(run.prefetch(ahead)), self._form)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.adapters.batches import Batches, ahead
 from penstock.adapters.epochs import Epoch, Epochs
 from penstock.adapters.keras_elements import Packing, differing
 from penstock.closing import Closing
+from penstock.dataset import Dataset
 from penstock.probing import first_spec
+from penstock.stages.prefetch import is_prefetched
 from penstock.structure import map_leaves
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
 
 STAGE = "to_keras"
 
@@ -59,7 +58,7 @@ class Feed:
         form = "numbers" if numeric else "arrays"
         if form not in self._forms:
             # One prefetch is enough.
-            twice = self._dataset._kind == "prefetch"
+            twice = is_prefetched(self._dataset)
             dataset = self._dataset if twice else self._dataset.prefetch(self._prefetch)
             self._add(form, dataset, self.packing[numeric].element)
         return self._forms[form]

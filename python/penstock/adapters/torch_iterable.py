@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock import random
 from penstock.adapters.batches import BatchIterator, position_of
 from penstock.adapters.torch_tensors import Tensors
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.dataset import Dataset
+from penstock.stages.prefetch import is_prefetched
 
 _BEGINNING = {"penstock": None}
 
@@ -39,7 +38,7 @@ class _TorchIterable:
         import torch
 
         dataset = self._of_this_worker(torch.utils.data.get_worker_info())
-        if self._dataset._kind != "prefetch":
+        if not is_prefetched(self._dataset):
             dataset = dataset.prefetch(self._prefetch)
         begun = BatchIterator(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
         if self._next is not None:
@@ -104,7 +103,7 @@ def _class() -> type:
 
 
 def torch_iterable(
-    dataset: Dataset, prefetch: int, state: dict[str, Any] | None = None, strict: bool = True
+    dataset: Any, prefetch: int, state: dict[str, Any] | None = None, strict: bool = True
 ) -> Any:
     """Make the IterableDataset of a dataset; unpickling calls it, too."""
     iterable = _class()(dataset, prefetch)

@@ -129,6 +129,8 @@ def checked_methods(cls: _C) -> _C:
             continue
         if isinstance(member, staticmethod):
             setattr(cls, name, staticmethod(checked(member.__func__)))
+        elif isinstance(member, classmethod):
+            setattr(cls, name, classmethod(checked(member.__func__)))
         elif inspect.isfunction(member):
             setattr(cls, name, checked(member))
     return cls

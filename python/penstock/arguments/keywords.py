@@ -63,7 +63,7 @@ def explain(
     names = [
         name
         for name, parameter in parameters.items()
-        if name != "self"
+        if name not in ("self", "cls")
         and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     ]
     for wrong in given:

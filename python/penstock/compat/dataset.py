@@ -189,8 +189,8 @@ for _name in dir(PenstockDataset):
     if _name.startswith("_"):
         continue
     _found = next(vars(c)[_name] for c in PenstockDataset.__mro__ if _name in vars(c))
-    if isinstance(_found, staticmethod):
-        _member: Any = staticmethod(ported(_found.__func__))
+    if isinstance(_found, classmethod):
+        _member: Any = staticmethod(ported(getattr(PenstockDataset, _name)))
     elif callable(_found):
         _member = _method(_found)
     else:

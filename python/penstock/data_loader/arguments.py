@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.arguments.checks import MOST_THREADS
+from penstock.columns import refuse_columns
 from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
-from penstock.sources.columns import refuse_columns
 
 
 def check(

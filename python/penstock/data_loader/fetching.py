@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from penstock.data_loader import torch_collate, torch_rules
 from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
 from penstock.data_loader.orders import END, Failed, Inputs
-
-if TYPE_CHECKING:
-    from penstock.data_loader.loader import DataLoader
+from penstock.data_loader.settings import Settings
 
 Fetch = Callable[[Any], Any]
 
@@ -24,7 +22,7 @@ _MOST_SHOWN = 16  # indices in a note
 _MOST_TEXTS = 4  # samples in it
 
 
-def fetch_of(loader: DataLoader) -> Fetch:
+def fetch_of(loader: Settings) -> Fetch:
     """Return what makes a batch of indices of a map-style dataset, or of samples of an iterable."""
     if loader._iterable:
         default = loader.collate_fn is getattr(torch_rules.data(), "default_collate", None)
@@ -123,13 +121,13 @@ class _Samples:
 
 
 def samples_of(
-    loader: DataLoader, start: int, without: Collection[int], failed: Collection[int], state: Any
+    loader: Settings, start: int, without: Collection[int], failed: Collection[int], state: Any
 ) -> Inputs:
     """Yield the samples of each batch of an iterable dataset.
 
     Parameters
     ----------
-    loader : DataLoader
+    loader : Settings
         Over an iterable dataset.
     start : int
         The number of the first batch that is wanted.

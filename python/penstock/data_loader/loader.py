@@ -15,13 +15,14 @@ from penstock.data_loader.orders import restore_epochs, samplers_state
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
 from penstock.data_loader.processes import check_accelerate
+from penstock.data_loader.settings import Settings
 from penstock.errors import StateError
 
 _VERSION = 1
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class DataLoader:
+class DataLoader(Settings):
     """Batches of a dataset: PyTorch's DataLoader with threads in the place of processes.
 
     Parameters
@@ -173,18 +174,6 @@ class DataLoader:
         made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
         self._position, self._saved = position, None
         return made
-
-    def __len__(self) -> int:
-        if not self._iterable:
-            return len(self._index_sampler)
-        samples = len(self.dataset)
-        if self.batch_size is None:
-            return samples
-        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
-
-    @property
-    def _index_sampler(self) -> Any:
-        return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the latest pass is, for `load_state_dict`.

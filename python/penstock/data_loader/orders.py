@@ -5,16 +5,14 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.data_loader import torch_rules
 from penstock.data_loader.samplers import BatchSampler, RandomSampler, SequentialSampler
-
-if TYPE_CHECKING:
-    from penstock.data_loader.loader import DataLoader
+from penstock.data_loader.settings import Settings
 
 # Of each batch: its number, what is fetched for it, the dataset's state behind it.
 Input = tuple[int, Any, Any]
@@ -111,12 +109,12 @@ class _Batching(NamedTuple):
     drop_last: bool
 
 
-def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int, goes_on: bool) -> Any:
+def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on: bool) -> Any:
     """Return the order of a new pass.
 
     Parameters
     ----------
-    loader : DataLoader
+    loader : Settings
         Over a map-style dataset.
     saved : mapping, optional
         The ``state`` of an earlier order, which is to be repeated.
@@ -143,12 +141,12 @@ def begin(loader: DataLoader, saved: Mapping[str, Any] | None, start: int, goes_
     return _drawn(loader, saved or {}, state, start, goes_on)
 
 
-def samplers_state(loader: DataLoader) -> list[dict[str, Any]]:
+def samplers_state(loader: Settings) -> list[dict[str, Any]]:
     """Return what the next pass of the samplers depends on, as far as they tell."""
     return [_captured(sampler) for sampler in _chain(loader)]
 
 
-def restore_epochs(loader: DataLoader, saved: Mapping[str, Any]) -> None:
+def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
     """Set the epochs of samplers at once: one that the program sets before the pass counts."""
     states = (saved.get("order") or {}).get("samplers", ())
     for sampler, state in zip(_chain(loader), states, strict=False):
@@ -156,7 +154,7 @@ def restore_epochs(loader: DataLoader, saved: Mapping[str, Any]) -> None:
             sampler.set_epoch(state["epoch"])
 
 
-def draw_base_seed(loader: DataLoader, goes_on: bool) -> None:
+def draw_base_seed(loader: Settings, goes_on: bool) -> None:
     """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same."""
     if not loader._follows_torch:
         return
@@ -169,7 +167,7 @@ def draw_base_seed(loader: DataLoader, goes_on: bool) -> None:
 
 
 def _known(
-    loader: DataLoader,
+    loader: Settings,
     batching: _Batching,
     saved: Mapping[str, Any],
     state: dict[str, Any],
@@ -205,7 +203,7 @@ def _known(
 
 
 def _drawn(
-    loader: DataLoader,
+    loader: Settings,
     saved: Mapping[str, Any],
     state: dict[str, Any],
     start: int,
@@ -229,7 +227,7 @@ def _drawn(
     return DrawnOrder(itertools.chain(ready, items), state)
 
 
-def _batching(loader: DataLoader) -> _Batching | None:
+def _batching(loader: Settings) -> _Batching | None:
     batches = loader.batch_sampler
     if batches is None:
         return _Batching(loader.sampler, None, False)
@@ -238,7 +236,7 @@ def _batching(loader: DataLoader) -> _Batching | None:
     return None
 
 
-def _chain(loader: DataLoader) -> list[Any]:
+def _chain(loader: Settings) -> list[Any]:
     """Return the samplers from the outermost one on."""
     chain: list[Any] = []
     sampler: Any = loader._index_sampler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,18 +23,16 @@ from penstock.data_loader.orders import (
     draw_base_seed,
 )
 from penstock.data_loader.position import Position
+from penstock.data_loader.settings import Settings
 from penstock.data_loader.workers import Progress, Worker
 from penstock.dataset import Dataset
 from penstock.options import Options
-
-if TYPE_CHECKING:
-    from penstock.data_loader.loader import DataLoader
 
 
 class Pass(Closing):
     """The batches of one pass; what both kinds of passes share."""
 
-    def __init__(self, loader: DataLoader, position: Position) -> None:
+    def __init__(self, loader: Settings, position: Position) -> None:
         self._position = position  # how far the pass has come
         self._cut = False  # ended by close() or an interruption: that is not the end of the data
         # At most one: what came, and was not handed over before an interruption.
@@ -73,7 +71,7 @@ class Pass(Closing):
 class InlinePass(Pass):
     """Each batch is made in the thread that asks for it, when it asks."""
 
-    def __init__(self, loader: DataLoader, position: Position) -> None:
+    def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
         inputs = _inputs(loader, position)
         self._order = position.order if isinstance(position.order, KnownOrder) else None
@@ -130,7 +128,7 @@ class InlinePass(Pass):
 class ThreadedPass(Pass):
     """Batches are made ahead of use by threads of the engine."""
 
-    def __init__(self, loader: DataLoader, position: Position) -> None:
+    def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
         self._progress: Progress | None = None
         if loader.timeout > 0 and not debugging.enabled():  # debugged, nothing runs ahead
@@ -178,7 +176,7 @@ class ThreadedPass(Pass):
         self._iterator.close()
 
 
-def _inputs(loader: DataLoader, position: Position) -> Inputs:
+def _inputs(loader: Settings, position: Position) -> Inputs:
     """Begin a pass at its position; returns what is still to be fetched, if not all is known."""
     low, ahead, dataset_state, failed = position.reached
     without = frozenset(ahead)
@@ -197,7 +195,7 @@ def _numbers(position: Position) -> Iterator[int]:
 
 
 def _pipeline(
-    loader: DataLoader, position: Position, fetch: Fetch, progress: Progress | None
+    loader: Settings, position: Position, fetch: Fetch, progress: Progress | None
 ) -> Dataset:
     workers = loader.num_workers
     inputs = _inputs(loader, position)
@@ -213,7 +211,7 @@ def _pipeline(
 
 
 def _source(
-    loader: DataLoader, position: Position, inputs: Inputs, progress: Progress | None
+    loader: Settings, position: Position, inputs: Inputs, progress: Progress | None
 ) -> tuple[Dataset, Any]:
     """Return a dataset of what workers are given, and what turns that to a number and an input."""
     order = position.order

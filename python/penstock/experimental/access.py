@@ -8,6 +8,7 @@ from typing import Any
 from penstock.arguments.checked import checked
 from penstock.dataset import INFINITE_CARDINALITY, Dataset
 from penstock.iterator import Iterator
+from penstock.stages.count import counted
 
 __all__ = ["at", "cardinality", "count", "get_structure"]
 
@@ -124,8 +125,7 @@ def count(dataset: Dataset) -> int:
         raise ValueError("count: a dataset that ends was expected, this one is infinite; use take")
     if known >= 0:
         return known
-    with Iterator(dataset._then("count"), dataset._options._for_engine(counted=False)) as it:
-        return int(next(it))
+    return counted(dataset)
 
 
 @checked

@@ -14,10 +14,9 @@ from penstock.experimental.csv_columns import CsvColumns
 from penstock.experimental.csv_records import CsvFields, csv_fields
 from penstock.experimental.epochs import shuffled_epochs
 from penstock.ops.native import native
-from penstock.paths import patterns_of
-from penstock.sources.file_names import Names
+from penstock.paths import Names, patterns_of
 from penstock.sources.files import AUTOTUNE_READS, file_args, read_files
-from penstock.transforms.arguments import check_batch_size
+from penstock.stages.arguments import check_batch_size
 
 __all__ = ["make_csv_dataset"]
 

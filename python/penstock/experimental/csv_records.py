@@ -13,7 +13,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.ops.decoding import csv_types, decode_csv_records
 from penstock.ops.native import native
-from penstock.sources.file_names import Names
+from penstock.paths import Names
 from penstock.sources.files import file_args, read_files
 from penstock.structure import TensorSpec
 

@@ -13,15 +13,14 @@ from penstock.experimental.transformations import Transformation
 from penstock.ops.examples import parse_example
 from penstock.ops.features import Feature, FixedLenSequenceFeature
 from penstock.ops.native import native
-from penstock.paths import patterns_of
-from penstock.sources.file_names import Names
+from penstock.paths import Names, patterns_of
 from penstock.sources.files import (
     FixedLengthRecordDataset,
     TextLineDataset,
     TFRecordDataset,
 )
+from penstock.stages.arguments import check_batch_size
 from penstock.structure import TensorSpec, as_dtype
-from penstock.transforms.arguments import check_batch_size
 
 __all__ = ["make_batched_features_dataset", "parse_example_dataset"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
-from penstock.transforms.arguments import check_callable
+from penstock.stages.arguments import check_callable
 
 __all__ = ["Reducer", "bucket_by_sequence_length", "group_by_reducer", "group_by_window"]
 

@@ -7,7 +7,7 @@ import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -15,7 +15,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from penstock import _core
 from penstock.arguments.checks import SYMBOLS
 from penstock.errors import TraceError
-from penstock.ops.unknown import ADVICE, Unknown, active_traces
+from penstock.ops.unknown import ADVICE, Tracing, Unknown, active_traces
 
 _ABSENT = -(2**63)  # cpp/compute/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
@@ -34,7 +34,7 @@ class Weakness(enum.IntEnum):
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
-class Trace:
+class Trace(Tracing):
     """The operations that a function has called so far, in order.
 
     A value is known by where it comes from: ``("element", i)``, ``("constant", i)``, or
@@ -46,7 +46,6 @@ class Trace:
         self.constants: list[Any] = []
         self.steps: list[tuple[_core.Op, list[tuple[Any, int]], int | None]] = []
         self.places: list[str] = []  # of the steps: where in the user's code
-        self.refused: TraceError | None = None  # the last time that a value was needed
 
     def leaf(self) -> Symbol:
         """Return the next leaf of the element."""
@@ -85,7 +84,7 @@ class Trace:
 def current_trace() -> Trace | None:
     """Return the trace of the function that this thread is tracing."""
     traces = active_traces()
-    return traces[-1] if traces else None
+    return cast(Trace, traces[-1]) if traces else None
 
 
 def _place() -> str:
@@ -104,6 +103,8 @@ class Symbol(Unknown):
     """
 
     __slots__ = ("_source", "_trace")
+
+    _trace: Trace
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from penstock.errors import TraceError
 from penstock.ops.called import calls_numpy
 
-if TYPE_CHECKING:
-    from penstock.ops.symbol import Trace
-
 ADVICE = "drop @ps.native to run it as Python"
 _TEXT = "make text of values with ps.strings.as_string and ps.strings.join"
 _CHOOSE = "choose between values with np.where or ps.where"
@@ -37,9 +34,15 @@ _LOOKERS = frozenset(
 _active = threading.local()
 
 
-def active_traces() -> list[Trace]:
-    """Return the traces of the functions that this thread is tracing, the innermost last."""
-    traces: list[Trace] = _active.__dict__.setdefault("traces", [])
+class Tracing:
+    """A function that is being traced, as the unknown values in it see it."""
+
+    refused: TraceError | None = None  # the last time that a value was needed
+
+
+def active_traces() -> list[Tracing]:
+    """Return what this thread is tracing, the innermost function last."""
+    traces: list[Tracing] = _active.__dict__.setdefault("traces", [])
     return traces
 
 
@@ -53,7 +56,7 @@ class Unknown:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        _trace: Trace
+        _trace: Tracing
 
     def _refusal(self, what: str, instead: str = "") -> TraceError:
         advice = f"{instead}, or {ADVICE}" if instead else ADVICE

@@ -1,1 +1,1 @@
-"""Where elements come from: mixins of Dataset, and the classes named after file formats."""
+"""Datasets of files and of Python iterables, made by functions that stand on top of Dataset."""

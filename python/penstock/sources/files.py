@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.dataset import Dataset
 from penstock.encode import Reader, encode
 from penstock.errors import TraceError
-from penstock.on_error import MAX_ERRORS, OnError, without_errors
+from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
-from penstock.paths import path_of, what_came
-from penstock.sources.file_names import Names
-
-if TYPE_CHECKING:
-    from penstock.dataset import Dataset
+from penstock.paths import Names, path_of, what_came
 
 # How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
 # records does not depend on the machine.
@@ -293,7 +290,7 @@ def read_files(
         reader = _core.reader(kind, encode(kind, args))
         return SymbolicReader(reader, filenames, (kind, args))  # type: ignore[return-value]
     records = _records(kind, filenames, args, num_parallel_reads, deterministic, name)
-    return without_errors(records, _NAMES.get(kind, kind), on_error, max_errors)
+    return records._without_errors(_NAMES.get(kind, kind), on_error, max_errors)
 
 
 def _records(
@@ -304,8 +301,6 @@ def _records(
     deterministic: bool | None,
     name: str | None,
 ) -> Dataset:
-    from penstock.dataset import Dataset
-
     stage = _NAMES.get(kind, kind)
     if isinstance(filenames, (str, bytes, os.PathLike)):
         path = path_of(stage, "filenames", filenames)

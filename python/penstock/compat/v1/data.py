@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.compat.graph import GraphIterator as Iterator
 from penstock.compat.listing import listing
-from penstock.compat.old_iterators import GraphIterator as Iterator
 from penstock.compat.tf import data as _data
 
 for _name in _data.__all__:

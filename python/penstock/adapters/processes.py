@@ -1,0 +1,46 @@
+"""Which process this is of those that train together, and how many there are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+
+def torch_processes(group: Any) -> tuple[int, int]:
+    """Return how many processes of PyTorch there are, and which one this is."""
+    # Nobody has initialised what nobody has imported.
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank = distributed.get_rank(group)
+        if rank < 0:
+            raise ValueError(
+                f"shard_for_torch: a process of {group!r} was expected, this one is not in it"
+            )
+        return distributed.get_world_size(group), rank
+    if group is not None:
+        raise ValueError(
+            "shard_for_torch: group is of torch.distributed, which is not initialised; call "
+            "init_process_group first"
+        )
+    given = [os.environ.get(name) for name in ("WORLD_SIZE", "RANK")]
+    if given == [None, None]:
+        return 1, 0
+    try:
+        count, rank = (int(value or "") for value in given)
+    except ValueError:
+        count, rank = 0, 0
+    if not 0 <= rank < count:
+        raise ValueError(
+            "shard_for_torch: the environment variables WORLD_SIZE and RANK must say how many "
+            f"processes there are and which one this is, got {given[0]!r} and {given[1]!r}; start "
+            "the program with torchrun, or unset both"
+        )
+    return count, rank
+
+
+def jax_processes() -> tuple[int, int]:
+    """Return how many processes of JAX there are, and which one this is."""
+    import jax
+
+    return jax.process_count(), jax.process_index()

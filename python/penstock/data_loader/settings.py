@@ -1,0 +1,39 @@
+"""What a pass over a DataLoader goes by: the arguments that it was given, as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Settings:
+    """Base of the DataLoader: its arguments, most of which a program may change between passes."""
+
+    dataset: Any
+    batch_size: int | None
+    drop_last: bool
+    sampler: Any
+    batch_sampler: Any
+    num_workers: int
+    collate_fn: Callable[[Any], Any]
+    pin_memory: bool
+    timeout: float
+    worker_init_fn: Callable[[int], object] | None
+    generator: Any
+    prefetch_factor: int | None
+    in_order: bool
+
+    _iterable: bool  # whether the dataset is read from begin to end
+    _follows_torch: bool  # whether it draws as PyTorch's loader does
+
+    def __len__(self) -> int:
+        if not self._iterable:
+            return len(self._index_sampler)
+        samples = len(self.dataset)
+        if self.batch_size is None:
+            return samples
+        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler

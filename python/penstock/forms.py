@@ -1,0 +1,386 @@
+"""The forms that a dataset takes elsewhere: in trainers, and in a pickle.
+
+What makes them stands on top of Dataset. This module is the door to it, and the only one that
+imports what is above it: in its functions, and for types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.stages.file_shards import Remainder
+from penstock.stages.shard import Shard
+
+if TYPE_CHECKING:
+    from penstock.adapters.batches import Batches
+    from penstock.adapters.jax import JaxBatches
+
+
+@checked_methods
+class Forms(Shard):
+    """Mixin: what others take instead of a dataset."""
+
+    __slots__ = ()
+
+    def to_torch(
+        self,
+        device: Any = None,
+        *,
+        pin: bool | Literal["auto"] = "auto",
+        prefetch: int = 2,
+    ) -> Batches:
+        """Return the elements with tensors in place of their numbers, made ahead of use.
+
+        Parameters
+        ----------
+        device : torch.device, str or int, optional
+            Where tensors are to be; None is the CPU, "cuda" the current device of this thread.
+        pin : bool or "auto"
+            On a CUDA device: whether elements are copied there ahead of use, through page-locked
+            memory. False copies them as ``tensor.to(device)`` does, when they are asked for.
+            "auto" is True on a CUDA device and False elsewhere.
+        prefetch : int
+            Elements (behind `batch`: batches) to have ready, >= 0; -1 (AUTOTUNE) finds out. On the
+            CPU a dataset that ends with `prefetch` stays as it is.
+
+        Returns
+        -------
+        iterable
+            Can be looped over again; ``len()`` as the dataset. Its iterators have ``state_dict()``,
+            ``load_state_dict()``, ``get_state()``, ``set_state()``, ``stats()`` and ``close()``.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If PyTorch is not installed.
+        ValueError
+            If `pin` is another value, or True where the device is no CUDA device; if `prefetch` is
+            less than -1. For a device that does not exist, PyTorch's own error.
+        TypeError
+            While iterating, if torch has no such dtype (datetime64, longdouble); it names the leaf.
+
+        Notes
+        -----
+        Memory: on the CPU, a tensor shares the memory of the batch, which is used again only when
+        neither tensors nor views of them refer to it. What must not be written to (elements that
+        come from a cache, or rows of an array of yours that no `batch` has gathered) is copied,
+        because torch has no read-only tensors.
+
+        Strings and objects stay as they are, and so do tuples, dicts, named tuples and dataclasses.
+        The position of a state is that of the consumer, whatever was made ahead.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(5).map(lambda x: {"x": x, "name": f"{x}"}).batch(3)
+        >>> for batch in ds.to_torch():
+        ...     print(batch["x"], batch["name"])
+        tensor([0, 1, 2]) ['0' '1' '2']
+        tensor([3, 4]) ['3' '4']
+        """
+        import torch
+
+        from penstock.adapters.torch import torch_batches
+
+        return torch_batches(torch, self, device, pin, prefetch)
+
+    def to_torch_iterable(self, *, prefetch: int = 2) -> Any:
+        """Return a ``torch.utils.data.IterableDataset``, for code that wants a ``DataLoader``.
+
+        Parameters
+        ----------
+        prefetch : int
+            Elements to have ready, as in `to_torch`.
+
+        Returns
+        -------
+        torch.utils.data.IterableDataset
+            Gives what ``to_torch()`` gives. It can be pickled if the dataset can, and has
+            ``state_dict()`` and ``load_state_dict()``: the position behind the last element of the
+            pass that was begun last.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If PyTorch is not installed.
+
+        Warns
+        -----
+        RuntimeWarning
+            In the first worker of a ``DataLoader`` with ``num_workers`` > 0: the pipeline has
+            threads of its own, and needs no workers.
+
+        Notes
+        -----
+        Give batches to ``DataLoader(..., batch_size=None)``; with another `batch_size` it stacks
+        elements one by one.
+
+        Workers: each runs the whole pipeline and keeps every n-th element, so that each element
+        comes once; that is the more work the more workers there are. Seeds that the pipeline does
+        not name come from torch's (``torch.manual_seed``), the same in all workers of a pass.
+
+        Randomness: workers that are not persistent begin anew in each pass, so that a `shuffle`
+        with a seed gives the order of its first epoch each time.
+
+        A state saved behind the end of a pass is that of a new pass.
+
+        Examples
+        --------
+        >>> import torch
+        >>> ds = ps.Dataset.range(5).batch(3)
+        >>> list(torch.utils.data.DataLoader(ds.to_torch_iterable(), batch_size=None))
+        [tensor([0, 1, 2]), tensor([3, 4])]
+        """
+        import torch  # noqa: F401  # so that it is missed here, if it is not installed
+
+        from penstock.adapters.torch_iterable import torch_iterable
+
+        return torch_iterable(self, prefetch)
+
+    def to_jax(
+        self,
+        sharding: Any = None,
+        *,
+        prefetch: int | str = "auto",
+        drop_remainder: bool = True,
+        pad: bool | str | None = None,
+        global_batch: int | None = None,
+    ) -> JaxBatches:
+        """Give the batches as jax.Arrays that lie on their devices before they are asked for.
+
+        Parameters
+        ----------
+        sharding : jax.Device, jax.sharding.Sharding or a nesting of them, optional
+            Where the arrays go: to one device, or spread over several, as
+            ``NamedSharding(mesh, PartitionSpec("data"))`` tells. A nesting (dict, tuple,
+            dataclass) has a place for each part of a batch; one that stands for a part holds for
+            all leaves in it. None, also within a nesting: the default device of the thread that
+            calls ``iter``.
+        prefetch : int or "auto"
+            Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
+            when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded
+            ahead, and become jax.Arrays when they are asked for, since that copies nothing.
+        drop_remainder : bool
+            Leave out every batch with fewer rows than the first one, wherever it comes, so that a
+            jitted step is compiled once and the rows can be spread evenly; two of them in a row,
+            or one with more rows, are an error. False gives batches of all sizes as they are, which
+            those of `bucket_by_sequence_length` need when its sizes differ.
+        pad : bool or str, optional
+            Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
+            batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf
+            of this key (True: "valid"), joined with a mask that is there already; behind a tuple or
+            a single array it comes last, which for ``(x, y)`` is the place of weights.
+        global_batch : int, optional
+            Rows of a full batch in all processes together, for messages, `drop_remainder` and
+            `pad` where a process may not have a full one to begin with. None: the first batch of
+            each process is full.
+
+        Returns
+        -------
+        JaxBatches
+            Can be looped over again; has a length if it is known. With `drop_remainder` it is not
+            behind `map`, which may change the number of rows, unless the ``output_signature`` there
+            fixes it.
+
+        Raises
+        ------
+        TypeError
+            At once, if an argument is of a wrong type. While iterating, if JAX has no dtype for a
+            leaf (times, long doubles), if `sharding` is not nested as the batches are, or if `pad`
+            finds no place for the mask (in named tuples and dataclasses).
+        ValueError
+            At once, if a number is out of range. While iterating, if rows cannot be divided among
+            the devices, or sizes of batches vary though `drop_remainder` or `pad` is given.
+
+        Notes
+        -----
+        A batch is an element of this dataset: put `batch` before. Containers stay what they are;
+        those that are no pytrees (dataclasses) need not be registered. Strings and opaque objects
+        stay NumPy arrays.
+
+        64-bit leaves become 32-bit ones, silently, unless ``jax_enable_x64`` is set: the rule of
+        ``jnp.asarray``.
+
+        On a CPU device no copy is made: the arrays lie where the pipeline wrote them, and that
+        memory is not used again before JAX has let go of it. Leaves that somebody else can still
+        change (arrays given to `from_tensors`) are copied.
+
+        In a program of several processes (``jax.distributed``) a sharding over devices of all of
+        them makes global arrays, of which each process gives the part for its own devices
+        (``jax.make_array_from_process_local_data``). All must then give as many batches, of the
+        same sizes.
+
+        The position that `get_state` of an iterator returns is behind the last batch that was
+        taken; those made ahead do not count.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.from_tensor_slices({"x": np.arange(10.0), "y": np.arange(10)}).batch(4)
+        >>> for batch in ds.to_jax():
+        ...     print(batch["x"], batch["y"].dtype)
+        [0. 1. 2. 3.] int32
+        [4. 5. 6. 7.] int32
+        >>> [batch["valid"].sum().item() for batch in ds.to_jax(pad=True)]
+        [4, 4, 2]
+        """
+        from penstock.adapters.jax import jax_batches
+
+        return jax_batches(self, sharding, prefetch, drop_remainder, pad, global_batch)
+
+    def to_keras(
+        self,
+        *,
+        steps_per_epoch: int | None = None,
+        class_weight: Mapping[int, float] | None = None,
+        prefetch: int = 2,
+    ) -> Any:
+        """Make what ``fit``, ``evaluate`` and ``predict`` of Keras 3 take as ``x``.
+
+        Parameters
+        ----------
+        steps_per_epoch : int, optional
+            Batches in an epoch, >= 1; the next epoch goes on behind them, over as many passes as it
+            takes. None: an epoch is one pass over the dataset. An infinite dataset needs it.
+        class_weight : dict from int to float, optional
+            Weights of classes, as ``fit`` takes them for arrays; 1 for classes that are not named.
+            ``y`` holds numbers of classes, of shape ``(batch,)`` or ``(batch, 1)``, or is one-hot.
+        prefetch : int
+            Batches to have ready ahead of use, prepared in a thread of their own; -1 (AUTOTUNE)
+            finds out, 0 prepares them in the thread that trains.
+
+        Returns
+        -------
+        KerasData
+            For ``x`` and ``validation_data``, as often as wanted and on each backend (JAX, PyTorch,
+            TensorFlow, NumPy, OpenVINO). ``close()``, or the end of a ``with`` block, stops its
+            threads; ``wait_seconds`` is the time that Keras has waited for batches.
+
+        Raises
+        ------
+        ImportError
+            If Keras 3 is not installed.
+        TypeError, ValueError
+            If an argument is wrong, or the dataset is infinite (without `steps_per_epoch`) or
+            empty. Once Keras asks for batches, if an element is not ``x``, ``(x, y)`` or
+            ``(x, y, sample_weight)``, has no batch axis, or has strings that the backend cannot
+            take; and if ``fit`` was given an argument that Keras would drop.
+
+        Notes
+        -----
+        Elements: each is a batch; ``x`` and ``y`` may be nested tuples, dicts and dataclasses
+        (which become dicts). Strings are for the TensorFlow backend alone.
+
+        Epochs: each is a new iteration of the dataset, so that reshuffling goes on. The first
+        ``fit`` of a model takes a batch in advance, for which Keras starts one iteration more.
+        With ``fit(steps_per_epoch=...)`` Keras continues an iteration in the next epoch, until the
+        dataset is at its end, as it does with tf.data.
+
+        Threads: they end with the iteration; one that was broken off (Ctrl-C, an error of the
+        model) is kept by Keras until Python collects its objects, or until ``close()``.
+
+        Memory: JAX and NumPy get the very arrays of the dataset, PyTorch tensors over the same
+        memory, and TensorFlow tensors that its ``from_generator`` makes. The TensorFlow backend
+        needs the shapes in advance, from `element_spec`; what that does not know behind a function
+        is taken from the first batch, and a batch of another shape is an error.
+
+        Examples
+        --------
+        >>> import keras
+        >>> x, y = np.random.rand(100, 4).astype("f"), np.arange(100) % 2
+        >>> ds = ps.Dataset.from_tensor_slices((x, y)).shuffle(100).batch(32)
+        >>> model = keras.Sequential([keras.layers.Dense(2)])
+        >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        >>> history = model.fit(ds.to_keras(), epochs=2, verbose=0)
+        >>> len(history.history["loss"])
+        2
+        """
+        from penstock.adapters.keras import keras_data
+
+        return keras_data(self, steps_per_epoch, class_weight, prefetch)
+
+    def shard_for_torch(
+        self,
+        remainder: Remainder = "drop",
+        *,
+        group: Any = None,
+        seed: int = 0,
+        mask_key: str = "valid",
+        by: Literal["elements", "files"] = "elements",
+    ) -> Self:
+        """Give the part of this process of PyTorch: `shard_evenly` by its rank.
+
+        Parameters
+        ----------
+        remainder, seed, mask_key, by
+            As in `shard_evenly`.
+        group : torch.distributed.ProcessGroup, optional
+            The processes that share the elements; None: all.
+
+        Returns
+        -------
+        Dataset
+            As many elements as in every other process.
+
+        Raises
+        ------
+        ValueError
+            If this process is not in `group`, or RANK and WORLD_SIZE say nothing sensible.
+
+        Notes
+        -----
+        Rank and number of processes are those of ``torch.distributed``, once
+        ``init_process_group`` was called; before, those of the environment variables RANK and
+        WORLD_SIZE, as torchrun sets them; without these, there is one process. PyTorch itself is
+        not imported.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(100).shuffle(100).shard_for_torch().batch(10)
+        >>> len(ds)  # in one process
+        10
+        """
+        from penstock.adapters.processes import torch_processes
+
+        count, rank = torch_processes(group)
+        return self.shard_evenly(count, rank, remainder, seed=seed, mask_key=mask_key, by=by)
+
+    def shard_for_jax(
+        self,
+        remainder: Remainder = "drop",
+        *,
+        seed: int = 0,
+        mask_key: str = "valid",
+        by: Literal["elements", "files"] = "elements",
+    ) -> Self:
+        """Give the part of this process of JAX: `shard_evenly` by ``jax.process_index()``.
+
+        Parameters
+        ----------
+        remainder, seed, mask_key, by
+            As in `shard_evenly`.
+
+        Returns
+        -------
+        Dataset
+            As many elements as in every other process.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without JAX.
+
+        Notes
+        -----
+        Call ``jax.distributed.initialize`` first. With ``batch(n, drop_remainder=True)`` behind it
+        every process has n rows of each global batch of ``n * jax.process_count()``.
+        """
+        from penstock.adapters.processes import jax_processes
+
+        count, index = jax_processes()
+        return self.shard_evenly(count, index, remainder, seed=seed, mask_key=mask_key, by=by)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from penstock.pickling import reduced
+
+        return reduced(self)

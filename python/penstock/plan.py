@@ -1,0 +1,63 @@
+"""The handle on a plan: every source makes one, and every transformation makes one of others."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from penstock import _core, foreign
+from penstock.encode import encode
+from penstock.fingerprint import fingerprint
+from penstock.labels import label_args
+from penstock.on_error import OnError, leaving_out
+from penstock.options import merged
+from penstock.stage import Stage
+from penstock.traits import traits_of
+
+
+class Plan(Stage):
+    """Base of what adds stages to a plan; Dataset is all of these together."""
+
+    __slots__ = ()
+
+    _inputs: tuple[Plan, ...]
+    # What plans are made as: Dataset, and no subclass of it. One may be a function in disguise (its
+    # __new__ returns another dataset), as is common in programs written for tf.data.
+    _facade: ClassVar[type[Any]]
+
+    @classmethod
+    def _make(
+        cls, kind: str, inputs: tuple[Plan, ...], args: dict[str, Any], name: str | None = None
+    ) -> Self:
+        plan: Self = object.__new__(cls._facade)
+        traced = [each for one in inputs for each in one._traced]
+        # Classes stay in Python: the engine asks for them by the names that files have.
+        foreign.give(kind, args.get("structures"))
+        engine_args = {name: value for name, value in args.items() if name != "structures"}
+        encoded = encode(kind, engine_args, inputs, traced)
+        if traits_of(kind).keeping:
+            # What it keeps on disk is known by this. Every process looks again: files and functions
+            # may have changed meanwhile.
+            encoded["fingerprint"] = fingerprint(inputs[0])
+        encoded |= label_args(kind, args, name)
+        plan._node = _core.make(kind, [each._node for each in inputs], encoded)
+        plan._kind = kind
+        plan._inputs = inputs
+        plan._args = args
+        plan._name = name
+        plan._options = merged(kind, [each._options for each in inputs])
+        plan._traced = tuple(dict.fromkeys(traced))
+        return plan
+
+    def _then(self, kind: str, *others: Plan, name: str | None = None, **args: Any) -> Self:
+        if traits_of(kind).of_positions and traits_of(self._kind).fetches:
+            # Which rows come, and in what order, is decided before any is fetched.
+            positions = self._inputs[0]._then(kind, name=name, **args)
+            plan = self._make(self._kind, (positions,), self._args, self._name)
+            plan._options = self._options
+            return plan
+        return self._make(kind, (self, *others), args, name)
+
+    def _without_errors(self, stage: str, on_error: OnError, max_errors: int | None) -> Self:
+        """Return this plan with what a stage's `on_error` asks for after it."""
+        args = leaving_out(stage, on_error, max_errors)
+        return self if on_error == "raise" else self._then("ignore_errors", **args)

@@ -1,0 +1,33 @@
+"""A stage as it was asked for, with those before it: what can be looked at, and run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import _core, debugging
+from penstock.iterator import Iterator
+from penstock.ops.tracing import Traced
+from penstock.options import Options
+
+# The kind of a dataset that is an element of another one, whose contents the engine holds.
+ELEMENTS = "elements"
+
+
+class Stage:
+    """A node of the engine's plan, and what it was made of."""
+
+    __slots__ = ("_args", "_inputs", "_kind", "_name", "_node", "_options", "_traced")
+
+    _node: _core.Node
+    _kind: str
+    _inputs: tuple[Stage, ...]
+    _args: dict[str, Any]
+    _name: str | None  # given by the user
+    _options: Options
+    _traced: tuple[Traced, ...]  # native functions, of this stage and all before it
+
+    def __iter__(self) -> Iterator:
+        if not debugging.enabled():
+            for traced in self._traced:
+                traced.check()
+        return Iterator(self, self._options._for_engine())

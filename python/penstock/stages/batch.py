@@ -1,0 +1,184 @@
+"""Batches of elements, and batches of another size: batch, rebatch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+from penstock.stage import Stage
+from penstock.structure import map_leaves
+from penstock.traits import traits_of
+
+
+@checked_methods
+class Batch(Plan):
+    """Mixin: stacks of elements."""
+
+    __slots__ = ()
+
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Stack consecutive elements along a new first axis.
+
+        Parameters
+        ----------
+        batch_size : int
+            Elements per batch, >= 1.
+        drop_remainder : bool
+            Leave out the last batch when it has fewer than `batch_size` elements.
+        num_parallel_calls : int, optional
+            Assemble up to so many batches ahead of use, in a thread of its own; AUTOTUNE (-1) finds
+            out how many.
+        deterministic : bool, optional
+            Accepted for programs written for tf.data; batches come in order always.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            A leaf of shape ``(...)`` becomes ``(batch_size, ...)``; the last batch may be smaller.
+
+        Raises
+        ------
+        ValueError
+            At the call, if `batch_size` or `num_parallel_calls` is < 1. While iterating, if an
+            element differs from the first of its batch in structure, dtype or shape; the others of
+            the batch are kept. Where `drop_remainder` leaves the batch out, that is no error.
+
+        See Also
+        --------
+        padded_batch, ragged_batch : For elements of different shapes.
+
+        Notes
+        -----
+        Leaves that are strings or opaque objects become arrays of dtype object. When an element
+        fails, the error is raised first; the batch goes on with the elements behind it.
+
+        Memory: batches are writeable and lie in aligned buffers that are used again once nothing
+        refers to them any more.
+
+        Examples
+        --------
+        >>> [b.tolist() for b in ps.Dataset.range(5).batch(2)]
+        [[0, 1], [2, 3], [4]]
+        """
+        batched = self._then(
+            "batch", batch_size=batch_size, drop_remainder=bool(drop_remainder), name=name
+        )
+        if num_parallel_calls is None:
+            return batched
+        if num_parallel_calls != -1 and num_parallel_calls < 1:
+            raise ValueError(
+                f"batch: num_parallel_calls must be >= 1 or AUTOTUNE, got {num_parallel_calls}"
+            )
+        return batched._then("prefetch", buffer_size=num_parallel_calls)
+
+    def rebatch(
+        self,
+        batch_size: int | Sequence[int],
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Self:
+        """Cut batches into batches of another size.
+
+        Parameters
+        ----------
+        batch_size : int or sequence of int
+            Rows per batch, >= 1; of several numbers each new batch takes the next one, round and
+            round.
+        drop_remainder : bool
+            Leave out the last batch when it has fewer rows than its turn asks for.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The same rows in the same order. A leaf of shape ``(n, ...)`` becomes
+            ``(batch_size, ...)``.
+
+        Raises
+        ------
+        ValueError
+            At the call, if a size is < 1 or there is none. While iterating, if a leaf is a scalar,
+            the leaves of an element have different numbers of rows, or a row differs from the first
+            of its new batch in structure, dtype or shape; the other rows are kept.
+        TypeError
+            If `batch_size` is neither an int nor a sequence of them.
+
+        Notes
+        -----
+        The elements are those of ``unbatch().batch(batch_size)``, and rows are copied once, into
+        the new batch.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(8).batch(4)
+        >>> [b.tolist() for b in ds.rebatch(3)]
+        [[0, 1, 2], [3, 4, 5], [6, 7]]
+        >>> [b.tolist() for b in ds.rebatch([1, 3])]
+        [[0], [1, 2, 3], [4], [5, 6, 7]]
+        """
+        try:
+            sizes = batch_size if isinstance(batch_size, Iterable) else [batch_size]
+            sizes = [operator.index(size) for size in sizes]
+        except TypeError:
+            raise TypeError(
+                f"rebatch: batch_size must be an int or a sequence of them, got {batch_size!r}"
+            ) from None
+        rows = self._then("unbatch", stage="rebatch")
+        return rows._then(
+            "rebatch", batch_size=sizes, drop_remainder=bool(drop_remainder), name=name
+        )
+
+
+def short_batches(dataset: Stage, full_is_known: bool = False) -> int | None:
+    """Return how many batches have fewer rows than the first one; None if that is not known.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Only its plan is looked at: nothing runs.
+    full_is_known : bool
+        The first one, too, may have fewer rows than a full batch.
+    """
+    passes = 1
+    # A function of the user may give batches of any size, unless it declares one.
+    while not _declares_one_size(dataset):
+        if dataset._kind == "repeat":
+            passes *= dataset._args["count"]
+        elif not traits_of(dataset._kind).keeps_sizes:
+            break
+        dataset = dataset._inputs[0]
+    if _declares_one_size(dataset):
+        return 0
+    if dataset._kind not in ("batch", "padded_batch"):
+        return None
+    rows, size = dataset._inputs[0]._node.cardinality, dataset._args["batch_size"]
+    if dataset._args["drop_remainder"]:
+        return 0
+    if rows < 0 or passes < 0:
+        return None
+    return passes if rows % size and (rows > size or full_is_known) else 0
+
+
+def _declares_one_size(dataset: Stage) -> bool:
+    """Return whether the results of a function are checked to have so many rows and no others."""
+    signature = dataset._args.get("output_signature")
+    if signature is None:
+        return False
+    sizes: set[int | None] = set()
+    map_leaves(
+        lambda leaf: sizes.update((None,) if leaf.shape is None else leaf.shape[:1]), signature
+    )
+    return len(sizes) == 1 and None not in sizes

@@ -1,0 +1,47 @@
+"""One dataset after another: concatenate."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+
+
+@checked_methods
+class Concatenate(Plan):
+    """Mixin: elements of a further dataset."""
+
+    __slots__ = ()
+
+    def concatenate(self, dataset: Self, name: str | None = None) -> Self:
+        """Give the elements of this dataset, then those of another.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            What comes behind this one.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            As many elements as both have together. Shapes may differ: `element_spec` shows None
+            for such an axis.
+
+        Raises
+        ------
+        TypeError
+            If `dataset` is not a Dataset, or structure or dtypes differ, as far as they are known
+            without calling a function.
+
+        Examples
+        --------
+        >>> a = ps.Dataset.range(2)
+        >>> [int(x) for x in a.concatenate(ps.Dataset.range(7, 9))]
+        [0, 1, 7, 8]
+        """
+        if not isinstance(dataset, Plan):
+            raise TypeError(f"concatenate: a Dataset was expected, got {dataset!r}")
+        return self._then("concatenate", dataset, name=name)

@@ -1,0 +1,97 @@
+"""Shards of whole files that have as many elements as one another."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from penstock.encode import Reader
+from penstock.ops.native import native
+from penstock.stages.count import counted
+
+Remainder = Literal["drop", "pad", "repeat"]
+
+_FORMATS = ("fixed_length_record", "text_line", "tf_record")
+
+
+def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder) -> Any:
+    """Give every `num_shards`-th file, and as many elements in every shard.
+
+    The files of all shards are counted; what a shard lacks of the others is dropped there, padded
+    or repeated here.
+    """
+    # For what is wrong with the arguments, and says so as by elements.
+    dataset._then("shard_evenly", num_shards=num_shards, index=index, remainder=remainder, seed=0)
+    stages, names = _stages_behind_names(dataset)
+    counts = [_count(stages, names[i::num_shards]) for i in range(num_shards)]
+    if remainder != "pad" and not all(counts):
+        empty = counts.index(0)
+        raise ValueError(
+            f"shard_evenly: records for each of num_shards={num_shards} were expected with "
+            f"by='files', shard {empty} has none of {len(names)} files; use fewer shards, more "
+            "files, remainder='pad' or by='elements'"
+        )
+    own = _over(stages, names, num_shards=num_shards, index=index)
+    number = min(counts) if remainder == "drop" else max(counts)
+    if remainder == "drop":
+        return _assured(own.take(number), number)
+    if remainder == "repeat":
+        return _assured(own.repeat().take(number), number)
+    padding = dataset.from_tensors((b"", np.False_)).repeat(number - counts[index])
+    return _assured(own.map(native(_real)).concatenate(padding), number)
+
+
+def _stages_behind_names(dataset: Any) -> tuple[list[Any], list[str]]:
+    """Return the stages that make records of a list of file names, the first one first."""
+    stages: list[Any] = []
+    node = dataset
+    while True:
+        if node._kind in _FORMATS:
+            return [*stages, node][::-1], [node._args["filename"]]
+        if node._kind == "from_tensor_slices" and stages:
+            return stages[::-1], [str(name) for name in node._args["tensors"]]
+        above = not any(_opens_files(stage) for stage in stages)
+        if not (_opens_files(node) if above else node._kind == "shuffle") and not (
+            above and node._kind == "ignore_errors"
+        ):
+            raise ValueError(
+                "shard_evenly: with by='files' the records of a list of files were expected "
+                "(TFRecordDataset, TextLineDataset, FixedLengthRecordDataset), got "
+                f"{node._kind}; put shard_evenly right behind the files, or leave out by='files'"
+            )
+        stages.append(node)
+        node = node._inputs[0]
+
+
+def _opens_files(stage: Any) -> bool:
+    return isinstance(stage._args.get("map_func"), Reader)
+
+
+def _over(stages: list[Any], names: list[str], **shard: int) -> Any:
+    """Return the records of a shard of files, or of all, made by the same stages."""
+    files: Any = stages[0].from_tensor_slices(np.array(names, dtype=object))
+    if shard:
+        # By a stage and not as another list: random draws of a record go by the place of its file
+        # in the list of all, and the state of another shard is told from one of this.
+        files = files._then("shard", **shard)
+    for stage in stages:
+        if stage._kind in _FORMATS:
+            args = {name: value for name, value in stage._args.items() if name != "filename"}
+            files = files._then("flat_map", map_func=Reader(stage._kind, args), name=stage._name)
+        else:
+            files = files._then(stage._kind, name=stage._name, **stage._args)
+    return files
+
+
+def _count(stages: list[Any], names: list[str]) -> int:
+    return counted(_over(stages, names)) if names else 0
+
+
+def _assured(dataset: Any, number: int) -> Any:
+    """Return a dataset that knows its length, and raises where files have changed since."""
+    return dataset._then("assert_cardinality", expected_cardinality=number)
+
+
+def _real(record: Any) -> Any:
+    return record, True

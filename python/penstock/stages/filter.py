@@ -1,0 +1,60 @@
+"""Which elements stay, as a function says: filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.plan import Plan
+from penstock.stages.arguments import check_callable
+
+
+@checked_methods
+class Filter(Plan):
+    """Mixin: elements that a function keeps."""
+
+    __slots__ = ()
+
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Self:
+        """Keep the elements for which `predicate` returns True.
+
+        Parameters
+        ----------
+        predicate : callable
+            Takes the element as `map` does; returns one bool.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
+
+        Returns
+        -------
+        Dataset
+            The elements that were kept, in their order; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `predicate` is not callable; while iterating, if it returns anything but one bool
+            (a number is not one: write ``x != 0``).
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(6).filter(lambda x: x % 3 == 0)]
+        [0, 3]
+        """
+        check_callable("filter", "predicate", predicate)
+        kept = self._then("filter", predicate=predicate, name=name)
+        return kept._without_errors("filter", on_error, max_errors)

@@ -1,0 +1,132 @@
+"""The source over Python iterables: from_generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import GeneratorType
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.plan import Plan
+from penstock.structure import TensorSpec
+
+
+@checked_methods
+class FromGenerator(Plan):
+    """Mixin: datasets of what a Python function yields."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_generator(
+        cls,
+        generator: Callable[..., Iterable[Any]],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Sequence[Any] | None = None,
+        output_signature: Any = None,
+        name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Self:
+        """Make a dataset of the values that `generator` yields.
+
+        Parameters
+        ----------
+        generator : callable
+            Called anew for each iterator; returns an iterable.
+        output_types, output_shapes : nested dtypes and shapes, optional
+            The older form of `output_signature`; shapes may be left out.
+        args : sequence, optional
+            Arguments of `generator`; numbers and lists are given to it as NumPy values.
+        output_signature : nested TensorSpec, optional
+            What each value is converted to and checked against; at a leaf, a tuple or list is one
+            array. Without it the first value fixes structure and dtypes; shapes may differ.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of a value that does not match, and of an exception of the generator (the
+            data ends behind it in any case): see :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
+
+        Returns
+        -------
+        Dataset
+            Of unknown length.
+
+        Raises
+        ------
+        TypeError
+            At the call, if `generator` is not callable, or `output_signature` comes together with
+            `output_types` or `output_shapes`; while iterating, if a value does not match the
+            signature, or, without one, the structure and dtypes of the first value.
+
+        Notes
+        -----
+        Arrays are copied before the generator goes on, so it may reuse them. An exception of the
+        generator is raised once, as itself; then the data ends, because the generator has.
+        A restored iterator runs the generator up to its place again.
+
+        Examples
+        --------
+        >>> def squares(n):
+        ...     for i in range(n):
+        ...         yield i * i, f"{i}"
+        >>> [(int(x), s) for x, s in ps.Dataset.from_generator(squares, args=(3,))]
+        [(0, '0'), (1, '1'), (4, '2')]
+        """
+        if not callable(generator):
+            advice = (
+                "pass the generator function itself (without calling it), so that every epoch can "
+                "start it anew"
+                if isinstance(generator, GeneratorType)
+                else "wrap it: from_generator(lambda: iterable)"
+            )
+            raise TypeError(
+                f"from_generator: generator must be callable, got {type(generator).__name__}; "
+                f"{advice}"
+            )
+        if output_signature is not None and not (output_types is None and output_shapes is None):
+            raise TypeError(
+                "from_generator: output_signature takes the place of output_types and "
+                "output_shapes; give one or the other"
+            )
+        if output_shapes is not None and output_types is None:
+            raise TypeError("from_generator: output_shapes needs output_types")
+        if output_types is not None:
+            try:
+                output_signature = _signature(output_types, output_shapes)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise TypeError(f"from_generator: output_shapes: {error}") from error
+        values = tuple(_as_numpy(a) for a in args or ())
+        values_of = cls._make(
+            "from_generator",
+            (),
+            {
+                "generator": generator,
+                "args": values,
+                "output_signature": output_signature,
+                "opaque": False,
+            },
+            name,
+        )
+        return values_of._without_errors("from_generator", on_error, max_errors)
+
+
+def _as_numpy(value: Any) -> Any:
+    import numpy as np
+
+    return value if isinstance(value, (str, bytes)) else np.asarray(value)[()]
+
+
+def _signature(types: Any, shapes: Any) -> Any:
+    """Nest TensorSpecs as `types` is nested; at each leaf `shapes` is a shape or None."""
+    if isinstance(types, dict):
+        return {k: _signature(t, None if shapes is None else shapes[k]) for k, t in types.items()}
+    if isinstance(types, (tuple, list)):
+        parts = [None] * len(types) if shapes is None else shapes
+        return tuple(_signature(t, s) for t, s in zip(types, parts, strict=True))
+    return TensorSpec(shapes, types)

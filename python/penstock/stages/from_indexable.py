@@ -1,0 +1,105 @@
+"""Sources over Python objects with rows: from_indexable."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.columns import refuse_columns
+from penstock.encode import Indexable
+from penstock.stages.numbers import Numbers
+
+
+@checked_methods
+class FromIndexable(Numbers):
+    """Mixin: datasets of the rows of an object."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_indexable(
+        cls,
+        obj: Any,
+        name: str | None = None,
+        *,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        output_signature: Any = None,
+    ) -> Self:
+        """Make a dataset of ``obj[0]``, ``obj[1]`` and so on, which are fetched when they are due.
+
+        Parameters
+        ----------
+        obj : object
+            Anything with ``__len__`` and ``__getitem__``: a list, a dataset of PyTorch's kind with
+            random access, a table. Its ``__getitems__``, if it has one, is called with a list of
+            ints where several rows are wanted at once, and returns a list of rows.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        num_parallel_calls : int, optional
+            How many fetches run at a time, each on a thread of its own; AUTOTUNE (-1) finds out.
+            None fetches in the thread that asks for the element.
+        deterministic : bool, optional
+            With `num_parallel_calls`: whether rows come in order; None takes it from `Options`.
+        output_signature : nested TensorSpec, optional
+            What rows are converted to and checked against; `element_spec` is then known without
+            fetching one.
+
+        Returns
+        -------
+        Dataset
+            Of ``len(obj)`` elements.
+
+        Raises
+        ------
+        TypeError
+            If `obj` has no ``__len__`` or no ``__getitem__``; while iterating, if a row does not
+            match `output_signature`.
+        ValueError
+            If `num_parallel_calls` is neither AUTOTUNE nor >= 1.
+        RuntimeError
+            While iterating, if `obj` has another length than when the dataset was made.
+
+        Notes
+        -----
+        Order: `shuffle`, `shard`, `shard_evenly`, `take`, `skip` and `repeat` right behind it
+        choose among row numbers, before anything is fetched. So ``shuffle(len(obj))`` keeps no rows
+        in memory, and a shard fetches its own rows only. (A row that is passed over cannot fail.)
+
+        Errors: an exception of ``obj[i]`` is raised as itself at the place of that row, with a note
+        that names it, and the next row follows. When ``__getitems__`` fails, its rows are fetched
+        again one by one.
+
+        Values are taken as those that a function of `map` returns, except that a list is one array.
+        A saved state holds a position: restoring fetches nothing.
+
+        Random operations of penstock inside ``obj[i]`` draw from the element's own key. Inside
+        ``__getitems__`` they should not be used: how many rows it is asked for depends on timing.
+
+        Examples
+        --------
+        >>> class Squares:
+        ...     def __len__(self):
+        ...         return 5
+        ...     def __getitem__(self, i):
+        ...         return {"i": i, "square": i * i}
+        >>> ds = ps.Dataset.from_indexable(Squares())
+        >>> len(ds)
+        5
+        >>> ds.shuffle(5, seed=3).batch(5).first()["square"].sum()
+        np.int64(30)
+        """
+        for method in ("__len__", "__getitem__"):
+            if not hasattr(type(obj), method) or isinstance(obj, type):
+                raise TypeError(
+                    "from_indexable: an object with __len__ and __getitem__ was expected, got "
+                    f"{obj!r:.200}, which has no {method}; use from_generator for what can only "
+                    "be iterated"
+                )
+        refuse_columns("from_indexable", obj)
+        args = {"obj": Indexable(obj, len(obj)), "output_signature": output_signature}
+        kind = "from_indexable"
+        if num_parallel_calls is not None:
+            kind = "parallel_from_indexable"
+            args |= {"num_parallel_calls": num_parallel_calls, "deterministic": deterministic}
+        return cls._make(kind, (cls.range(len(obj)),), args, name)

@@ -1,0 +1,90 @@
+"""Datasets of elements with equal keys: group_by_window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+from penstock.stages.arguments import check_callable
+
+
+@checked_methods
+class GroupByWindow(Plan):
+    """Mixin: elements gathered by their keys."""
+
+    __slots__ = ()
+
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[[Any, Self], Self],
+        window_size: int | None = None,
+        window_size_func: Callable[[Any], Any] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Gather elements of equal keys into windows, and give the datasets made of these.
+
+        Parameters
+        ----------
+        key_func : callable
+            Takes the element as `map` does; returns one int, its key.
+        reduce_func : callable
+            Takes a key (int64) and a window, the dataset of so many consecutive elements with that
+            key; returns a Dataset, of any length, whose elements come next.
+        window_size : int, optional
+            Elements of a window, >= 1.
+        window_size_func : callable, optional
+            Takes a key, returns the size of its windows. Either this or `window_size` is given.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The elements of all datasets that `reduce_func` returned; how many is unknown
+            beforehand.
+
+        Raises
+        ------
+        TypeError
+            If a function is not callable; while iterating, if `key_func` or `window_size_func`
+            returns anything but one int, or `reduce_func` anything but a Dataset.
+        ValueError
+            If both or none of `window_size` and `window_size_func` are given, or a size is < 1.
+
+        Notes
+        -----
+        A window is due when it is full. When the input has ended, windows that are not full come in
+        the order of their keys. `window_size_func` is called once for each key of a run (and again
+        after `Iterator.set_state`).
+
+        Errors: one of `key_func` or `window_size_func` is raised at the place of the element, which
+        is left out; one of `reduce_func` at the place of the window, which is lost; those of the
+        dataset it returned at their own places.
+
+        States hold the positions of the elements that wait in windows, not the elements. After
+        `Iterator.set_state` the input is gone through again from the oldest of them on: a key that
+        never fills a window makes that long.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(10).group_by_window(
+        ...     key_func=lambda x: x % 2, reduce_func=lambda key, w: w.batch(3), window_size=3)
+        >>> [batch.tolist() for batch in ds]
+        [[0, 2, 4], [1, 3, 5], [6, 8], [7, 9]]
+        """
+        functions: dict[str, Any] = {"key_func": key_func, "reduce_func": reduce_func}
+        if (window_size is None) == (window_size_func is None):
+            came = "none" if window_size is None else "both"
+            raise ValueError(
+                "group_by_window: either window_size or window_size_func must be given, got "
+                f"{came} of them"
+            )
+        if window_size_func is not None:
+            functions["window_size_func"] = window_size_func
+        for argument, function in functions.items():
+            check_callable("group_by_window", argument, function)
+        sizes = {} if window_size is None else {"window_size": window_size}
+        return self._then("group_by_window", name=name, **functions, **sizes)

@@ -1,0 +1,177 @@
+"""Datasets that a function makes of elements: flat_map, interleave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.plan import Plan
+from penstock.stages.arguments import check_callable
+
+# interleave's cycle_length=None: a constant, so that the order does not depend on the machine.
+AUTOTUNE_CYCLE = 8
+
+
+@checked_methods
+class Interleave(Plan):
+    """Mixin: the elements of datasets that a function opens."""
+
+    __slots__ = ()
+
+    def flat_map(
+        self,
+        map_func: Callable[..., Self],
+        name: str | None = None,
+        *,
+        output_signature: Any = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Self:
+        """Turn each element into a dataset, and give their elements one dataset after the other.
+
+        Parameters
+        ----------
+        map_func : callable
+            Takes the element as `map` does; returns a Dataset.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        output_signature : nested TensorSpec, optional
+            What the elements of the datasets are checked against; `element_spec` is then known
+            without a call.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
+
+        Returns
+        -------
+        Dataset
+            The elements of all of them; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
+            one of other elements than `output_signature` says.
+
+        Notes
+        -----
+        One dataset is open at a time. An element of `map_func` that fails is raised at its place;
+        the dataset of the next one follows.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(1, 4).flat_map(lambda n: ps.Dataset.range(n))
+        >>> [int(x) for x in ds]
+        [0, 0, 1, 0, 1, 2]
+        """
+        check_callable("flat_map", "map_func", map_func)
+        flat = self._then("flat_map", map_func=map_func, name=name, **_declared(output_signature))
+        return flat._without_errors("flat_map", on_error, max_errors)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Self],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+        *,
+        buffer_output_elements: int | None = None,
+        prefetch_input_elements: int | None = None,
+        output_signature: Any = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Self:
+        """Turn each element into a dataset, and take from several of them in turn.
+
+        Parameters
+        ----------
+        map_func : callable
+            Takes the element as `map` does; returns a Dataset.
+        cycle_length : int, optional
+            Datasets that are open at a time; None or AUTOTUNE (-1) means 8, on every machine.
+        block_length : int, optional
+            Consecutive elements taken from one of them; None means 1.
+        num_parallel_calls : int, optional
+            How many of them are read at a time, ahead of use, each by a thread of its own; at most
+            `cycle_length`; AUTOTUNE (-1) means all. None reads them in turn, when asked.
+        deterministic : bool, optional
+            False passes over a dataset that has nothing ready yet; None takes it from `Options`.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        buffer_output_elements : int, optional
+            With `num_parallel_calls`: how many elements each open dataset has ready, >= 1; None
+            means ``2 * block_length``.
+        prefetch_input_elements : int, optional
+            With `num_parallel_calls`: how many datasets are opened, and read ahead, before one of
+            the others has ended, >= 0; None means ``cycle_length / 2``.
+        output_signature : nested TensorSpec, optional
+            As in `flat_map`.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
+
+        Returns
+        -------
+        Dataset
+            The elements of all of them; how many is unknown beforehand.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
+            one of other elements than `output_signature` says.
+        ValueError
+            If an argument is less than the least value named above, `num_parallel_calls` exceeds
+            `cycle_length`, or one of the last two comes without `num_parallel_calls`.
+
+        Notes
+        -----
+        Order: from dataset to dataset in turn, `block_length` elements of each. One that has ended
+        passes the turn on, and its place is taken by the next one when the turn comes round. It is
+        the same with and without `num_parallel_calls`, unless `deterministic` is False.
+
+        Memory: with `num_parallel_calls` up to ``cycle_length + prefetch_input_elements`` datasets
+        are open, and each holds up to `buffer_output_elements` elements.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(1, 4).interleave(
+        ...     lambda n: ps.Dataset.from_tensors(n).repeat(3), cycle_length=2, block_length=2)
+        >>> [int(x) for x in ds]
+        [1, 1, 2, 2, 1, 2, 3, 3, 3]
+        """
+        check_callable("interleave", "map_func", map_func)
+        cycle = AUTOTUNE_CYCLE if cycle_length is None or cycle_length == -1 else cycle_length
+        ahead = {
+            "buffer_output_elements": buffer_output_elements,
+            "prefetch_input_elements": prefetch_input_elements,
+        }
+        ahead = {argument: value for argument, value in ahead.items() if value is not None}
+        if ahead and num_parallel_calls is None:
+            raise ValueError(
+                f"interleave: {', '.join(ahead)} is about reading ahead; give num_parallel_calls"
+            )
+        interleaved = self._then(
+            "interleave",
+            map_func=map_func,
+            cycle_length=cycle,
+            block_length=1 if block_length is None else block_length,
+            num_parallel_calls=num_parallel_calls,
+            deterministic=deterministic,
+            name=name,
+            **ahead,
+            **_declared(output_signature),
+        )
+        return interleaved._without_errors("interleave", on_error, max_errors)
+
+
+def _declared(output_signature: Any) -> dict[str, Any]:
+    return {} if output_signature is None else {"output_signature": output_signature}

@@ -1,0 +1,80 @@
+"""Sources of file names: list_files."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from penstock.arguments.checked import checked_methods
+from penstock.paths import Names, patterns_of
+from penstock.stages.shuffle import Shuffle
+from penstock.stages.tensors import Tensors
+
+
+@checked_methods
+class ListFiles(Tensors, Shuffle):
+    """Mixin: datasets of file names."""
+
+    __slots__ = ()
+
+    @classmethod
+    def list_files(
+        cls,
+        file_pattern: Names | Sequence[Names],
+        shuffle: bool | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """List the files that match one or more glob patterns.
+
+        Parameters
+        ----------
+        file_pattern : str, path, or sequence of them
+            Patterns with ``*``, ``?``, ``[...]`` and ``**``.
+        shuffle : bool, optional
+            Shuffle the names anew in each epoch; None means True, as in tf.data.
+        seed : int, optional
+            Seed of the shuffle.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of ``str``; with ``shuffle=False`` sorted within each pattern.
+
+        Raises
+        ------
+        FileNotFoundError
+            If a pattern matches nothing.
+        ValueError
+            If there is no pattern.
+
+        Notes
+        -----
+        The patterns are matched once, at the call.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> for name in ("b.txt", "a.txt"):
+        ...     Path(name).touch()
+        >>> list(ps.Dataset.list_files("*.txt", shuffle=False))
+        ['a.txt', 'b.txt']
+        """
+        patterns = patterns_of("list_files", "file_pattern", file_pattern)
+        if not patterns:
+            raise ValueError("list_files: at least one pattern was expected, got none")
+        names: list[str] = []
+        for pattern in patterns:
+            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+            if not matches:
+                raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
+            names.extend(matches)
+        dataset = cls.from_tensor_slices(np.array(names, dtype=object), name)
+        if shuffle is None or shuffle:
+            dataset = dataset.shuffle(len(names), seed=seed)
+        return dataset

@@ -1,0 +1,117 @@
+"""A function of each element: map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+from penstock.arguments.checked import checked_methods
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.plan import Plan
+from penstock.stages.arguments import check_callable
+
+_P = TypeVar("_P", bound=Plan)
+
+
+@checked_methods
+class Map(Plan):
+    """Mixin: what a function makes of each element."""
+
+    __slots__ = ()
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+        *,
+        output_signature: Any = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Self:
+        """Apply `map_func` to each element.
+
+        Parameters
+        ----------
+        map_func : callable
+            Takes the element: a tuple as that many arguments, anything else as one. What it
+            returns is the new element (a list counts as a tuple).
+        num_parallel_calls : int, optional
+            How many calls run at a time, each on a thread of its own; AUTOTUNE (-1) finds out. None
+            runs the function in the thread that asks for the element.
+        deterministic : bool, optional
+            Whether results come in order; None takes it from `Options` (True by default).
+        synchronous : bool, optional
+            True demands that nothing runs ahead; excludes `num_parallel_calls`.
+        use_unbounded_threadpool : bool
+            Accepted for programs written for tf.data; calls have threads of their own anyway.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        output_signature : nested TensorSpec, optional
+            What results are converted to and checked against; `element_spec` is then known without
+            a call.
+        on_error : "raise", "skip", "log" or callable
+            What becomes of an element that fails here, or failed before and was not left out: see
+            :doc:`/guides/errors`.
+        max_errors : int, optional
+            How many in a row are left out at most, >= 1; None: any number.
+
+        Returns
+        -------
+        Dataset
+            As many elements as before.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable; while iterating, if a result does not match
+            `output_signature`.
+        ValueError
+            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or `synchronous` excludes it.
+
+        Notes
+        -----
+        Errors: an exception of the function is raised at the element's place, as itself, with a
+        note that names stage and element; the next element follows.
+
+        Order and randomness: random operations of penstock inside the function draw from the
+        element's own key, so `num_parallel_calls` changes neither results nor, unless
+        `deterministic` is False, their order.
+
+        Speed: a plain Python function holds the GIL, so parallel calls help where it sleeps, reads
+        or calls something that releases the GIL, as NumPy and the operations of penstock do for
+        large arrays.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(4).map(lambda x: x + 1, num_parallel_calls=2)
+        >>> [int(x) for x in ds]
+        [1, 2, 3, 4]
+        """
+        check_callable("map", "map_func", map_func)
+        if num_parallel_calls is None:
+            mapped = self._then(
+                "map", map_func=map_func, output_signature=output_signature, name=name
+            )
+            return mapped._without_errors("map", on_error, max_errors)
+        if synchronous:
+            raise ValueError(
+                "map: synchronous=True excludes num_parallel_calls; leave one of them out"
+            )
+        mapped = self._then(
+            "parallel_map",
+            map_func=map_func,
+            num_parallel_calls=num_parallel_calls,
+            deterministic=deterministic,
+            output_signature=output_signature,
+            name=name,
+        )
+        return mapped._without_errors("map", on_error, max_errors)
+
+
+def map_for(stage: str, plan: _P, function: Callable[[Any], Any]) -> _P:
+    """Return a map that errors, statistics and states know by the name of `stage`."""
+    return plan._then("map", map_func=function, part_of=stage)

@@ -1,0 +1,132 @@
+"""The sources of numbers: range, counter, random."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+
+
+@checked_methods
+class Numbers(Plan):
+    """Mixin: datasets of numbers."""
+
+    __slots__ = ()
+
+    @classmethod
+    def range(cls, *args: int, output_type: Any = np.int64, name: str | None = None) -> Self:
+        """Count from `start` (0) to `stop`, which is left out, by `step` (1).
+
+        Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+
+        Parameters
+        ----------
+        *args : int
+            One to three integers, as for Python's ``range``.
+        output_type : dtype-like
+            Integer or float dtype of the elements.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of scalars, int64 unless `output_type` says otherwise.
+
+        Raises
+        ------
+        TypeError
+            If there are not one to three integers, or `output_type` is neither integer nor float.
+        ValueError
+            If `step` is 0.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(10, 4, -2)]
+        [10, 8, 6]
+        """
+        if not 1 <= len(args) <= 3:
+            raise TypeError(f"range: 1 to 3 integers were expected, got {len(args)}")
+        start, stop = (0, args[0]) if len(args) == 1 else args[:2]
+        step = args[2] if len(args) == 3 else 1
+        bounds = {"start": start, "stop": stop, "step": step}
+        return cls._make("range", (), {**bounds, "output_type": output_type}, name)
+
+    @classmethod
+    def counter(
+        cls, start: float = 0, step: float = 1, dtype: Any = np.int64, name: str | None = None
+    ) -> Self:
+        """Count from `start` by `step`, without end.
+
+        Parameters
+        ----------
+        start, step : int or float
+            The first number, and what is added to get the next one; whole unless `dtype` is a float
+            type. May be negative or 0.
+        dtype : dtype-like
+            Integer or float dtype of the elements.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of scalars; its `cardinality` is ``INFINITE_CARDINALITY``.
+
+        Raises
+        ------
+        TypeError
+            If `dtype` is neither integer nor float, or `start` or `step` is not of that kind.
+
+        Notes
+        -----
+        Integers wrap around at the end of their type. Element `i` of a float type is
+        ``start + i * step``, computed in float64: errors do not add up.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.counter(10, -3).take(3)]
+        [10, 7, 4]
+        """
+        args = {"start": start, "step": step, "output_type": dtype}
+        return cls._make("counter", (), args, name)
+
+    @classmethod
+    def random(
+        cls,
+        seed: int | None = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Draw whole numbers, without end.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Makes the numbers repeatable; None draws others in each run, unless `set_seed` was
+            called.
+        rerandomize_each_iteration : bool, optional
+            True draws others in each epoch (of `repeat`) and for each iterator, in a sequence that
+            follows from `seed`; None means False.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of int64 scalars, uniform in [0, 2**32).
+
+        Examples
+        --------
+        >>> numbers = ps.Dataset.random(seed=7).take(3)
+        >>> list(numbers) == list(numbers)
+        True
+        >>> other = ps.Dataset.random(seed=7, rerandomize_each_iteration=True).take(3)
+        >>> list(other) == list(other)
+        False
+        """
+        args = {"seed": seed, "rerandomize_each_iteration": bool(rerandomize_each_iteration)}
+        return cls._make("random_numbers", (), args, name)

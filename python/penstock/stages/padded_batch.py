@@ -1,0 +1,93 @@
+"""Batches of elements of different sizes, padded to one: padded_batch."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+from penstock.stages.padding_arguments import padded_shapes_of, padding_values_of
+
+
+@checked_methods
+class PaddedBatch(Plan):
+    """Mixin: batches of elements that differ in size."""
+
+    __slots__ = ()
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Self:
+        """Stack consecutive elements along a new first axis, padded to one shape.
+
+        Parameters
+        ----------
+        batch_size : int
+            Elements per batch, >= 1.
+        padded_shapes : nested sequence of int or None, optional
+            The shape of each leaf, nested as the elements are: ``[None, 3]`` pads the first axis to
+            the largest of the batch and the second one to 3. An int is a shape of one axis. None
+            pads every axis to the largest of the batch.
+        padding_values : nested scalar, optional
+            What fills the rest: nested as the elements are, with None for a default, or one scalar
+            for all leaves. The default is 0, and "" for strings. A Python number has the dtype of
+            the leaf when both are of a kind (int, float, bool, complex); a NumPy scalar must have
+            it.
+        drop_remainder : bool
+            Leave out the last batch when it has fewer than `batch_size` elements.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            A leaf of shape ``(n, m)`` becomes ``(batch_size, N, M)``; its elements stand in the
+            first rows and columns. Scalars are stacked as they are.
+
+        Raises
+        ------
+        ValueError
+            At the call, if `batch_size` < 1, an argument is nested otherwise than the elements, a
+            padding value is no scalar, or a shape has another number of axes, or less room, than
+            the elements are known to need. While iterating, if an element has more axes or is
+            larger than its padded shape, or differs from the first of its batch in structure, dtype
+            or number of axes; the others of the batch are kept.
+        TypeError
+            If a padding value is not of the dtype of its leaf: at the call when that is known,
+            otherwise while iterating. Arrays of opaque objects cannot be padded.
+
+        Notes
+        -----
+        Without `padded_shapes` the number of axes of every leaf must be known, or not declared at
+        all (elements of a plain Python function).
+
+        Memory: the elements of one batch, and the batch. Each number is copied once, into it.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(1, 4).map(lambda n: np.full(n, n))
+        >>> for batch in ds.padded_batch(2):
+        ...     print(batch)
+        [[1 0]
+         [2 2]]
+        [[3 3 3]]
+        >>> ds.padded_batch(3, padded_shapes=[4], padding_values=-1).first()
+        array([[ 1, -1, -1, -1],
+               [ 2,  2, -1, -1],
+               [ 3,  3,  3, -1]])
+        """
+        one, each = padding_values_of("padded_batch", padding_values)
+        return self._then(
+            "padded_batch",
+            batch_size=batch_size,
+            padded_shapes=padded_shapes_of(padded_shapes, self._node),
+            padding_value=one,
+            padding_values=each,
+            drop_remainder=bool(drop_remainder),
+            name=name,
+        )

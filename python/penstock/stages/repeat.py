@@ -1,0 +1,43 @@
+"""Several passes: repeat."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+
+
+@checked_methods
+class Repeat(Plan):
+    """Mixin: the same elements again."""
+
+    __slots__ = ()
+
+    def repeat(self, count: int | None = None, name: str | None = None) -> Self:
+        """Go through the dataset again and again.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many times; 0 gives nothing; None or a negative number: for ever.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The epochs one after the other, without a mark between them.
+
+        Notes
+        -----
+        An epoch without any element ends it, so an empty dataset stays empty. Stages before it
+        start anew with each epoch: `shuffle` draws another order, and random operations in `map`
+        other numbers.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(2).repeat(2)]
+        [0, 1, 0, 1]
+        """
+        return self._then("repeat", count=-1 if count is None else count, name=name)

@@ -1,0 +1,120 @@
+"""Transformations that carry a state from element to element: scan, reduce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+from penstock.stages.single import Single
+
+_P = TypeVar("_P", bound=Plan)
+
+
+@checked_methods
+class Scan(Single):
+    """Mixin: functions of a state and an element."""
+
+    __slots__ = ()
+
+    def scan(
+        self,
+        initial_state: Any,
+        scan_func: Callable[[Any, Any], tuple[Any, Any]],
+        name: str | None = None,
+    ) -> Self:
+        """Apply a function to each element and to a state that it hands on.
+
+        Parameters
+        ----------
+        initial_state : nested arrays
+            The state that the first call is given.
+        scan_func : callable
+            Takes the state and the element, two arguments whatever their nesting; returns the new
+            state and the element of the result.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            As many elements as before.
+
+        Raises
+        ------
+        TypeError
+            If `scan_func` is not callable; while iterating, if it does not return a pair, or the
+            new state has not the structure and dtypes of `initial_state` (shapes may differ).
+
+        Notes
+        -----
+        An element that fails leaves the state as it was before it. Arrays of the state are
+        read-only: a function returns a new one.
+
+        `Iterator.get_state` holds the state as values: numbers, arrays and strings. When it has an
+        opaque Python object in it, a restored iterator calls the function for all elements from the
+        first one on again.
+
+        Examples
+        --------
+        >>> sums = ps.Dataset.range(1, 5).scan(np.int64(0), lambda s, x: (s + x, s + x))
+        >>> [int(x) for x in sums]
+        [1, 3, 6, 10]
+        """
+        if not callable(scan_func):
+            raise TypeError(f"scan: scan_func must be callable, got {scan_func!r}")
+        return self._then("scan", initial_state=initial_state, scan_func=scan_func, name=name)
+
+    def reduce(
+        self,
+        initial_state: Any,
+        reduce_func: Callable[[Any, Any], Any],
+        name: str | None = None,
+    ) -> Any:
+        """Combine all elements into one value.
+
+        Parameters
+        ----------
+        initial_state : nested arrays
+            The state that the first call is given.
+        reduce_func : callable
+            Takes the state and the element, two arguments whatever their nesting; returns the new
+            state.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        nested arrays
+            The state after the last element; `initial_state` when there is none.
+
+        Raises
+        ------
+        TypeError
+            If `reduce_func` is not callable, or a new state has not the structure and dtypes of
+            `initial_state` (shapes may differ).
+
+        Notes
+        -----
+        Runs the whole dataset, at once; Ctrl-C ends it. The first error of an element is raised;
+        use `ignore_errors` before to leave such elements out. Arrays of the state are read-only.
+
+        Examples
+        --------
+        >>> ps.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)
+        np.int64(10)
+        >>> ps.Dataset.range(5).reduce((0, 0.0), lambda s, x: (s[0] + 1, s[1] + x / 2))
+        (np.int64(5), np.float64(5.0))
+        """
+        if not callable(reduce_func):
+            raise TypeError(f"reduce: reduce_func must be callable, got {reduce_func!r}")
+        reduced = self._then(
+            "reduced", initial_state=initial_state, reduce_func=reduce_func, name=name
+        )
+        return reduced.get_single_element()
+
+
+def scan_for(stage: str, plan: _P, initial_state: Any, function: Callable[[Any, Any], Any]) -> _P:
+    """Return a scan that errors, statistics and states know by the name of `stage`."""
+    return plan._then("scan", initial_state=initial_state, scan_func=function, part_of=stage)

@@ -1,0 +1,226 @@
+"""Shares of the elements, for several processes: shard, shard_evenly."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.ops.native import native
+from penstock.plan import Plan
+from penstock.stages.file_shards import Remainder, shard_files
+from penstock.traits import main_form, traits_of
+
+_INFINITE = -1
+_MOST = 2**63 - 1  # more elements than there will ever be
+
+
+@checked_methods
+class Shard(Plan):
+    """Mixin: every process its share."""
+
+    __slots__ = ()
+
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Self:
+        """Give every `num_shards`-th element, from number `index` on.
+
+        Parameters
+        ----------
+        num_shards : int
+            How many parts the data is dealt out to, >= 1.
+        index : int
+            Which of them this is, in ``[0, num_shards)``.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The elements number ``index``, ``index + num_shards``, and so on.
+
+        Raises
+        ------
+        ValueError
+            If `num_shards` < 1 or `index` is not in ``[0, num_shards)``.
+
+        Notes
+        -----
+        Put it before anything random, so that the shards fit together, and early (over file names,
+        say), so that the others' elements are not computed.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.range(7).shard(3, 1)]
+        [1, 4]
+        """
+        return self._then("shard", num_shards=num_shards, index=index, name=name)
+
+    def shard_evenly(
+        self,
+        num_shards: int,
+        index: int,
+        remainder: Remainder = "drop",
+        *,
+        seed: int = 0,
+        mask_key: str = "valid",
+        by: Literal["elements", "files"] = "elements",
+        name: str | None = None,
+    ) -> Self:
+        """Give every `num_shards`-th element, and as many of them whatever the index.
+
+        Parameters
+        ----------
+        num_shards : int
+            How many parts the elements are dealt out to, >= 1: one for each process, say.
+        index : int
+            Which of them this is, in ``[0, num_shards)``.
+        remainder : "drop", "pad" or "repeat"
+            What becomes of the last elements, when there is not one for every shard.
+
+            "drop" leaves them out in all shards.
+
+            "pad" fills up with elements of zeros ("" for strings), and tells by a mask which are
+            real: a dict gets it under `mask_key`, a tuple as one more part at its end, and
+            anything else becomes ``(element, mask)``. No element is lost and none comes twice.
+
+            "repeat" takes what is missing from the beginning, round and round if need be.
+        seed : int
+            What everything random before this stage draws from, unless it has a seed of its own.
+        mask_key : str
+            The key of the mask, for dicts.
+        by : "elements" or "files"
+            What is dealt out. "files": every `num_shards`-th file of the list that was given to
+            `TFRecordDataset`, `TextLineDataset` or `FixedLengthRecordDataset`, which must be the
+            dataset itself. Shards have as many elements as one another all the same: "drop" cuts
+            them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
+            shard's own first elements.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The elements number ``index``, ``index + num_shards``, and so on; as many as any other
+            shard has: ``n // num_shards`` of `n`, rounded up unless they are dropped.
+
+        Raises
+        ------
+        ValueError
+            If `num_shards`, `index` or `remainder` is none of these; if a `shuffle` before it
+            would have another order in each process (see the notes); with "pad", if the elements
+            have the key `mask_key` already; with ``by="files"``, if the dataset is anything but
+            records of files, or if a shard has none to give.
+        TypeError
+            With "pad", for opaque Python objects.
+        RuntimeError
+            While iterating: with "repeat", if the source cannot be gone through again; with
+            "pad", if all elements of the last, incomplete round failed.
+
+        Notes
+        -----
+        Length: it need not be known. Then a shard goes through the elements of the others as far as
+        it takes to know that they are there; "repeat" begins the input anew for its last element.
+        The padding has the shape of one of the last elements of the input.
+
+        Order: every shard must be made from the same pipeline, and go through it as often. Then
+        they all see the same order, though each is in a process of its own: a `shuffle` before
+        this stage draws from `seed`, not from `set_seed` or the operating system, and
+        ``deterministic=False`` is not made use of. Each epoch and each new iterator has another
+        order all the same. Two that would not be common are refused: a shuffle without a seed and
+        with ``reshuffle_each_iteration=False``, and one that reshuffles before a `cache` or
+        `snapshot`. (What is random in a generator of your own, and in datasets that a function
+        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: seed it
+        alike.) Stages behind this one belong to their process.
+
+        Cost: put it early. Where rows can be chosen by position (`range`, `from_tensor_slices`,
+        `from_indexable`, also behind `shuffle`), the others' are never touched; a plain `map`
+        before it is not called for them. Of files that are not compressed and read one after the
+        other, the others' records of fixed length are not read, and of the others' TFRecords only
+        the 12 bytes that hold a length, when records are larger than some 64 KB. Anything else
+        (lines, compressed files, `num_parallel_reads`, a `filter` or `shuffle` before it) is read
+        and computed in every shard; shard such data ``by="files"``, or give every shard files of
+        its own. ``by="files"`` counts the records of all files at the call, in each process, which
+        costs as much as going through others' records; then a process reads its own files only.
+        Behind `batch` it deals out batches: drop the remainder there too, or the last one has fewer
+        rows in one shard.
+
+        Errors: an element that fails counts, and is raised in its own shard alone. What leaves
+        out elements behind this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
+
+        States: one says how far all shards are, not which one this is: the state of any of them
+        serves all others of as many. With ``by="files"`` each process has a state of its own, as
+        each stands in another file: that of another shard is a StateError. Another number of
+        shards begins a new pass after what the former ones had, which are as many elements as all
+        steps of all of them took: ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when
+        epochs differ.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(7)
+        >>> [[int(x) for x in ds.shard_evenly(3, i)] for i in range(3)]
+        [[0, 3], [1, 4], [2, 5]]
+        >>> [[int(x) for x in ds.shard_evenly(3, i, "repeat")] for i in range(3)]
+        [[0, 3, 6], [1, 4, 0], [2, 5, 1]]
+        >>> [(int(x), bool(real)) for x, real in ds.shard_evenly(3, 1, "pad")]
+        [(1, True), (4, True), (0, False)]
+        """
+        if by == "files":
+            of_files: Self = shard_files(self, num_shards, index, remainder)
+            return of_files
+        if by != "elements":
+            raise ValueError(f"shard_evenly: by must be 'elements' or 'files', got {by!r}")
+        _check_order(self)
+        args: dict[str, Any] = {"num_shards": num_shards, "index": index, "seed": seed}
+        if remainder != "pad":
+            return self._then("shard_evenly", remainder=remainder, name=name, **args)
+        inner = self._then("shard_evenly", remainder="repeat", name=name, **args)
+        if inner._kind == "shard_evenly":
+            inner = self
+        else:  # it has gone to the row numbers, of which it is known how many there are
+            length = self._node.cardinality
+            args["dealt"] = _MOST if length == _INFINITE else length
+        pairs: Any = self._make("shard_evenly", (inner,), {"remainder": "pad", **args}, name)
+        masked = functools.partial(_with_mask, mask_key)
+        # A native function needs to know the elements; not for this should one be computed.
+        known = pairs._node.first_unknown() is None
+        padded: Self = pairs.map(native(masked) if known else masked)
+        return padded
+
+
+def _check_order(dataset: Any) -> None:
+    """Raise ValueError if the elements would come in another order in each process."""
+    open_ = [(dataset, "")]  # a stack of its own: chains are long
+    seen: set[tuple[int, str]] = set()
+    while open_:
+        node, kept_by = open_.pop()
+        if (id(node), kept_by) in seen:
+            continue
+        seen.add((id(node), kept_by))
+        if node._kind == "shuffle":
+            _check_shuffle(node._args, kept_by)
+        kept_by = main_form(node._kind) if traits_of(node._kind).replays else kept_by
+        open_ += [(before, kept_by) for before in node._inputs]
+
+
+def _check_shuffle(args: dict[str, Any], kept_by: str) -> None:
+    if args["seed"] is None and not args["reshuffle_each_iteration"]:
+        raise ValueError(
+            "shard_evenly: a shuffle before it that has one order for all epochs has it for this "
+            "process alone, shards would lose and double elements; give that shuffle a seed"
+        )
+    if kept_by and args["reshuffle_each_iteration"]:
+        raise ValueError(
+            f"shard_evenly: {kept_by} before it keeps the order of one pass of a shuffle, which "
+            f"may be that of this process alone; put {kept_by} before the shuffle"
+        )
+
+
+def _with_mask(mask_key: str, element: Any, mask: Any) -> Any:
+    if isinstance(element, dict):
+        if mask_key in element:
+            raise ValueError(
+                f"shard_evenly: the elements have a key {mask_key!r} already; choose another "
+                "mask_key"
+            )
+        return {**element, mask_key: mask}
+    return (*element, mask) if type(element) is tuple else (element, mask)

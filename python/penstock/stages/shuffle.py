@@ -1,0 +1,71 @@
+"""Random order: shuffle."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+
+
+@checked_methods
+class Shuffle(Plan):
+    """Mixin: elements in another order."""
+
+    __slots__ = ()
+
+    def shuffle(
+        self,
+        buffer_size: int,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> Self:
+        """Shuffle through a buffer: each output is a uniform choice among its elements.
+
+        Parameters
+        ----------
+        buffer_size : int
+            Elements in the buffer, >= 1. With at least as many as the dataset has, the order is a
+            uniform permutation.
+        seed : int, optional
+            Makes the orders repeatable: a dataset made again gives the same sequence of epochs.
+            None: they follow from the seed that the iterator takes when it is made (see
+            `set_seed`), or, with ``reshuffle_each_iteration=False``, from one taken now.
+        reshuffle_each_iteration : bool, optional
+            Whether each epoch and each new iterator has an order of its own; None means True too.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            The same elements in another order.
+
+        Raises
+        ------
+        ValueError
+            If `buffer_size` < 1.
+
+        Notes
+        -----
+        Order: an element moves forward by less than `buffer_size` places, so a small buffer over
+        sorted data shuffles little. Neither threads nor prefetching change the order.
+
+        Memory: `buffer_size` elements, filled at the first ``next``. Before `repeat`, those of the
+        next epoch fill it while the last ones of an epoch leave it. Behind `from_tensor_slices`
+        and `range` only row numbers are buffered. A saved state holds counters: the elements in the
+        buffer are read again.
+
+        Examples
+        --------
+        >>> sorted(int(x) for x in ps.Dataset.range(5).shuffle(3, seed=1))
+        [0, 1, 2, 3, 4]
+        """
+        return self._then(
+            "shuffle",
+            buffer_size=buffer_size,
+            seed=seed,
+            reshuffle_each_iteration=reshuffle_each_iteration is not False,
+            name=name,
+        )

@@ -1,0 +1,106 @@
+"""The sources of arrays in memory: from_tensors, from_tensor_slices."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.arrays import as_tensors, ragged_list
+from penstock.plan import Plan
+
+
+@checked_methods
+class Tensors(Plan):
+    """Mixin: datasets of values in memory."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
+        """Make a dataset of one element.
+
+        Parameters
+        ----------
+        tensors : nested arrays
+            The element. Arrays are shared with the dataset: do not change them afterwards.
+            A mapping (``np.load("x.npz")``) is a dict of its arrays; a table of pandas, polars or
+            Arrow is a dict of its columns, without the index; a structured array is a dict of its
+            fields.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of this one element; its arrays are read-only.
+
+        Raises
+        ------
+        ValueError
+            If a list has no regular shape, or a column values that no array holds.
+        TypeError
+            If an object has rows and is no array: `from_indexable` takes those.
+
+        Examples
+        --------
+        >>> ps.Dataset.from_tensors(([1, 2], "a")).first()
+        (array([1, 2]), 'a')
+        """
+        return cls._of_tensors("from_tensors", name, tensors)
+
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
+        """Make a dataset of the rows of arrays.
+
+        Parameters
+        ----------
+        tensors : nested arrays
+            Each of shape ``(n, ...)`` with the same `n`. A list is one array, a tuple is several.
+            The memory is shared with the dataset: do not change it afterwards.
+            A mapping (``np.load("x.npz")``) is a dict of its arrays; a table of pandas, polars or
+            Arrow is a dict of its columns, without the index; a structured array is a dict of its
+            fields.
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            Of `n` elements, nested as `tensors`.
+
+        Raises
+        ------
+        ValueError
+            If there is no array, one is a scalar, or the first axes differ; a list has no regular
+            shape; or a column has values that no array holds: missing ones, but for floats (NaN)
+            and times (NaT), lists of different lengths, times of a zone.
+        TypeError
+            If an object has rows and is no array: `from_indexable` takes those.
+
+        Notes
+        -----
+        ``shuffle`` and ``batch`` right behind it gather rows natively, without touching elements
+        one by one. Rows that are handed out unbatched are views, and read-only.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.from_tensor_slices({"x": [1, 2], "name": ["a", "b"]})
+        >>> [(int(e["x"]), e["name"]) for e in ds]
+        [(1, 'a'), (2, 'b')]
+        """
+        return cls._of_tensors("from_tensor_slices", name, tensors)
+
+    @classmethod
+    def _of_tensors(cls, kind: str, name: str | None, tensors: Any) -> Self:
+        tensors = as_tensors(kind, tensors)
+        try:
+            return cls._make(kind, (), {"tensors": tensors}, name)
+        except ValueError:
+            leaf = ragged_list(tensors)
+            if leaf is None:
+                raise
+            raise ValueError(
+                f"{kind}: a list is one array, and the rows of {'tensors' + leaf} differ in shape; "
+                "use experimental.from_list for elements of different shapes, and then "
+                "padded_batch or ragged_batch (for ragged rows) to batch them"
+            ) from None

@@ -1,0 +1,42 @@
+"""Taking batches apart: unbatch."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from penstock.arguments.checked import checked_methods
+from penstock.plan import Plan
+
+
+@checked_methods
+class Unbatch(Plan):
+    """Mixin: the rows of batches."""
+
+    __slots__ = ()
+
+    def unbatch(self, name: str | None = None) -> Self:
+        """Give the rows of each element one by one.
+
+        Parameters
+        ----------
+        name : str, optional
+            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+
+        Returns
+        -------
+        Dataset
+            A leaf of shape ``(n, ...)`` becomes `n` leaves of shape ``(...)``. How many is unknown
+            beforehand, unless `element_spec` tells `n`.
+
+        Raises
+        ------
+        ValueError
+            While iterating, if a leaf is a scalar or the leaves have different numbers of rows;
+            the next element follows.
+
+        Examples
+        --------
+        >>> [int(x) for x in ps.Dataset.from_tensors([1, 2, 3]).unbatch()]
+        [1, 2, 3]
+        """
+        return self._then("unbatch", name=name)

@@ -1,1 +1,0 @@
-"""What datasets become: mixins of Dataset, one method for each transformation."""

@@ -20,6 +20,12 @@ ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element) {
   return {*info.stage, info.index + row, ElementText(element)};
 }
 
+bool RowPlacer::IsWorthwhile(const std::vector<Tensor>& leaves) {
+  return std::ranges::any_of(leaves, [](const Tensor& leaf) {
+    return leaf.storage() == Storage::kDense && leaf.shape().rank() > 0;
+  });
+}
+
 Tensor RowPlacer::Place(int64_t row, size_t leaf, DType dtype, const Shape& shape) {
   if (dtype.is_reference()) return {};
   std::lock_guard lock(mutex_);

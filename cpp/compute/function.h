@@ -23,6 +23,10 @@ class RowPlacer {
  public:
   explicit RowPlacer(int64_t rows) : rows_(rows) {}
   int64_t rows() const { return rows_; }
+  // Whether the row has arrays to be placed. Scalars beside them are placed too: else the batch
+  // would be put together row by row, and the arrays copied again. Scalars alone are not worth the
+  // lock.
+  static bool IsWorthwhile(const std::vector<Tensor>& leaves);
   // A stacked column of one row, row `row % rows()` of slab `row / rows()`; an empty tensor when
   // the slab began with another dtype or shape.
   Tensor Place(int64_t row, size_t leaf, DType dtype, const Shape& shape);

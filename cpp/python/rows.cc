@@ -195,10 +195,11 @@ bool RowCollector::AddSingle(const Flattened& flat, const Origin& origin) {
   block.rows = 1;
   block.origins.first = origin;
   block.placed = true;
+  const bool worthwhile = RowPlacer::IsWorthwhile(leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
     Tensor& leaf = leaves[i];
     Tensor row;
-    if (leaf.storage() == Storage::kDense && leaf.shape().rank() > 0) {
+    if (leaf.storage() == Storage::kDense && worthwhile) {
       row = placer_->Place(first_row_ + rows_, i, leaf.dtype(), leaf.shape());
     }
     if (!row.buffer()) {

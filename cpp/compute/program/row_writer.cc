@@ -49,9 +49,10 @@ void RowWriter::AddToBatch(std::vector<Tensor> leaves, Origin origin) {
   block.rows = 1;
   block.origins.first = std::move(origin);
   block.placed = true;
+  const bool worthwhile = RowPlacer::IsWorthwhile(leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
     Tensor& leaf = leaves[i];
-    bool dense = leaf.storage() == Storage::kDense && leaf.shape().rank() > 0;
+    const bool dense = leaf.storage() == Storage::kDense && worthwhile;
     if (IsPlaced(places_[i], leaf)) {
       block.columns.push_back(std::move(places_[i]));
       continue;

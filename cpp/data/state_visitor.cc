@@ -54,7 +54,7 @@ void StateVisitor::UInt(uint64_t& value) {
 }
 
 void StateVisitor::Bool(bool& value) {
-  uint64_t bit = value;
+  uint64_t bit = saving() && value;  // what is restored may have no value yet
   UInt(bit);
   if (bit > 1) Damaged();
   value = bit != 0;

@@ -33,7 +33,14 @@ class ZstdDecompressor final : public Decompressor {
     if (!MayBegin(input, size)) return {0, 0, false, "it is no frame of zstd 0.8 or newer"};
     ZSTD_inBuffer in{input, size, 0};
     ZSTD_outBuffer out{output, room, 0};
-    size_t status = ZSTD_decompressStream(context_.get(), &out, &in);
+    // No more than the next block at a time: of a call that fails libzstd does not say what it has
+    // written, so what comes before the damage would depend on the sizes of the pieces.
+    size_t status;
+    do {
+      in.size = std::min(size, in.pos + wanted_);
+      status = ZSTD_decompressStream(context_.get(), &out, &in);
+      if (!ZSTD_isError(status)) wanted_ = status == 0 ? kFirstBytes : status;
+    } while (!ZSTD_isError(status) && status != 0 && in.pos < size && out.pos < room);
     frame_read_ = status == 0 ? 0 : std::min(frame_read_ + in.pos, kMagicSize);
     Progress progress{in.pos, out.pos, status == 0, {}};
     if (ZSTD_isError(status)) {
@@ -51,10 +58,12 @@ class ZstdDecompressor final : public Decompressor {
   void Reset() override {
     ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
     frame_read_ = 0;
+    wanted_ = kFirstBytes;
   }
 
  private:
   static constexpr size_t kMagicSize = 4;
+  static constexpr size_t kFirstBytes = 5;  // of a frame, before it says how much more it wants
 
   // The next bytes continue the four that a frame begins with, as RFC 8878 has them (3.1.1
   // and 3.1.2): those of data, or of a frame to skip. libzstd may also have been built to read
@@ -75,8 +84,9 @@ class ZstdDecompressor final : public Decompressor {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context_;
-  size_t frame_read_ = 0;  // bytes of this frame, at most kMagicSize
-  bool skips_ = false;     // the frame began as one to skip
+  size_t frame_read_ = 0;        // bytes of this frame, at most kMagicSize
+  bool skips_ = false;           // the frame began as one to skip
+  size_t wanted_ = kFirstBytes;  // bytes up to the end of the next block
 };
 
 void Check(size_t status) {

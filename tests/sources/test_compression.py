@@ -142,6 +142,16 @@ def test_frames_from_before_zstd_0_8_are_refused(tmp_path, version, buffer_size)
 
 
 @needs_zstd
+@pytest.mark.parametrize("buffer_size", [0, 1, 7, 20, 1000, None])
+def test_what_comes_before_the_damage_of_zstd_does_not_depend_on_the_reads(tmp_path, buffer_size):
+    path = tmp_path / "data.zst"
+    path.write_bytes(GOLDEN + GOLDEN[:-1] + b"\0")  # the checksum
+    *came, error = steps(iter(ps.TextLineDataset(path, "ZSTD", buffer_size)))
+    assert came == [b"one", b"two"] * 2
+    assert error.kind == "DataError"
+
+
+@needs_zstd
 def test_a_block_that_the_input_ends_with_is_given_whole(tmp_path):
     # Nothing is behind the last block of a frame without a checksum; it decompresses to 128 KiB,
     # and comes in small reads.

@@ -41,13 +41,14 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kSecondsPerInput = 10;
 constexpr unsigned kWaitPerInput = 60;
 
-const char* current_target = "none";
+const char* current_target = nullptr;  // null: no input is being tried
 std::string current_input;
 
 // For the handlers of signals: nothing here allocates.
 void Say(const char* text) { (void)!write(2, text, std::strlen(text)); }
 
 void KeepInput() {
+  if (!current_target) return;
   char name[64];
   std::snprintf(name, sizeof name, "fuzz-%s.bin", current_target);
   if (std::FILE* file = std::fopen(name, "wb")) {
@@ -61,7 +62,7 @@ void KeepInput() {
 
 void OnAlarm(int) {
   Say("fuzz: an input takes too long: ");
-  Say(current_target);
+  if (current_target) Say(current_target);
   Say("\n");
   KeepInput();
   _exit(3);
@@ -208,6 +209,7 @@ int Main(int argc, char** argv) {
       RunTarget(target, tests, limits, seed);
     }
   }
+  current_target = nullptr;
   std::filesystem::remove_all(TemporaryFolder());
   return 0;
 }
@@ -221,7 +223,7 @@ std::vector<Target>& AllTargets() {
 
 void Require(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "fuzz: %s: %s\n", current_target, what);
+  std::fprintf(stderr, "fuzz: %s: %s\n", current_target ? current_target : "set-up", what);
   KeepInput();
   _exit(1);
 }

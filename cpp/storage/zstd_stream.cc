@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
 
 #include "data/error.h"
 #include "storage/decompressor.h"
@@ -30,62 +31,82 @@ class ZstdDecompressor final : public Decompressor {
   }
 
   Progress Run(const uint8_t* input, size_t size, uint8_t* output, size_t room) override {
-    if (!MayBegin(input, size)) return {0, 0, false, "it is no frame of zstd 0.8 or newer"};
-    ZSTD_inBuffer in{input, size, 0};
-    ZSTD_outBuffer out{output, room, 0};
+    Progress progress{0, 0, false, HeaderProblem(input, size)};
     // No more than the next block at a time: of a call that fails libzstd does not say what it has
     // written, so what comes before the damage would depend on the sizes of the pieces.
-    size_t status;
-    do {
-      in.size = std::min(size, in.pos + wanted_);
-      status = ZSTD_decompressStream(context_.get(), &out, &in);
-      if (!ZSTD_isError(status)) wanted_ = status == 0 ? kFirstBytes : status;
-    } while (!ZSTD_isError(status) && status != 0 && in.pos < size && out.pos < room);
-    frame_read_ = status == 0 ? 0 : std::min(frame_read_ + in.pos, kMagicSize);
-    Progress progress{in.pos, out.pos, status == 0, {}};
-    if (ZSTD_isError(status)) {
-      ZSTD_ErrorCode code = ZSTD_getErrorCode(status);
-      if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
-      progress.problem = code == ZSTD_error_frameParameter_windowTooLarge
-                             ? Format(
-                                   "its window is larger than {} MiB, the most that is taken; "
-                                   "compress it without --long and --ultra",
-                                   1 << (kWindowLog - 20))
-                             : ZSTD_getErrorName(status);
+    while (progress.problem.empty()) {
+      ZSTD_inBuffer in{input, std::min(size, progress.read + wanted_), progress.read};
+      ZSTD_outBuffer out{output, room, progress.written};
+      const size_t status = ZSTD_decompressStream(context_.get(), &out, &in);
+      if (ZSTD_isError(status)) {
+        progress.problem = ProblemOf(status);
+        break;
+      }
+      progress.read = in.pos;
+      progress.written = out.pos;
+      progress.ended = status == 0;
+      wanted_ = progress.ended ? kFirstBytes : status;
+      if (progress.ended || progress.read == size || progress.written == room) break;
     }
+    header_read_ = progress.ended ? 0 : std::min(header_read_ + progress.read, kLookedAt);
     return progress;
   }
   void Reset() override {
     ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
-    frame_read_ = 0;
+    header_read_ = 0;
     wanted_ = kFirstBytes;
   }
 
  private:
-  static constexpr size_t kMagicSize = 4;
   static constexpr size_t kFirstBytes = 5;  // of a frame, before it says how much more it wants
+  static constexpr size_t kLookedAt = 6;    // bytes of its header
 
-  // The next bytes continue the four that a frame begins with, as RFC 8878 has them (3.1.1
-  // and 3.1.2): those of data, or of a frame to skip. libzstd may also have been built to read
-  // frames from before 0.8; that code is not maintained, and what it gives depends on the sizes of
-  // the pieces it is fed with.
-  bool MayBegin(const uint8_t* input, size_t size) {
+  // What is wrong with the header of a frame (RFC 8878, 3.1.1 and 3.1.2), of which these are the
+  // next bytes;
+  // "" for nothing. libzstd may have been built to read frames from before 0.8 too, by code that is
+  // not maintained, depends on the sizes of the pieces, and delivers memory that it has not
+  // written: it must see neither such a frame nor a header that it refuses, after which it looks
+  // for one.
+  std::string HeaderProblem(const uint8_t* input, size_t size) {
     constexpr uint8_t kData[] = {0x28, 0xb5, 0x2f, 0xfd}, kSkip[] = {0x50, 0x2a, 0x4d, 0x18};
-    for (size_t i = frame_read_; i < kMagicSize && i - frame_read_ < size; ++i) {
-      uint8_t byte = input[i - frame_read_];
+    for (size_t i = header_read_; i < kLookedAt && i - header_read_ < size; ++i) {
+      const uint8_t byte = input[i - header_read_];
       if (i == 0) skips_ = byte != kData[0];
-      uint8_t expected = skips_ ? kSkip[i] : kData[i];
-      if ((i == 0 && skips_ ? byte & 0xf0 : byte) != expected) return false;
+      if (i < sizeof(kData)) {
+        const int expected = skips_ ? kSkip[i] : kData[i];
+        if ((i == 0 && skips_ ? byte & 0xf0 : byte) != expected)
+          return "it is no frame of zstd 0.8 or newer";
+      } else if (!skips_ && i == 4) {
+        if (byte & 0x08) return "a reserved bit of its header is set";
+        has_window_ = !(byte & 0x20);
+      } else if (!skips_ && has_window_ && (byte >> 3) + 10 > kWindowLog) {
+        return TooLarge();
+      }
     }
-    return true;
+    return {};
+  }
+
+  static std::string TooLarge() {
+    return Format(
+        "its window is larger than {} MiB, the most that is taken; compress it without --long and "
+        "--ultra",
+        1 << (kWindowLog - 20));
+  }
+
+  static std::string ProblemOf(size_t status) {
+    const ZSTD_ErrorCode code = ZSTD_getErrorCode(status);
+    if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    if (code == ZSTD_error_frameParameter_windowTooLarge) return TooLarge();
+    return ZSTD_getErrorName(status);
   }
 
   struct Free {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context_;
-  size_t frame_read_ = 0;        // bytes of this frame, at most kMagicSize
+  size_t header_read_ = 0;       // bytes of this frame, at most kLookedAt
   bool skips_ = false;           // the frame began as one to skip
+  bool has_window_ = false;      // its header says how large a window it needs
   size_t wanted_ = kFirstBytes;  // bytes up to the end of the next block
 };
 

@@ -1,4 +1,5 @@
 // Files of records: TFRecord, lines, CSV and records of fixed length, plain and compressed.
+#include <algorithm>
 #include <cstring>
 
 #include "engine/registry.h"
@@ -66,12 +67,19 @@ void RunFile(const std::string& kind, const std::string& input, const std::strin
   Read all = ReadAll(Open(kind, path, compression, 1 << 16, same), 64);
   Read few =
       ReadAll(Open(kind, path, compression, static_cast<int64_t>(random.Below(40)), again), 1);
-  Require(all.records == few.records, "the same records through a small window");
-  // zstd takes compressed bytes ahead of what it gives: the byte that its errors name depends on
-  // the pieces that it is fed with.
-  bool same_errors =
-      compression == "ZSTD" ? all.errors.size() == few.errors.size() : all.errors == few.errors;
-  Require(same_errors, "the same errors through a small window");
+  if (compression == "ZSTD") {
+    // How much of a damaged block libzstd gives before its error, and the byte that it is at then,
+    // depend on the room for its output.
+    Require(all.errors.size() == few.errors.size(), "as many errors through a small window");
+    const size_t both = std::min(all.records.size(), few.records.size());
+    const bool same = std::equal(
+        all.records.begin(), all.records.begin() + static_cast<int64_t>(both), few.records.begin());
+    Require(same && (!all.errors.empty() || all.records.size() == few.records.size()),
+            "the same records through a small window");
+  } else {
+    Require(all.records == few.records, "the same records through a small window");
+    Require(all.errors == few.errors, "the same errors through a small window");
+  }
   if (!all.errors.empty()) throw Error(ErrorKind::kData, "{}", all.errors[0]);
 }
 

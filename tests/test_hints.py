@@ -1,5 +1,7 @@
 """What tuning_moves says of plain functions that could be native."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,14 @@ def test_it_is_told_once_per_function(any_time):
 )
 def test_nothing_is_said_of_others(any_time, ds):
     assert hints_of(ds) == []
+
+
+@pytest.mark.parametrize("calls", [2, ps.AUTOTUNE])
+def test_the_time_of_parallel_calls_is_added_up(calls):
+    it = iter(ps.Dataset.range(40).map(lambda x: time.sleep(0.005) or x, calls).batch(4))
+    list(it)
+    busy = {row["kind"]: row["busy_seconds"] for row in it.stats()}
+    assert busy["parallel_map"] >= 0.2  # no sleep is shorter
 
 
 def test_functions_are_not_called_more_often_to_find_out(any_time):

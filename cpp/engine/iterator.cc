@@ -111,8 +111,10 @@ Answer Iterator::Framed(Call call) {
   mean_ns_ += (end - start - mean_ns_) / 4;
   bool cheap = mean_ns_ < kCheapNs;
   untimed_ = cheap ? kSampleEvery - 1 : 0;
-  stats_->busy_ns.fetch_add((end - start) * (cheap && !traced ? kSampleEvery : 1),
-                            std::memory_order_relaxed);
+  if (!threads_add_busy_) {
+    stats_->busy_ns.fetch_add((end - start) * (cheap && !traced ? kSampleEvery : 1),
+                              std::memory_order_relaxed);
+  }
   if (traced) Trace::Emit(trace_name_, start, end, index);
   Count(answer);
   return answer;

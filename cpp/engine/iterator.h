@@ -50,6 +50,9 @@ class Iterator {
   virtual Step DoNext() = 0;
   virtual Block DoNextBlock(int64_t max_rows);
 
+  // Threads of the stage add what they spend to its busy time; its consumer only waits for them.
+  bool threads_add_busy_ = false;
+
  private:
   template <typename Answer, typename Call>
   Answer Framed(Call call);

@@ -16,11 +16,12 @@ namespace penstock {
 
 // Written by the stage's threads, read by anybody. relaxed everywhere: each number stands alone.
 struct alignas(64) StageStats {
-  std::atomic<int64_t> steps{0};    // elements delivered
-  std::atomic<int64_t> blocks{0};   // hand-overs of several elements at once
-  std::atomic<int64_t> errors{0};   // elements that were errors
-  std::atomic<int64_t> busy_ns{0};  // inside the stage and its inputs; extrapolated from samples
-  std::atomic<int64_t> wait_ns{0};  // the stage's consumer waited for it
+  std::atomic<int64_t> steps{0};   // elements delivered
+  std::atomic<int64_t> blocks{0};  // hand-overs of several elements at once
+  std::atomic<int64_t> errors{0};  // elements that were errors
+  // Inside the stage and its inputs: extrapolated from samples, or added up over its own threads.
+  std::atomic<int64_t> busy_ns{0};
+  std::atomic<int64_t> wait_ns{0};       // the stage's consumer waited for it
   std::atomic<int32_t> buffer_size{0};   // now in the stage's buffer (elements)
   std::atomic<int32_t> buffer_limit{0};  // allowed in it; 0: no buffer
   std::atomic<int32_t> parallelism{0};   // threads or tasks at once; 0: none of its own

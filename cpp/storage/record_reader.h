@@ -37,6 +37,7 @@ struct Found {
   size_t next = 0;
   size_t need = 0;
   bool exact = false;  // a record was begun that is incomplete without `need` bytes
+  size_t header = 0;   // of these bytes, so many belong to the file, not to the record
   std::string problem{};
 };
 
@@ -45,6 +46,7 @@ struct RecordSpan {
   size_t begin;
   size_t size;
   size_t next;
+  size_t header = 0;  // as in Found
 };
 
 // How far a record reaches, as far as that is known before it is read.
@@ -79,7 +81,7 @@ class FormatReader : public RecordReader {
       Found found = format.Format::Find(rest);
       if (found.kind != Found::kRecord) break;
       size_t at = window.size - rest.size;
-      spans[count] = {at + found.begin, found.size, at + found.next};
+      spans[count] = {at + found.begin, found.size, at + found.next, found.header};
       rest.data += found.next;
       rest.size -= found.next;
       rest.offset += static_cast<int64_t>(found.next);

@@ -218,8 +218,9 @@ the state has 6; set_state(state, strict=False) takes it all the same
             Each has the name of the ``dataset`` (`Options.dataset_name` or None), ``path`` and
             ``kind`` of the stage, the ``name`` that it was given and the names of its ``function``
             (None where there is none), ``elements`` and ``errors`` delivered,
-            ``busy_seconds`` inside it and what it pulls inline, ``wait_seconds`` that its consumer
-            waited for it, its ``buffer_size`` and ``buffer_limit`` in elements, and its
+            ``busy_seconds`` inside it and its inputs (of a parallel ``map``: what its threads have
+            spent in pulling and calling, added up), ``wait_seconds`` that its consumer waited for
+            it, its ``buffer_size`` and ``buffer_limit`` in elements, and its
             ``parallelism``. Empty before the first ``next``.
 
         Notes

@@ -171,6 +171,26 @@ def test_an_error_names_field_file_and_byte(write):
     )
 
 
+@pytest.mark.parametrize("buffer_size", [1, None])
+def test_the_first_record_of_a_file_begins_after_the_header(write, buffer_size):
+    path = write(b"a,b\nbad,1\n2,3\nbad,4\n")
+    it = iter(CsvDataset(path, [0, 0], header=True, buffer_size=buffer_size))
+    offsets = []
+    for _ in range(3):
+        try:
+            next(it)
+        except ps.DataError as error:
+            assert f"byte {error.offset})" in "".join([str(error), *error.__notes__])
+            offsets.append(error.offset)
+    assert offsets == [4, 14]
+    batches = ps.experimental.make_csv_dataset(
+        path, 1, column_defaults=[0, 0], num_epochs=1, shuffle=False
+    )
+    with pytest.raises(ps.DataError) as caught:
+        batches.first()
+    assert caught.value.offset == 4
+
+
 def test_characters_behind_a_quote_spoil_one_record_only(write):
     # TensorFlow takes the rest of the file for that field.
     found = came(b'1,"a"b\n2,c\n', write, [INT, RAW])

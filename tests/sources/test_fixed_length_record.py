@@ -121,3 +121,14 @@ def test_wrong_arguments_are_refused_at_the_call(arguments, words):
     for names in ("a", ["a"]):
         with pytest.raises(ValueError, match=f"FixedLengthRecordDataset: {words}"):
             ps.FixedLengthRecordDataset(names, **arguments)
+
+
+def test_the_first_record_begins_after_the_header(tmp_path):
+    path = tmp_path / "records"
+    path.write_bytes(b"HHaabb")
+    ds = ps.FixedLengthRecordDataset(str(path), 2, header_bytes=2).map(int)
+    it = iter(ds)
+    for offset in (2, 4):
+        with pytest.raises(ValueError) as caught:
+            next(it)
+        assert f"byte {offset})" in "".join(caught.value.__notes__)

@@ -106,7 +106,11 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
     scanner_.Begin(window.offset + static_cast<int64_t>(begin));
     auto size = scanner_.End(window.data + begin, window.size - begin, window.ended, &next);
     if (!size) return Without(window, begin);
-    return {.kind = Found::kRecord, .begin = begin, .size = *size, .next = begin + next};
+    return {.kind = Found::kRecord,
+            .begin = begin,
+            .size = *size,
+            .next = begin + next,
+            .header = begin};
   }
 
  private:

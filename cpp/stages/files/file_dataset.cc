@@ -70,13 +70,14 @@ class RowSpans {
     for (const RecordSpan& record : records) {
       *ends_++ = static_cast<int64_t>(position + record.begin);
       *ends_++ = static_cast<int64_t>(position + record.begin + record.size);
-      *offsets++ = offset + static_cast<int64_t>(at);
+      *offsets++ = offset + static_cast<int64_t>(at + record.header);
       at = record.next;
     }
   }
   int64_t rows() const { return static_cast<int64_t>(offsets_.size()); }
   void MoveTo(Block& block, BufferRef bytes) {
     block.rows = rows();
+    block.origins.first.offset = offsets_.front();
     block.origins.offsets = std::move(offsets_);
     block.columns.push_back(
         Tensor::Packed(TypeCode::kBytes, {block.rows}, std::move(buffer_), std::move(bytes)));

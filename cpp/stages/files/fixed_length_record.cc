@@ -18,7 +18,11 @@ class FixedLengthReader final : public FormatReader<FixedLengthReader> {
       if (!window.ended) return {.kind = Found::kMore, .need = whole};
       return Rest(window, before);
     }
-    return {.kind = Found::kRecord, .begin = before, .size = record_, .next = before + record_};
+    return {.kind = Found::kRecord,
+            .begin = before,
+            .size = record_,
+            .next = before + record_,
+            .header = before};
   }
 
   std::optional<size_t> extent_bytes() const override { return 0; }

@@ -85,6 +85,7 @@ class ParallelMapIterator final : public BlockIterator {
             lane_, stage_.kind.c_str(),
             [this](int number, Parking& parking) { Work(number, parking); },
             [this] { DropInput(); }) {
+    threads_add_busy_ = true;
     // Placed rows belong to batches that are only whole when rows come in order.
     if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
@@ -197,6 +198,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   void GoInLine() {
     stats_->parallelism.store(1, std::memory_order_relaxed);
+    threads_add_busy_ = false;
     in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, trail_, delivered_},
                      lane_, source_.depth_in_line());
   }
@@ -273,7 +275,9 @@ class ParallelMapIterator final : public BlockIterator {
       }
     }
     if (error) packet.results.push_back(Block::Of(*std::move(error)));
-    grain.Learn(count, NowNs() - start);
+    const int64_t took = NowNs() - start;
+    StageStats::Add(stats_->busy_ns, took);
+    grain.Learn(count, took);
     size_t bytes = 0;
     for (Block& block : packet.results) bytes += block.footprint();
     packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
@@ -295,6 +299,7 @@ class ParallelMapIterator final : public BlockIterator {
     packet.position = rows.position;
     packet.state = std::move(rows.state);
     packet.halted = rows.halted;
+    StageStats::Add(stats_->busy_ns, rows.pull_ns);
     packet.number = next_number_++;
     if (rows.block.end || packet.halted) {
       input_ended_.store(true, std::memory_order_release);  // pairs with the acquire in Work

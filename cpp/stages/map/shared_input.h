@@ -24,6 +24,7 @@ class SharedInput final {
     Block block;           // perhaps with a transient error: the rest comes with the next pull
     int64_t position = 0;  // of the input's step that it begins with
     StateBlob state;       // of the input at `position`, when one was taken
+    int64_t pull_ns = 0;   // how long the input took
     bool halted = false;   // memory ran out: there are no rows, and none come behind them
   };
 
@@ -80,7 +81,9 @@ class SharedInput final {
       if (clock_.Due()) pulled.state = clock_.Take(*input_);
       const int64_t start = NowNs();
       block = input_->NextBlock(to_drop_.empty() ? most : 1);
-      slow_pulls_ = NowNs() - start > kSlowPullNs ? slow_pulls_ + 1 : 0;
+      const int64_t took = NowNs() - start;
+      pulled.pull_ns += took;
+      slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
       if (block.error && EndsRun(*block.error)) {
         // What came before it is still delivered; the input tells it again to whoever pulls next.
         if (block.rows == 0) {

@@ -83,5 +83,8 @@ std::unique_ptr<const Op> MakePower(const PowerLoops& loops, LoopTable::Weak bas
                                     LoopTable::Weak exponent);
 // The operator abs.
 std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute);
+// The same operation of two inputs as an operator that changes the first one: `x += y`. What comes
+// out is the array after the change. `name` is for errors.
+std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name);
 
 }  // namespace penstock

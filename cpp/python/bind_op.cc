@@ -141,6 +141,11 @@ SharedOp AbsoluteOf(const py::object& ufunc) {
   return {MakeAbsolute(LoopsOfUfunc(ufunc.ptr())), std::move(key)};
 }
 
+SharedOp InPlaceOf(const SharedOp& op) {
+  const std::string name = op.key.cast<py::tuple>()[0].cast<std::string>();
+  return {MakeInPlace(op.op, name), py::make_tuple(name + " in place", op.key)};
+}
+
 StructureRef StructureOf(const py::object& nested) {
   Flattened flat;
   if (!Flatten(nested.ptr(), &flat)) throw py::error_already_set();
@@ -210,11 +215,13 @@ void BindOp(py::module_& module) {
                   py::arg("exponent"))
       .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
                   py::arg("axes"), py::arg("keepdims"), py::arg("type"))
+      .def("in_place", &InPlaceOf)
       .def("__call__",
            [](const SharedOp& op, const py::list& inputs) {
              return CallWith(*op.op, inputs, std::nullopt);
            })
       .def_property_readonly("key", [](const SharedOp& op) { return op.key; })
+      .def_property_readonly("fills", [](const SharedOp& op) { return op.op->fill() != nullptr; })
       .def_property_readonly("outputs", [](const SharedOp& op) { return op.op->outputs(); })
       .def_property_readonly("random", [](const SharedOp& op) { return op.op->random(); });
   module.def("call_op", &CallOp, py::arg("name"), py::arg("inputs"), py::arg("attributes"));

@@ -45,6 +45,25 @@ PyRef ToObject(const Element& element) {
   return PyRef::Steal(Unflatten(element.structure, leaves.data()));
 }
 
+// Rows in memory of their own: a plain function may change them, as it may those of a pipeline.
+Block CopiesOf(const Block& rows, int64_t count) {
+  Block copies = rows.Slice(0, count);
+  for (int64_t i = 0; i < count; ++i) {
+    Element row = rows.Row(i);
+    for (Tensor& leaf : row.leaves) {
+      if (!leaf.dtype().is_reference()) leaf = leaf.Alone();
+    }
+    if (copies.elements.size() == static_cast<size_t>(i)) {
+      copies.elements.push_back(std::move(row));
+    } else {
+      copies.elements[static_cast<size_t>(i)] = std::move(row);
+    }
+  }
+  copies.columns.clear();
+  copies.splits.clear();
+  return copies;
+}
+
 PyRef ToObject(const Error& error) {
   RaisePython(error);
   PyObject *type, *value, *trace;
@@ -74,7 +93,7 @@ class Checked final : public Function {
     plain.ragged = false;
     try {
       std::vector<Block> wanted;
-      plain_->Map(whole.Slice(0, checked), plain, wanted);
+      plain_->Map(CopiesOf(whole, checked), plain, wanted);
       Compare(FirstResults(wanted, 0, checked), whole, info, before, out);
     } catch (const Error&) {  // interrupted: all of it again
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(before), out.end());

@@ -81,6 +81,9 @@ def after_step(key: tuple[Any, ...], outputs: int, inputs: Sequence[Known]) -> l
 
 
 def _made(key: tuple[Any, ...], inputs: Sequence[Known]) -> Known | list[Known]:
+    if isinstance(key[1], tuple):  # in place: an array keeps its shape, a scalar does not
+        shape = inputs[0].shape
+        return _made(key[1], inputs) if shape == () else Known(shape)
     if isinstance(key[1], np.ufunc):
         if len(key) == 3:
             return NOTHING if key[1].signature else Known(broadcast([i.shape for i in inputs]))

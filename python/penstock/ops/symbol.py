@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
+import operator
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
-from operator import index
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ from penstock.ops.unknown import ADVICE, Tracing, Unknown, active_traces
 
 _ABSENT = -(2**63)  # cpp/compute/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
+_VIEWS = ("getitem", "transpose")  # which copy in a program, and not in a plain function
 _NUMBERS = (bool, int, float, complex)
 _POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # as the operator ** has them
 _SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # other than np.power
@@ -46,11 +47,12 @@ class Trace(Tracing):
         self.constants: list[Any] = []
         self.steps: list[tuple[_core.Op, list[tuple[Any, int]], int | None]] = []
         self.places: list[str] = []  # of the steps: where in the user's code
+        self.changed: set[Memory] = set()  # which operators have changed in place
 
     def leaf(self) -> Symbol:
         """Return the next leaf of the element."""
         self.leaves += 1
-        return ArraySymbol(self, ("element", self.leaves - 1))
+        return ArraySymbol(self, ("element", self.leaves - 1), Memory.new())
 
     def constant(self, value: Any) -> Symbol:
         """Return a value that is the same for every element, as it is now."""
@@ -63,15 +65,35 @@ class Trace(Tracing):
             return self.constant(value)
         if value._trace is not self:
             raise TraceError(f"native: a value of another call was used; {ADVICE}")
+        if not self.changed.isdisjoint(value._memory):
+            raise TraceError(
+                "native: an array was changed in place (as by +=) and is used under another name, "
+                "where a plain function may see the change or not; write y = x + 1 for y += 1, or "
+                f"{ADVICE}"
+            )
         return value.operand()
 
     def call(self, op: _core.Op, inputs: Sequence[Any], seed: int | None = None) -> Any:
         """Add a call; returns a symbol, or a tuple of them."""
-        sources = [self.symbol(value)._source for value in inputs]
-        self.steps.append((op, sources, seed))
+        symbols = [self.symbol(value) for value in inputs]
+        self.steps.append((op, [symbol._source for symbol in symbols], seed))
         self.places.append(_place())
-        outputs = [ArraySymbol(self, (len(self.steps) - 1, i)) for i in range(op.outputs)]
+        views = op.key[0] in _VIEWS or not op.fills
+        shared = [symbol._memory for symbol in symbols if views]
+        memory = Memory.new().union(*shared)
+        outputs = [ArraySymbol(self, (len(self.steps) - 1, i), memory) for i in range(op.outputs)]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def change(self, array: Symbol, made: Any) -> Any:
+        """Return an array after an operator in place, of which `made` is the result otherwise."""
+        op, sources, seed = self.steps[-1]
+        if made._source[0] != len(self.steps) - 1 or sources[0] != array._source:
+            raise TraceError(
+                f"native: an operator in place (as +=) cannot be traced here; {ADVICE}"
+            )
+        self.steps[-1] = (op.in_place(), sources, seed)
+        self.changed |= array._memory
+        return made
 
     def __enter__(self) -> Trace:
         active_traces().append(self)
@@ -95,6 +117,15 @@ def _place() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+class Memory:
+    """What a symbol's array may lie in; a view lies in several, as far as is known."""
+
+    @classmethod
+    def new(cls) -> frozenset[Memory]:
+        """Return memory that nothing else lies in."""
+        return frozenset({cls()})
+
+
 class Symbol(Unknown):
     """A value that is known only when the program runs.
 
@@ -102,7 +133,7 @@ class Symbol(Unknown):
     value itself raises a TraceError.
     """
 
-    __slots__ = ("_source", "_trace")
+    __slots__ = ("_memory", "_source", "_trace")
 
     _trace: Trace
 
@@ -110,15 +141,18 @@ class Symbol(Unknown):
         super().__init_subclass__()
         SYMBOLS.add(cls)
 
-    def __init__(self, trace: Trace, source: tuple[Any, int]) -> None:
+    def __init__(
+        self, trace: Trace, source: tuple[Any, int], memory: frozenset[Memory] = frozenset()
+    ) -> None:
         self._trace = trace
         self._source = source
+        self._memory = memory
 
     def __copy__(self) -> Symbol:
         return self  # values do not change
 
     def __deepcopy__(self, memo: Any) -> Symbol:
-        return self
+        return self.__copy__()
 
     @property
     def weakness(self) -> int:
@@ -163,6 +197,13 @@ class SymbolClass(ABCMeta):  # that of NumPy's mixin, as far as type checkers kn
         return issubclass(type(value), cls)
 
 
+def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def change(array: ArraySymbol, other: Any) -> Any:
+        return array._trace.change(array, plain(array, other))
+
+    return change
+
+
 class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
     """An array or a scalar of NumPy, with operators, NumPy-style indexing and some methods."""
 
@@ -177,9 +218,24 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
     def __abs__(self) -> Any:
         return self._trace.call(_core.Op.absolute(np.absolute), [self])
 
+    __iadd__ = _in_place(operator.add)
+    __isub__ = _in_place(operator.sub)
+    __imul__ = _in_place(operator.mul)
+    __itruediv__ = _in_place(operator.truediv)
+    __ifloordiv__ = _in_place(operator.floordiv)
+    __imod__ = _in_place(operator.mod)
+    __ipow__ = _in_place(operator.pow)
+    __iand__ = _in_place(operator.and_)
+    __ior__ = _in_place(operator.or_)
+    __ixor__ = _in_place(operator.xor)
+    __ilshift__ = _in_place(operator.lshift)
+    __irshift__ = _in_place(operator.rshift)
+
     def copy(self, order: Any = None) -> ArraySymbol:
-        """Return the values; they do not change."""
-        return self
+        """Return the values in memory of their own."""
+        return ArraySymbol(self._trace, self._trace.symbol(self)._source, Memory.new())
+
+    __copy__ = copy
 
     @property
     def shape(self) -> Any:
@@ -343,7 +399,7 @@ def _add_place(
 
 def _index(value: Any) -> int:
     try:
-        return max(_ABSENT + 1, min(index(value), -_ABSENT - 1))  # no array is that large
+        return max(_ABSENT + 1, min(operator.index(value), -_ABSENT - 1))  # no array is that large
     except TypeError:
         raise TraceError(
             f"native: an index of type {type(value).__name__} cannot be traced; use numbers, "

@@ -1,0 +1,77 @@
+// What the operators +=, *= and their kind do to their left side, with NumPy's semantics: an array
+// keeps its type and its shape, a scalar gives way to the result.
+#include "compute/cast_items.h"
+#include "compute/elementwise.h"
+
+namespace penstock {
+namespace {
+
+// In the order in which NumPy casts "same_kind"; -1 for what is no number.
+int OrderOf(TypeCode code) {
+  if (code == TypeCode::kBool) return 0;
+  if (code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64) return 1;
+  if (code >= TypeCode::kInt8 && code <= TypeCode::kInt64) return 2;
+  if (code >= TypeCode::kFloat16 && code <= TypeCode::kLongDouble) return 3;
+  if (code >= TypeCode::kComplex64 && code <= TypeCode::kCLongDouble) return 4;
+  return -1;
+}
+
+class InPlace final : public FillOp {
+ public:
+  InPlace(std::shared_ptr<const Op> op, std::string name)
+      : op_(std::move(op)), name_(std::move(name)) {}
+
+  bool by_rows(const std::vector<Tensor>& inputs) const override {
+    const Shape& shape = inputs[0].shape();
+    if (shape.rank() == 0 || !op_->by_rows(inputs)) return false;
+    // Rows that are scalars take the result's type.
+    if (shape.rank() == 1) return op_->fill()->Output(inputs).dtype == inputs[0].dtype();
+    // Axes that rows do not have themselves may have been added before the others.
+    return shape[1] != 1 || inputs[1].shape().rank() < shape.rank();
+  }
+  bool row_local() const override { return op_->row_local(); }
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+    LeafSpec made = op_->fill()->Output(inputs);
+    const DType type = inputs[0].dtype();
+    const Shape& shape = inputs[0].shape();
+    if (shape.rank() == 0) return made;
+    if (made.dtype != type) {
+      const int from = OrderOf(made.dtype.code);
+      if (from < 0 || from > OrderOf(type.code)) {
+        throw Error(ErrorKind::kType,
+                    "{} in place: the result is {}, which does not fit into an array of {}; write "
+                    "x = x / y for x /= y, or cast first",
+                    name_, made.dtype.name(), type.name());
+      }
+    }
+    if (made.shape != shape) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{} in place: the result has shape {}, which does not fit into an array of shape "
+                  "{}; write x = x + y for x += y",
+                  name_, made.shape.ToString(), shape.ToString());
+    }
+    return {type, shape};
+  }
+
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
+    const LeafSpec spec = op_->fill()->Output(inputs);
+    if (spec.dtype == out.dtype()) return op_->fill()->Run(inputs, out, key);
+    Tensor made = Tensor::Make(spec.dtype, spec.shape);
+    op_->fill()->Run(inputs, made, key);
+    CastItems(spec.dtype.code, made.data(), out.dtype().code, out.mutable_data(),
+              static_cast<size_t>(made.elements()));
+  }
+
+ private:
+  const std::shared_ptr<const Op> op_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name) {
+  return std::make_unique<InPlace>(std::move(op), std::move(name));
+}
+
+}  // namespace penstock

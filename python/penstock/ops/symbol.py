@@ -20,6 +20,13 @@ from penstock.ops.unknown import ADVICE, Tracing, Unknown, active_traces
 _ABSENT = -(2**63)  # cpp/compute/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
 _VIEWS = ("getitem", "transpose")  # which copy in a program, and not in a plain function
+_OF_MASKS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)  # masks, too
+_WITH_STRINGS = {  # what does to strings what a function of numbers does to those
+    "add": "join strings with ps.strings.join",
+    **dict.fromkeys(
+        ("equal", "not_equal"), "compare strings with ps.strings.regex_full_match(x, 'cat')"
+    ),
+}
 _NUMBERS = (bool, int, float, complex)
 _POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # as the operator ** has them
 _SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # other than np.power
@@ -83,6 +90,18 @@ class Trace(Tracing):
         memory = Memory.new().union(*shared)
         outputs = [ArraySymbol(self, (len(self.steps) - 1, i), memory) for i in range(op.outputs)]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def is_mask(self, value: Symbol) -> bool:
+        """Return whether a value has booleans, as far as the last operations tell."""
+        step, _ = value._source
+        if not isinstance(step, int):
+            return False
+        op, sources, _ = self.steps[step]
+        if not isinstance(function := op.key[1], np.ufunc):
+            return False
+        if function in _OF_MASKS:
+            return any(self.is_mask(Symbol(self, source)) for source in sources)
+        return all(types[-1] == "?" for types in function.types if "O" not in types)
 
     def change(self, array: Symbol, made: Any) -> Any:
         """Return an array after an operator in place, of which `made` is the result otherwise."""
@@ -168,8 +187,11 @@ class Symbol(Unknown):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = getattr(ufunc, "__name__", str(ufunc))
         if method != "__call__" or any(value is not None for value in kwargs.values()):
-            how = f"numpy.{name}" + (f".{method}" if method != "__call__" else " with options")
-            raise TraceError(f"native: {how} cannot be traced; {ADVICE}")
+            how = f".{method}" if method != "__call__" else " with an argument by name"
+            instead = (
+                "write x = np.add(x, y) for np.add(x, y, out=x), or " if "out" in kwargs else ""
+            )
+            raise TraceError(f"native: numpy.{name}{how} cannot be traced; {instead}{ADVICE}")
         weak, operands = [], []
         for value in inputs:
             kind = weakness_of(value)
@@ -365,8 +387,10 @@ def as_operand(name: str, value: Any) -> Any:
         return value
     array = np.asarray(value)
     if array.dtype.kind not in "?biufc":
+        instead = _WITH_STRINGS.get(name, "") if isinstance(value, (str, bytes)) else ""
         raise TraceError(
-            f"native: numpy.{name} of {type(value).__name__} cannot be traced; {ADVICE}"
+            f"native: numpy.{name} of {type(value).__name__} cannot be traced; "
+            f"{instead + ', or ' if instead else ''}{ADVICE}"
         )
     return array
 
@@ -389,6 +413,12 @@ def _add_place(
     traced, plain = 0, []
     for bit, value in enumerate(values):
         if isinstance(value, Symbol):
+            if value._trace.is_mask(value):
+                raise TraceError(
+                    "native: an index by a condition takes a number of items that is known only "
+                    "when the function runs, which cannot be traced; choose items with "
+                    f"np.where(condition, x, 0), or {ADVICE}"
+                )
             traced |= 1 << bit
             numbers.append(value)
             plain.append(0)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from penstock import _core
+from penstock.arity import arity_note
 from penstock.errors import TraceError
 from penstock.ops import known_shapes_of_formats  # noqa: F401 - it registers rules
 from penstock.ops.generators import Generators
@@ -18,6 +21,7 @@ from penstock.ops.symbol import Symbol, Trace
 
 # Each time that a generator has moved, another thread may have been who drew from it.
 _ATTEMPTS = 3
+_NOT_OF_USERS = {"penstock", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _INSTEAD = (
     "what changes from call to call would be the same for all elements; draw random numbers with "
     "ps.random, or drop @ps.native and take a generator as the argument `rng`; give other values "
@@ -53,6 +57,7 @@ class Recording:
         self, stage: str, function: Callable[..., Any], nodes: Sequence[_core.Node]
     ) -> None:
         self.trace = Trace()
+        self._stage = stage
         # Twice: the function may change the containers that it is given.
         self.nesting = _nested(nodes, lambda: 0)
         element = _nested(nodes, self.trace.leaf)
@@ -77,18 +82,27 @@ class Recording:
                 refused.add_note("penstock: the function has caught this error itself")
                 raise refused
             return result
-        except TraceError:
+        except TraceError as error:
+            _add_line(error)
             raise
         except Exception as error:
             if (refused := self.trace.refused) is not None:  # somebody made another error of it
-                raise refused.with_traceback(error.__traceback__) from None
-            if not isinstance(error, TypeError) or Symbol.__name__ not in str(error):
+                refused = refused.with_traceback(error.__traceback__)
+                _add_line(refused)
+                raise refused from None
+            if not isinstance(error, TypeError):
+                raise
+            if note := arity_note(function, self._stage, len(arguments), rng=False):
+                error.add_note(note)
+            if Symbol.__name__ not in str(error):
                 raise
             # Python's own functions in C, which take no other objects.
-            raise TraceError(
+            traced = TraceError(
                 f"native: {error}, which stands for a value that is known only when the function "
                 "runs; drop @ps.native to run it as Python"
-            ).with_traceback(error.__traceback__) from None
+            ).with_traceback(error.__traceback__)
+            _add_line(traced)
+            raise traced from None
         finally:
             self.trace.refused = None
 
@@ -204,8 +218,9 @@ class Traced:
             moved = generators.moved(before) or generators.moved(between)
             different = self._first.difference(second)
             if different is not None:
+                drew = f"drew from {moved}, and " if moved else ""
                 raise TraceError(
-                    f"native: {self._name} did something else when it was traced again: "
+                    f"native: {self._name} {drew}did something else when it was traced again: "
                     f"{different}; {_INSTEAD}"
                 )
             if not moved:
@@ -229,6 +244,18 @@ class Traced:
                 f"native: what {self._name} does has changed since it was given to a dataset: "
                 f"{different}; make the dataset anew, or drop @ps.native"
             )
+
+
+def _add_line(error: TraceError) -> None:
+    """Have an error name the line of the user's code that it comes from."""
+    line = None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in _NOT_OF_USERS:
+            line = f" (at {frame.f_code.co_filename}:{number})"
+    (message,) = error.args
+    if line is not None and " (at " not in message:
+        error.args = (message + line,)
 
 
 def _nested(nodes: Sequence[_core.Node], leaf: Callable[[], Any]) -> Any:

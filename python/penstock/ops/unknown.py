@@ -18,6 +18,28 @@ _CHOOSE = "choose between values with np.where or ps.where"
 _LOOK_UP = "look values up by their number with ps.gather"
 _NAME = "read files with ps.io.read_file, and make names with ps.strings.join"
 _KIND = "of what type an element is does not change: decide it outside of the function"
+_ARRAY = "put values into one array with np.stack([x, y]); operations take a value as it is"
+# What values of these names are asked for, and what there is instead.
+_ATTRIBUTES = {
+    **dict.fromkeys(
+        (
+            "decode",
+            "encode",
+            "endswith",
+            "lower",
+            "replace",
+            "split",
+            "startswith",
+            "strip",
+            "upper",
+        ),
+        "text has its operations in ps.strings (text read from files may stay bytes)",
+    ),
+    **dict.fromkeys(("std", "var"), "use np.sqrt(np.mean((x - np.mean(x)) ** 2))"),
+    **dict.fromkeys(
+        ("ndim", "size", "dtype"), "use x.shape[0], or decide it outside of the function"
+    ),
+}
 _PLACEHOLDER = "<a value that is known only when the native function runs>"
 
 # What some modules want that ask for a class.
@@ -85,7 +107,7 @@ class Unknown:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise self._refusal(
             f"something with an attribute {name!r}, which a value that is traced does not have",
-            "use operators, ufuncs of NumPy and operations of penstock",
+            _ATTRIBUTES.get(name, "use operators, ufuncs of NumPy and operations of penstock"),
         )
 
     def __repr__(self) -> str:
@@ -154,7 +176,7 @@ class Unknown:
         raise self._refusal(*_FILE)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise self._refusal("an array")
+        raise self._refusal("an array", _ARRAY)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise self._refusal("something that can be assigned to", _CHOOSE)

@@ -11,9 +11,15 @@ std::string_view Operand::String(const Tensor& tensor, bool text) const {
   TypeCode code = tensor.dtype().code;
   bool fits = code == TypeCode::kBytes || (text && code == TypeCode::kText);
   if (!fits) {
+    std::string got = tensor.dtype().name();
+    if (code == TypeCode::kObject) {
+      got = text ? "a Python object; give str(path) for a path" : "a Python object (None, say)";
+    } else if (code == TypeCode::kText && std::string_view(argument) == "contents") {
+      got += "; give ps.io.read_file(path) for the name of a file";
+    }
     throw Error(ErrorKind::kType, "{}: {} must be {}, got {}", std::string_view(op),
                 std::string_view(argument), std::string_view(text ? "a str or bytes" : "bytes"),
-                tensor.dtype().name());
+                got);
   }
   if (tensor.shape().rank() != 0) {
     throw Error(ErrorKind::kInvalidArgument, "{}: {} must be one string, got an array of shape {}",

@@ -40,13 +40,17 @@ ElementSpec ElementSpec::Unstacked() const {
 }
 
 std::string ElementSpec::ToString() const {
-  std::string text = structure->ToString() + " of ";
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    if (i) text += ", ";
-    text += leaves[i].dtype.name() + " " +
-            (leaves[i].any_rank ? std::string("of any shape") : leaves[i].shape.ToString());
+  std::vector<std::string> texts;
+  for (const LeafSpec& leaf : leaves) {
+    std::string text = leaf.dtype.name();
+    if (leaf.any_rank) {
+      text += " of any shape";
+    } else if (leaf.shape.rank() > 0) {
+      text += " of shape " + leaf.shape.ToString();
+    }
+    texts.push_back(std::move(text));
   }
-  return text;
+  return structure->ToString(texts);
 }
 
 std::optional<ElementSpec> ElementSpec::Cover(const ElementSpec& a, const ElementSpec& b) {

@@ -198,18 +198,23 @@ std::string Structure::LeafPath(int leaf) const {
   return "";
 }
 
-std::string Structure::ToString() const {
-  if (kind_ == Kind::kLeaf) return "leaf";
+std::string Structure::ToString(const std::vector<std::string>& leaves) const {
+  if (kind_ == Kind::kLeaf) return leaves.empty() ? "leaf" : leaves[0];
   if (kind_ == Kind::kNone) return "None";
   bool dict = kind_ == Kind::kDict;
   std::string text = dict ? "{" : "(";
+  size_t begin = 0;
   for (size_t i = 0; i < children_.size(); ++i) {
     if (i) text += ", ";
     if (dict)
       text += "'" + names_[i] + "': ";
     else if (kind_ != Kind::kTuple)
       text += names_[i] + "=";
-    text += children_[i]->ToString();
+    const size_t end = begin + static_cast<size_t>(children_[i]->leaves());
+    std::vector<std::string> own;
+    if (!leaves.empty()) own.assign(&leaves[begin], &leaves[begin] + (end - begin));
+    begin = end;
+    text += children_[i]->ToString(own);
   }
   if (kind_ == Kind::kTuple && children_.size() == 1) text += ",";
   return text + (dict ? "}" : ")");

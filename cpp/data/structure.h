@@ -86,8 +86,8 @@ class Structure {
   int leaves() const { return leaves_; }
   // The path of a leaf, for messages: "['image']", "[0].x", "" for a lone leaf.
   std::string LeafPath(int leaf) const;
-  // "(leaf, {'a': leaf})".
-  std::string ToString() const;
+  // "(leaf, {'a': leaf})", or with what is given in the place of each leaf: "(int64, {'a': str})".
+  std::string ToString(const std::vector<std::string>& leaves = {}) const;
 
  private:
   friend class StructureRef;

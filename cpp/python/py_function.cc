@@ -5,8 +5,8 @@
 #include <string>
 
 #include "data/pending.h"
-#include "python/arity_note.h"
 #include "python/bind.h"
+#include "python/call_note.h"
 #include "python/element_rng.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -295,9 +295,9 @@ class PyFunction final : public Function {
     const bool tuple = element.structure->kind() == Structure::Kind::kTuple;
     const size_t count = tuple ? element.structure->children().size() : 1;
     error.In(PlaceOf(info, row, element), element.origin);
-    std::string arity = ArityNote(error, callable_.get(), info.stage->kind.c_str(), count,
-                                  static_cast<bool>(rng_name_));
-    if (!arity.empty()) error.Note(std::move(arity));
+    std::string note = CallNote(error, callable_.get(), info.stage->kind.c_str(), count,
+                                static_cast<bool>(rng_name_));
+    if (!note.empty()) error.Note(std::move(note));
     return error;
   }
 

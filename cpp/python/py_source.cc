@@ -216,9 +216,9 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   static std::string Describe(const Structure* structure, const std::vector<DType>& dtypes) {
-    std::string text = structure->ToString() + " of";
-    for (DType dtype : dtypes) text += " " + dtype.name();
-    return text;
+    std::vector<std::string> names;
+    for (DType dtype : dtypes) names.push_back(dtype.name());
+    return structure->ToString(names);
   }
 
   Block AtEnd() {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checks import mixes_strings
 from penstock.columns import NotAnArray, of_arrow, of_pandas, of_polars
 from penstock.structure import is_nested, map_parts, parts_of
 
@@ -66,8 +67,15 @@ def _fields(stage: str, array: Any, path: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _checked_list(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
-    """Refuse lists of rows with strings among others, of which NumPy makes strings."""
-    if not isinstance(value, list) or not value or not isinstance(value[0], (list, tuple)):
+    """Refuse lists with strings among others, of which NumPy makes strings."""
+    if not isinstance(value, list) or not value:
+        return value
+    if not isinstance(value[0], (list, tuple)):
+        if mixes_strings(value):
+            raise ValueError(
+                f"{stage}: a list is one array, and the one{_at(path)} has strings and numbers; "
+                "give strings alone or numbers alone, or the list to experimental.from_list"
+            )
         return value
     kinds = {issubclass(type(item), (str, bytes)) for row in value for item in _items(row)}
     if len(kinds) > 1:

@@ -79,11 +79,10 @@ class Forms(Shard):
         tensor([0, 1, 2]) ['0' '1' '2']
         tensor([3, 4]) ['3' '4']
         """
-        import torch
-
+        from penstock.adapters.frameworks import framework
         from penstock.adapters.torch import torch_batches
 
-        return torch_batches(torch, self, device, pin, prefetch)
+        return torch_batches(framework("to_torch", "torch"), self, device, pin, prefetch)
 
     def to_torch_iterable(self, *, prefetch: int = 2) -> Any:
         """Return a ``torch.utils.data.IterableDataset``, for code that wants a ``DataLoader``.
@@ -132,10 +131,10 @@ class Forms(Shard):
         >>> list(torch.utils.data.DataLoader(ds.to_torch_iterable(), batch_size=None))
         [tensor([0, 1, 2]), tensor([3, 4])]
         """
-        import torch  # noqa: F401  # so that it is missed here, if it is not installed
-
+        from penstock.adapters.frameworks import framework
         from penstock.adapters.torch_iterable import torch_iterable
 
+        framework("to_torch_iterable", "torch")  # so that it is missed here
         return torch_iterable(self, prefetch)
 
     def to_jax(

@@ -57,12 +57,20 @@ def set_seed(seed: int | None) -> None:
     Nothing else takes one: not what has a seed of its own, not `Dataset.element_spec`, a length,
     a state or a fingerprint. The random generators of Python and NumPy are not touched.
     """
+    global _seeded
     if seed is None:
         _core.clear_seed()
+        _seeded = False
     elif not hasattr(seed, "__index__") or isinstance(seed, (bool, np.bool_)):
         raise TypeError(f"set_seed: seed must be an int or None, got {seed!r}")
     else:
         _core.set_seed(operator.index(seed) & _64_BITS)
+        _seeded = True
+
+
+def is_seeded() -> bool:
+    """Return whether `set_seed` holds for what is built now."""
+    return _seeded
 
 
 @contextmanager

@@ -164,7 +164,9 @@ class EncodeJpeg final : public Op {
  private:
   void Check(const Tensor& image) const {
     if (image.dtype().code != TypeCode::kUInt8) {
-      throw Error(ErrorKind::kType, "encode_jpeg: image must be of uint8, got {}",
+      throw Error(ErrorKind::kType,
+                  "encode_jpeg: image must be of uint8, got {}; convert it with "
+                  "ps.image.convert_image_dtype(image, np.uint8)",
                   image.dtype().name());
     }
     const Shape& shape = image.shape();

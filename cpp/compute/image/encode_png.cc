@@ -126,7 +126,9 @@ class EncodePng final : public Op {
   static void Check(const Tensor& images) {
     TypeCode code = images.dtype().code;
     if (code != TypeCode::kUInt8 && code != TypeCode::kUInt16) {
-      throw Error(ErrorKind::kType, "encode_png: image must be of uint8 or uint16, got {}",
+      throw Error(ErrorKind::kType,
+                  "encode_png: image must be of uint8 or uint16, got {}; convert it with "
+                  "ps.image.convert_image_dtype(image, np.uint8)",
                   images.dtype().name());
     }
     const Shape& shape = images.shape();

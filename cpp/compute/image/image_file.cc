@@ -24,8 +24,13 @@ std::string DescribeFile(std::string_view contents) {
 }
 
 void ThrowNoSuchFile(const char* op, const char* wanted, std::string_view contents) {
+  std::string got = contents.empty() ? "0 bytes" : DescribeFile(contents);
+  const std::string_view name = std::string_view(got).substr(0, got.rfind(" file"));
+  if (std::string_view(wanted).find(name) != std::string_view::npos) {
+    got = "one with a damaged signature (its first 8 bytes)";
+  }
   throw Error(ErrorKind::kData, "{}: contents must be {}, got {}", std::string_view(op),
-              std::string_view(wanted), contents.empty() ? "0 bytes" : DescribeFile(contents));
+              std::string_view(wanted), got);
 }
 
 void CheckPixels(const char* op, int64_t height, int64_t width, int64_t max_pixels) {

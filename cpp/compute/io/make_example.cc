@@ -65,7 +65,8 @@ std::string FeatureOf(const Tensor& values) {
     PutBytes(kInt64List, ListOfInts(values), feature);
   else if (code != TypeCode::kObject || values.elements() > 0)
     throw WireError{
-        Format("bytes, str, or real numbers were expected, got {}", values.dtype().name())};
+        Format("bytes, str, or real numbers were expected, got {}",
+               code == TypeCode::kObject ? "Python objects (None, say)" : values.dtype().name())};
   return feature;
 }
 

@@ -21,15 +21,20 @@ struct Records {
     if (serialized.shape().rank() != wanted) {
       throw Error(ErrorKind::kInvalidArgument, "{}: serialized must be {}, got shape {}; use {}",
                   op, std::string_view(alone ? "one string" : "a vector of strings"),
-                  serialized.shape().ToString(),
-                  std::string_view(alone ? "the function for a batch of them"
-                                         : "the function for a single one"));
+                  serialized.shape().ToString(), Other(alone));
     }
     if (names && (!names->dtype().is_reference() || names->elements() != serialized.elements())) {
       throw Error(ErrorKind::kInvalidArgument,
                   "{}: example_names: a name was expected for each of {} examples", op,
                   serialized.elements());
     }
+  }
+
+  // The name of the operation for a batch, or for a single one: "parse_single_example".
+  std::string Other(bool alone) const {
+    constexpr std::string_view kParse = "parse_", kSingle = "parse_single_";
+    const size_t begin = alone ? kSingle.size() : kParse.size();
+    return std::string(alone ? kParse : kSingle) + op.substr(begin);
   }
 
   // `error` of a feature, or of an example when `key` is null.

@@ -128,6 +128,12 @@ class FileIterator final : public BlockIterator {
       if (error.transient()) return Block::Of(std::move(error));
       if (error.os_error() == ENOMEM) throw;
       if (error.kind() == ErrorKind::kData) return Fail(error.message(), true);
+      if (error.os_error() == ENOENT && data_->path()->find_first_of("*?[") != std::string::npos) {
+        return Fail(
+            Error::FromErrno(ENOENT, *data_->path(),
+                             "cannot open; Dataset.list_files finds the files of a pattern"),
+            true);
+      }
       return Fail(std::move(error), true);
     }
   }

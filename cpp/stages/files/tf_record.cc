@@ -33,7 +33,7 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
       if (window.size == 0) return {.kind = Found::kEnd};
       return {.kind = Found::kLost,
               .problem = Format("the file ends {} bytes into the {} bytes before a record; it was "
-                                "not written to its end",
+                                "not written to its end, or holds no TFRecords",
                                 window.size, kHeader)};
     }
     uint64_t length = Number(window.data, kLength);

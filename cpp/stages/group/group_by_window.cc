@@ -322,9 +322,8 @@ const RegisterDataset buckets(
       auto& boundaries = grouping.boundaries;
       if (grouping.sizes.size() != boundaries.size() + 1) {
         throw Error(ErrorKind::kInvalidArgument,
-                    "{}: bucket_batch_sizes must have one size more than there are boundaries, {}, "
-                    "got {}",
-                    args.owner(), boundaries.size() + 1, grouping.sizes.size());
+                    "{}: bucket_batch_sizes must have {} sizes for {} boundaries, one more, got {}",
+                    args.owner(), boundaries.size() + 1, boundaries.size(), grouping.sizes.size());
       }
       if (std::adjacent_find(boundaries.begin(), boundaries.end(), std::greater_equal<int64_t>()) !=
           boundaries.end()) {

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.adapters.frameworks import framework
 from penstock.structure import is_nested, map_leaves, parts_of
 
 _ALIGNMENT = 64  # bytes: JAX shares memory of the CPU that begins at a multiple of this
@@ -19,7 +20,7 @@ _Leaf = tuple[tuple[Any, ...], Any, Any]
 
 def check_sharding(sharding: Any) -> None:
     """Raise TypeError unless all leaves are None, devices or shardings."""
-    import jax
+    jax = framework("to_jax", "jax")
 
     if isinstance(sharding, jax.sharding.PartitionSpec):
         raise TypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.adapters.frameworks import framework
 from penstock.adapters.keras_data import STAGE, Feed, data_class
 from penstock.dataset import INFINITE_CARDINALITY
 
@@ -24,6 +25,7 @@ def keras_data(
         raise ValueError(
             f"{STAGE}: steps_per_epoch must be an int >= 1 or None, got {steps_per_epoch!r}"
         )
+    framework(STAGE, "keras")
     length = dataset.cardinality()
     if length == 0:
         raise ValueError(f"{STAGE}: at least one batch was expected, the dataset has none")

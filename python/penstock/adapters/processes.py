@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any
 
+from penstock.adapters.frameworks import framework
+
 
 def torch_processes(group: Any) -> tuple[int, int]:
     """Return how many processes of PyTorch there are, and which one this is."""
@@ -41,6 +43,6 @@ def torch_processes(group: Any) -> tuple[int, int]:
 
 def jax_processes() -> tuple[int, int]:
     """Return how many processes of JAX there are, and which one this is."""
-    import jax
+    jax = framework("shard_for_jax", "jax")
 
     return jax.process_count(), jax.process_index()

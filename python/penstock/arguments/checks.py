@@ -11,6 +11,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Number
 from operator import index
 from typing import Any
 
@@ -369,3 +370,11 @@ def numbers(place: str, value: Any) -> None:
     array(place, value)
     if not is_symbol(value) and np.asarray(value).dtype.kind not in "biufc":
         raise TypeError(f"{place} must hold numbers, got {shown(value)}")
+
+
+def mixes_strings(values: Any) -> bool:
+    """Return whether strings and numbers are among values, of which NumPy would make strings."""
+    kinds = set(map(type, values))
+    strings = {kind for kind in kinds if issubclass(kind, (str, bytes))}
+    others = kinds - strings
+    return bool(strings) and any(issubclass(kind, (Number, np.generic)) for kind in others)

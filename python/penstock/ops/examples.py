@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.arguments.checks import mixes_strings
 from penstock.ops.call import call
 from penstock.ops.features import (
     Feature,
@@ -197,6 +198,12 @@ def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
     {'label': np.int64(0)}
     """
     check_keys("make_example", features)
+    for key, value in features.items():
+        if isinstance(value, (list, tuple)) and mixes_strings(value):
+            raise TypeError(
+                f"make_example: feature {key!r}: values of one kind were expected, got strings and "
+                "numbers"
+            )
     attributes = {"keys": _core.Value((encoded(features),), False)}
     return call("io.make_example", list(map(input_of, features.values())), attributes)
 

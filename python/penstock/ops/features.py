@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,9 +18,31 @@ _FIXED, _RAGGED, _PADDED = range(3)  # FeatureForm of cpp/compute/io/feature.h
 _KINDS = {bytes: 1, str: 1, object: 1, np.dtype("float32"): 2, np.dtype("int64"): 3}
 _MOST_AXES = 8
 _MOST_ITEMS = 2**31
+_C = TypeVar("_C", bound=type)
 
 
-@checked_tuple
+def _feature(cls: _C) -> _C:
+    """Return a class of features with what it is made of checked, the dtype too."""
+    made = cls.__new__
+
+    @functools.wraps(made)
+    def new(kind: Any, *args: Any, **kwargs: Any) -> Any:
+        feature: Any = made(kind, *args, **kwargs)
+        _dtype(cls.__name__, feature.dtype)
+        return feature
+
+    setattr(cls, "__new__", staticmethod(new))  # noqa: B010
+    return checked_tuple(cls)
+
+
+def _dtype(place: str, dtype: Any) -> Any:
+    wanted = as_dtype(dtype)
+    if wanted not in _KINDS:
+        raise TypeError(f"{place}: dtype must be float32, int64, bytes or str, got {wanted}")
+    return wanted
+
+
+@_feature
 class FixedLenFeature(NamedTuple):
     """A feature with as many values in every example.
 
@@ -44,7 +67,7 @@ class FixedLenFeature(NamedTuple):
     default_value: Any = None
 
 
-@checked_tuple
+@_feature
 class VarLenFeature(NamedTuple):
     """A feature with any number of values, none as well.
 
@@ -63,7 +86,7 @@ class VarLenFeature(NamedTuple):
     dtype: Any
 
 
-@checked_tuple
+@_feature
 class RaggedFeature(NamedTuple):
     """A feature with any number of values, none as well, maybe under another name.
 
@@ -94,7 +117,7 @@ class RaggedFeature(NamedTuple):
     validate: bool = False
 
 
-@checked_tuple
+@_feature
 class FixedLenSequenceFeature(NamedTuple):
     """Any number of rows of one shape: the steps of a sequence.
 
@@ -168,9 +191,7 @@ def _narrow_splits(place: str, dtype: Any) -> bool:
 
 
 def _request(place: str, feature: Feature) -> tuple[list[int], Any]:
-    dtype = as_dtype(feature.dtype)
-    if dtype not in _KINDS:
-        raise TypeError(f"{place}: dtype must be float32, int64, bytes or str, got {dtype}")
+    dtype = _dtype(place, feature.dtype)
     shape: tuple[int, ...] = ()
     form, narrow, may_miss = _RAGGED, False, True
     default: Any = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
 from penstock.plan import Plan
+from penstock.random import is_seeded
 from penstock.stages.file_shards import Remainder, shard_files
 from penstock.traits import main_form, traits_of
 
@@ -46,14 +48,24 @@ class Shard(Plan):
         Notes
         -----
         Put it before anything random, so that the shards fit together, and early (over file names,
-        say), so that the others' elements are not computed.
+        say), so that the others' elements are not computed. After a shuffle without a seed, which
+        has another order in each process, it gives a RuntimeWarning.
 
         Examples
         --------
         >>> [int(x) for x in ps.Dataset.range(7).shard(3, 1)]
         [1, 4]
         """
-        return self._then("shard", num_shards=num_shards, index=index, name=name)
+        sharded = self._then("shard", num_shards=num_shards, index=index, name=name)
+        if num_shards > 1 and not is_seeded() and _unseeded_shuffle(self):
+            warnings.warn(
+                "shard: a shuffle before it has no seed, so every process has another order, and "
+                "shards lose and double elements; give that shuffle (or list_files) a seed, put "
+                "shard before it, or use shard_evenly",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return sharded
 
     def shard_evenly(
         self,
@@ -185,6 +197,21 @@ class Shard(Plan):
         known = pairs._node.first_unknown() is None
         padded: Self = pairs.map(native(masked) if known else masked)
         return padded
+
+
+def _unseeded_shuffle(dataset: Any) -> bool:
+    """Return whether a shuffle without a seed is among a dataset and its inputs."""
+    waiting = [dataset]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node._kind == "shuffle" and node._args["seed"] is None:
+            return True
+        waiting += node._inputs
+    return False
 
 
 def _check_order(dataset: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from penstock.compat.tf import messages
 from penstock.compat.values import numpy_values
 from penstock.ops.examples import make_example
 from penstock.ops.io import read_file, write_file
+
+_SAVED = re.compile(r"(.+?-(\d+))\.\w+")  # a file of Checkpoint.save
 
 
 class _List:
@@ -200,6 +203,29 @@ class Checkpoint:
         return self
 
     read = restore
+
+
+def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+    """Return what was saved last in a folder.
+
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        The folder.
+    latest_filename : str, optional
+        Ignored; TensorFlow keeps a list in a file of this name.
+
+    Returns
+    -------
+    str or None
+        What `Checkpoint.restore` takes; None where nothing was saved.
+    """
+    saved = [
+        (path.stat().st_mtime_ns, int(found[2]), str(path.with_name(found[1])))
+        for path in Path(checkpoint_dir).glob("*-*.*")
+        if (found := _SAVED.fullmatch(path.name))
+    ]
+    return max(saved)[2] if saved else None
 
 
 class CheckpointManager:

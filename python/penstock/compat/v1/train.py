@@ -15,6 +15,7 @@ from penstock.compat.tf.train import (
     Features,
     FloatList,
     Int64List,
+    latest_checkpoint,
 )
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "FloatList",
     "Int64List",
     "MonitoredTrainingSession",
+    "latest_checkpoint",
 ]
 
 

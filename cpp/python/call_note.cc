@@ -1,0 +1,45 @@
+// Asking the signature of a function that could not be called, and the text of its exception.
+#include "python/call_note.h"
+
+#include "python/gil.h"
+
+namespace penstock {
+namespace {
+
+std::string ArityNote(PyObject* raised, PyObject* function, const char* stage, size_t count,
+                      bool rng) {
+  // What was raised inside a function of Python has passed through its frame.
+  PyRef trace = PyRef::Steal(PyException_GetTraceback(raised));
+  if (trace) return "";
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.arity"));
+  PyRef note = module ? PyRef::Steal(PyObject_CallMethod(
+                            module.get(), "arity_note", "OsnO", function, stage,
+                            static_cast<Py_ssize_t>(count), rng ? Py_True : Py_False))
+                      : PyRef();
+  const char* text = note && PyUnicode_Check(note.get()) ? PyUnicode_AsUTF8(note.get()) : nullptr;
+  PyErr_Clear();
+  return text ? text : "";
+}
+
+// NumPy's texts: "output array is read-only", "assignment destination is read-only".
+std::string ReadOnlyNote(PyObject* raised) {
+  PyRef message = PyRef::Steal(PyObject_Str(raised));
+  const char* text = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+  PyErr_Clear();
+  if (!text || !std::string_view(text).ends_with("read-only")) return "";
+  return "penstock: an element may share its memory with others, with your own array for example: "
+         "write x = x / 255 for x /= 255, or begin with x = x.copy()";
+}
+
+}  // namespace
+
+std::string CallNote(const Error& error, PyObject* function, const char* stage, size_t count,
+                     bool rng) {
+  auto* raised = static_cast<PyObject*>(error.foreign().get());
+  if (!raised) return "";
+  const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(raised));
+  if (type == PyExc_TypeError) return ArityNote(raised, function, stage, count, rng);
+  return type == PyExc_ValueError ? ReadOnlyNote(raised) : "";
+}
+
+}  // namespace penstock

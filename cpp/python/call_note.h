@@ -1,0 +1,18 @@
+// Telling users what a failed call of their function is about, where its exception does not say.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "data/error.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// With the GIL: what to add to the failure of a call of `function` with `count` arguments, and with
+// `rng`; "" unless it is a TypeError of the call itself, because it takes others, or comes from an
+// array that must not be changed.
+std::string CallNote(const Error& error, PyObject* function, const char* stage, size_t count,
+                     bool rng);
+
+}  // namespace penstock

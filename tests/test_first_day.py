@@ -43,10 +43,6 @@ SAYS = {
     "nested after numbers": (lambda: _failing([1, (2, "a")]), r"element 1 is \(int64, str\)"),
     "a pattern": (lambda: list(ps.TextLineDataset("*.none")), r"Dataset\.list_files"),
     "one record": (lambda: ps.io.parse_example(RECORD, FEATURES), "use parse_single_example"),
-    "many records": (
-        lambda: ps.io.parse_single_example([RECORD] * 2, FEATURES),
-        "use parse_example",
-    ),
     "a float JPEG": (
         lambda: ps.image.encode_jpeg(PIXELS),
         r"convert_image_dtype\(image, np\.uint8\)",

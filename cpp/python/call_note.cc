@@ -21,11 +21,15 @@ std::string ArityNote(PyObject* raised, PyObject* function, const char* stage, s
   return text ? text : "";
 }
 
-// NumPy's texts: "output array is read-only", "assignment destination is read-only".
+// NumPy's texts: "output array is read-only", "assignment destination is read-only". Looked at
+// without str(), which would run the handlers of signals.
 std::string ReadOnlyNote(PyObject* raised) {
-  PyRef message = PyRef::Steal(PyObject_Str(raised));
-  const char* text = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
-  PyErr_Clear();
+  PyObject* args = reinterpret_cast<PyBaseExceptionObject*>(raised)->args;
+  if (!args || PyTuple_GET_SIZE(args) != 1) return "";
+  PyObject* message = PyTuple_GET_ITEM(args, 0);
+  if (!PyUnicode_CheckExact(message)) return "";
+  const char* text = PyUnicode_AsUTF8(message);
+  if (!text) PyErr_Clear();
   if (!text || !std::string_view(text).ends_with("read-only")) return "";
   return "penstock: an element may share its memory with others, with your own array for example: "
          "write x = x / 255 for x /= 255, or begin with x = x.copy()";

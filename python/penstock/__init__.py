@@ -1,7 +1,18 @@
 """penstock: tf.data's input pipeline without TensorFlow.
 
-A C++ core that runs with the GIL released, behind tf.data's names and semantics; NumPy in, NumPy
+A C++ core that runs with the GIL released, with tf.data's names and semantics; NumPy in, NumPy
 batches out.
+
+>>> import penstock as ps
+>>> ds = ps.Dataset.range(6).map(lambda x: x * x).batch(4)
+>>> for batch in ds:
+...     print(batch)
+[0 1 4 9]
+[16 25]
+
+`Dataset` has the sources and transformations; `image`, `io`, `strings` and `random` the operations
+for functions of `map`. ``python -m penstock doctor`` shows what is installed. The guides and the
+reference are in the folder ``docs`` of the sources.
 """
 
 import sys

@@ -17,6 +17,7 @@ from penstock.ops.call import call, integers
 __all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
 
 _64_BITS = 0xFFFFFFFFFFFFFFFF
+_seeded = False  # by the user
 
 
 @checked

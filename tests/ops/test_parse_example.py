@@ -116,7 +116,6 @@ def test_a_ragged_feature_may_share_its_key():
     [
         ({}, ValueError, "at least one feature"),
         ({"x": np.int64}, TypeError, "feature 'x' must be one of FixedLenFeature"),
-        ({"x": Var(np.int32)}, TypeError, "dtype must be float32, int64, bytes or str, got int32"),
         ({"x": Fixed((None,), np.int64)}, ValueError, "VarLenFeature has no shape"),
         ({"x": Fixed((-1,), np.int64)}, ValueError, "sizes >= 0"),
         ({"x": Fixed((2**40,), np.int64)}, ValueError, "too many axes or values"),
@@ -137,6 +136,12 @@ def test_wrong_features_are_refused(features, error, what):
     ):
         with pytest.raises(error, match=what):
             parse(serialized, features)
+
+
+@pytest.mark.parametrize("kind", [Var, Ragged, lambda dtype: Fixed((), dtype)])
+def test_a_wrong_dtype_is_refused_at_once(kind):
+    with pytest.raises(TypeError, match="dtype must be float32, int64, bytes or str, got int32"):
+        kind(np.int32)
 
 
 def test_wrong_records_are_refused():

@@ -194,11 +194,11 @@ def test_without_padding_elements_are_batched_as_they_are():
 @pytest.mark.parametrize(
     ("boundaries", "sizes", "words"),
     [
-        ([3, 6], [1, 2], "one size more than there are boundaries, 3, got 2"),
+        ([3, 6], [1, 2], "must have 3 sizes for 2 boundaries, one more, got 2"),
         ([6, 3], [1, 1, 1], "bucket_boundaries must ascend"),
         ([3, 3], [1, 1, 1], "bucket_boundaries must ascend"),
         ([3], [1, 0], "bucket_batch_sizes must be >= 1, got 0"),
-        ([], [], "one size more than there are boundaries, 1, got 0"),
+        ([], [], "must have 1 sizes for 0 boundaries, one more, got 0"),
     ],
 )
 def test_wrong_buckets_are_refused(boundaries, sizes, words):

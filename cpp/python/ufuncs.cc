@@ -135,10 +135,11 @@ std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
   }
   auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
   if (ufunc->core_enabled || ufunc->nin < 1 || ufunc->nout < 1 || ufunc->nargs > kMostOperands) {
-    throw Error(ErrorKind::kType,
-                "native: numpy.{} cannot be traced: only ufuncs can that take items one by one, of at "
-                "most {} inputs and results together",
-                std::string_view(ufunc->name), kMostOperands);
+    throw Error(
+        ErrorKind::kType,
+        "native: numpy.{} cannot be traced: only ufuncs can that take items one by one, of at "
+        "most {} inputs and results together",
+        std::string_view(ufunc->name), kMostOperands);
   }
   std::shared_ptr<const LoopTable> table = MakeTable(ufunc);
   if (known.size() >= kMostKnown) std::exchange(known, {}).clear();

@@ -160,10 +160,11 @@ class GetItem final : public CropOp {
 
   static int64_t Number(const Tensor& tensor) {
     if (!IsInteger(tensor.dtype().code) || tensor.shape().rank() > 0) {
-      throw Error(ErrorKind::kType,
-                  "getitem: an index must be one integer, got {} of shape {}; take several rows with "
-                  "np.take or ps.gather, choose items with np.where, or drop @ps.native",
-                  tensor.dtype().name(), tensor.shape().ToString());
+      throw Error(
+          ErrorKind::kType,
+          "getitem: an index must be one integer, got {} of shape {}; take several rows with "
+          "np.take or ps.gather, choose items with np.where, or drop @ps.native",
+          tensor.dtype().name(), tensor.shape().ToString());
     }
     int64_t value;
     CastItems(tensor.dtype().code, tensor.data(), TypeCode::kInt64, &value, 1);

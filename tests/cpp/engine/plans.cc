@@ -2,8 +2,8 @@
 #include "plans.h"
 
 #include <algorithm>
-#include <thread>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "engine/registry.h"

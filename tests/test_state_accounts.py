@@ -84,6 +84,11 @@ def array(first=0, n=9, dtype=np.int64):
 DIFFERENT = {
     "argument": (BASE.batch(64), BASE.batch(32), "batch: batch_size 32, the state has 64"),
     "range": (BASE, Dataset.range(41), "range: stop 41, the state has 40"),
+    "output_type": (
+        BASE,
+        Dataset.range(40, output_type=np.int32),
+        "range: output_type int32, the state has int64",
+    ),
     "seed": (BASE.shuffle(3), BASE.shuffle(3, seed=2), "shuffle: seed 2, the state has None"),
     "no seed": (BASE.shuffle(3, seed=2), BASE.shuffle(3), "shuffle: seed None, the state has 2"),
     "in the middle": (

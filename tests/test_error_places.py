@@ -141,6 +141,112 @@ def test_result_of_the_wrong_type_names_the_element():
     assert "('photos/5.jpg', 5)" in note_of(ds)
 
 
+def sized(name, n):
+    return name, np.zeros(2 if n == 5 else 1)
+
+
+def typed(name, n):
+    return name, np.float32(n) if n == 5 else n
+
+
+def nested(name, n):
+    return (name, (n, n)) if n == 5 else (name, n)
+
+
+def opaque(name, n):
+    return name, object() if n == 5 else n
+
+
+@pytest.mark.parametrize(
+    ("use", "place"),
+    [
+        (lambda ds, path: ds.map(sized).batch(8), "batch, element 5 ('photos/5.jpg', float64(2,))"),
+        (lambda ds, path: ds.map(sized).shuffle(1).batch(8), "('photos/5.jpg', float64(2,))"),
+        (lambda ds, path: ds.map(typed).batch(8), "batch, element 5 ('photos/5.jpg', 5.0)"),
+        (lambda ds, path: ds.map(nested).batch(8), "batch, element 5 ('photos/5.jpg', (5, 5))"),
+        (
+            lambda ds, path: ds.map(sized).batch(8, name="rows"),
+            "batch(name='rows'), element 5 ('photos/5.jpg', float64(2,))",
+        ),
+        (
+            lambda ds, path: ds.map(typed).padded_batch(8),
+            "padded_batch, element 5 ('photos/5.jpg', 5.0)",
+        ),
+        (
+            lambda ds, path: ds.map(sized).padded_batch(8, ([], [1])),
+            "padded_batch, element 5 ('photos/5.jpg', float64(2,))",
+        ),
+        (
+            lambda ds, path: ds.map(typed).ragged_batch(8),
+            "ragged_batch, element 5 ('photos/5.jpg', 5.0)",
+        ),
+        (
+            lambda ds, path: ds.map(
+                lambda name, n: (np.array([name] * (1 + (n == 5))), [n])
+            ).unbatch(),
+            "unbatch, element 5 (str(2,)['photos/5.jpg', 'photos/5.jpg'], int64(1,))",
+        ),
+        (
+            lambda ds, path: ds.map(lambda name, n: name if n == 5 else np.array([name])).unbatch(),
+            "unbatch, element 5 ('photos/5.jpg')",
+        ),
+        (
+            lambda ds, path: ds.map(lambda name, n: (name, n) if n == 5 else name).unique(),
+            "unique, element 5 ('photos/5.jpg', 5)",
+        ),
+        (
+            lambda ds, path: ds.map(opaque).cache(path / "cache"),
+            "cache, element 5 ('photos/5.jpg', object)",
+        ),
+        (
+            lambda ds, path: ds.map(opaque).snapshot(path / "snapshot"),
+            "snapshot, element 5 ('photos/5.jpg', object)",
+        ),
+    ],
+)
+def test_stages_that_refuse_an_element_name_it(tmp_path, use, place):
+    assert place in first_note_of(use(labelled(), tmp_path))
+
+
+def first_note_of(dataset):
+    with pytest.raises(Exception) as told:
+        list(dataset)
+    return "\n".join(told.value.__notes__)
+
+
+def test_save_names_the_element_that_it_refuses(tmp_path):
+    with pytest.raises(TypeError, match="in element 5, leaf") as told:
+        labelled().map(opaque).save(tmp_path / "saved")
+    assert "save, element 5 ('photos/5.jpg'" in "\n".join(told.value.__notes__)
+
+
+def test_pack_names_the_element_that_it_refuses():
+    ds = labelled().map(lambda name, n: {"x": np.zeros(9 if n == 5 else 2), "name": name})
+    with pytest.raises(ValueError, match="pack: element 0") as told:
+        list(ds.pack(4))
+    assert "pack, element 0 ({'x': float64(2,), 'name': 'photos/0.jpg'})" in str(
+        told.value.__notes__
+    )
+
+
+def test_a_batch_is_of_a_file_only_if_all_its_rows_are(tmp_path):
+    for name, lines in {"good": "1\n2\n3\n", "bad": "4\nx\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(lines)
+    lines = ps.TextLineDataset([str(tmp_path / "good.txt"), str(tmp_path / "bad.txt")])
+
+    def numbers(rows):
+        return [int(row) for row in rows]
+
+    for mixed in (lines.batch(5), lines.shuffle(2, seed=1).batch(5), lines.padded_batch(5)):
+        assert "(file" not in note_of(mixed.map(numbers))
+    note = note_of(lines.batch(3).map(numbers))
+    assert f"(file {tmp_path / 'bad.txt'}, byte 0)" in note
+    both = Dataset.zip(lines, lines.skip(3))
+    assert "(file" not in note_of(both.map(lambda a, b: int(b)))
+    numbered = Dataset.zip(lines, Dataset.range(5))
+    assert "bad.txt, byte 2" in note_of(numbered.map(lambda line, n: int(line)))
+
+
 Point = collections.namedtuple("Point", "path label")
 
 

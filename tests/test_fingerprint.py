@@ -2,15 +2,17 @@
 
 import copy
 import functools
+import logging
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
 
 import penstock as ps
-from referred import READ, TABLES, VALUES, generator_and_numbers, naming
+from referred import CHANGED, READ, TABLES, VALUES, generator_and_numbers, naming
 
 ex = ps.experimental
 FACTOR = 3
@@ -108,6 +110,35 @@ def test_attributes_of_an_object_count(name):
     function, settings = READ[name]
     prints = [BASE.map(function(settings(scale=n))).fingerprint() for n in (1, 1, 2)]
     assert prints[0] == prints[1] != prints[2]
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_all_that_a_function_is_made_of_counts(name):
+    prints = [BASE.map(CHANGED[name](k)).fingerprint() for k in (1, 1, 2)]
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_a_class_attribute_makes_a_cache_anew(tmp_path):
+    def cached(k):
+        aug = CHANGED["class attribute"](k)
+        return [int(x) for x in BASE.take(3).map(aug).cache(tmp_path / "cache")]
+
+    assert cached(1) == cached(1) == [0, 1, 2]
+    with pytest.warns(RuntimeWarning, match="cache"):
+        assert cached(2) == [0, 2, 4]
+
+
+def test_objects_of_the_process_count_by_their_type():
+    class Aug:
+        def __init__(self, name):
+            self.logger = logging.getLogger(name)
+            self.lock = threading.Lock()
+
+        def __call__(self, x):
+            return x
+
+    one, other = (BASE.map(Aug(name)).fingerprint() for name in ("one", "other"))
+    assert one == other
 
 
 @pytest.mark.parametrize("name", TABLES)

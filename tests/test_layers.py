@@ -42,7 +42,7 @@ PYTHON_LAYERS = [
             "optional",
             "on_error",
         ),
-        *("labels", "arity", "code_names", "closing", "debugging"),
+        *("labels", "arity", "code_names", "code_effects", "closing", "debugging"),
         *("option_set", "unused_options", "options"),
     },
     {"ops"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from referred import READ, TABLES, VALUES, Settings, naming, reading
+from referred import CHANGED, READ, TABLES, VALUES, Settings, naming, reading
 from states import difference, state_of
 
 Dataset = ps.Dataset
@@ -84,6 +84,11 @@ def array(first=0, n=9, dtype=np.int64):
 DIFFERENT = {
     "argument": (BASE.batch(64), BASE.batch(32), "batch: batch_size 32, the state has 64"),
     "range": (BASE, Dataset.range(41), "range: stop 41, the state has 40"),
+    "output_type": (
+        BASE,
+        Dataset.range(40, output_type=np.int32),
+        "range: output_type int32, the state has int64",
+    ),
     "seed": (BASE.shuffle(3), BASE.shuffle(3, seed=2), "shuffle: seed 2, the state has None"),
     "no seed": (BASE.shuffle(3, seed=2), BASE.shuffle(3), "shuffle: seed None, the state has 2"),
     "in the middle": (
@@ -279,6 +284,33 @@ def taking(numbers):
     return lambda x: x + 0 * next(numbers)
 
 
+def made(name, **members):
+    return type(name, (), members)
+
+
+def counted_by_class(self, x):
+    type(self).calls += 1
+    self.seen[int(x)] = True
+    return x
+
+
+def remembering_in(memory):
+    return lambda x: memory.values.setdefault(int(x), x)
+
+
+def handing_on(shift):
+    return lambda x: apply(shift, x)
+
+
+def apply(shift, x):
+    return shift(x)
+
+
+def appending(log):
+    append = log.append
+    return lambda x: append(1) or x
+
+
 CHANGING = {
     "log": lambda: BASE.map(logging([])),
     "counter": lambda: BASE.map(counting()),
@@ -287,6 +319,12 @@ CHANGING = {
     "object": lambda: BASE.map(Shift(2)),
     "rows": lambda: Dataset.from_indexable(Rows(list(range(30)))),
     "iterator": lambda: BASE.map(taking(itertools.count())),
+    "class": lambda: BASE.map(made("ByClass", calls=0, seen={}, __call__=counted_by_class)()),
+    "class by its name": lambda: BASE.map(remembering_in(made("Memory", values={}))),
+    "object that is handed on": lambda: BASE.map(handing_on(Shift(2))),
+    "append of a list": lambda: BASE.map(appending([])),
+    "cached function": lambda: BASE.map(functools.lru_cache(lambda x: x * 2)),
+    "dispatched function": lambda: BASE.map(functools.singledispatch(lambda x: x * 2)),
 }
 
 
@@ -328,6 +366,14 @@ def test_attributes_that_a_function_reads_of_an_object_count(name):
     iter(BASE.map(function(settings(scale=1)))).set_state(state)
     with pytest.raises(ps.StateError, match="map: the function has changed"):
         iter(BASE.map(function(settings(scale=2)))).set_state(state)
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_all_that_a_function_is_made_of_counts(name):
+    state = state_of(BASE.map(CHANGED[name](1)), 3)
+    iter(BASE.map(CHANGED[name](1))).set_state(state)
+    with pytest.raises(ps.StateError, match="map: the function has changed"):
+        iter(BASE.map(CHANGED[name](2))).set_state(state)
 
 
 def test_attributes_that_a_function_does_not_read_do_not_count():

@@ -1,5 +1,7 @@
 """Arguments of a wrong type: the error names the function, what it expects, and what came."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,8 +60,51 @@ def test_wrong_type(call, message):
     ],
 )
 def test_an_error_names_what_was_called(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError) as told:
         call()
+    assert re.search(message, str(told.value))  # without the note, which names the element
+
+
+def nested_deep(value):
+    for _ in range(3000):
+        value = (value,)
+    return value
+
+
+def containing_itself():
+    value = {}
+    value["a"] = value
+    return value
+
+
+@pytest.mark.parametrize("make", [lambda: nested_deep(1), containing_itself])
+@pytest.mark.parametrize(
+    "call",
+    [
+        ps.Dataset.from_tensors,
+        ps.Dataset.from_tensor_slices,
+        lambda value: ps.experimental.from_list([value]),
+        lambda value: RANGE.scan(value, lambda state, x: (state, x)),
+        lambda value: list(RANGE.map(lambda x: value)),
+    ],
+)
+def test_what_is_nested_without_end_is_said_to_be(call, make):
+    with pytest.raises(ValueError, match=r"nested more than 200 deep \(does it contain itself\?\)"):
+        call(make())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ps.Dataset.zip,
+        lambda value: RANGE.map(lambda x: x, output_signature=value),
+        lambda value: RANGE.padded_batch(2, padding_values=value),
+        lambda value: RANGE.padded_batch(2, padded_shapes=value),
+    ],
+)
+def test_arguments_nested_without_end_are_named(call):
+    with pytest.raises((TypeError, ValueError), match=r"datasets|output_signature|padding|padded"):
+        call(nested_deep(None))
 
 
 def test_seed_of_numpy_is_taken():

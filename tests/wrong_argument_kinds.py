@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 CYCLIC = []
 CYCLIC.append(CYCLIC)
 
@@ -18,4 +20,5 @@ WRONG = {
     "2**64": 2**64,
     "nan": math.nan,
     "empty": "",
+    "array": np.array([1, 2]),
 }

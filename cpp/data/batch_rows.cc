@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "data/element_text.h"
 #include "data/random.h"
 
 namespace penstock {
@@ -51,6 +52,14 @@ std::vector<Tensor> Extremes(const std::vector<Tensor>& columns,
     rows.push_back(row.Reshaped(row.shape().Prepend(1)));
   }
   return rows;
+}
+
+// The first row of some columns.
+Element FirstOf(const std::vector<Tensor>& columns, const Structure* structure) {
+  Element first;
+  first.structure = structure;
+  for (const Tensor& column : columns) first.leaves.push_back(column.Row(0));
+  return first;
 }
 
 // What comes after row `row` of a block, whose columns were moved to `columns` of that structure.
@@ -108,7 +117,7 @@ bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtype
 
 std::optional<Error> BatchRows::Check(const std::vector<Tensor>& columns,
                                       const Structure* structure, int64_t index) {
-  std::string_view stage(stage_);
+  const std::string& stage = stage_.kind;
   std::vector<DType> dtypes;  // when they become known with this row
   if (pieces_.empty()) {
     for (const Tensor& column : columns) dtypes.push_back(column.dtype());
@@ -156,16 +165,17 @@ bool BatchRows::AppendRagged(const Block& block) {
     columns[i] = columns[i].Rows(begin, splits[i].back() - begin);
     for (int64_t& end : splits[i]) end -= begin;
   }
-  Include({std::move(columns), block.rows, false, std::move(splits)}, structure, block.origin(0));
+  Include({std::move(columns), block.rows, false, std::move(splits)}, structure, block, 0);
   return true;
 }
 
-void BatchRows::Include(Piece piece, const Structure* structure, Origin origin) {
+void BatchRows::Include(Piece piece, const Structure* structure, const Block& block, int64_t row) {
   if (pieces_.empty()) {
     structure_ = structure;
-    origin_ = std::move(origin);
+    origin_ = block.origin(row);
     origin_.key = ChildKey(origin_.key, ~uint64_t{0});
   }
+  block.JoinOrigins(origin_, row, piece.rows);
   rows_ += piece.rows;
   Keep(std::move(piece));
 }
@@ -199,11 +209,12 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
       error = thrown;
     }
     if (error) {
-      error->At(block.origin(row));
+      error->In({stage_, index + row, ElementText(FirstOf(piece.columns, structure))},
+                block.origin(row));
       *rest = After(block, row, piece.columns, structure);
       return error;
     }
-    Include(std::move(piece), structure, block.origin(row));
+    Include(std::move(piece), structure, block, row);
     if (stacked) break;
   }
   return std::nullopt;

@@ -13,8 +13,8 @@ namespace penstock {
 // says which shapes may stand in one batch, and how a leaf of the batch is made.
 class BatchRows {
  public:
-  // `stage` names the caller in errors.
-  explicit BatchRows(const char* stage) : stage_(stage) {}
+  // `stage` names the caller in errors; it must outlive the rows.
+  explicit BatchRows(const StageLabel& stage) : stage_(stage) {}
   virtual ~BatchRows() = default;
   BatchRows(const BatchRows&) = delete;
   BatchRows& operator=(const BatchRows&) = delete;
@@ -42,7 +42,7 @@ class BatchRows {
     // Of a column that all rows fit into.
     Shape column(size_t leaf) const;
   };
-  const char* stage() const { return stage_; }
+  const std::string& stage() const { return stage_.kind; }
   std::vector<Piece>& pieces() { return pieces_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
 
@@ -74,16 +74,17 @@ class BatchRows {
                              int64_t index);
   // Whether all rows of a ragged block have joined; false, with nothing changed, when some may not.
   bool AppendRagged(const Block& block);
-  void Include(Piece piece, const Structure* structure, Origin origin);
+  // Takes up rows of a block, from row `row` on.
+  void Include(Piece piece, const Structure* structure, const Block& block, int64_t row);
   // Whether an array of `came` may join leaf `leaf`; it may make its dtype known.
   bool Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const;
   void Reset();
 
-  const char* stage_;
+  const StageLabel& stage_;
   int64_t rows_ = 0;
   StructureRef structure_;
   std::vector<DType> dtypes_;
-  Origin origin_;
+  Origin origin_;  // of the first row; of its file only if all are
   std::vector<Piece> pieces_;
 };
 

@@ -21,6 +21,13 @@ bool Block::from_files() const {
          });
 }
 
+void Block::JoinOrigins(Origin& origin, int64_t begin, int64_t count) const {
+  if (elements.empty()) return origins.Join(origin, begin, count);
+  for (int64_t row = begin; origin.file && row < begin + count; ++row) {
+    origin.Join(elements[static_cast<size_t>(row)].origin);
+  }
+}
+
 bool Block::CanBeAlone() const {
   return rows == 0 || std::ranges::none_of(leaves(0), [](const Tensor& leaf) {
            return leaf.storage() == Storage::kObjects;

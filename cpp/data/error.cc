@@ -55,7 +55,9 @@ void Error::LeftStage(const StageLabel& stage) noexcept {
   if (left_stage_ || transient()) return;
   left_stage_ = true;
   try {
-    if (!place_ && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
+    // Files are written by what knows no more of the stage than what it is.
+    const bool known = place_ && (!place_->stage.plain() || place_->stage.kind != stage.kind);
+    if (!known && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
   } catch (const std::bad_alloc&) {  // the rows before the error are worth more than a note
   }
 }

@@ -41,6 +41,13 @@ bool RowOrigins::from_files() const {
   return first.file || std::ranges::any_of(each, [](const Origin& o) { return o.file != nullptr; });
 }
 
+void RowOrigins::Join(Origin& origin, int64_t begin, int64_t count) const {
+  if (each.empty()) return origin.Join(first);
+  for (int64_t row = begin; origin.file && row < begin + count; ++row) {
+    origin.Join(each[static_cast<size_t>(row)]);
+  }
+}
+
 RowOrigins RowOrigins::Slice(int64_t begin, int64_t count) const {
   return {at(begin), SliceOf(keys, begin, count), SliceOf(offsets, begin, count),
           SliceOf(each, begin, count)};

@@ -14,6 +14,18 @@ struct Origin {
   int64_t index = -1;  // position in its source
   std::shared_ptr<const std::string> file;
   int64_t offset = -1;  // bytes into the file
+
+  bool is_of(const std::string& name) const {
+    return file && (file.get() == &name || *file == name);
+  }
+  void ForgetFile() {
+    file = nullptr;
+    offset = -1;
+  }
+  // Of what is made of another element as well: its file is known only if both are of it.
+  void Join(const Origin& other) {
+    if (file && !other.is_of(*file)) ForgetFile();
+  }
 };
 
 // The origins of consecutive rows: written down one by one only where they do not follow the first
@@ -35,6 +47,8 @@ struct RowOrigins {
     return first.index < 0 ? -1 : first.index + row;
   }
   Origin at(int64_t row) const;
+  // What `origin` is of is made of so many rows from row `begin` on, too.
+  void Join(Origin& origin, int64_t begin, int64_t count) const;
   bool from_files() const;  // whether any row is
 
   RowOrigins Slice(int64_t begin, int64_t count) const;

@@ -8,7 +8,7 @@ namespace penstock {
 
 class Padder final : public BatchRows {
  public:
-  Padder(const char* stage, std::shared_ptr<const PaddingRules> rules)
+  Padder(const StageLabel& stage, std::shared_ptr<const PaddingRules> rules)
       : BatchRows(stage), rules_(std::move(rules)) {}
 
  protected:

@@ -41,6 +41,7 @@ class Iterator {
 
   // As users know the stage (map, however it is run).
   const std::string& name() const { return label_->kind; }
+  const StageLabel& label() const { return *label_; }
   StageStats& stats() { return *stats_; }
   // `run_ends`: when it does, so does passing over steps.
   void Attach(const StageLabel* label, const char* trace_name, StageStats* stats,

@@ -161,10 +161,14 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
     PyRef whole = PyRef::Steal(PyNumber_Index(value.ptr()));
     int64_t number = whole ? PyLong_AsLongLong(whole.get()) : -1;
     if (number != -1 || !PyErr_Occurred()) return number;
-    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Clear();
+      throw Error(ErrorKind::kInvalidArgument, "{}: an int of 64 bits was expected, got {}", place,
+                  std::string(py::str(value)));
+    }
+    // An array of several, say: no number, but perhaps what the stage wants.
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
     PyErr_Clear();
-    throw Error(ErrorKind::kInvalidArgument, "{}: an int of 64 bits was expected, got {}", place,
-                std::string(py::str(value)));
   }
   if (PyFloat_Check(value.ptr())) return value.cast<double>();
   if (py::isinstance<py::str>(value)) {

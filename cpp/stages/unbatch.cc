@@ -1,6 +1,7 @@
 // unbatch: the rows of each element.
 #include <atomic>
 
+#include "data/element_text.h"
 #include "data/pending.h"
 #include "engine/input.h"
 #include "engine/registry.h"
@@ -70,6 +71,11 @@ class UnbatchIterator final : public BlockIterator {
       }
       if (to_skip_ == 0) ++index_;
       given_ = 0;
+      if (auto error = Misfit(*element)) {
+        StageLabel stage = label();
+        stage.kind = stage_;
+        throw error->In({std::move(stage), index_ - 1, ElementText(*element)}, element->origin);
+      }
       rows_.Add(Split(std::move(*element)));
       int64_t skip = std::exchange(to_skip_, 0);
       while (skip > 0 && !rows_.empty()) {
@@ -84,25 +90,30 @@ class UnbatchIterator final : public BlockIterator {
   }
 
  private:
-  Block Split(Element element) {
-    Block block;
-    block.structure = element.structure;
-    block.origins.first = element.origin;
+  std::optional<Error> Misfit(const Element& element) const {
     for (size_t i = 0; i < element.leaves.size(); ++i) {
       const Shape& shape = element.leaves[i].shape();
       std::string path = element.structure->LeafPath(static_cast<int>(i));
       if (shape.rank() == 0) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "{}: element {}{} is a scalar, an array with a first axis was expected", stage_,
-                    index_ - 1, path);
+        return Error(ErrorKind::kInvalidArgument,
+                     "{}: element {}{} is a scalar, an array with a first axis was expected",
+                     stage_, index_ - 1, path);
       }
-      if (i > 0 && shape[0] != block.rows) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "{}: element {}{} has {} rows, its first leaf has {}", stage_, index_ - 1, path,
-                    shape[0], block.rows);
+      const int64_t rows = element.leaves[0].shape()[0];
+      if (shape[0] != rows) {
+        return Error(ErrorKind::kInvalidArgument,
+                     "{}: element {}{} has {} rows, its first leaf has {}", stage_, index_ - 1,
+                     path, shape[0], rows);
       }
-      block.rows = shape[0];
     }
+    return std::nullopt;
+  }
+
+  static Block Split(Element element) {
+    Block block;
+    block.structure = element.structure;
+    block.origins.first = element.origin;
+    if (!element.leaves.empty()) block.rows = element.leaves[0].shape()[0];
     for (int64_t i = 0; i < block.rows; ++i) {
       block.origins.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
     }

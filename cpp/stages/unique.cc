@@ -2,6 +2,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "data/element_text.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 
@@ -68,7 +69,7 @@ class UniqueIterator final : public Iterator {
         Error error = WrongType(element->structure, element->leaves.empty()
                                                         ? std::string("None")
                                                         : element->leaves[0].dtype().name());
-        return error.At(element->origin);
+        return error.In({label(), before, ElementText(*element)}, element->origin);
       }
       if (seen_.insert(KeyOf(element->leaves[0])).second && !told) return step;
     }

@@ -172,6 +172,7 @@ class WindowIterator final : public Iterator {
     window.structure = StructureOf(rows);
     window.origin = queue_.origin();
     window.origin.key = ChildKey(window.origin.key, ~uint64_t{0});
+    for (const Block& block : rows) block.JoinOrigins(window.origin, 0, block.rows);
     for (size_t leaf = 0; leaf < static_cast<size_t>(window.structure->leaves()); ++leaf) {
       std::vector<Block> parts;
       for (const Block& block : rows) parts.push_back(Component(block, leaf));

@@ -35,7 +35,10 @@ class Zipper {
       if (auto* error = std::get_if<Error>(&step); error && !failure) failure = *error;
       auto* element = std::get_if<Element>(&step);
       if (!element) continue;
-      if (i == 0) all.origin = element->origin;
+      if (i == 0)
+        all.origin = element->origin;
+      else if (element->origin.file)
+        all.origin.Join(element->origin);
       parts.push_back(element->structure);
       std::move(element->leaves.begin(), element->leaves.end(), std::back_inserter(all.leaves));
     }

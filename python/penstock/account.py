@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
-from penstock.digest import Digests, Hasher
+from penstock.digest import Digests, Hasher, name_of
 from penstock.encode import Indexable, Reader
 from penstock.stage import Stage
 from penstock.state_digest import StateDigests
@@ -292,6 +292,8 @@ def _clipped(text: str) -> str:
 
 def _said(value: Any, values: Digests) -> Any:
     """Return a text that says all of a short value, or what a longer one is, and its digest."""
+    if isinstance(value, type):  # of numbers, mostly: not what a stage calls
+        return np.dtype(value).name if issubclass(value, np.generic) else name_of(value)
     if isinstance(value, (bool, int, float, str, np.dtype, TensorSpec, type(None))):
         text = repr(value)
         if len(text) <= _LONGEST:

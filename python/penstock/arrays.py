@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.arguments.checks import mixes_strings
+from penstock.arguments.checks import MOST_NESTING, TOO_DEEP, mixes_strings
 from penstock.columns import NotAnArray, of_arrow, of_pandas, of_polars
 from penstock.structure import is_nested, map_parts, parts_of
 
@@ -37,6 +37,8 @@ def ragged_list(tensors: Any) -> str | None:
 
 
 def _converted(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
+    if len(path) > MOST_NESTING:
+        raise ValueError(f"{stage}: tensors: {TOO_DEEP}")
     if type(value) in (np.ndarray, list, str, bytes, int, float, bool, type(None)):
         plain = not isinstance(value, np.ndarray) or value.dtype.names is None
         return _checked_list(stage, value, path) if plain else _fields(stage, value, path)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copyreg
+import functools
+import marshal
+import math
 import random
 import sys
 import types
 import warnings
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +19,35 @@ import numpy as np
 # What they hold changes with every use; which numbers they give is no part of a pipeline.
 _VARYING = (
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
-    *(Iterator, types.ModuleType),
+    types.ModuleType,
 )
+# Packages whose objects belong to the process, and not to the data.
+_OF_THE_PROCESS = frozenset(
+    (
+        *("_queue", "_thread", "_weakref", "_weakrefset", "asyncio", "concurrent", "logging"),
+        *("multiprocessing", "queue", "socket", "threading", "weakref"),
+    )
+)
+_CONTAINERS = frozenset((list, tuple, set, frozenset, dict))
+_TEXTS = frozenset((str, bytes))
+_PLAIN = _CONTAINERS | _TEXTS | {type(None), bool, int, float, complex}
+_MOST_CONTAINERS = 100_000  # inside another one; they are looked at one by one
+_DEEPEST_PLAIN = 50
+
+# Members of a class for what its objects hold, and for what C code does.
+_DESCRIPTORS = (
+    *(types.GetSetDescriptorType, types.MemberDescriptorType),
+    *(types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType),
+)
+
+
+def varies(value: Any) -> bool:
+    """Return whether what a value holds changes with every use, or with every process."""
+    if type(value).__module__.partition(".")[0] in _OF_THE_PROCESS:
+        return True
+    if isinstance(value, Iterator) and not hasattr(value, "__dict__"):
+        return True
+    return isinstance(value, _VARYING)
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
@@ -30,6 +61,91 @@ def attributes_of(value: Any) -> dict[str, Any]:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
                 found[name] = getattr(value, name)
     return found
+
+
+def member_of(cls: type, name: str) -> Any:
+    """Return what a class has by a name, itself or inherited; None if nothing."""
+    return next((vars(each)[name] for each in cls.__mro__ if name in vars(each)), None)
+
+
+def members_of(cls: type) -> dict[str, Any]:
+    """Return what the body of a class says: its functions and values, without its names."""
+    return {
+        name: member
+        for name, member in sorted(vars(cls).items())
+        if not isinstance(member, _DESCRIPTORS)
+        # Data with such names is Python's: where the class stands, and what it has made of it.
+        and not (name[:1] == name[-1:] == "_" and function_of(member) is None)
+    }
+
+
+def function_of(member: Any) -> types.FunctionType | None:
+    """Return what runs when a member of a class is called or read."""
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    elif isinstance(member, (classmethod, staticmethod, types.MethodType)):
+        member = member.__func__
+    elif not isinstance(member, (type, types.FunctionType)):
+        member = getattr(member, "__dict__", {}).get("__wrapped__", member)
+    return member if isinstance(member, types.FunctionType) else None
+
+
+@functools.cache
+def is_a_library(module: str) -> bool:
+    """Return whether a module is installed, and none of the program's own."""
+    package = module.partition(".")[0]
+    if package in sys.stdlib_module_names or package in ("numpy", "penstock"):
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+
+
+def marshalled(value: Any, most: float = math.inf, longest: float = math.inf) -> bytes | None:
+    """Return a container of plain values as bytes: equal ones for equal contents.
+
+    Parameters
+    ----------
+    value : list, tuple, set, frozenset or dict
+        Of these types themselves; those inside it as well.
+    most : float
+        So many values, with the containers inside it.
+    longest : float
+        So many characters and bytes of text.
+
+    Returns
+    -------
+    bytes or None
+        None where it holds more, or other things.
+    """
+    if not _is_plain(value, [most, _MOST_CONTAINERS, longest], 0):
+        return None
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=repr)
+    # The newest format that does not say which of the objects are the same ones.
+    return marshal.dumps(value, 2)
+
+
+def _is_plain(value: Any, left: list[float], depth: int) -> bool:
+    """Return whether a value can be marshalled; takes what it holds from what is left."""
+    if type(value) not in _CONTAINERS or depth > _DEEPEST_PLAIN:
+        return False
+    left[0] -= len(value)
+    left[1] -= 1
+    if min(left) < 0:
+        return False
+    for items in (value.keys(), value.values()) if type(value) is dict else (value,):
+        types_ = set(map(type, items))
+        if not types_ <= _PLAIN:
+            return False
+        if not types_.isdisjoint(_TEXTS):
+            left[2] -= sum(len(item) for item in items if type(item) in _TEXTS)
+        if not types_.isdisjoint(_CONTAINERS):
+            inner = (item for item in items if type(item) in _CONTAINERS)
+            if not all(_is_plain(item, left, depth + 1) for item in inner):
+                return False
+    return min(left) >= 0
 
 
 def is_of_a_table(value: Any) -> bool:
@@ -69,7 +185,7 @@ def reduction_of(value: Any) -> Any:
     if isinstance(value, (bytearray, memoryview)):
         view = memoryview(value)
         return view.format, view.shape, view.tobytes()
-    if isinstance(value, _VARYING):
+    if varies(value):
         return None
     try:
         with warnings.catch_warnings():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from penstock.arguments.checks import shown
 from penstock.errors import ErrorInfo
 from penstock.labels import stage_label
 
@@ -60,10 +61,11 @@ class ErrorHandler:
 
 def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[str, Any]:
     """Return the arguments of the engine's ignore_errors."""
-    if not (callable(on_error) or on_error in ("raise", "skip", "log")):
+    known = isinstance(on_error, str) and on_error in ("raise", "skip", "log")
+    if not (callable(on_error) or known):
         raise ValueError(
             f'{stage}: on_error must be "raise", "skip", "log" or a function of (error, info), '
-            f"got {on_error!r}"
+            f"got {shown(on_error)}"
         )
     if max_errors is not None and max_errors < 1:
         raise ValueError(f"{stage}: max_errors must be >= 1, or None for any, got {max_errors}")

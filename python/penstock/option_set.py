@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import operator
+from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar, overload
 
 from penstock.arguments.checked import checked
@@ -51,7 +52,8 @@ class Option(Generic[_T]):
         number = self.kind is int and not isinstance(value, bool)
         place = f"{self.owner}.{self.name}"
         if number and hasattr(value, "__index__"):
-            value = operator.index(value)
+            with suppress(TypeError):  # an array of several has it, too
+                value = operator.index(value)
         if not isinstance(value, self.kind) or (self.kind is int and not number):
             raise TypeError(f"{place}: {self.kind.__name__} was expected, got {value!r}")
         if number and not -_MOST - 1 <= value <= _MOST:  # type: ignore[operator]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.arguments.checks import shown
 from penstock.ops.call import call, integers
 
 __all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
@@ -62,11 +63,15 @@ def set_seed(seed: int | None) -> None:
     if seed is None:
         _core.clear_seed()
         _seeded = False
-    elif not hasattr(seed, "__index__") or isinstance(seed, (bool, np.bool_)):
-        raise TypeError(f"set_seed: seed must be an int or None, got {seed!r}")
-    else:
-        _core.set_seed(operator.index(seed) & _64_BITS)
-        _seeded = True
+        return
+    try:
+        if isinstance(seed, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"set_seed: seed must be an int or None, got {shown(seed)}") from None
+    _core.set_seed(number & _64_BITS)
+    _seeded = True
 
 
 def is_seeded() -> bool:

@@ -21,7 +21,7 @@ class BatchDataset final : public BatchingDataset {
 
  protected:
   std::unique_ptr<BatchRows> NewBatch() const override {
-    return std::make_unique<Stacker>(name().c_str());
+    return std::make_unique<Stacker>(label());
   }
   bool placed() const override { return placed_; }
 

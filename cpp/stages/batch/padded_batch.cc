@@ -20,7 +20,7 @@ class PaddedBatchDataset final : public BatchingDataset {
 
  protected:
   std::unique_ptr<BatchRows> NewBatch() const override {
-    return std::make_unique<Padder>(name().c_str(), rules_);
+    return std::make_unique<Padder>(label(), rules_);
   }
   bool ragged() const override { return true; }
 

@@ -54,7 +54,7 @@ struct RaggedAxes {
 
 class RaggedRows final : public BatchRows {
  public:
-  RaggedRows(const char* stage, RaggedAxes known, DType splits)
+  RaggedRows(const StageLabel& stage, RaggedAxes known, DType splits)
       : BatchRows(stage), known_(std::move(known)), splits_(splits) {}
 
  protected:
@@ -65,7 +65,7 @@ class RaggedRows final : public BatchRows {
     if (order.size() != axes_.size()) {
       throw Error(ErrorKind::kInvalidArgument,
                   "{}: elements of structure {} were expected, as element_spec tells, got {}",
-                  std::string_view(stage()), known_.structure->ToString(), structure->ToString());
+                  stage(), known_.structure->ToString(), structure->ToString());
     }
     for (size_t i = 0; i < axes_.size(); ++i) axes_[i] = known_.axes[static_cast<size_t>(order[i])];
   }
@@ -141,8 +141,8 @@ class RaggedRows final : public BatchRows {
     }
     if (ends.back() > std::numeric_limits<int32_t>::max()) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: {} values do not fit row_splits of int32; make them int64",
-                  std::string_view(stage()), ends.back());
+                  "{}: {} values do not fit row_splits of int32; make them int64", stage(),
+                  ends.back());
     }
     auto* to = reinterpret_cast<int32_t*>(splits.mutable_data());
     std::transform(ends.begin(), ends.end(), to,
@@ -178,7 +178,7 @@ class RaggedBatchDataset final : public BatchingDataset {
 
  protected:
   std::unique_ptr<BatchRows> NewBatch() const override {
-    return std::make_unique<RaggedRows>(name().c_str(), Axes(), splits_);
+    return std::make_unique<RaggedRows>(label(), Axes(), splits_);
   }
   bool ragged() const override { return true; }
 

@@ -7,6 +7,10 @@
 namespace penstock {
 namespace {
 
+// What the window would be batched by, if it were one.
+const StageLabel kBatch{"batch", "", ""};
+const StageLabel kPaddedBatch{"padded_batch", "", ""};
+
 // Whether a row of this shape can be in a batch that began with `began`.
 bool FitsShape(const Shape& shape, const Shape& began, const LeafPadding* padding) {
   if (shape.rank() == kMaxRank) return false;
@@ -102,9 +106,9 @@ Element BucketBatches::Make(int64_t number, std::vector<GroupedRows::Row>& rows)
   std::unique_ptr<BatchRows> batch = std::move(kept);
   if (!batch) {
     if (asked_.pads)
-      batch = std::make_unique<Padder>("padded_batch", asked_.rules[static_cast<size_t>(number)]);
+      batch = std::make_unique<Padder>(kPaddedBatch, asked_.rules[static_cast<size_t>(number)]);
     else
-      batch = std::make_unique<Stacker>("batch");
+      batch = std::make_unique<Stacker>(kBatch);
   }
   Block all;
   all.rows = static_cast<int64_t>(rows.size());

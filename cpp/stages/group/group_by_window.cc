@@ -252,6 +252,7 @@ class GroupIterator final : public BlockIterator {
     all.structure = all.elements.front().structure;
     opened_.origin = all.elements.front().origin;
     opened_.origin.key = ChildKey(opened_.origin.key, ~uint64_t{0});
+    all.JoinOrigins(opened_.origin, 0, all.rows);
     std::vector<Block> parts;
     parts.push_back(std::move(all));
     opened_.contents = HoldRows(std::move(parts));

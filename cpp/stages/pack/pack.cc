@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "data/element_text.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 #include "stages/pack/pack_options.h"
@@ -95,11 +96,10 @@ class PackIterator final : public Iterator {
       }
       auto* element = std::get_if<Element>(&step);
       if (!element) return step;
-      Origin origin = element->origin;
       try {
-        Begin(at, std::move(*element));
+        Begin(at, *element);
       } catch (Error& error) {
-        return error.At(origin);
+        return error.In({label(), at, ElementText(*element)}, element->origin);
       }
     }
   }
@@ -124,8 +124,8 @@ class PackIterator final : public Iterator {
   }
 
   // Takes up a new element, or refuses it.
-  void Begin(int64_t at, Element element) {
-    std::vector<Tensor> leaves = Ordered(std::move(element), at);
+  void Begin(int64_t at, const Element& element) {
+    std::vector<Tensor> leaves = Ordered(element, at);
     Element ordered{leaves, layout_->structure(), element.origin};
     bool empty = true, fits = true;
     size_t long_leaf = 0;
@@ -150,13 +150,13 @@ class PackIterator final : public Iterator {
   }
 
   // The leaves in the order of the packs, of their dtypes.
-  std::vector<Tensor> Ordered(Element element, int64_t at) {
+  std::vector<Tensor> Ordered(const Element& element, int64_t at) {
     options_.CheckElement(at, element);
     std::vector<DType> dtypes;
     for (const Tensor& leaf : element.leaves) dtypes.push_back(leaf.dtype());
     if (packs_.empty()) {
       layout_.emplace(element.structure, dtypes, options_.Match(element.structure, dtypes));
-      return std::move(element.leaves);
+      return element.leaves;
     }
     std::vector<int> order = LeafOrder(element.structure, layout_->structure());
     std::vector<Tensor> leaves;
@@ -210,6 +210,7 @@ class PackIterator final : public Iterator {
     if (chosen == packs_.size()) {
       packs_.push_back({begun_++, current_->origin, {}, {}});
     }
+    packs_[chosen].origin.Join(current_->origin);
     bool last = true;
     for (size_t i = 0; i < current_->leaves.size(); ++i) {
       int64_t next = options_.concat ? part_ + segment.items : (part_ + 1) * layout_->length(i);
@@ -308,11 +309,12 @@ class PackIterator final : public Iterator {
       for (const Tensor& leaf : element.leaves) dtypes.push_back(leaf.dtype());
       layout_.emplace(element.structure, dtypes, options_.Match(element.structure, dtypes));
     }
-    std::vector<Tensor> leaves = Ordered(std::move(element), at);
+    std::vector<Tensor> leaves = Ordered(element, at);
     for (OpenPack& pack : packs_) {
       if (pack.segments.front().position == at) pack.origin = origin;
       for (Segment& segment : pack.segments) {
         if (segment.position != at) continue;
+        pack.origin.Join(origin);
         segment = Cut(leaves, at, segment.part, segment.items);
         pack.used.resize(leaves.size());
         for (size_t i = 0; i < leaves.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "data/element_text.h"
 #include "runtime/blocking.h"
 #include "storage/chunk/chunk.h"
 #include "storage/chunk/chunk_layout.h"
@@ -92,13 +93,15 @@ void FillStrings(const Pieces& pieces, size_t leaf, Filler& to) {
 }
 
 [[noreturn]] void ThrowOpaque(const char* stage, const Structure* structure, size_t leaf,
-                              int64_t index) {
+                              const Block& block, int64_t row) {
   std::string path = structure->LeafPath(static_cast<int>(leaf));
+  const int64_t index = block.index(row);
   throw Error(ErrorKind::kType,
               "{}: arrays, numbers and strings were expected, got a Python object in element {}{}; "
               "files cannot hold it: turn it into arrays or strings in a map before, or keep the "
               "elements in memory (cache without a filename)",
-              std::string_view(stage), index, path.empty() ? path : ", leaf " + path);
+              std::string_view(stage), index, path.empty() ? path : ", leaf " + path)
+      .In({{stage, "", ""}, index, RowText(block, row)}, block.origin(row));
 }
 
 }  // namespace
@@ -167,7 +170,7 @@ int64_t ChunkBuilder::Add(const Block& block, int64_t first, const char* stage) 
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].dtype().code == TypeCode::kObject && columns[i].elements() > 0) {
-      ThrowOpaque(stage, structure, i, block.index(first));
+      ThrowOpaque(stage, structure, i, block, first);
     }
   }
   if (!Joins(structure, columns)) return 0;

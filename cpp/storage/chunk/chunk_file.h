@@ -53,6 +53,7 @@ class ChunkWriter {
   uint64_t content() const { return content_; }
 
  private:
+  void CheckNames(const Block& block, int64_t row, const Structure* structure) const;
   void Flush();
 
   Options options_;

@@ -1,4 +1,5 @@
 // Writing a file of rows, front to back.
+#include "data/element_text.h"
 #include "data/foreign_names.h"
 #include "storage/chunk/chunk_index.h"
 #include "storage/chunk/chunk_layout.h"
@@ -49,12 +50,20 @@ ChunkWriter::ChunkWriter(const std::string& path, const ChunkHeader& header, con
 void ChunkWriter::Append(const Block& block) {
   for (int64_t row = 0; row < block.rows;) {
     const Structure* structure = block.stacked() ? block.structure : block.elements[row].structure;
-    if (structure != checked_) CheckNamed(options_.stage, structure);
+    if (structure != checked_) CheckNames(block, row, structure);
     checked_ = structure;
     int64_t added = builder_.Add(block, row, options_.stage);
     row += added;
     rows_ += added;
     if (added == 0 || builder_.full()) Flush();
+  }
+}
+
+void ChunkWriter::CheckNames(const Block& block, int64_t row, const Structure* structure) const {
+  try {
+    CheckNamed(options_.stage, structure);
+  } catch (Error& error) {
+    throw error.In({{options_.stage, "", ""}, rows_, RowText(block, row)}, block.origin(row));
   }
 }
 

@@ -22,6 +22,8 @@ from penstock.paths import what_came
 Check = Callable[[str, Any], None]
 
 MOST_THREADS = 1 << 14
+MOST_NESTING = 200  # as the engine has it for elements
+TOO_DEEP = f"nested more than {MOST_NESTING} deep (does it contain itself?)"
 _MOST = 2**63 - 1
 # Classes of what stands for values while a function is traced. They add themselves: the module of
 # symbols is above this one.
@@ -36,7 +38,10 @@ def shown(value: Any) -> str:
     """Return a value as text that fits into a sentence."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"an array of shape {value.shape} and dtype {value.dtype}"
-    return f"{value!r:.200}"
+    try:
+        return f"{value!r:.200}"
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deep to be shown"
 
 
 def is_symbol(value: Any) -> bool:
@@ -138,8 +143,13 @@ def real(place: str, value: Any) -> None:
         return
     if is_symbol(value):
         return
-    if isinstance(value, _TRUTH) or not hasattr(value, "__float__"):
-        raise TypeError(f"{place} must be a number, got {shown(value)}")
+    try:
+        if not isinstance(value, _TRUTH) and hasattr(value, "__float__"):
+            float(value)
+            return
+    except TypeError:
+        pass  # an array of several
+    raise TypeError(f"{place} must be a number, got {shown(value)}")
 
 
 def number(place: str, value: Any) -> None:
@@ -259,6 +269,8 @@ def _each_leaf(
         return
     if id(value) in inside:
         raise ValueError(f"{place} contains itself")
+    if len(inside) > MOST_NESTING:
+        raise ValueError(f"{place}: {TOO_DEEP}")
     parts: Any = value.values() if isinstance(value, Mapping) else value
     for part in parts:
         _each_leaf(place, part, check, nests, (*inside, id(value)))

@@ -101,7 +101,7 @@ class FromGenerator(Plan):
                 output_signature = _signature(output_types, output_shapes)
             except (TypeError, ValueError, RecursionError) as error:
                 raise TypeError(f"from_generator: output_shapes: {error}") from error
-        values = tuple(_as_numpy(a) for a in args or ())
+        values = tuple(_as_numpy(a) for a in (() if args is None else args))
         values_of = cls._make(
             "from_generator",
             (),

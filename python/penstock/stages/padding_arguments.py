@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.arguments.checks import shown
 from penstock.structure import TensorSpec, is_nested, map_leaves, map_parts
 
 if TYPE_CHECKING:
@@ -46,12 +47,13 @@ def _shape(shape: Any) -> TensorSpec:
             dims.append(None if size is None else operator.index(size))
         except TypeError:
             raise TypeError(
-                f"padded_batch: padded_shapes must have ints and None in its shapes, got {shape!r}"
+                "padded_batch: padded_shapes must have ints and None in its shapes, got "
+                f"{shown(shape)}"
             ) from None
     if any(size is not None and size < -1 for size in dims) or shape is None:
         raise ValueError(
             "padded_batch: padded_shapes must have sizes >= 0, and None for the largest of the "
-            f"batch, got {shape!r}"
+            f"batch, got {shown(shape)}"
         )
     return TensorSpec(dims, object)
 

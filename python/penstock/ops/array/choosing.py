@@ -131,5 +131,12 @@ def clip_by_value(
     >>> ps.clip_by_value(np.float32([-1, 0.5, 3]), 0, 1)
     array([0. , 0.5, 1. ], dtype=float32)
     """
-    clipped: npt.NDArray[Any] = np.minimum(np.maximum(t, clip_value_min), clip_value_max)
+    try:
+        clipped: npt.NDArray[Any] = np.minimum(np.maximum(t, clip_value_min), clip_value_max)
+    except ValueError as error:
+        if "broadcast" not in str(error):
+            raise
+        raise ValueError(
+            f"clip_by_value: clip_value_min and clip_value_max must broadcast to t: {error}"
+        ) from None
     return clipped

@@ -39,7 +39,8 @@ std::vector<Element> MakeRows(int64_t floats) {
 }
 
 void Assemble(Block block) {
-  Stacker stacker("bench");
+  static const StageLabel stage{"bench", "", ""};
+  Stacker stacker(stage);
   stacker.SetCapacity(kRows);
   Block rest;
   stacker.Append(std::move(block), 0, &rest);

@@ -93,7 +93,7 @@ def test_plain_numbers_take_the_type_of_the_others(dtype, number):
 
 def test_a_number_out_of_bounds_is_an_error():
     ds = Dataset.from_tensors(np.uint8(3)).map(ps.native(lambda x: x + 300))
-    with pytest.raises(ValueError, match="300 out of bounds for uint8"):
+    with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
         list(ds)
 
 

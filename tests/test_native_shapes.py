@@ -85,7 +85,7 @@ def test_a_size_beyond_the_type_of_an_array():
     source = Dataset.from_generator(lambda: rows, output_signature=ps.TensorSpec([None], "B"))
     it = iter(source.map(ps.native(lambda x: x[:1] + x.shape[0])))
     assert difference(next(it), np.array([3], np.uint8)) is None
-    with pytest.raises(ValueError, match="300 out of bounds for uint8"):
+    with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
         next(it)
     assert difference(next(it), np.array([4], np.uint8)) is None
 

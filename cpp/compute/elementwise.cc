@@ -113,14 +113,16 @@ class Calls {
   // Fills the outputs, which have the declared types and shape.
   void Run(const std::vector<Tensor>& inputs, Tensor* outputs) const {
     const Shape shape = outputs[0].shape();
-    if (shape.elements() == 0) return;
     const LoopTable::Loop& loop = LoopFor(inputs);
     CheckOrder(inputs, shape);
     CheckDivisor(inputs);
     if (const std::optional<bool> known = KnownComparison(inputs, loop)) {
-      std::memset(outputs[0].mutable_data(), *known, outputs[0].nbytes());
+      if (shape.elements() > 0) {
+        std::memset(outputs[0].mutable_data(), *known, outputs[0].nbytes());
+      }
       return;
     }
+    if (shape.elements() == 0) return CheckPlain(inputs, loop);
     std::array<Tensor, kMostOperands> converted;
     Operands operands{};
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -233,6 +235,13 @@ class Calls {
       return first_smaller ? comparison_->of_smaller : comparison_->of_larger;
     }
     return std::nullopt;
+  }
+
+  // A plain integer beyond the type is an error where there is nothing to do with it, too.
+  void CheckPlain(const std::vector<Tensor>& inputs, const LoopTable::Loop& loop) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (weak_[i] == LoopTable::kInt) Converted(inputs, loop.types[i], i);
+    }
   }
 
   Tensor Converted(const std::vector<Tensor>& inputs, DType type, size_t number) const {

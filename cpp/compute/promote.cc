@@ -106,8 +106,8 @@ bool Fit(const Tensor& integers, TypeCode code) { return !Misfit(integers, code)
 
 Tensor FromPlain(std::string_view op, const Tensor& integers, DType type) {
   if (auto misfit = Misfit(integers, type.code)) {
-    throw Error(ErrorKind::kInvalidArgument, "{}: Python integer {} out of bounds for {}", op,
-                *misfit, type.name());
+    throw Error(ErrorKind::kOverflow, "{}: Python integer {} out of bounds for {}", op, *misfit,
+                type.name());
   }
   Tensor from = integers;
   const bool exact = type.code == TypeCode::kLongDouble;

@@ -18,6 +18,7 @@ namespace penstock {
 enum class ErrorKind : uint8_t {
   kInvalidArgument,  // ValueError
   kType,             // TypeError
+  kOverflow,         // OverflowError: an integer that its type does not hold
   kNotFound,         // FileNotFoundError
   kOs,               // OSError with its errno
   kData,             // penstock.DataError: corrupt input

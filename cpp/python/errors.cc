@@ -75,6 +75,9 @@ PyRef MakeException(const Error& error) {
     case ErrorKind::kType:
       type = PyExc_TypeError;
       break;
+    case ErrorKind::kOverflow:
+      type = PyExc_OverflowError;
+      break;
     case ErrorKind::kMemory:
       type = PyExc_MemoryError;
       break;

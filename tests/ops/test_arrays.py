@@ -134,7 +134,7 @@ def test_plain_numbers_take_the_type_of_the_other(number):
         assert_native(lambda a: np.where(a == 1, a, number), [x, x])
         assert_native(lambda a: np.where(a == 1, number, a), [x, x])
     same(ps.where(True, 2, 0.5), np.where(True, 2, 0.5))
-    with pytest.raises(ValueError, match="where: Python integer 300 out of bounds for uint8"):
+    with pytest.raises(OverflowError, match="where: Python integer 300 out of bounds for uint8"):
         ps.where([True], np.uint8([1]), 300)
 
 

@@ -89,6 +89,8 @@ def where(
     ------
     ValueError
         If only one of `x` and `y` is given, or the shapes do not fit.
+    OverflowError
+        If a plain integer is beyond the type of the other.
 
     Examples
     --------

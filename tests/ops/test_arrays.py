@@ -197,6 +197,50 @@ def test_pad_with_a_constant():
     assert_native(lambda a, n: np.pad(a, ((1, 2),)), elements)
 
 
+TIMES = [np.array([5, 6], "m8[s]"), np.array(["2020-01-01", "NaT"], "M8[D]")]
+
+
+@pytest.mark.parametrize("times", TIMES, ids=["durations", "dates"])
+def test_times_are_padded_with_counts_of_their_unit(times):
+    unitless = times.dtype.type("NaT")  # of no unit
+    constants = [0, 7, 7.9, np.int8(-7), True, 2**63, np.nan, times[0], times[1], unitless]
+    for constant in constants:
+        wanted = np.pad(times, 1, constant_values=constant)
+        same(ps.pad(times, [[1, 1]], constant_values=constant), wanted)
+        assert_native(lambda a: np.pad(a, 1, constant_values=constant), [times, times])  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    ("array", "constant"),
+    [
+        (TIMES[0], np.timedelta64(3, "m")),
+        (TIMES[0], TIMES[1][0]),
+        (TIMES[1], np.timedelta64(3, "D")),
+        (np.ones(2), TIMES[0][0]),
+        (np.ones(2, bool), TIMES[1][0]),
+    ],
+)
+def test_a_constant_of_another_kind_than_the_array_is_refused(array, constant):
+    with pytest.raises(TypeError, match=r"pad: constant_values must be .* as the array, got "):
+        ps.pad(array, [[1, 1]], constant_values=constant)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_mirrors_of_numpy_show_what_they_mirror(size, mode):
+    x = np.arange(2 * size).reshape(2, size)
+    for width in [1, (0, 3), (7, 4), ((0, 0), (13, 30)), ((9, 2), (1, 0))]:
+        assert_native(lambda a: np.pad(a, width, mode), [x, x])  # noqa: B023
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge"])
+def test_an_axis_of_no_items_has_nothing_to_pad_with(mode):
+    empty = np.zeros((0, 2))
+    with pytest.raises(ValueError, match=r"in \[0, 0\] for axis 0 of shape \(0, 2\), got 1 and"):
+        ps.pad(empty, [[1, 0], [0, 0]], mode)
+    assert_native(lambda a: np.pad(a, ((0, 0), (1, 1)), mode), [empty, empty])
+
+
 @pytest.mark.parametrize(
     ("paddings", "mode"),
     [

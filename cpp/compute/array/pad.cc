@@ -25,10 +25,14 @@ PadMode ModeNamed(const std::string& name) {
               "pad: mode must be CONSTANT, REFLECT, SYMMETRIC or EDGE, got {}", name);
 }
 
+bool IsTime(TypeCode code) {
+  return code == TypeCode::kDatetime64 || code == TypeCode::kTimedelta64;
+}
+
 class Pad final : public ItemsOp {
  public:
   // Inputs: the array, the constant, and (rank, 2) items before and after along each axis; with
-  // any_rank, what NumPy broadcasts to that.
+  // any_rank, what NumPy broadcasts to that, and mirrors that show what they mirror, as its do.
   explicit Pad(const Args& args)
       : mode_(ModeNamed(args.Text("mode"))),
         any_rank_(args.Bool("any_rank")),
@@ -40,18 +44,11 @@ class Pad final : public ItemsOp {
     std::vector<int64_t> around = AroundOf(inputs), dims;
     for (int i = 0; i < shape.rank(); ++i) {
       int64_t before = around[2 * i], after = around[2 * i + 1], size = shape[i];
-      int64_t most = mode_ == PadMode::kReflect ? size - 1 : size;
-      bool fits = before >= 0 && after >= 0 && std::max(before, after) <= int64_t{1} << 56;
-      bool mirrors = mode_ == PadMode::kReflect || mode_ == PadMode::kSymmetric;
-      if (fits && mirrors) fits = std::max(before, after) <= std::max(most, int64_t{0});
-      if (fits && mode_ == PadMode::kEdge) fits = size > 0 || before + after == 0;
-      if (!fits) {
+      const int64_t most = MostAround(size);
+      if (std::min(before, after) < 0 || std::max(before, after) > most) {
         throw Error(ErrorKind::kInvalidArgument,
                     "pad: paddings must lie in [0, {}] for axis {} of shape {}, got {} and {}",
-                    mirrors                   ? most
-                    : mode_ == PadMode::kEdge ? 0
-                                              : int64_t{1} << 56,
-                    i, shape.ToString(), before, after);
+                    most, i, shape.ToString(), before, after);
       }
       dims.push_back(before + size + after);
     }
@@ -62,6 +59,7 @@ class Pad final : public ItemsOp {
     }
     DType type = inputs[0].dtype();
     if (type.is_reference() || inputs[1].dtype().is_reference()) constant_.TypeOf(inputs, 2);
+    CheckConstant(inputs[1].dtype(), type);
     return {type, ShapeOfSizes("pad", "paddings", dims)};
   }
 
@@ -75,12 +73,41 @@ class Pad final : public ItemsOp {
       AxisTable& table = tables[static_cast<size_t>(axis)];
       for (int64_t i = 0; i < out.shape()[axis]; ++i) table.push_back(PlaceOf(i - before, size));
     }
-    Tensor constant = constant_.Converted(inputs, 1, out.dtype());
+    Tensor constant = ConstantOf(inputs, out.dtype());
     TakeAxes(x, tables, constant.data(), out);
   }
 
  private:
   size_t items(const std::vector<Tensor>&) const override { return 2; }
+
+  // The most items before and after an axis of this size.
+  int64_t MostAround(int64_t size) const {
+    constexpr int64_t kMost = int64_t{1} << 56;
+    if (mode_ == PadMode::kConstant) return kMost;
+    if (mode_ == PadMode::kEdge || any_rank_) return size > 0 ? kMost : 0;
+    return mode_ == PadMode::kReflect ? std::max(size - 1, int64_t{0}) : size;
+  }
+
+  // Times take numbers, which are counts of their unit, and times without a unit.
+  void CheckConstant(DType constant, DType type) const {
+    const bool number = constant.code <= TypeCode::kCLongDouble;
+    const bool unitless = constant.code == type.code && constant.param == 0;
+    if (constant == type || type.is_reference()) return;
+    if (number && type.code <= TypeCode::kCLongDouble) return;
+    if (IsTime(type.code) && (number || unitless)) return;
+    throw Error(ErrorKind::kType, "pad: constant_values must be {} as the array, got {}",
+                type.name(), constant.name());
+  }
+
+  Tensor ConstantOf(const std::vector<Tensor>& inputs, DType type) const {
+    const Tensor& constant = inputs[1];
+    if (!IsTime(type.code)) return constant_.Converted(inputs, 1, type);
+    const TypeCode code = constant.dtype().code;
+    Tensor count = Tensor::Make(type, constant.shape());
+    CastItems(IsTime(code) ? TypeCode::kInt64 : code, constant.data(), TypeCode::kInt64,
+              count.mutable_data(), 1);
+    return count;
+  }
 
   std::vector<int64_t> AroundOf(const std::vector<Tensor>& inputs) const {
     const Tensor& paddings = inputs[2];
@@ -105,16 +132,13 @@ class Pad final : public ItemsOp {
 
   int64_t PlaceOf(int64_t i, int64_t size) const {
     if (i >= 0 && i < size) return i;
-    switch (mode_) {
-      case PadMode::kConstant:
-        return kOtherwise;
-      case PadMode::kReflect:
-        return i < 0 ? -i : 2 * size - 2 - i;
-      case PadMode::kSymmetric:
-        return i < 0 ? -i - 1 : 2 * size - 1 - i;
-      default:
-        return i < 0 ? 0 : size - 1;
-    }
+    if (mode_ == PadMode::kConstant) return kOtherwise;
+    if (mode_ == PadMode::kEdge || size == 1) return i < 0 ? 0 : size - 1;
+    const int64_t edge = mode_ == PadMode::kSymmetric;  // which the mirror shows, too
+    const int64_t period = 2 * (size - 1 + edge);
+    if (i < 0) i = -i - edge;
+    i %= period;
+    return i < size ? i : period - edge - i;
   }
 
   const PadMode mode_;

@@ -43,6 +43,9 @@ OPERATIONS = {
     "where": lambda x, s: (np.where(x, s, x), np.where(False, x, s)),
     "divmod": lambda x, s: np.divmod(x, s),
     "arctan2": both_ways(np.arctan2),
+    "concatenate": both_ways(lambda x, s: np.concatenate([x, s, 3, 0.5], axis=None)),
+    "concatenate alone": both_ways(lambda x, s: np.concatenate([x, s], axis=None)),
+    "stack": both_ways(lambda x, s: np.stack([x[:1].sum(dtype=x.dtype), s])),
     "logical_and": both_ways(np.logical_and),
 }
 

@@ -90,6 +90,15 @@ def test_a_size_beyond_the_type_of_an_array():
     assert difference(next(it), np.array([4], np.uint8)) is None
 
 
+def test_sizes_that_are_joined_to_arrays_have_the_type_that_numpy_gives_them():
+    rows = [np.zeros((n, 2), np.uint8) for n in (3, 300)]
+    assert_native(lambda x: np.concatenate([x.shape[1], x, x.shape[0]], axis=None), rows)
+    assert_native(lambda x: np.concatenate([x.shape[0] / 2, x], axis=None), rows)
+    assert_native(lambda x: np.concatenate([x.shape[0], 1, 0.5], axis=None), rows)
+    assert_native(lambda x: np.stack([x[0, 0], x.shape[0]]), rows)
+    assert_native(lambda x: ps.stack([x[0, 0], x.shape[1]]), rows)
+
+
 CANNOT = {
     "returned": (lambda x: x.shape, r"cannot return x\.shape.*ps\.shape\(x\)"),
     "returned within": (lambda x: {"shape": x.shape}, r"cannot return x\.shape"),

@@ -14,7 +14,8 @@ namespace {
 class Joined : public ItemsOp {
  public:
   Joined(const char* name, const Args& args)
-      : values_{name, "values", args.Has("weak") ? args.Ints("weak") : std::vector<int64_t>{}},
+      : values_{name, "values", args.Has("weak") ? args.Ints("weak") : std::vector<int64_t>{},
+                args.Has("wrap") && args.Bool("wrap")},
         axis_(args.Int("axis")) {}
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {

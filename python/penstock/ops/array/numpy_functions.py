@@ -15,7 +15,6 @@ import numpy as np
 from penstock import _core
 from penstock.errors import TraceError
 from penstock.ops.array import making, shaping
-from penstock.ops.array.joining import stack as join_side_by_side
 from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
 from penstock.ops.call import apply, call, integers, weakness
 from penstock.ops.python_values import shape_of
@@ -81,16 +80,17 @@ def _transpose(a: Any, axes: Any = None) -> Any:
 
 @_instead_of(np.concatenate)
 def _concatenate(arrays: Any, axis: int | None = 0) -> Any:
-    if axis is None:
-        arrays, axis = [shaping.reshape(array, -1) for array in arrays], 0
-    return call("concat", list(arrays), {"axis": axis})
+    if axis is not None:
+        return call("concat", list(arrays), {"axis": axis})
+    attributes = {"axis": 0, "weak": weakness(arrays), "wrap": True}
+    return call("concat", [shaping.reshape(array, -1) for array in arrays], attributes)
 
 
 @_instead_of(np.stack)
 def _stack(arrays: Any, axis: int = 0) -> Any:
-    # Plain numbers among them are not weak here, other than in concat's list of values.
+    # Plain numbers among them are arrays here, other than in the list of values of ps.stack.
     arrays = [a if isinstance(a, Symbol) else np.asarray(a) for a in arrays]
-    return join_side_by_side(arrays, axis)
+    return call("stack", arrays, {"axis": axis})
 
 
 @_instead_of(np.tile)

@@ -150,6 +150,64 @@ def test_powers_are_those_of_the_operator(dtype):
         same_bits(lambda x: tuple(x**e for e in exponents), rows)  # noqa: B023
 
 
+WITHOUT_AXES = {
+    "where": lambda x: np.where(True, x, x),
+    "where, added": lambda x: np.where(True, x, x) + x,
+    "where, cast": lambda x: np.where(True, x, x).astype(np.float64),
+    "where, transposed": lambda x: np.where(True, x, x).T,
+    "transposed": lambda x: x.T.copy(),
+    "cast": lambda x: x.astype(np.float64),
+    "reshaped": lambda x: x[None].reshape(()),
+    "squeezed": lambda x: np.squeeze(x[None]),
+    "item": lambda x: x[None][0],
+    "item, ...": lambda x: x[None][0, ...],
+    "...": lambda x: x[...],
+    "tiled": lambda x: np.tile(x, ()),
+    "padded": lambda x: np.pad(x, 1),
+    "clipped": lambda x: np.clip(np.where(True, x, x), 0, 9),
+    "sum": lambda x: np.where(True, x, x).sum(keepdims=True),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", dtypes("lefdF"), ids=str)
+@pytest.mark.parametrize("name", WITHOUT_AXES)
+def test_powers_of_arrays_without_axes_are_those_of_arrays(name, dtype):
+    made = WITHOUT_AXES[name]
+    numbers = np.random.default_rng(7).uniform(0.1, 9, (12, 2)).astype(dtype)
+    numbers[:2] = values(dtype)[:4].reshape(2, 2) ** 2
+    constants = [2, 0.5, 3.7, np.float32(3.7), np.array(3.7), np.array([3.7])]
+    if dtype.kind != "i":
+        constants += [-1, -2]
+
+    def function(x, y):
+        pairs = [(made(x), y), (x, made(y)), (made(x), made(y))]
+        powers = [one**other for one, other in pairs]
+        powers += [made(x) ** constant for constant in constants]
+        powers += [3.7 ** made(y), np.float32(3.7) ** made(y), abs(made(x))]
+        return tuple(powers)
+
+    same_bits(lambda xy: function(xy[0], xy[1]), numbers)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", "bBlefdF")
+def test_powers_of_scalars_of_numpy_are_those_of_the_operator(kind):
+    base = np.dtype(kind).type(3)
+    other = np.dtype(kind).type(2)
+    for dtype in dtypes("Befd"):
+        numbers = np.random.default_rng(7).uniform(0.1, 9, 20).astype(dtype)
+
+        def function(x):
+            power = other
+            power **= x
+            return base**x, power, np.power(base, x), base ** x[None]
+
+        same_bits(function, numbers)
+    sizes = [np.zeros(n) for n in (2, 3)]
+    assert_native(lambda x: base ** x.shape[0], sizes)
+
+
 def test_bools_to_the_power_of_two_have_the_type_of_numpy():
     flags = np.array([True, False])
     made = next(iter(Dataset.from_tensors(flags).map(ps.native(lambda x: x**2))))

@@ -79,9 +79,13 @@ struct PowerLoops {
   LoopsPtr power, square, reciprocal, sqrt;
   bool squares_bools;  // whether arrays of them are squared, too: this version of NumPy decides
 };
-std::unique_ptr<const Op> MakePower(const PowerLoops& loops, LoopTable::Weak base,
-                                    LoopTable::Weak exponent);
-// The operator abs.
+struct PowerOperand {
+  LoopTable::Weak weak;
+  bool stays_array;  // without axes too, where NumPy does not make a scalar of it
+};
+std::unique_ptr<const Op> MakePower(const PowerLoops& loops, PowerOperand base,
+                                    PowerOperand exponent);
+// The operator abs, of scalars where there are no axes.
 std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute);
 // The same operation of two inputs as an operator that changes the first one: `x += y`. What comes
 // out is the array after the change. `name` is for errors.

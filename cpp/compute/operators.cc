@@ -20,14 +20,15 @@ namespace {
 
 class Power final : public FillOp {
  public:
-  Power(const PowerLoops& loops, LoopTable::Weak base, LoopTable::Weak exponent)
+  Power(const PowerLoops& loops, PowerOperand base, PowerOperand exponent)
       : loops_(loops.power),
         squares_bools_(loops.squares_bools),
-        weak_{base, exponent},
-        power_(MakeElementwise(loops.power, {base, exponent})),
-        square_(MakeElementwise(loops.square, {base})),
-        reciprocal_(MakeElementwise(loops.reciprocal, {base})),
-        sqrt_(MakeElementwise(loops.sqrt, {base})) {}
+        weak_{base.weak, exponent.weak},
+        stays_array_{base.stays_array, exponent.stays_array},
+        power_(MakeElementwise(loops.power, {base.weak, exponent.weak})),
+        square_(MakeElementwise(loops.square, {base.weak})),
+        reciprocal_(MakeElementwise(loops.reciprocal, {base.weak})),
+        sqrt_(MakeElementwise(loops.sqrt, {base.weak})) {}
 
   bool by_rows(const std::vector<Tensor>& inputs) const override {
     // Rows of scalars cannot be told from an array, nor can a plain exponent of each from many.
@@ -45,7 +46,7 @@ class Power final : public FillOp {
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
-    const bool pythons = weak_[0] == LoopTable::kComplex && inputs[1].shape().rank() == 0;
+    const bool pythons = weak_[0] == LoopTable::kComplex && IsScalar(inputs, 1);
     if (pythons && inputs[1].dtype().code == TypeCode::kFloat64) {
       throw Error(
           ErrorKind::kInvalidArgument,
@@ -62,10 +63,14 @@ class Power final : public FillOp {
   }
 
  private:
+  bool IsScalar(const std::vector<Tensor>& inputs, size_t number) const {
+    return inputs[number].shape().rank() == 0 && !stays_array_[number];
+  }
+
   // What is called instead for an array and a plain exponent; null where it is numpy.power.
   const Op* Shorter(const std::vector<Tensor>& inputs) const {
     const Tensor &base = inputs[0], &exponent = inputs[1];
-    if (weak_[0] != LoopTable::kStrong || base.shape().rank() == 0) return nullptr;
+    if (weak_[0] != LoopTable::kStrong || IsScalar(inputs, 0)) return nullptr;
     const TypeCode code = base.dtype().code;
     const bool floats = code >= TypeCode::kFloat16 && code <= TypeCode::kCLongDouble;
     if (weak_[1] == LoopTable::kInt && exponent.dtype().code == TypeCode::kInt64) {
@@ -83,7 +88,7 @@ class Power final : public FillOp {
     if (!IsFloating(made.code)) return false;
     bool of_one = false;
     for (size_t i = 0; i < 2; ++i) {
-      if (inputs[i].shape().rank() > 0) return false;
+      if (!IsScalar(inputs, i)) return false;
       of_one = of_one || (weak_[i] == LoopTable::kStrong && inputs[i].dtype() == made);
     }
     return of_one;
@@ -111,6 +116,7 @@ class Power final : public FillOp {
   const LoopsPtr loops_;
   const bool squares_bools_;
   const LoopTable::Weak weak_[2];
+  const bool stays_array_[2];
   const std::unique_ptr<const Op> power_, square_, reciprocal_, sqrt_;
 };
 
@@ -151,8 +157,8 @@ std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute) {
   return std::make_unique<Absolute>(std::move(absolute));
 }
 
-std::unique_ptr<const Op> MakePower(const PowerLoops& loops, LoopTable::Weak base,
-                                    LoopTable::Weak exponent) {
+std::unique_ptr<const Op> MakePower(const PowerLoops& loops, PowerOperand base,
+                                    PowerOperand exponent) {
   return std::make_unique<Power>(loops, base, exponent);
 }
 

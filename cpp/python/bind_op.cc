@@ -127,13 +127,16 @@ SharedOp ClipOf(const std::array<py::object, 4>& ufuncs, std::optional<int> low,
   return {MakeClip({loops(0), loops(1), loops(2), loops(3)}, limits), std::move(key)};
 }
 
-SharedOp PowerOf(const std::array<py::object, 4>& ufuncs, bool squares_bools, int base,
-                 int exponent) {
+SharedOp PowerOf(const std::array<py::object, 4>& ufuncs, bool squares_bools,
+                 const std::array<int, 2>& weak, const std::array<bool, 2>& stay_arrays) {
   auto loops = [&](size_t i) { return LoopsOfUfunc(ufuncs[i].ptr()); };
-  py::object key = py::make_tuple("**", ufuncs[0], py::make_tuple(base, exponent));
-  return {MakePower({loops(0), loops(1), loops(2), loops(3), squares_bools},
-                    static_cast<LoopTable::Weak>(base), static_cast<LoopTable::Weak>(exponent)),
-          std::move(key)};
+  py::object key = py::make_tuple("**", ufuncs[0], py::make_tuple(weak, stay_arrays));
+  auto operand = [&](size_t i) {
+    return PowerOperand{static_cast<LoopTable::Weak>(weak[i]), stay_arrays[i]};
+  };
+  return {
+      MakePower({loops(0), loops(1), loops(2), loops(3), squares_bools}, operand(0), operand(1)),
+      std::move(key)};
 }
 
 SharedOp AbsoluteOf(const py::object& ufunc) {
@@ -211,8 +214,8 @@ void BindOp(py::module_& module) {
       .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
       .def_static("clip", &ClipOf, py::arg("ufuncs"), py::arg("low"), py::arg("high"))
       .def_static("absolute", &AbsoluteOf, py::arg("ufunc"))
-      .def_static("power", &PowerOf, py::arg("ufuncs"), py::arg("squares_bools"), py::arg("base"),
-                  py::arg("exponent"))
+      .def_static("power", &PowerOf, py::arg("ufuncs"), py::arg("squares_bools"), py::arg("weak"),
+                  py::arg("stay_arrays"))
       .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
                   py::arg("axes"), py::arg("keepdims"), py::arg("type"))
       .def("in_place", &InPlaceOf)

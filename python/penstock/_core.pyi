@@ -118,7 +118,12 @@ class Op:
     @staticmethod
     def absolute(ufunc: np.ufunc) -> Op: ...
     @staticmethod
-    def power(ufuncs: Sequence[np.ufunc], squares_bools: bool, base: int, exponent: int) -> Op: ...
+    def power(
+        ufuncs: Sequence[np.ufunc],
+        squares_bools: bool,
+        weak: Sequence[int],
+        stay_arrays: Sequence[bool],
+    ) -> Op: ...
     @staticmethod
     def reduce(
         name: str,

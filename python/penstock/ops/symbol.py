@@ -7,6 +7,7 @@ import operator
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
+from opcode import opname
 from typing import Any, cast
 
 import numpy as np
@@ -185,6 +186,8 @@ class Symbol(Unknown):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc is np.power and isinstance(inputs[0], np.generic) and _is_at_operator():
+            return power(*inputs)  # a scalar of NumPy's asks so what ** makes of itself
         name = getattr(ufunc, "__name__", str(ufunc))
         if method != "__call__" or any(value is not None for value in kwargs.values()):
             how = f".{method}" if method != "__call__" else " with an argument by name"
@@ -212,6 +215,12 @@ class Symbol(Unknown):
         return NUMPY_FUNCTIONS[function](*args, **kwargs)
 
 
+def _is_at_operator() -> bool:
+    """Return whether the caller's caller is at an operator, other than at a call."""
+    frame = sys._getframe(2)
+    return opname[frame.f_code.co_code[frame.f_lasti]] == "BINARY_OP"
+
+
 class SymbolClass(ABCMeta):  # that of NumPy's mixin, as far as type checkers know
     """Classes of symbols: NumPy asks which of them a symbol is of, whose __class__ tells nobody."""
 
@@ -227,9 +236,27 @@ def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
-    """An array or a scalar of NumPy, with operators, NumPy-style indexing and some methods."""
+    """An array or a scalar of NumPy, with operators, NumPy-style indexing and some methods.
 
-    __slots__ = ()
+    Without axes it is a scalar, but where NumPy has an array then, too: it stays one.
+    """
+
+    __slots__ = ("stays_array",)
+
+    def __init__(
+        self,
+        trace: Trace,
+        source: tuple[Any, int],
+        memory: frozenset[Memory] = frozenset(),
+        stays_array: bool = False,
+    ) -> None:
+        super().__init__(trace, source, memory)
+        self.stays_array = stays_array
+
+    def as_array(self, of: Any = None) -> ArraySymbol:
+        """Return it as one that stays an array; with `of`, only where that symbol does."""
+        stays_array = of.stays_array if isinstance(of, ArraySymbol) else True
+        return ArraySymbol(self._trace, self._source, self._memory, stays_array)
 
     def __pow__(self, other: Any) -> Any:
         return power(self, other)
@@ -238,6 +265,8 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
         return power(other, self)
 
     def __abs__(self) -> Any:
+        if self.stays_array:
+            return np.absolute(self)
         return self._trace.call(_core.Op.absolute(np.absolute), [self])
 
     __iadd__ = _in_place(operator.add)
@@ -255,7 +284,8 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
     def copy(self, order: Any = None) -> ArraySymbol:
         """Return the values in memory of their own."""
-        return ArraySymbol(self._trace, self._trace.symbol(self)._source, Memory.new())
+        source = self._trace.symbol(self)._source
+        return ArraySymbol(self._trace, source, Memory.new(), self.stays_array)
 
     __copy__ = copy
 
@@ -266,8 +296,10 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
     def astype(self, dtype: Any) -> Symbol:
         """Return the values as another number type."""
-        cast: Symbol = self._trace.call(_core.Op("cast", {"dtype": np.dtype(dtype).name}), [self])
-        return cast
+        converted: ArraySymbol = self._trace.call(
+            _core.Op("cast", {"dtype": np.dtype(dtype).name}), [self]
+        )
+        return converted.as_array(of=self)
 
     def reshape(self, *shape: Any) -> Any:
         """Return the items under another shape."""
@@ -337,9 +369,12 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
         return np.all(self, axis, out, keepdims)
 
     def __getitem__(self, key: Any) -> Symbol:
-        parts, numbers = index_parts(key if isinstance(key, tuple) else (key,))
-        item: Symbol = self._trace.call(_core.Op("getitem", {"parts": parts}), [self, *numbers])
-        return item
+        places = key if isinstance(key, tuple) else (key,)
+        parts, numbers = index_parts(places)
+        item: ArraySymbol = self._trace.call(
+            _core.Op("getitem", {"parts": parts}), [self, *numbers]
+        )
+        return item.as_array() if any(place is Ellipsis for place in places) else item
 
 
 def index_parts(places: tuple[Any, ...]) -> tuple[list[int], list[Any]]:
@@ -402,7 +437,8 @@ def power(base: Any, exponent: Any) -> Any:
     if any(not isinstance(value, (Symbol, np.generic, *_NUMBERS)) for value in values):
         return np.power(base, exponent)  # an array, if one without axes
     weak = [weakness_of(value) for value in values]
-    op = _core.Op.power(_POWERS, _SQUARES_BOOLS, *weak)
+    stay_arrays = [isinstance(value, ArraySymbol) and value.stays_array for value in values]
+    op = _core.Op.power(_POWERS, _SQUARES_BOOLS, weak, stay_arrays)
     operands = [v if kind else as_operand("power", v) for v, kind in zip(values, weak, strict=True)]
     return symbol._trace.call(op, operands)
 

@@ -24,8 +24,13 @@ from penstock.ops.unknown import ADVICE
 _Function = Callable[..., Any]
 
 
-def _instead_of(*functions: _Function) -> Callable[[_Function], _Function]:
-    """Register what stands in for functions of NumPy; options it lacks are refused."""
+def _instead_of(
+    *functions: _Function, makes_array: bool = False
+) -> Callable[[_Function], _Function]:
+    """Register what stands in for functions of NumPy; options it lacks are refused.
+
+    One that `makes_array` has an array as its result without axes too, other than a scalar.
+    """
 
     def register(ours: _Function) -> _Function:
         signature = inspect.signature(ours)
@@ -39,7 +44,8 @@ def _instead_of(*functions: _Function) -> Callable[[_Function], _Function]:
                 raise TraceError(
                     f"native: numpy.{name} cannot be traced so: {error}; {ADVICE}"
                 ) from None
-            return ours(*args, **kwargs)
+            made = ours(*args, **kwargs)
+            return made.as_array() if makes_array else made
 
         for function in functions:
             NUMPY_FUNCTIONS[function] = checked
@@ -53,7 +59,8 @@ def _shape(a: Any) -> Any:
     return shape_of(a)
 
 
-@_instead_of(np.reshape)
+# Of a scalar, reshape and squeeze make a scalar; those are asked for arrays.
+@_instead_of(np.reshape, makes_array=True)
 def _reshape(a: Any, shape: Any) -> Any:
     return shaping.reshape(a, shape)
 
@@ -68,14 +75,15 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return shaping.expand_dims(a, axis)
 
 
-@_instead_of(np.squeeze)
+@_instead_of(np.squeeze, makes_array=True)
 def _squeeze(a: Any, axis: Any = None) -> Any:
     return shaping.squeeze(a, axis)
 
 
 @_instead_of(np.transpose)
 def _transpose(a: Any, axes: Any = None) -> Any:
-    return shaping.transpose(a, axes)
+    transposed: Any = shaping.transpose(a, axes)
+    return transposed.as_array(of=a)
 
 
 @_instead_of(np.concatenate)
@@ -93,12 +101,12 @@ def _stack(arrays: Any, axis: int = 0) -> Any:
     return call("stack", arrays, {"axis": axis})
 
 
-@_instead_of(np.tile)
+@_instead_of(np.tile, makes_array=True)
 def _tile(A: Any, reps: Any) -> Any:
     return call("tile", [A, integers(reps)], {"any_rank": True})
 
 
-@_instead_of(np.pad)
+@_instead_of(np.pad, makes_array=True)
 def _pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     return call(
         "pad", [array, constant_values, pad_width], {"mode": mode.upper(), "any_rank": True}
@@ -115,7 +123,7 @@ def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
 _MISSING = object()
 
 
-@_instead_of(np.where)
+@_instead_of(np.where, makes_array=True)
 def _where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     if x is _MISSING:
         raise TraceError(
@@ -150,12 +158,12 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
     return apply(op, values)
 
 
-@_instead_of(np.zeros_like)
+@_instead_of(np.zeros_like, makes_array=True)
 def _zeros_like(a: Any, dtype: Any = None) -> Any:
     return making.zeros_like(a, dtype)
 
 
-@_instead_of(np.ones_like)
+@_instead_of(np.ones_like, makes_array=True)
 def _ones_like(a: Any, dtype: Any = None) -> Any:
     return making.ones_like(a, dtype)
 

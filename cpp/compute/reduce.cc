@@ -103,6 +103,7 @@ class Reduce final : public FillOp {
  private:
   std::vector<bool> ReducedAxes(const Shape& shape) const {
     if (!how_.axes) return std::vector<bool>(static_cast<size_t>(shape.rank()), true);
+    if (how_.of_scalars && shape.rank() == 0 && IsOnlyAxis(*how_.axes)) return {};
     return NamedAxes(how_.name.c_str(), *how_.axes, shape.rank());
   }
 

@@ -97,11 +97,12 @@ py::object CallOp(const std::string& name, const py::list& inputs, const py::dic
 }
 
 SharedOp ReduceOf(const std::string& name, const py::object& ufunc, const py::object& divide,
-                  const std::optional<std::vector<int64_t>>& axes, bool keepdims, int type) {
-  Reduction reduction{name,     LoopsOfUfunc(ufunc.ptr()),         nullptr, axes,
-                      keepdims, static_cast<Reduction::Type>(type)};
+                  const std::optional<std::vector<int64_t>>& axes, bool keepdims, bool of_scalars,
+                  int type) {
+  Reduction reduction{name,       LoopsOfUfunc(ufunc.ptr()),         nullptr, axes, keepdims,
+                      of_scalars, static_cast<Reduction::Type>(type)};
   if (!divide.is_none()) reduction.divide = LoopsOfUfunc(divide.ptr());
-  py::object key = py::make_tuple(name, ufunc, divide, axes, keepdims, type);
+  py::object key = py::make_tuple(name, ufunc, divide, axes, keepdims, of_scalars, type);
   return {MakeReduce(std::move(reduction)), std::move(key)};
 }
 
@@ -217,7 +218,7 @@ void BindOp(py::module_& module) {
       .def_static("power", &PowerOf, py::arg("ufuncs"), py::arg("squares_bools"), py::arg("weak"),
                   py::arg("stay_arrays"))
       .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
-                  py::arg("axes"), py::arg("keepdims"), py::arg("type"))
+                  py::arg("axes"), py::arg("keepdims"), py::arg("of_scalars"), py::arg("type"))
       .def("in_place", &InPlaceOf)
       .def("__call__",
            [](const SharedOp& op, const py::list& inputs) {

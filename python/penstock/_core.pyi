@@ -131,6 +131,7 @@ class Op:
         divide: np.ufunc | None,
         axes: list[int] | None,
         keepdims: bool,
+        of_scalars: bool,
         type: int,
     ) -> Op: ...
     def in_place(self) -> Op: ...

@@ -32,6 +32,34 @@ def test_axes(axis, keepdims):
         assert_native(lambda a: a.max(axis, keepdims=keepdims), [x, -x])
 
 
+@pytest.mark.parametrize("axis", [0, -1, np.int64(0), None, ()], ids=repr)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_axis_of_a_scalar_is_none_for_numpys_functions(axis, keepdims):
+    scalars = [np.float32(2.5), np.float32(-0.0)]
+    for function in (np.sum, np.prod, np.max, np.min, np.any, np.all):
+        assert_native(lambda a: function(a, axis=axis, keepdims=keepdims), scalars)  # noqa: B023
+        assert_native(lambda a: function(np.where(True, a, a), axis=axis), scalars)  # noqa: B023
+    assert_native(lambda a: (a.sum(axis), a.max(axis, keepdims=keepdims), a.any(axis)), scalars)
+
+
+@pytest.mark.parametrize("axis", [1, -2, (0,), (-1,), (0, 1)], ids=repr)
+def test_other_axes_of_a_scalar_are_errors_that_show_no_empty_range(axis):
+    source = ps.Dataset.from_tensors(np.float32(1))
+    for name in ("sum", "max", "all", "mean", "squeeze"):
+        function = lambda a: getattr(np, name)(a, axis=axis)  # noqa: B023, E731
+        with pytest.raises(np.exceptions.AxisError):
+            list(source.map(function))
+        with pytest.raises(ValueError, match=rf"{name}: axis -?\d is not an axis of a number"):
+            list(source.map(ps.native(function)))
+
+
+def test_numpys_mean_and_tensorflows_functions_refuse_an_axis_of_a_scalar():
+    for function in (np.mean, *(ours for ours, _ in PAIRS), ps.squeeze):
+        mapped = ps.Dataset.from_tensors(1.0).map(ps.native(lambda a: function(a, axis=0)))  # noqa: B023
+        with pytest.raises(ValueError, match="axis 0 is not an axis of a number, which has none"):
+            list(mapped)
+
+
 PAIRS = [
     (ps.reduce_sum, np.sum),
     (ps.reduce_mean, np.mean),

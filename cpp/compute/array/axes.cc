@@ -8,7 +8,15 @@
 
 namespace penstock {
 
+bool IsOnlyAxis(const std::vector<int64_t>& axes) {
+  return axes.size() == 1 && (axes[0] == 0 || axes[0] == -1);
+}
+
 int NormalAxis(const char* op, const char* argument, int64_t axis, int rank) {
+  if (rank == 0) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: {} {} is not an axis of a number, which has none",
+                std::string_view(op), std::string_view(argument), axis);
+  }
   if (axis < -rank || axis >= rank) {
     throw Error(ErrorKind::kInvalidArgument, "{}: {} must lie in [{}, {}), got {}",
                 std::string_view(op), std::string_view(argument), -rank, rank, axis);

@@ -8,6 +8,10 @@
 
 namespace penstock {
 
+// Whether these name the only axis of an array of one axis: of a number without axes, NumPy takes
+// that for none.
+bool IsOnlyAxis(const std::vector<int64_t>& axes);
+
 // An axis counted from the front; an Error names operation and argument when there is none such.
 int NormalAxis(const char* op, const char* argument, int64_t axis, int rank);
 

@@ -14,7 +14,8 @@ namespace {
 
 class Gather final : public ItemsOp {
  public:
-  // from_end: whether negative numbers count from the end.
+  // from_end: as numpy.take has it. Negative numbers count from the end, and a number without axes
+  // is an array of one item.
   explicit Gather(const Args& args)
       : axis_(args.Has("axis") ? args.Int("axis") : args.Int("batch_dims")),
         batch_dims_(args.Int("batch_dims")),
@@ -38,8 +39,10 @@ class Gather final : public ItemsOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("gather", inputs, 2);
-    const Shape &params = inputs[0].shape(), &indices = inputs[1].shape();
-    if (!IsInteger(inputs[1].dtype().code)) {
+    const Shape params = ParamsOf(inputs).shape();
+    const Shape& indices = inputs[1].shape();
+    // An empty list has no type of its own.
+    if (!IsInteger(inputs[1].dtype().code) && indices.elements() > 0) {
       throw Error(ErrorKind::kType, "gather: indices must hold integers, got {}",
                   inputs[1].dtype().name());
     }
@@ -51,7 +54,7 @@ class Gather final : public ItemsOp {
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    const Tensor& params = inputs[0];
+    const Tensor params = ParamsOf(inputs);
     const Split split = SplitOf(params.shape(), inputs[1].shape());
     const int64_t size = params.shape()[split.axis];
     std::vector<int64_t> places = PlacesOf(inputs[1], size);
@@ -79,6 +82,11 @@ class Gather final : public ItemsOp {
   }
 
  private:
+  Tensor ParamsOf(const std::vector<Tensor>& inputs) const {
+    const Tensor& params = inputs[0];
+    return from_end_ && params.shape().rank() == 0 ? params.Reshaped({1}) : params;
+  }
+
   struct Split {
     int axis, batch;
   };
@@ -105,6 +113,10 @@ class Gather final : public ItemsOp {
     CastItems(indices.dtype().code, indices.data(), TypeCode::kInt64, places.data(), places.size());
     for (int64_t& place : places) {
       int64_t found = from_end_ && place < 0 ? place + size : place;
+      if (size == 0) {
+        throw Error(ErrorKind::kInvalidArgument, "gather: axis {} has no items to take, got {}",
+                    axis_, place);
+      }
       if (found < 0 || found >= size) {
         throw Error(ErrorKind::kInvalidArgument,
                     "gather: indices must lie in [{}, {}) for axis {}, got {}",

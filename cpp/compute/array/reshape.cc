@@ -64,8 +64,11 @@ class ExpandDims final : public Op {
 
 class Squeeze final : public Op {
  public:
+  // of_scalars: whether the only axis of a number without axes is none, as NumPy has it.
   explicit Squeeze(const Args& args)
-      : all_(!args.Has("axis")), axes_(all_ ? std::vector<int64_t>{} : args.Ints("axis")) {}
+      : all_(!args.Has("axis")),
+        axes_(all_ ? std::vector<int64_t>{} : args.Ints("axis")),
+        of_scalars_(args.Bool("of_scalars") && IsOnlyAxis(axes_)) {}
 
   bool by_rows(const std::vector<Tensor>& inputs) const override {
     return !all_ && std::ranges::all_of(axes_, [&](int64_t axis) {
@@ -76,6 +79,7 @@ class Squeeze final : public Op {
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("squeeze", inputs, 1);
     const Shape& from = inputs[0].shape();
+    if (of_scalars_ && from.rank() == 0) return {inputs[0]};
     std::vector<bool> named = NamedAxes("squeeze", axes_, from.rank());
     std::vector<int64_t> dims;
     for (int i = 0; i < from.rank(); ++i) {
@@ -93,6 +97,7 @@ class Squeeze final : public Op {
  private:
   const bool all_;
   const std::vector<int64_t> axes_;
+  const bool of_scalars_;
 };
 
 const RegisterOp reshape("reshape", NewOp<Reshape>);

@@ -16,6 +16,7 @@ from penstock import _core
 from penstock.errors import TraceError
 from penstock.ops.array import making, shaping
 from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
+from penstock.ops.array.shaping import axes_of
 from penstock.ops.call import apply, call, integers, weakness
 from penstock.ops.python_values import shape_of
 from penstock.ops.symbol import NUMPY_FUNCTIONS, Symbol, as_operand, weakness_of
@@ -77,7 +78,7 @@ def _expand_dims(a: Any, axis: Any) -> Any:
 
 @_instead_of(np.squeeze, makes_array=True)
 def _squeeze(a: Any, axis: Any = None) -> Any:
-    return shaping.squeeze(a, axis)
+    return call("squeeze", [a], {"axis": axes_of(axis), "of_scalars": _is_one(axis)})
 
 
 @_instead_of(np.transpose)
@@ -187,8 +188,8 @@ def _added(
 ) -> Any:
     _no_output(name, out)
     if dtype is None:
-        return reduce(name, ufunc, a, axis, keepdims, AS_SUM)
-    return reduce(name, ufunc, shaping.cast(a, dtype), axis, keepdims, AS_INPUT)
+        return _reduced(name, ufunc, a, axis, keepdims, AS_SUM)
+    return _reduced(name, ufunc, shaping.cast(a, dtype), axis, keepdims)
 
 
 @_instead_of(np.mean)
@@ -204,25 +205,36 @@ def _mean(
 @_instead_of(np.max, np.amax)
 def _max(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
     _no_output("max", out)
-    return reduce("max", np.maximum, a, axis, keepdims)
+    return _reduced("max", np.maximum, a, axis, keepdims)
 
 
 @_instead_of(np.min, np.amin)
 def _min(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
     _no_output("min", out)
-    return reduce("min", np.minimum, a, axis, keepdims)
+    return _reduced("min", np.minimum, a, axis, keepdims)
 
 
 @_instead_of(np.any)
 def _any(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
     _no_output("any", out)
-    return reduce("any", np.logical_or, a, axis, keepdims)
+    return _reduced("any", np.logical_or, a, axis, keepdims)
 
 
 @_instead_of(np.all)
 def _all(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
     _no_output("all", out)
-    return reduce("all", np.logical_and, a, axis, keepdims)
+    return _reduced("all", np.logical_and, a, axis, keepdims)
+
+
+def _reduced(
+    name: str, ufunc: np.ufunc, a: Any, axis: Axis, keepdims: bool, dtypes: int = AS_INPUT
+) -> Any:
+    return reduce(name, ufunc, a, axis, keepdims, dtypes, of_scalars=_is_one(axis))
+
+
+def _is_one(axis: Axis) -> bool:
+    """Return whether it is a number: of a scalar NumPy takes 0 and -1, but not (0,)."""
+    return axis is not None and not isinstance(axis, (list, tuple))
 
 
 def _no_output(name: str, out: Any) -> None:

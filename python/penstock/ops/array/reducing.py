@@ -32,7 +32,13 @@ AS_INPUT, AS_SUM, AS_MEAN, MEAN_AS_INPUT = range(4)  # cpp/compute/reduce.h
 
 
 def reduce(
-    name: str, ufunc: np.ufunc, x: Any, axis: Axis, keepdims: bool, dtypes: int = AS_INPUT
+    name: str,
+    ufunc: np.ufunc,
+    x: Any,
+    axis: Axis,
+    keepdims: bool,
+    dtypes: int = AS_INPUT,
+    of_scalars: bool = False,
 ) -> Any:
     """Return what a ufunc of two values makes of the items along axes.
 
@@ -50,9 +56,11 @@ def reduce(
         Keep the axes, with size 1.
     dtypes : int
         Which type the result has, and which sums are made in.
+    of_scalars : bool
+        Whether the axis 0, or -1, of a number without axes is none.
     """
     divide = np.divide if name.endswith("mean") else None
-    op = _core.Op.reduce(name, ufunc, divide, axes_of(axis), bool(keepdims), dtypes)
+    op = _core.Op.reduce(name, ufunc, divide, axes_of(axis), bool(keepdims), of_scalars, dtypes)
     return apply(op, [x])
 
 

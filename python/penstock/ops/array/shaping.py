@@ -182,7 +182,7 @@ def squeeze(
     >>> ps.squeeze([[[1], [2]]], 0).shape
     (2, 1)
     """
-    return call("squeeze", [input], {"axis": axes_of(axis)})
+    return call("squeeze", [input], {"axis": axes_of(axis), "of_scalars": False})
 
 
 @checked

@@ -171,22 +171,32 @@ class Reduce final : public FillOp {
     const Group inner = groups.back();
     groups.pop_back();
     const std::array<intptr_t, 3> steps{inner.to, item, inner.to};
-    const intptr_t count = inner.size;
-    ForEach(groups, [&](intptr_t of_input, intptr_t of_sums) {
+    ForEach(groups, [&](intptr_t of_input, intptr_t of_sums, bool first) {
       auto* sum = reinterpret_cast<char*>(sums.mutable_data() + of_sums);
       auto* value = reinterpret_cast<char*>(const_cast<uint8_t*>(x.data() + of_input));
+      intptr_t count = inner.size;
+      if (first && from_first_) {  // which Start has copied
+        const intptr_t copied = inner.reduced ? 1 : count;
+        value += copied * item;
+        count -= copied;
+      }
+      if (count == 0) return;
       std::array<char*, 3> args{sum, value, sum};
       loop.run(args.data(), &count, steps.data(), loop.data);
     });
   }
 
-  // Calls with the offsets in input and output of each place, in order.
+  // Calls with the offsets in input and output of each place, in order, and whether it is the first
+  // one that has this place in the output.
   template <typename Visit>
   static void ForEach(const std::vector<Group>& groups, const Visit& visit) {
     std::vector<int64_t> at(groups.size());
     intptr_t from = 0, to = 0;
     for (;;) {
-      visit(from, to);
+      bool first = true;
+      for (size_t i = 0; i < groups.size(); ++i)
+        first = first && (!groups[i].reduced || at[i] == 0);
+      visit(from, to, first);
       size_t i = groups.size();
       for (; i > 0; --i) {
         const Group& group = groups[i - 1];
@@ -206,7 +216,7 @@ class Reduce final : public FillOp {
     const size_t item = x.dtype().itemsize;
     if (from_first_) {
       std::erase_if(groups, [](const Group& group) { return group.reduced; });
-      ForEach(groups, [&](intptr_t from, intptr_t to) {
+      ForEach(groups, [&](intptr_t from, intptr_t to, bool) {
         std::memcpy(sums.mutable_data() + to, x.data() + from, item);
       });
       return;

@@ -60,6 +60,21 @@ def test_numpys_mean_and_tensorflows_functions_refuse_an_axis_of_a_scalar():
             list(mapped)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", dtypes("efdg"), ids=str)
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (64,), (1, 1), (3, 5), (3, 1, 4), (4, 40)])
+def test_the_largest_and_smallest_keep_the_sign_of_nan_and_zero(shape, dtype):
+    numbers = np.array([0.0, -0.0, np.nan, -np.nan, 1.0, -1.0], dtype)
+    for chosen in (slice(0, 2), slice(2, 4), slice(0, 4), slice(1, 6)):
+        some = numbers[chosen]
+        x = some[RNG.integers(0, some.size, shape)]
+        for axis in (None, *range(len(shape))):
+            for ours, numpys in ((ps.reduce_max, np.max), (ps.reduce_min, np.min)):
+                came, wanted = ours(x, axis), numpys(x, axis)
+                same(came, wanted)
+                same(np.signbit(came), np.signbit(wanted))
+
+
 PAIRS = [
     (ps.reduce_sum, np.sum),
     (ps.reduce_mean, np.mean),

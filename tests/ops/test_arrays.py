@@ -235,6 +235,26 @@ def test_a_constant_of_another_kind_than_the_array_is_refused(array, constant):
         ps.pad(array, [[1, 1]], constant_values=constant)
 
 
+CONSTANTS = [300, -129, 2**40, 2**63, np.int64(300), np.int8(-5), np.uint64(2**63), True, 1j]
+CONSTANTS += [-1.9, 1e10, np.inf, np.nan, np.float32(-1.5), np.array(200)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("constant", CONSTANTS, ids=repr)
+@pytest.mark.parametrize("dtype", dtypes("?bhilBHefF"), ids=str)
+def test_a_constant_is_converted_as_by_numpy_or_refused(dtype, constant):
+    x = np.ones(2, dtype)
+    native = ps.native(lambda a: np.pad(a, 1, constant_values=constant))
+    try:
+        wanted = np.pad(x, 1, constant_values=constant)
+    except (OverflowError, ValueError) as error:
+        with pytest.raises(type(error), match="pad: "):
+            list(ps.Dataset.from_tensors(x).map(native))
+    else:
+        same(next(iter(ps.Dataset.from_tensors(x).map(native))), wanted)
+    assert_native(lambda a: np.pad(a, 1, constant_values=constant), [x[0], x[1]])
+
+
 @pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_mirrors_of_numpy_show_what_they_mirror(size, mode):

@@ -1,5 +1,7 @@
 // pad: room around an array, filled with a constant or with what lies inside.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "compute/array/axes.h"
 #include "compute/array/items_op.h"
@@ -73,6 +75,10 @@ class Pad final : public ItemsOp {
       AxisTable& table = tables[static_cast<size_t>(axis)];
       for (int64_t i = 0; i < out.shape()[axis]; ++i) table.push_back(PlaceOf(i - before, size));
     }
+    if (tables.empty()) {  // there is no room for the constant
+      std::memcpy(out.mutable_data(), x.data(), x.nbytes());
+      return;
+    }
     Tensor constant = ConstantOf(inputs, out.dtype());
     TakeAxes(x, tables, constant.data(), out);
   }
@@ -101,12 +107,30 @@ class Pad final : public ItemsOp {
 
   Tensor ConstantOf(const std::vector<Tensor>& inputs, DType type) const {
     const Tensor& constant = inputs[1];
+    const bool is_signed = type.code >= TypeCode::kInt8 && type.code <= TypeCode::kInt64;
+    if (is_signed) return FromPlain("pad", Whole(constant, type), type);
     if (!IsTime(type.code)) return constant_.Converted(inputs, 1, type);
     const TypeCode code = constant.dtype().code;
     Tensor count = Tensor::Make(type, constant.shape());
     CastItems(IsTime(code) ? TypeCode::kInt64 : code, constant.data(), TypeCode::kInt64,
               count.mutable_data(), 1);
     return count;
+  }
+
+  // What int() makes of a constant, which NumPy sets items of signed integers by; those of others
+  // are cast.
+  static Tensor Whole(const Tensor& constant, DType type) {
+    const TypeCode code = constant.dtype().code;
+    if (code == TypeCode::kUInt64) return constant;
+    double value = 0;
+    CastItems(code, constant.data(), TypeCode::kFloat64, &value, 1);
+    if (!IsInteger(code) && !(value >= -0x1p63 && value < 0x1p63)) {
+      throw Error(std::isnan(value) ? ErrorKind::kInvalidArgument : ErrorKind::kOverflow,
+                  "pad: constant_values must be an integer of {}, got {}", type.name(), value);
+    }
+    Tensor whole = Tensor::Make(DType::Of(TypeCode::kInt64), constant.shape());
+    CastItems(code, constant.data(), TypeCode::kInt64, whole.mutable_data(), 1);
+    return whole;
   }
 
   std::vector<int64_t> AroundOf(const std::vector<Tensor>& inputs) const {

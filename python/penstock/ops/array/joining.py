@@ -160,6 +160,10 @@ def pad(
     ValueError
         If `paddings` has another shape, holds a negative number, or asks a mirror for more than
         there is.
+    OverflowError
+        If `tensor` holds signed integers of a type that does not hold the constant.
+    TypeError
+        If the constant is of another kind than `tensor`. Times take numbers: counts of their unit.
 
     Examples
     --------

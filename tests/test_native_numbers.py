@@ -264,6 +264,21 @@ def test_complex_scalars_with_nan_are_not_ordered():
     same_bits(lambda x: x < 1, np.full((2, 3), number))
 
 
+@pytest.mark.parametrize("dtype", dtypes("FD"), ids=str)
+@pytest.mark.parametrize("name", [name for name in WITHOUT_AXES if "cast" not in name])
+def test_products_of_complex_numbers_without_axes_are_those_of_arrays_or_scalars(name, dtype):
+    made = WITHOUT_AXES[name]
+    parts = np.random.default_rng(4).normal(0, 3, (40, 2, 2))
+    numbers = (parts[..., 0] + 1j * parts[..., 1]).astype(dtype)
+    factor = dtype.type(3 - 2.2j)
+
+    def function(x, y):
+        products = (made(x) * y, x * made(y), made(x) * made(y), x * y, np.multiply(x, y))
+        return *products, made(x) * factor, factor * made(x), factor * x, np.multiply(factor, x)
+
+    same_bits(lambda xy: function(xy[0], xy[1]), numbers)
+
+
 def test_lengths_of_complex_scalars_are_those_of_the_operator():
     parts = np.random.default_rng(3).normal(size=(50, 2))
     same_bits(abs, parts[:, 0] + 1j * parts[:, 1])

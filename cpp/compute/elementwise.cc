@@ -79,9 +79,10 @@ bool IsNegative(const Tensor& integer) {
 // Calls of a function's loops.
 class Calls {
  public:
-  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak)
+  Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak, bool of_scalars)
       : table_(std::move(table)),
         weak_(std::move(weak)),
+        of_scalars_(of_scalars),
         comparison_(FindComparison(table_->name())),
         shorter_(std::ranges::count(kShorter, table_->name()) > 0),
         by_place_(std::ranges::count(kByPlace, table_->name()) > 0),
@@ -280,16 +281,15 @@ class Calls {
       const bool cast = inputs[i].dtype() != loop.types[i];
       one_call = one_call && shape == of_arrays && (!cast || shape.rank() == 1);
     }
-    if (!one_call || of_arrays.rank() == 0) strides.fill(0);
+    if (!one_call || (of_scalars_ && of_arrays.rank() == 0)) strides.fill(0);
     const intptr_t count = 1;
     loop.run(args.data(), &count, strides.data(), loop.data);
   }
 
   // NumPy's scalars and arrays have other orders of these.
   void CheckOrder(const std::vector<Tensor>& inputs, const Shape& shape) const {
-    if (!comparison_ || comparison_->of_smaller == comparison_->of_larger || shape.rank() > 0) {
-      return;
-    }
+    if (!of_scalars_ || !comparison_ || shape.rank() > 0) return;
+    if (comparison_->of_smaller == comparison_->of_larger) return;
     for (const Tensor& input : inputs) {
       if (input.dtype().code < TypeCode::kComplex64) continue;
       bool nan[2];
@@ -311,7 +311,9 @@ class Calls {
 
   // A complex number of Python by a float64, which is a float of Python: an error of Python.
   void CheckDivisor(const std::vector<Tensor>& inputs) const {
-    if (!divides_ || weak_[0] != LoopTable::kComplex || inputs[1].shape().rank() > 0) return;
+    if (!of_scalars_ || !divides_ || weak_[0] != LoopTable::kComplex ||
+        inputs[1].shape().rank() > 0)
+      return;
     if (inputs[1].dtype().code == TypeCode::kFloat64 && inputs[1].value<double>() == 0) {
       throw Error(ErrorKind::kInvalidArgument,
                   "divide: complex division by zero, which is an error in Python; write "
@@ -340,6 +342,7 @@ class Calls {
 
   const std::shared_ptr<const LoopTable> table_;
   const std::vector<LoopTable::Weak> weak_;
+  const bool of_scalars_;
   const Comparison* const comparison_;  // null: it is none
   const bool shorter_;
   const bool by_place_;
@@ -387,8 +390,8 @@ class ElementwiseMany final : public Op {
 }  // namespace
 
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
-                                          std::vector<LoopTable::Weak> weak) {
-  Calls calls(std::move(table), std::move(weak));
+                                          std::vector<LoopTable::Weak> weak, bool of_scalars) {
+  Calls calls(std::move(table), std::move(weak), of_scalars);
   if (calls.outputs() > 1) return std::make_unique<ElementwiseMany>(std::move(calls));
   return std::make_unique<Elementwise>(std::move(calls));
 }

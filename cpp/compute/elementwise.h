@@ -57,9 +57,11 @@ class LoopTable {
 };
 
 // Inputs are broadcast against each other by NumPy's rules. `weak` says which of them are plain
-// numbers.
+// numbers; `of_scalars`, whether it is what NumPy makes of scalars where none of them has axes:
+// operators and functions of one number are another for them than for arrays without axes.
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
-                                          std::vector<LoopTable::Weak> weak);
+                                          std::vector<LoopTable::Weak> weak,
+                                          bool of_scalars = false);
 
 using LoopsPtr = std::shared_ptr<const LoopTable>;
 

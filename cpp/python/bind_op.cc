@@ -106,7 +106,7 @@ SharedOp ReduceOf(const std::string& name, const py::object& ufunc, const py::ob
   return {MakeReduce(std::move(reduction)), std::move(key)};
 }
 
-SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
+SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak, bool of_scalars) {
   LoopsPtr table = LoopsOfUfunc(ufunc.ptr());
   std::vector<LoopTable::Weak> kinds;
   for (int kind : weak) kinds.push_back(static_cast<LoopTable::Weak>(kind));
@@ -114,8 +114,9 @@ SharedOp OpOfUfunc(const py::object& ufunc, const std::vector<int>& weak) {
     throw Error(ErrorKind::kType, "{}: {} operands were expected, got {}", table->name(),
                 table->inputs(), kinds.size());
   }
-  py::object key = py::make_tuple("numpy." + table->name(), ufunc, weak);
-  return {MakeElementwise(std::move(table), std::move(kinds)), std::move(key)};
+  py::object key =
+      py::make_tuple("numpy." + table->name(), ufunc, py::make_tuple(weak, of_scalars));
+  return {MakeElementwise(std::move(table), std::move(kinds), of_scalars), std::move(key)};
 }
 
 SharedOp ClipOf(const std::array<py::object, 4>& ufuncs, std::optional<int> low,
@@ -212,7 +213,7 @@ void BindOp(py::module_& module) {
                              py::make_tuple(name, attributes)};
            }),
            py::arg("name"), py::arg("attributes"))
-      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"))
+      .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"), py::arg("of_scalars"))
       .def_static("clip", &ClipOf, py::arg("ufuncs"), py::arg("low"), py::arg("high"))
       .def_static("absolute", &AbsoluteOf, py::arg("ufunc"))
       .def_static("power", &PowerOf, py::arg("ufuncs"), py::arg("squares_bools"), py::arg("weak"),

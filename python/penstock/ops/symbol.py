@@ -8,6 +8,7 @@ import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from opcode import opname
+from types import FrameType
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ _WITH_STRINGS = {  # what does to strings what a function of numbers does to tho
     ),
 }
 _NUMBERS = (bool, int, float, complex)
+_OF_OPERATORS = ("numpy.lib.mixins", "penstock.ops.python_values")  # modules of their methods
 _POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # as the operator ** has them
 _SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # other than np.power
 
@@ -186,8 +188,10 @@ class Symbol(Unknown):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if ufunc is np.power and isinstance(inputs[0], np.generic) and _is_at_operator():
+        by_operator = len(inputs) == 2 and _is_operator(sys._getframe(1))
+        if ufunc is np.power and by_operator and isinstance(inputs[0], np.generic):
             return power(*inputs)  # a scalar of NumPy's asks so what ** makes of itself
+        of_scalars = (by_operator or len(inputs) == 1) and not any(map(_stays_array, inputs))
         name = getattr(ufunc, "__name__", str(ufunc))
         if method != "__call__" or any(value is not None for value in kwargs.values()):
             how = f".{method}" if method != "__call__" else " with an argument by name"
@@ -201,7 +205,7 @@ class Symbol(Unknown):
             weak.append(kind)
             operands.append(value if kind else as_operand(name, value))
         try:
-            op = _core.Op.ufunc(ufunc, weak)
+            op = _core.Op.ufunc(ufunc, weak, of_scalars)
         except TypeError as error:
             raise TraceError(f"{error}; {ADVICE}") from None
         return self._trace.call(op, operands)
@@ -215,10 +219,18 @@ class Symbol(Unknown):
         return NUMPY_FUNCTIONS[function](*args, **kwargs)
 
 
-def _is_at_operator() -> bool:
-    """Return whether the caller's caller is at an operator, other than at a call."""
-    frame = sys._getframe(2)
-    return opname[frame.f_code.co_code[frame.f_lasti]] == "BINARY_OP"
+def _is_operator(caller: FrameType) -> bool:
+    """Return whether the function of NumPy that was called there is what an operator does."""
+    if caller.f_globals.get("__name__") in _OF_OPERATORS:
+        return True
+    # A scalar of NumPy's calls the function for a value that it does not know.
+    return opname[caller.f_code.co_code[caller.f_lasti]] in ("BINARY_OP", "COMPARE_OP")
+
+
+def _stays_array(value: Any) -> bool:
+    """Return whether NumPy has an array of it, even without axes."""
+    of_symbol = isinstance(value, ArraySymbol) and value.stays_array
+    return of_symbol or isinstance(value, np.ndarray)
 
 
 class SymbolClass(ABCMeta):  # that of NumPy's mixin, as far as type checkers know
@@ -437,8 +449,7 @@ def power(base: Any, exponent: Any) -> Any:
     if any(not isinstance(value, (Symbol, np.generic, *_NUMBERS)) for value in values):
         return np.power(base, exponent)  # an array, if one without axes
     weak = [weakness_of(value) for value in values]
-    stay_arrays = [isinstance(value, ArraySymbol) and value.stays_array for value in values]
-    op = _core.Op.power(_POWERS, _SQUARES_BOOLS, weak, stay_arrays)
+    op = _core.Op.power(_POWERS, _SQUARES_BOOLS, weak, list(map(_stays_array, values)))
     operands = [v if kind else as_operand("power", v) for v, kind in zip(values, weak, strict=True)]
     return symbol._trace.call(op, operands)
 

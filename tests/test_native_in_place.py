@@ -80,6 +80,29 @@ def test_shapes_that_fit_and_those_that_do_not(mine, its):
         assert_native(function, [element, element])
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_array_without_axes_keeps_its_type_as_one_with_axes_does(name):
+    change = OPERATORS[name]
+    made = [
+        lambda x: np.where(True, x, x),
+        lambda x: x[...],
+        lambda x: np.squeeze(x[None]),
+        lambda x: np.squeeze(x),
+        lambda x: change(np.where(True, x, x), x),
+    ]
+    for form in made:
+        for dtype in dtypes("?hBfF"):
+            for other in (2, 2.5, np.float64(2.5), np.int16(3), np.ones(1)):
+                source = source_of([dtype.type(3), dtype.type(1)])
+                function = lambda x: change(form(x), other)  # noqa: B023, E731
+                plain = outcome(source.map(function))
+                if isinstance(plain, type):
+                    assert outcome(source.map(ps.native(function))) is plain
+                else:
+                    assert_native(function, [dtype.type(3), dtype.type(1)])
+
+
 def test_the_commonest_lines():
     def scaled(image, label):
         image = image.astype(np.float32)

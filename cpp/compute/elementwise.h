@@ -90,7 +90,8 @@ std::unique_ptr<const Op> MakePower(const PowerLoops& loops, PowerOperand base,
 // The operator abs, of scalars where there are no axes.
 std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute);
 // The same operation of two inputs as an operator that changes the first one: `x += y`. What comes
-// out is the array after the change. `name` is for errors.
-std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name);
+// out is the array after the change. `name` is for errors; `stays_array` as of a PowerOperand.
+std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name,
+                                      bool stays_array);
 
 }  // namespace penstock

@@ -18,8 +18,8 @@ int OrderOf(TypeCode code) {
 
 class InPlace final : public FillOp {
  public:
-  InPlace(std::shared_ptr<const Op> op, std::string name)
-      : op_(std::move(op)), name_(std::move(name)) {}
+  InPlace(std::shared_ptr<const Op> op, std::string name, bool stays_array)
+      : op_(std::move(op)), name_(std::move(name)), stays_array_(stays_array) {}
 
   bool by_rows(const std::vector<Tensor>& inputs) const override {
     const Shape& shape = inputs[0].shape();
@@ -35,7 +35,7 @@ class InPlace final : public FillOp {
     LeafSpec made = op_->fill()->Output(inputs);
     const DType type = inputs[0].dtype();
     const Shape& shape = inputs[0].shape();
-    if (shape.rank() == 0) return made;
+    if (shape.rank() == 0 && !stays_array_) return made;
     if (made.dtype != type) {
       const int from = OrderOf(made.dtype.code);
       if (from < 0 || from > OrderOf(type.code)) {
@@ -66,12 +66,14 @@ class InPlace final : public FillOp {
  private:
   const std::shared_ptr<const Op> op_;
   const std::string name_;
+  const bool stays_array_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name) {
-  return std::make_unique<InPlace>(std::move(op), std::move(name));
+std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name,
+                                      bool stays_array) {
+  return std::make_unique<InPlace>(std::move(op), std::move(name), stays_array);
 }
 
 }  // namespace penstock

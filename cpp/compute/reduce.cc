@@ -186,8 +186,8 @@ class Reduce final : public FillOp {
     });
   }
 
-  // Calls with the offsets in input and output of each place, in order, and whether it is the first
-  // one that has this place in the output.
+  // Calls with the offsets in input and output of each item, in order, and whether it is the first
+  // of those that make the same item of the output.
   template <typename Visit>
   static void ForEach(const std::vector<Group>& groups, const Visit& visit) {
     std::vector<int64_t> at(groups.size());

@@ -146,9 +146,10 @@ SharedOp AbsoluteOf(const py::object& ufunc) {
   return {MakeAbsolute(LoopsOfUfunc(ufunc.ptr())), std::move(key)};
 }
 
-SharedOp InPlaceOf(const SharedOp& op) {
+SharedOp InPlaceOf(const SharedOp& op, bool stays_array) {
   const std::string name = op.key.cast<py::tuple>()[0].cast<std::string>();
-  return {MakeInPlace(op.op, name), py::make_tuple(name + " in place", op.key)};
+  return {MakeInPlace(op.op, name, stays_array),
+          py::make_tuple(name + " in place", op.key, stays_array)};
 }
 
 StructureRef StructureOf(const py::object& nested) {
@@ -220,7 +221,7 @@ void BindOp(py::module_& module) {
                   py::arg("stay_arrays"))
       .def_static("reduce", &ReduceOf, py::arg("name"), py::arg("ufunc"), py::arg("divide"),
                   py::arg("axes"), py::arg("keepdims"), py::arg("of_scalars"), py::arg("type"))
-      .def("in_place", &InPlaceOf)
+      .def("in_place", &InPlaceOf, py::arg("stays_array"))
       .def("__call__",
            [](const SharedOp& op, const py::list& inputs) {
              return CallWith(*op.op, inputs, std::nullopt);

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.ops.symbol import Trace
+
 Sizes = tuple[int | None, ...]  # None: any
 
 _MOST_ITEMS = 64  # of an array whose values are looked at
@@ -58,6 +60,30 @@ def of_constant(value: Any) -> Known:
     if array.dtype.kind in "iu" and array.ndim < 2 and array.size <= _MOST_ITEMS:
         items = tuple(map(int, array.ravel()))
     return Known(array.shape, items, array)
+
+
+def of_trace(
+    trace: Trace, leaves: Sequence[Sizes | None] | None = None
+) -> dict[tuple[Any, int], Known]:
+    """Return what is known of all values of a trace, by where they come from.
+
+    Parameters
+    ----------
+    trace : Trace
+        What a function has called so far.
+    leaves : sequence of tuple or None, optional
+        What is known of the shapes of the leaves of its elements; ``None`` is what was known when
+        it was traced.
+    """
+    values: dict[tuple[Any, int], Known] = {}
+    for i, shape in enumerate(trace.leaves if leaves is None else leaves):
+        values["element", i] = Known(shape)
+    for i, constant in enumerate(trace.constants):
+        values["constant", i] = of_constant(constant)
+    for step, (op, inputs, _) in enumerate(trace.steps):
+        made = after_step(op.key, op.outputs, [values[source] for source in inputs])
+        values |= {(step, i): known for i, known in enumerate(made)}
+    return values
 
 
 def after_step(key: tuple[Any, ...], outputs: int, inputs: Sequence[Known]) -> list[Known]:

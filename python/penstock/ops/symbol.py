@@ -53,16 +53,16 @@ class Trace(Tracing):
     """
 
     def __init__(self) -> None:
-        self.leaves = 0
+        self.leaves: list[tuple[int | None, ...] | None] = []  # what is known of their shapes
         self.constants: list[Any] = []
         self.steps: list[tuple[_core.Op, list[tuple[Any, int]], int | None]] = []
         self.places: list[str] = []  # of the steps: where in the user's code
         self.changed: set[Memory] = set()  # which operators have changed in place
 
-    def leaf(self) -> Symbol:
-        """Return the next leaf of the element."""
-        self.leaves += 1
-        return ArraySymbol(self, ("element", self.leaves - 1), Memory.new())
+    def leaf(self, shape: tuple[int | None, ...] | None = None) -> Symbol:
+        """Return the next leaf of the element, of which the shape may be known."""
+        self.leaves.append(shape)
+        return ArraySymbol(self, ("element", len(self.leaves) - 1), Memory.new())
 
     def constant(self, value: Any) -> Symbol:
         """Return a value that is the same for every element, as it is now."""
@@ -106,16 +106,16 @@ class Trace(Tracing):
             return any(self.is_mask(Symbol(self, source)) for source in sources)
         return all(types[-1] == "?" for types in function.types if "O" not in types)
 
-    def change(self, array: Symbol, made: Any) -> Any:
+    def change(self, array: ArraySymbol, made: ArraySymbol) -> ArraySymbol:
         """Return an array after an operator in place, of which `made` is the result otherwise."""
         op, sources, seed = self.steps[-1]
         if made._source[0] != len(self.steps) - 1 or sources[0] != array._source:
             raise TraceError(
                 f"native: an operator in place (as +=) cannot be traced here; {ADVICE}"
             )
-        self.steps[-1] = (op.in_place(), sources, seed)
+        self.steps[-1] = (op.in_place(array.stays_array), sources, seed)
         self.changed |= array._memory
-        return made
+        return made.as_array(of=array)
 
     def __enter__(self) -> Trace:
         active_traces().append(self)

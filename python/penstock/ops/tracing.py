@@ -15,7 +15,7 @@ from penstock.arity import arity_note
 from penstock.errors import TraceError
 from penstock.ops import known_shapes_of_formats  # noqa: F401 - it registers rules
 from penstock.ops.generators import Generators
-from penstock.ops.known_shapes import Known, Sizes, after_step, of_constant
+from penstock.ops.known_shapes import Sizes, of_trace
 from penstock.ops.python_values import ShapeSymbol
 from penstock.ops.symbol import Symbol, Trace
 
@@ -59,7 +59,7 @@ class Recording:
         self.trace = Trace()
         self._stage = stage
         # Twice: the function may change the containers that it is given.
-        self.nesting = _nested(nodes, lambda: 0)
+        self.nesting = _nested(nodes, lambda shape: 0)
         element = _nested(nodes, self.trace.leaf)
         result = self._call(function, element if type(element) is tuple else (element,))
         self.reader: SymbolicReader | None = None
@@ -123,20 +123,13 @@ class Recording:
         leaves : sequence of tuple, or None
             What is known of the shapes of the leaves of its elements.
         """
-        values: dict[tuple[Any, int], Known] = {}
-        for i, shape in enumerate(leaves):
-            values["element", i] = Known(shape)
-        for i, constant in enumerate(self.trace.constants):
-            values["constant", i] = of_constant(constant)
-        for step, (op, inputs, _) in enumerate(self.trace.steps):
-            made = after_step(op.key, op.outputs, [values[source] for source in inputs])
-            values |= {(step, i): known for i, known in enumerate(made)}
+        values = of_trace(self.trace, leaves)
         return [values[source].shape for source in self.leaves]
 
     def _numbering(self) -> Callable[[Any, int], int]:
         """Return how values are numbered: leaves, then constants, then the outputs of each step."""
         trace = self.trace
-        first = trace.leaves + len(trace.constants)
+        first = len(trace.leaves) + len(trace.constants)
         firsts = []
         for op, _, _ in trace.steps:
             firsts.append(first)
@@ -145,7 +138,7 @@ class Recording:
         def number(source: Any, i: int) -> int:
             if source == "element":
                 return i
-            return trace.leaves + i if source == "constant" else firsts[source] + i
+            return len(trace.leaves) + i if source == "constant" else firsts[source] + i
 
         return number
 
@@ -258,9 +251,9 @@ def _add_line(error: TraceError) -> None:
         error.args = (message + line,)
 
 
-def _nested(nodes: Sequence[_core.Node], leaf: Callable[[], Any]) -> Any:
+def _nested(nodes: Sequence[_core.Node], leaf: Callable[[Sizes | None], Any]) -> Any:
     """Return a new element of these datasets, nested as theirs are."""
-    elements = tuple(node.spec(lambda shape, dtype: leaf()) for node in nodes)
+    elements = tuple(node.spec(lambda shape, dtype: leaf(shape)) for node in nodes)
     return elements if len(elements) > 1 else elements[0]
 
 

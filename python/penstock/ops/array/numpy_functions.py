@@ -18,8 +18,9 @@ from penstock.ops.array import making, shaping
 from penstock.ops.array.reducing import AS_INPUT, AS_MEAN, AS_SUM, Axis, reduce
 from penstock.ops.array.shaping import axes_of
 from penstock.ops.call import apply, call, integers, weakness
+from penstock.ops.known_shapes import of_trace
 from penstock.ops.python_values import shape_of
-from penstock.ops.symbol import NUMPY_FUNCTIONS, Symbol, as_operand, weakness_of
+from penstock.ops.symbol import NUMPY_FUNCTIONS, ArraySymbol, Symbol, as_operand, weakness_of
 from penstock.ops.unknown import ADVICE
 
 _Function = Callable[..., Any]
@@ -60,10 +61,9 @@ def _shape(a: Any) -> Any:
     return shape_of(a)
 
 
-# Of a scalar, reshape and squeeze make a scalar; those are asked for arrays.
-@_instead_of(np.reshape, makes_array=True)
+@_instead_of(np.reshape)
 def _reshape(a: Any, shape: Any) -> Any:
-    return shaping.reshape(a, shape)
+    return _without_axes(a, shaping.reshape(a, shape))
 
 
 @_instead_of(np.ravel)
@@ -76,9 +76,16 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return shaping.expand_dims(a, axis)
 
 
-@_instead_of(np.squeeze, makes_array=True)
+@_instead_of(np.squeeze)
 def _squeeze(a: Any, axis: Any = None) -> Any:
-    return call("squeeze", [a], {"axis": axes_of(axis), "of_scalars": _is_one(axis)})
+    attributes = {"axis": axes_of(axis), "of_scalars": _is_one(axis)}
+    return _without_axes(a, call("squeeze", [a], attributes))
+
+
+def _without_axes(a: Any, made: Any) -> Any:
+    """Return what a method made of an array by dropping axes; it makes a scalar of a scalar."""
+    is_scalar = isinstance(a, ArraySymbol) and of_trace(a._trace)[a._source].shape == ()
+    return made.as_array(of=a) if is_scalar else made.as_array()
 
 
 @_instead_of(np.transpose)

@@ -13,7 +13,7 @@ from penstock.structure import map_leaves
 
 def torch_batches(torch: Any, dataset: Any, device: Any, pin: Any, prefetch: int) -> Batches:
     """Do what `Dataset.to_torch` does, with the module that is given."""
-    if not (isinstance(pin, bool) or pin == "auto"):
+    if not (isinstance(pin, bool) or (isinstance(pin, str) and pin == "auto")):
         raise ValueError(f'to_torch: pin must be True, False or "auto", got {pin!r}')
     # Asking for memory there gives PyTorch's own error for a device that is not there, now, and
     # the index of a device without one: "current" is another device in another thread.

@@ -55,7 +55,7 @@ def test_damaged_states_are_refused(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATEFUL)
 def test_states_damaged_below_their_checksum_never_crash(name):
-    # Someone computes the checksum anew: any answer but a crash or a hang will do.
+    # Someone computes the checksum again: any answer but a crash or a hang will do.
     done = run_script(
         f"""
         import random

@@ -1,4 +1,4 @@
-"""os.fork in the middle: the parent goes on, the child is told, and can begin anew."""
+"""os.fork in the middle: the parent goes on, the child is told, and can begin again."""
 
 import os
 import signal

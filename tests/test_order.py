@@ -1,7 +1,7 @@
 """The same elements, order and random numbers however a pipeline is run, on every machine.
 
 Kinds of datasets have a pipeline of some 10,000 elements in order_stages.py, or their contract's.
-`python tests/test_order.py` writes golden/order.json anew with the results of the former, which is
+`python tests/test_order.py` writes golden/order.json again with the results of the former, which is
 right only when results are meant to change.
 """
 

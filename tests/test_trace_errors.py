@@ -316,7 +316,7 @@ def test_what_has_changed_since_is_said_when_a_run_begins():
     running = iter(ds)
     table[:] = 0
     assert_same(list(running), wanted)
-    with pytest.raises(ps.TraceError, match="make the dataset anew"):
+    with pytest.raises(ps.TraceError, match="make the dataset again"):
         list(ds.take(1))
     assert_same(list(Dataset.range(2).map(ps.native(plain))), list(Dataset.range(2).map(plain)))
 

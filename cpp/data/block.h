@@ -46,9 +46,9 @@ struct Block {
     return elements.empty() ? origins.at(row) : elements[static_cast<size_t>(row)].origin;
   }
   bool from_files() const;  // whether any row is
-  // What `origin` is of is made of so many rows from row `begin` on, too.
+  // As Origin::Join, with `count` rows from row `begin` on.
   void JoinOrigins(Origin& origin, int64_t begin, int64_t count) const;
-  // Of `leaf` of a row: its column, or that row's own.
+  // The leaves of one row where rows have their own, else the columns of all rows.
   const std::vector<Tensor>& leaves(int64_t row) const {
     return elements.empty() ? columns : elements[static_cast<size_t>(row)].leaves;
   }

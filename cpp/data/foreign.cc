@@ -7,12 +7,9 @@
 namespace penstock {
 namespace {
 
-ForeignRuntime& None() {
-  static ForeignRuntime none;
-  return none;
-}
-
-ForeignRuntime* the_runtime = &None();
+// Before any static that needs them, in whatever file.
+constinit ForeignRuntime none;
+constinit ForeignRuntime* the_runtime = &none;
 
 }  // namespace
 

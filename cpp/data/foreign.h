@@ -14,11 +14,10 @@ class Dataset;
 class Error;
 class Tensor;
 
-// By itself it is that of a process without such objects.
+// By itself it is that of a process without such objects. It has no destructor: threads that
+// outlive the statics of the process still ask it.
 class ForeignRuntime {
  public:
-  virtual ~ForeignRuntime() = default;
-
   // The bytes (UTF-8 for text) of a string object that a kObjects tensor holds. On any thread.
   virtual std::string_view String(const void* object);
   // Lets go of the object of a ForeignForm. On any thread.

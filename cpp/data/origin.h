@@ -22,7 +22,8 @@ struct Origin {
     file = nullptr;
     offset = -1;
   }
-  // Of what is made of another element as well: its file is known only if both are of it.
+  // For the origin of something that is made of another element too, a batch for example: it has a
+  // file only if all of them are of that file.
   void Join(const Origin& other) {
     if (file && !other.is_of(*file)) ForgetFile();
   }
@@ -47,7 +48,7 @@ struct RowOrigins {
     return first.index < 0 ? -1 : first.index + row;
   }
   Origin at(int64_t row) const;
-  // What `origin` is of is made of so many rows from row `begin` on, too.
+  // As Origin::Join, with `count` rows from row `begin` on.
   void Join(Origin& origin, int64_t begin, int64_t count) const;
   bool from_files() const;  // whether any row is
 

@@ -11,9 +11,9 @@ namespace penstock {
 // comes after them. A state pulls again what was not handed on.
 class RowCursor {
  public:
-  // `bytes_together`: rows that are copied or kept for long are pulled together only as far as they
-  // fit into so many bytes, and one by one where that needs the foreign lock. 0: they are only
-  // passed on.
+  // `bytes_together` limits the size of a block whose rows are copied or kept for long; rows that
+  // can be copied with the foreign lock only are then pulled one by one. 0: rows are only passed
+  // on, and there is no limit.
   explicit RowCursor(IteratorPtr iterator, int64_t bytes_together = 0)
       : input_(std::move(iterator)), bytes_together_(bytes_together) {}
 

@@ -41,7 +41,7 @@ class ElementRngs {
     explicit Lease(ElementRngs& owner) : owner_(owner), entry_(owner.Take()) {}
     ~Lease() { owner_.free_.push_back(std::move(entry_)); }
     Lease(const Lease&) = delete;
-    // Makes the generator begin anew, at the numbers of this key.
+    // Makes the generator begin again, at the numbers of this key.
     void Key(RandomKey key);
     PyObject* generator() const { return entry_.generator.get(); }
 

@@ -36,7 +36,7 @@ class Attachment final : public BlockingHook {
   Role role() const { return role_; }
   // Between two calls of user functions: a lane that has held the GIL for its burst, or that the
   // consumer waits for, lets go of it for the gap. Attaching again at once starves every other
-  // Python thread, because the waiter's switch interval begins anew each time.
+  // Python thread, because the waiter's switch interval begins again each time.
   void Yield();
 
   void BeforeWait() override { Detach(); }

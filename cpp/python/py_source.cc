@@ -1,4 +1,4 @@
-// generator: the values of a Python iterable that is made anew for each iterator.
+// generator: the values of a Python iterable that is made again for each iterator.
 #include <algorithm>
 #include <optional>
 

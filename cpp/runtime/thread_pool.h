@@ -1,4 +1,4 @@
-// ThreadPool: all threads of the engine, kept for the next user instead of started anew.
+// ThreadPool: all threads of the engine, kept for the next user instead of started again.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// repeat: the input again and again, each epoch started anew.
+// repeat: the input several times, from its beginning in each epoch.
 #include <algorithm>
 #include <limits>
 

@@ -38,7 +38,7 @@ class UnbatchDataset final : public Dataset {
   }
 
   std::string stage_;  // what the user called, for errors
-  // A cache: asking a chain of batches and unbatches each time anew takes exponential time.
+  // A cache: asking a chain of batches and unbatches every time takes exponential time.
   mutable std::atomic<int64_t> known_{kUnknown};
 };
 

@@ -37,7 +37,7 @@ struct Found {
   size_t next = 0;
   size_t need = 0;
   bool exact = false;  // a record was begun that is incomplete without `need` bytes
-  size_t header = 0;   // of these bytes, so many belong to the file, not to the record
+  size_t header = 0;   // bytes before the record that are the header of the file
   std::string problem{};
 };
 

@@ -31,9 +31,8 @@ class Effects(NamedTuple):
     changes: bool  # it may store into values that it refers to
     rebound: frozenset[str]  # variables around it that it assigns
     attributes: frozenset[str]  # that it assigns, of whatever object
-    handed_on: frozenset[
-        str
-    ]  # variables and attributes of whose value it uses more than attributes
+    # Variables and attributes of whose values it uses more than attributes.
+    handed_on: frozenset[str]
 
 
 @functools.lru_cache(_MOST_KNOWN)

@@ -179,7 +179,7 @@ def reduction_of(value: Any) -> Any:
     Returns
     -------
     object
-        Of the callable that makes it anew, its arguments, and what is set afterwards; for buffers
+        Of the callable that makes it again, its arguments, and what is set afterwards; for buffers
         their format, shape and bytes.
     """
     if isinstance(value, (bytearray, memoryview)):

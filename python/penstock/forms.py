@@ -119,7 +119,7 @@ class Forms(Shard):
         comes once; that is the more work the more workers there are. Seeds that the pipeline does
         not name come from torch's (``torch.manual_seed``), the same in all workers of a pass.
 
-        Randomness: workers that are not persistent begin anew in each pass, so that a `shuffle`
+        Randomness: workers that are not persistent begin again in each pass, so that a `shuffle`
         with a seed gives the order of its first epoch each time.
 
         A state saved behind the end of a pass is that of a new pass.

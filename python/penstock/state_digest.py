@@ -30,7 +30,7 @@ _MOST_BYTES = 1 << 16  # of an array: all of them, or so many of pieces from beg
 _PIECES = 16
 _MOST_PLAIN = 100_000  # numbers, strings and their like in a container: all of them
 _MOST_TEXT = 4_000_000  # characters in them
-_MOST_ITEMS = 256  # of another container: all, or so many from begin to end
+_MOST_ITEMS = 256  # of another container: all, or this many at even distances
 _MOST_LOOKS = 20_000  # at values other than plain ones: a tenth of a second, about
 _MAKING = ("__init__", "__post_init__", "__new__", "__setstate__")
 

@@ -267,7 +267,7 @@ for reader in (ps.TextLineDataset, ps.TFRecordDataset):
         list(reader(sys.argv[1], sys.argv[2], max_record_bytes=50_000_000))
     except ps.DataError as error:
         print(error)
-# Not ru_maxrss: a process that is started anew keeps that of the process that forked it.
+# Not ru_maxrss: a process that is started again keeps that of the process that forked it.
 status = open("/proc/self/status").read()
 print(status.partition("VmHWM:")[2].split()[0])
 """

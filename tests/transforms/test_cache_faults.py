@@ -52,7 +52,7 @@ def test_a_file_truncated_anywhere_is_made_anew(name):
         name.write_bytes(whole[:length])
         told = passes_as_if_it_were_not_there(name)
         assert len(told) == 1, (length, told)
-        assert "made anew" in told[0]
+        assert "made again" in told[0]
         assert passes_as_if_it_were_not_there(name) == []
 
 

@@ -101,7 +101,7 @@ def test_a_cache_replaces_no_pipe_and_does_not_wait_for_one(tmp_path):
 
 def test_an_empty_file_may_become_a_cache(tmp_path):
     (tmp_path / "data").touch()
-    with pytest.warns(RuntimeWarning, match="made anew"):
+    with pytest.warns(RuntimeWarning, match="made again"):
         cache(tmp_path / "data", source())
     cache(tmp_path / "data", source())
 

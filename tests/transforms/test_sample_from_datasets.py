@@ -129,10 +129,10 @@ def test_seeds_and_epochs():
     assert list(free) != list(free)
     twice = list(free.repeat(2))
     assert_same(twice[:30], twice[30:])
-    anew = sample(parts, seed=1, rerandomize_each_iteration=True).take(30)
-    one, other = list(anew), list(anew)
+    again = sample(parts, seed=1, rerandomize_each_iteration=True).take(30)
+    one, other = list(again), list(again)
     assert one != other
-    twice = list(anew.repeat(2))
+    twice = list(again.repeat(2))
     assert twice[:30] != twice[30:]
     again = sample(parts, seed=1, rerandomize_each_iteration=True).take(30)
     assert_same([list(again), list(again)], [one, other])

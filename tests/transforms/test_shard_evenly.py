@@ -223,7 +223,7 @@ def test_a_source_that_can_be_gone_through_once_says_so():
     came = steps(iter(ds.shard_evenly(3, 2, "repeat")))
     assert came[0] == 2
     assert came[1].kind == "RuntimeError"
-    assert "shard_evenly: the input gave 5 elements and, when it was begun anew" in came[1].text
+    assert "shard_evenly: the input gave 5 elements and, when it was begun again" in came[1].text
     assert len(came) == 2
 
 

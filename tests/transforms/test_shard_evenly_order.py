@@ -275,7 +275,7 @@ def test_real_processes_agree():
 
 
 def test_each_pass_draws_other_numbers_whatever_stands_behind():
-    """Also where what is iterated is made anew for each pass, as the forms for trainers are."""
+    """Also where what is iterated is made again for each pass, as the forms for trainers are."""
 
     def drawn(x, rng):
         return x * 1000 + rng.integers(1000)

@@ -18,7 +18,7 @@ class Checkpoint(Workload):
     summary = (
         "A million integers, shuffled (with a buffer of 10,000 where the loader has one), each "
         "plus one, in batches of 100. `save`: the state behind each of 50 batches, in memory or "
-        "in a file, as the loader does it. `restore`: from an iterator made anew to its first "
+        "in a file, as the loader does it. `restore`: from an iterator made again to its first "
         "batch behind 50, which is checked to be the right one."
     )
     unit = "ms"

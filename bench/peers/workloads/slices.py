@@ -14,7 +14,7 @@ from bench.peers.workload import Task, Undone, Workload, expect
 class Slices(Workload):
     title = "Slices of arrays"
     summary = (
-        "Arrays in memory, all of their rows shuffled anew in each pass, and batched. `images`: "
+        "Arrays in memory, all of their rows shuffled again in each pass, and batched. `images`: "
         "60,000 of 28 x 28 uint8 with a label. `table`: 200,000 rows of 32 float32 with a target. "
         "`embeddings`: 100,000 rows of 256 float32. `scalars`: a million int64."
     )

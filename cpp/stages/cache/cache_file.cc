@@ -165,7 +165,7 @@ bool CacheFileIterator::OpenFile() {
     if (index->header().fingerprint != data_->fingerprint()) {
       context_.session->Warn(Format(
           "cache: {} was made by another pipeline, or its files or functions have changed since; "
-          "it is made anew",
+          "it is made again",
           name));
       return false;
     }
@@ -180,7 +180,7 @@ bool CacheFileIterator::OpenFile() {
     if (error.kind() == ErrorKind::kNotFound) return false;
     if (error.kind() != ErrorKind::kData && error.kind() != ErrorKind::kType) throw;
     RequireReplaceable("cache", WithoutLink(name), OurKind::kFile);
-    context_.session->Warn(Format("cache: {}; it is made anew", error.message()));
+    context_.session->Warn(Format("cache: {}; it is made again", error.message()));
     return false;
   }
 }
@@ -195,7 +195,7 @@ Block CacheFileIterator::Read(int64_t max_rows) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kData && error.os_error() == 0) throw;
     context_.session->Warn(Format(
-        "cache: {}; its elements are computed again, and the file is made anew", error.message()));
+        "cache: {}; its elements are computed again, and the file is made again", error.message()));
   }
   cursor_.reset();
   to_pass_ = steps_;

@@ -240,7 +240,7 @@ class ShardEvenlyIterator final : public Iterator {
     again_.reset();
     if (!std::holds_alternative<End>(step)) return step;
     return Error(ErrorKind::kRuntime,
-                 "shard_evenly: the input gave {} elements and, when it was begun anew for those "
+                 "shard_evenly: the input gave {} elements and, when it was begun again for those "
                  "to repeat, fewer; use a source that can be gone through again, or "
                  "remainder='drop' or 'pad'",
                  position());
@@ -255,7 +255,7 @@ class ShardEvenlyIterator final : public Iterator {
   int64_t round_ = 0;              // where in the input the next round begins
   std::optional<Step> mine_;       // this shard's, of a round that is being gone through
   std::optional<Element> beside_;  // the first one of that round
-  IteratorPtr again_;              // the input anew, for an element to repeat
+  IteratorPtr again_;              // the input again, for an element to repeat
   int64_t before_it_ = 0;          // elements there before the wanted one
   bool ended_ = false;
 };

@@ -42,7 +42,7 @@ class Feed:
         from keras import config  # type: ignore[attr-defined, unused-ignore]
 
         self._source = dataset
-        # Over a repeated dataset each pass shuffles anew, as each iteration does.
+        # Over a repeated dataset each pass shuffles again, as each iteration does.
         self._dataset = dataset if steps is None else dataset.repeat()
         self._steps = steps
         self._prefetch = prefetch

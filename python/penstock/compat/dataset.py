@@ -58,7 +58,7 @@ class Dataset(OldIterators):
         Parameters
         ----------
         generator : callable
-            Called anew for each iterator; returns an iterable.
+            Called again for each iterator; returns an iterable.
         output_types, output_shapes : nested types and shapes, optional
             The older form of `output_signature`.
         args : sequence, optional

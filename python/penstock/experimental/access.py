@@ -41,7 +41,7 @@ def at(dataset: Dataset, index: int) -> Any:
 
     Notes
     -----
-    A `shuffle` has the order of the first epoch of a dataset that is made anew, each time and
+    A `shuffle` has the order of the first epoch of a dataset that is made again, each time and
     whatever has been iterated; without a seed, an order of its own. It keeps the positions up to
     the largest one that was asked for, 8 bytes each. Random operations draw the same numbers each
     time. A `cache` that is complete answers itself; one that is not asks its input, and keeps

@@ -109,7 +109,7 @@ def make_csv_dataset(
     num_epochs : int, optional
         How often the files are read; None: for ever.
     shuffle : bool
-        Whether files and records are shuffled anew in each epoch.
+        Whether files and records are shuffled again in each epoch.
     shuffle_buffer_size : int
         Records in the buffer, as in `Dataset.shuffle`.
     shuffle_seed : int, optional

@@ -181,7 +181,7 @@ def make_batched_features_dataset(
     num_epochs : int, optional
         How often the files are read; None: for ever.
     shuffle : bool
-        Whether files and messages are shuffled anew in each epoch.
+        Whether files and messages are shuffled again in each epoch.
     shuffle_buffer_size : int
         Messages in the buffer, as in `Dataset.shuffle`.
     shuffle_seed : int, optional

@@ -33,7 +33,7 @@ def SqlDataset(
     data_source_name : str or path
         The file of the database, which is only read.
     query : str
-        The query; it is run anew for each iterator.
+        The query; it is run again for each iterator.
     output_types : nested dtypes
         A type for each column: integers, bool, floats, `bytes` or `str`. Columns are taken in the
         order of the leaves, those of a dict in the order of its sorted keys.

@@ -245,7 +245,7 @@ def parallel_interleave(
 def shuffle_and_repeat(
     buffer_size: int, count: int | None = None, seed: int | None = None
 ) -> Transformation:
-    """Shuffle anew in each epoch: ``shuffle(buffer_size, seed).repeat(count)``.
+    """Shuffle again in each epoch: ``shuffle(buffer_size, seed).repeat(count)``.
 
     Parameters
     ----------

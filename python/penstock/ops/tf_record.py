@@ -178,7 +178,7 @@ class TFRecordWriter(Closing):
         if self._failed:
             raise ValueError(
                 f"TFRecordWriter: {self._path} is incomplete, because writing it failed before; "
-                "write it anew"
+                "write it again"
             )
 
     def _write_out(self, data: bytes | bytearray | memoryview) -> None:

@@ -235,7 +235,7 @@ class Traced:
         if different is not None:
             raise TraceError(
                 f"native: what {self._name} does has changed since it was given to a dataset: "
-                f"{different}; make the dataset anew, or drop @ps.native"
+                f"{different}; make the dataset again, or drop @ps.native"
             )
 
 

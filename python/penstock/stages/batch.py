@@ -173,7 +173,7 @@ def short_batches(dataset: Stage, full_is_known: bool = False) -> int | None:
 
 
 def _declares_one_size(dataset: Stage) -> bool:
-    """Return whether the results of a function are checked to have so many rows and no others."""
+    """Return whether all results of a function are declared with the same number of rows."""
     signature = dataset._args.get("output_signature")
     if signature is None:
         return False

@@ -65,7 +65,7 @@ class Cache(Plan):
         In a file, it is written beside its name and renamed when it is complete, so that a crash or
         a second process leaves nothing that is half a cache. A file that another pipeline has made,
         or this one before its functions or its input files changed, or that is damaged, is made
-        anew, with a RuntimeWarning. A full disk costs the cache and a warning, not the pass. About
+        again, with a RuntimeWarning. A full disk costs the cache and a warning, not the pass. About
         a megabyte of it is held in memory. See docs/guides/caching.md.
 
         Examples

@@ -36,7 +36,7 @@ class FromGenerator(Plan):
         Parameters
         ----------
         generator : callable
-            Called anew for each iterator; returns an iterable.
+            Called again for each iterator; returns an iterable.
         output_types, output_shapes : nested dtypes and shapes, optional
             The older form of `output_signature`; shapes may be left out.
         args : sequence, optional
@@ -81,7 +81,7 @@ class FromGenerator(Plan):
         if not callable(generator):
             advice = (
                 "pass the generator function itself (without calling it), so that every epoch can "
-                "start it anew"
+                "start it again"
                 if isinstance(generator, GeneratorType)
                 else "wrap it: from_generator(lambda: iterable)"
             )

@@ -35,7 +35,7 @@ class ListFiles(Tensors, Shuffle):
         file_pattern : str, path, or sequence of them
             Patterns with ``*``, ``?``, ``[...]`` and ``**``.
         shuffle : bool, optional
-            Shuffle the names anew in each epoch; None means True, as in tf.data.
+            Shuffle the names again in each epoch; None means True, as in tf.data.
         seed : int, optional
             Seed of the shuffle.
         name : str, optional

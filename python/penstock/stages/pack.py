@@ -28,7 +28,7 @@ class Pack(Plan):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Self:
-        """Put several sequences into one row of fixed length, one behind the other.
+        """Put several sequences into one row of fixed length, one after the other.
 
         Parameters
         ----------
@@ -36,7 +36,7 @@ class Pack(Plan):
             Items of a row, >= 1: one number for all components, or nested as the elements are.
         strategy : str
             "first_fit" keeps sequences whole: each goes into the first open row that has room for
-            all its components. "concat_then_split" puts all of them one behind the other and cuts
+            all its components. "concat_then_split" puts all of them one after the other and cuts
             where a row is full; its components must be of one length.
         open_packs : int
             How many rows "first_fit" has open at most, >= 1. When a sequence fits none of them, the

@@ -23,7 +23,7 @@ class RaggedBatch(Plan):
         row_splits_dtype: Any = np.int64,
         name: str | None = None,
     ) -> Self:
-        """Put consecutive elements of different sizes one behind the other.
+        """Put consecutive elements of different sizes one after the other.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ class Repeat(Plan):
         Notes
         -----
         An epoch without any element ends it, so an empty dataset stays empty. Stages before it
-        start anew with each epoch: `shuffle` draws another order, and random operations in `map`
+        start again with each epoch: `shuffle` draws another order, and random operations in `map`
         other numbers.
 
         Examples

@@ -131,7 +131,7 @@ class Shard(Plan):
         Notes
         -----
         Length: it need not be known. Then a shard goes through the elements of the others as far as
-        it takes to know that they are there; "repeat" begins the input anew for its last element.
+        it takes to know that they are there; "repeat" begins the input again for its last element.
         The padding has the shape of one of the last elements of the input.
 
         Order: every shard must be made from the same pipeline, and go through it as often. Then

@@ -64,7 +64,7 @@ class Snapshot(Rows):
         OSError
             While iterating, if the folder cannot be made.
         DataError
-            While iterating, if a file is damaged; delete its folder to have it made anew.
+            While iterating, if a file is damaged; delete its folder to have it made again.
         StateError
             While iterating from a state, if the snapshot that it goes on with is not there.
         TypeError
@@ -143,7 +143,7 @@ class Snapshot(Rows):
         if checkpoint_args is not None:
             raise ValueError(
                 "save: checkpoint_args is not supported, None was expected; call save again to "
-                "begin anew"
+                "begin again"
             )
         stage = self._then(
             "snapshot",

@@ -14,7 +14,7 @@ namespace {
 // operands: where the items of each input lie, then those of the output, C-contiguous. sizes: the
 // value of each name of the signature, in the order in which they first stand there. 0: all is
 // well.
-using Kernel = int32_t (*)(void* const* operands, const int64_t* sizes);
+using CKernel = int32_t (*)(void* const* operands, const int64_t* sizes);
 
 // A type and the sizes of its axes: a number, or one that stands for the name ~number.
 struct Declared {
@@ -101,7 +101,7 @@ class Signature {
 class CFunction final : public FillOp {
  public:
   explicit CFunction(const Args& args)
-      : kernel_(reinterpret_cast<Kernel>(static_cast<uintptr_t>(args.Int("address")))),
+      : kernel_(reinterpret_cast<CKernel>(static_cast<uintptr_t>(args.Int("address")))),
         signature_(args.Text("signature")) {
     if (!kernel_) throw Error(ErrorKind::kInvalidArgument, "cfunction: the address is null");
   }
@@ -152,11 +152,11 @@ class CFunction final : public FillOp {
     return sizes;
   }
 
-  const Kernel kernel_;
+  const CKernel kernel_;
   const Signature signature_;
 };
 
-const RegisterOp registration("c_function", NewOp<CFunction>);
+const RegisterOp c_function_op("c_function", NewOp<CFunction>);
 
 }  // namespace
 }  // namespace penstock

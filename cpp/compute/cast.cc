@@ -37,7 +37,7 @@ class Cast final : public FillOp {
   DType dtype_;
 };
 
-const RegisterOp registration("cast", NewOp<Cast>);
+const RegisterOp cast_op("cast", NewOp<Cast>);
 
 }  // namespace
 }  // namespace penstock

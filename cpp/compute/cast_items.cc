@@ -63,15 +63,15 @@ void ConvertLoop(const void* in, void* out, size_t count) {
   }
 }
 
-constexpr size_t kChunk = 512;  // items: the buffers below stay in the first-level cache
+constexpr size_t kItemsAtOnce = 512;  // items: the buffers below stay in the first-level cache
 
 // The real parts of complex numbers, through a buffer of their own type.
 void CastRealParts(TypeCode part, const uint8_t* in, TypeCode to, uint8_t* out, size_t count) {
-  alignas(64) uint8_t parts[kChunk * sizeof(long double)];
+  alignas(64) uint8_t parts[kItemsAtOnce * sizeof(long double)];
   size_t part_size = DType::Of(part).itemsize, to_size = DType::Of(to).itemsize;
   CastLoop loop = FindCast(part, to);
-  for (size_t done = 0; done < count; done += kChunk) {
-    size_t n = std::min(kChunk, count - done);
+  for (size_t done = 0; done < count; done += kItemsAtOnce) {
+    size_t n = std::min(kItemsAtOnce, count - done);
     for (size_t i = 0; i < n; ++i) {
       std::memcpy(parts + i * part_size, in + 2 * (done + i) * part_size, part_size);
     }
@@ -80,12 +80,12 @@ void CastRealParts(TypeCode part, const uint8_t* in, TypeCode to, uint8_t* out, 
 }
 
 void CastToComplex(TypeCode from, const uint8_t* in, TypeCode part, uint8_t* out, size_t count) {
-  alignas(64) uint8_t parts[kChunk * sizeof(long double)];
+  alignas(64) uint8_t parts[kItemsAtOnce * sizeof(long double)];
   size_t part_size = DType::Of(part).itemsize, from_size = DType::Of(from).itemsize;
   CastLoop loop = FindCast(from, part);
   std::memset(out, 0, 2 * count * part_size);
-  for (size_t done = 0; done < count; done += kChunk) {
-    size_t n = std::min(kChunk, count - done);
+  for (size_t done = 0; done < count; done += kItemsAtOnce) {
+    size_t n = std::min(kItemsAtOnce, count - done);
     loop(in + done * from_size, parts, n);
     for (size_t i = 0; i < n; ++i) {
       std::memcpy(out + 2 * (done + i) * part_size, parts + i * part_size, part_size);

@@ -46,7 +46,7 @@ const LoopTable::Loop* LoopTable::Find(const std::vector<int>& kinds) const {
 namespace {
 
 // Real results of these do not depend on how many items a loop is given at a time.
-constexpr std::array<std::string_view, 10> kExact{
+constexpr std::array<std::string_view, 10> kExactOps{
     "add",       "subtract", "multiply",   "divide",  "equal",
     "not_equal", "less",     "less_equal", "greater", "greater_equal"};
 
@@ -88,7 +88,7 @@ class Calls {
         by_place_(std::ranges::count(kByPlace, table_->name()) > 0),
         divides_(table_->name() == "divide"),
         no_negatives_(table_->name() == "power"),
-        exact_(std::ranges::count(kExact, table_->name()) > 0) {}
+        exact_(std::ranges::count(kExactOps, table_->name()) > 0) {}
 
   size_t outputs() const { return static_cast<size_t>(table_->outputs()); }
 

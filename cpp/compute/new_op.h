@@ -1,4 +1,4 @@
-// The maker of an operation from its class: `const RegisterOp registration("cast", NewOp<Cast>);`.
+// The maker of an operation from its class: `const RegisterOp cast_op("cast", NewOp<Cast>);`.
 #pragma once
 
 #include <memory>

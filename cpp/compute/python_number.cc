@@ -15,7 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kName = "python_number";
-constexpr int64_t kExact = int64_t{1} << 53;  // up to here a double holds every integer
+constexpr int64_t kExactInDouble = int64_t{1} << 53;  // up to here a double holds every integer
 
 enum class Result : uint8_t { kNumber, kFloat, kBool, kBits };
 
@@ -100,7 +100,8 @@ class PythonNumber final : public FillOp {
       return reinterpret_cast<const double*>(tensor.data())[Place(tensor, i)];
     }
     const int64_t value = Integer(tensor, i);
-    if (value > kExact || value < -kExact) ThrowTooLarge();  // Python does not round first
+    if (value > kExactInDouble || value < -kExactInDouble)
+      ThrowTooLarge();  // Python does not round first
     return static_cast<double>(value);
   }
 
@@ -206,8 +207,8 @@ class ShapeAsArray final : public FillOp {
   }
 };
 
-const RegisterOp number(kName, NewOp<PythonNumber>);
-const RegisterOp as_array("shape_as_array", NewOp<ShapeAsArray>);
+const RegisterOp python_number_op(kName, NewOp<PythonNumber>);
+const RegisterOp shape_as_array_op("shape_as_array", NewOp<ShapeAsArray>);
 
 }  // namespace
 }  // namespace penstock

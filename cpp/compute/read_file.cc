@@ -59,7 +59,7 @@ class ReadFile final : public Op {
   }
 };
 
-const RegisterOp registration("io.read_file", NewOp<ReadFile>);
+const RegisterOp io_read_file_op("io.read_file", NewOp<ReadFile>);
 
 }  // namespace
 }  // namespace penstock

@@ -82,11 +82,11 @@ IteratorPtr HeldRows::MakeIterator(const RunContext&) const {
 }
 
 // From here it has no elements; only HoldRows gives it some.
-const RegisterDataset registration("elements",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args&) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<HeldRows>();
-                                   });
+const RegisterDataset elements_stage("elements",
+                                     [](const std::vector<DatasetPtr>&,
+                                        const Args&) -> std::shared_ptr<Dataset> {
+                                       return std::make_shared<HeldRows>();
+                                     });
 
 }  // namespace
 

@@ -14,11 +14,12 @@ namespace penstock {
 namespace {
 
 constexpr int64_t kMostRing = 4096;
-constexpr int64_t kMostAutotuned = 64;
+constexpr int64_t kMostAutotunedBuffer = 64;
 constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though it came one by one
 
 size_t RingSize(int64_t limit) {
-  return static_cast<size_t>(limit == kAutotune ? kMostAutotuned : std::min(limit, kMostRing));
+  return static_cast<size_t>(limit == kAutotune ? kMostAutotunedBuffer
+                                                : std::min(limit, kMostRing));
 }
 
 }  // namespace
@@ -186,7 +187,7 @@ Producer::Packet Producer::PullHere(int64_t max_rows) {
     }
   }
   const Permits::Held held(options_.permits.get());
-  const int64_t most = options_.limit == kAutotune ? kMostAutotuned : options_.limit;
+  const int64_t most = options_.limit == kAutotune ? kMostAutotunedBuffer : options_.limit;
   packet = Pull(std::min(most, max_rows));
   if (ended_) input_.reset();  // as Run does
   return packet;
@@ -199,7 +200,7 @@ void Producer::Deliver(const Block& block) {
 
 void Producer::Tune() {
   int64_t limit = limit_.load(std::memory_order_relaxed);
-  if (limit >= kMostAutotuned || session_.budget().over()) return;
+  if (limit >= kMostAutotunedBuffer || session_.budget().over()) return;
   limit_.store(limit * 2, std::memory_order_relaxed);
   stats_->buffer_limit.store(static_cast<int32_t>(limit * 2), std::memory_order_relaxed);
   session_.LogMove({0, *options_.stage, "buffer_size", limit, limit * 2,

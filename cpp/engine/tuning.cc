@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWindowNs = 500'000'000;
 
-constexpr int64_t kMostAutotuned = 16;
+constexpr int64_t kMostAutotunedCalls = 16;
 constexpr int64_t kMostThreads = 1 << 20;  // more than can be had
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr int64_t kMostThreads = 1 << 20;  // more than can be had
 int MostCalls(const Session& session, int64_t calls, bool compute) {
   if (calls == kAutotune) {
     const RunOptions& options = session.options();
-    calls = std::max({kMostAutotuned, options.least_calls, options.first_calls});
+    calls = std::max({kMostAutotunedCalls, options.least_calls, options.first_calls});
     if (options.cpu_budget > 0) calls = std::min(calls, options.cpu_budget);
   }
   if (compute) calls = std::min<int64_t>(calls, session.threads());

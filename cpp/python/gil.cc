@@ -28,7 +28,7 @@ thread_local Attachment* t_attachment = nullptr;
 // Consumers that want the GIL back after a wait: lanes step aside for them.
 std::atomic<int> g_wanting{0};
 // Threads that run Python only through the engine: lanes, and consumers that are inside, detached.
-std::atomic<int> g_lanes{0};
+std::atomic<int> g_lane_threads{0};
 std::atomic<int> g_consumers_apart{0};
 std::atomic<bool> g_dead{false};  // no Python call may be made any more
 
@@ -99,7 +99,7 @@ bool OthersMayRun() {
        thread = PyThreadState_Next(thread)) {
     ++threads;
   }
-  return threads > g_lanes.load(std::memory_order_relaxed) +
+  return threads > g_lane_threads.load(std::memory_order_relaxed) +
                        g_consumers_apart.load(std::memory_order_relaxed);
 }
 
@@ -131,12 +131,12 @@ Attachment::Attachment(Role role)
       attached_at_(role == Role::kLane ? NowNs() : 0) {
   SetBlockingHook(this);
   t_attachment = this;
-  if (role == Role::kLane) g_lanes.fetch_add(1, std::memory_order_relaxed);
+  if (role == Role::kLane) g_lane_threads.fetch_add(1, std::memory_order_relaxed);
 }
 
 Attachment::~Attachment() {
   Attach();
-  if (role_ == Role::kLane) g_lanes.fetch_sub(1, std::memory_order_relaxed);
+  if (role_ == Role::kLane) g_lane_threads.fetch_sub(1, std::memory_order_relaxed);
   SetBlockingHook(outer_hook_);
   t_attachment = outer_;
 }
@@ -322,7 +322,7 @@ void DrainDecrefs() {
 }
 
 void ForgetWaiters() {
-  for (auto* count : {&g_wanting, &g_lanes, &g_consumers_apart}) {
+  for (auto* count : {&g_wanting, &g_lane_threads, &g_consumers_apart}) {
     count->store(0, std::memory_order_relaxed);
   }
 }

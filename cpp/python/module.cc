@@ -1,5 +1,4 @@
 // The extension module: a handful of Bind calls.
-#define PENSTOCK_IMPORT_ARRAY
 #include "compute/image/jpeg_version.h"
 #include "compute/image/png_version.h"
 #include "compute/strings/regex_version.h"
@@ -119,7 +118,7 @@ PYBIND11_MODULE(_core, m) {
   using namespace penstock;
   // NumPy's C API is loaded here, on the importing thread: loading it first on a worker can
   // deadlock.
-  if (_import_array() < 0) throw py::error_already_set();
+  if (!ImportNumPy()) throw py::error_already_set();
   InitTypes();
   InitForeignRuntime();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);

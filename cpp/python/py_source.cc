@@ -283,12 +283,13 @@ std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Arg
                                             args.Bool("opaque"), args.Int("length", kUnknown));
 }
 
-const RegisterDataset registration("from_generator",
-                                   {.foreign = true,
-                                    .arguments = {{"generator", ArgumentForm::kObject},
-                                                  {"args", ArgumentForm::kObject},
-                                                  {"output_signature", ArgumentForm::kSpec}}},
-                                   MakeGenerator);
+const RegisterDataset from_generator_stage("from_generator",
+                                           {.foreign = true,
+                                            .arguments = {{"generator", ArgumentForm::kObject},
+                                                          {"args", ArgumentForm::kObject},
+                                                          {"output_signature",
+                                                           ArgumentForm::kSpec}}},
+                                           MakeGenerator);
 
 }  // namespace
 }  // namespace penstock

@@ -15,6 +15,9 @@
 
 namespace penstock {
 
+// Once, before anything else of NumPy; false with a Python exception set.
+bool ImportNumPy();
+
 // An owned reference. Destroyed with or without the GIL: without it the object is put on the list
 // that the next holder frees (gil.h).
 class PyRef {

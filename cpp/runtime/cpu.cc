@@ -29,7 +29,7 @@
 namespace penstock {
 namespace {
 
-constexpr MonoTime kReadAgainNs = 10'000'000'000;
+constexpr MonoTime kQuotaReadAgainNs = 10'000'000'000;
 
 int AffinityCount() {
 #if defined(PENSTOCK_LINUX)
@@ -95,7 +95,7 @@ int CpuCount() {
   static std::atomic<MonoTime> read_at{0};
   const MonoTime now = NowNs();
   int result = count.load(std::memory_order_relaxed);
-  if (result == 0 || now - read_at.load(std::memory_order_relaxed) > kReadAgainNs) {
+  if (result == 0 || now - read_at.load(std::memory_order_relaxed) > kQuotaReadAgainNs) {
     result = CountNow();
     count.store(result, std::memory_order_relaxed);
     read_at.store(now, std::memory_order_relaxed);

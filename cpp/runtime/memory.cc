@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr MonoTime kReadAgainNs = 1'000'000'000;
+constexpr MonoTime kMemoryReadAgainNs = 1'000'000'000;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // The value behind `name` in lines of "name value".
@@ -80,7 +80,7 @@ int64_t AvailableMemory() {
   static std::atomic<MonoTime> read_at{std::numeric_limits<MonoTime>::min() / 2};
   const MonoTime now = NowNs();
   // acquire: pairs with the release below
-  if (now - read_at.load(std::memory_order_acquire) > kReadAgainNs) {
+  if (now - read_at.load(std::memory_order_acquire) > kMemoryReadAgainNs) {
     available.store(AvailableNow(), std::memory_order_relaxed);
     read_at.store(now, std::memory_order_release);  // pairs with the acquire above
   }

@@ -20,18 +20,18 @@ namespace penstock {
 namespace {
 
 // [low, high); both 0 where nobody can say.
-struct Bounds {
+struct StackBounds {
   uintptr_t low = 0;
   uintptr_t high = 0;
   bool asked = false;
 };
-constinit thread_local Bounds this_thread;
+constinit thread_local StackBounds this_stack;
 
 #if defined(PENSTOCK_LINUX)
 
 // The C library of glibc knows the limit of the first thread's stack; others tell how far it has
 // grown.
-void MindLimitOfFirstThread([[maybe_unused]] Bounds& bounds) {
+void MindLimitOfFirstThread([[maybe_unused]] StackBounds& bounds) {
 #if !defined(__GLIBC__)
   rlimit limit;
   if (getpid() != gettid() || getrlimit(RLIMIT_STACK, &limit) != 0) return;
@@ -41,8 +41,8 @@ void MindLimitOfFirstThread([[maybe_unused]] Bounds& bounds) {
 #endif
 }
 
-Bounds Ask() {
-  Bounds bounds;
+StackBounds Ask() {
+  StackBounds bounds;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bounds;
   void* low = nullptr;
@@ -60,8 +60,8 @@ Bounds Ask() {
 
 #elif defined(__APPLE__)
 
-Bounds Ask() {
-  Bounds bounds;
+StackBounds Ask() {
+  StackBounds bounds;
   bounds.high = reinterpret_cast<uintptr_t>(pthread_get_stackaddr_np(pthread_self()));
   bounds.low = bounds.high - pthread_get_stacksize_np(pthread_self());
   return bounds;
@@ -69,11 +69,11 @@ Bounds Ask() {
 
 #elif defined(_WIN32)
 
-Bounds Ask() {
+StackBounds Ask() {
   ULONG_PTR low = 0, high = 0;
   GetCurrentThreadStackLimits(&low, &high);
   constexpr uintptr_t kGuard = 16 << 10;  // pages at its end that handle the overflow
-  Bounds bounds;
+  StackBounds bounds;
   bounds.low = low + kGuard;
   bounds.high = high;
   return bounds;
@@ -81,16 +81,16 @@ Bounds Ask() {
 
 #else
 
-Bounds Ask() { return {}; }
+StackBounds Ask() { return {}; }
 
 #endif
 
-const Bounds& OfThisThread() {
-  if (!this_thread.asked) {
-    this_thread = Ask();
-    this_thread.asked = true;
+const StackBounds& OfThisThread() {
+  if (!this_stack.asked) {
+    this_stack = Ask();
+    this_stack.asked = true;
   }
-  return this_thread;
+  return this_stack;
 }
 
 // Not the address of a variable: sanitizers keep those elsewhere.
@@ -107,14 +107,14 @@ uintptr_t Here() {
 }  // namespace
 
 int64_t StackLeft() {
-  const Bounds& bounds = OfThisThread();
+  const StackBounds& bounds = OfThisThread();
   const uintptr_t here = Here();
   if (here < bounds.low || here >= bounds.high) return kUnknownStack;
   return static_cast<int64_t>(here - bounds.low);
 }
 
 int64_t StackSize() {
-  const Bounds& bounds = OfThisThread();
+  const StackBounds& bounds = OfThisThread();
   const uintptr_t here = Here();
   if (here < bounds.low || here >= bounds.high) return kUnknownStack;
   return static_cast<int64_t>(bounds.high - bounds.low);

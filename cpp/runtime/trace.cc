@@ -52,14 +52,14 @@ struct ThreadTrace {
   const char* name = "";
   std::shared_ptr<Track> track;
 };
-thread_local ThreadTrace this_thread;
+thread_local ThreadTrace this_trace;
 
 Registry& TheRegistry() {
   static const bool registered = [] {
     // release: pairs with acquire below, as any other store; the child has one thread.
     OnForkChild([] {
       current_registry.store(nullptr, std::memory_order_release);
-      this_thread.track.reset();  // belongs to the parent's recording
+      this_trace.track.reset();  // belongs to the parent's recording
     });
     return true;
   }();
@@ -239,7 +239,7 @@ void Trace::Emit(const char* interned_name, MonoTime start_ns, MonoTime end_ns,
                  int64_t index) noexcept {
   if (!enabled()) return;
   const TraceEvent event{interned_name, "", 0, start_ns, end_ns, index};
-  ThreadTrace& mine = this_thread;
+  ThreadTrace& mine = this_trace;
   try {
     if (mine.track != nullptr && Append(*mine.track, event)) return;
     mine.track = OpenTrack(mine.name);
@@ -252,7 +252,7 @@ void Trace::Emit(const char* interned_name, MonoTime start_ns, MonoTime end_ns,
 void Trace::SetThreadName(std::string_view name) noexcept {
   try {
     const char* const interned = InternName(name);
-    ThreadTrace& mine = this_thread;
+    ThreadTrace& mine = this_trace;
     if (mine.name == interned) return;
     mine.name = interned;
     mine.track.reset();

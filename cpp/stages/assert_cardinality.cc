@@ -95,7 +95,7 @@ IteratorPtr AssertCardinalityDataset::MakeIterator(const RunContext& context) co
   return std::make_unique<AssertCardinalityIterator>(StartInput(context), expected_);
 }
 
-const RegisterDataset registration(
+const RegisterDataset assert_cardinality_stage(
     "assert_cardinality",
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       int64_t expected = args.Int("expected_cardinality");

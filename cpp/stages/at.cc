@@ -48,7 +48,7 @@ IteratorPtr AtDataset::MakeIterator(const RunContext& context) const {
                                       context);
 }
 
-const RegisterDataset registration(
+const RegisterDataset at_stage(
     "at", [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
       if (const Dataset* stage = StageWithoutRandomAccess(*inputs[0])) {
         throw Error(ErrorKind::kType,

@@ -103,7 +103,7 @@ IteratorPtr ConcatenateDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const ConcatenateDataset>(shared_from_this()), context);
 }
 
-const RegisterDataset registration(
+const RegisterDataset concatenate_stage(
     "concatenate",
     [](const std::vector<DatasetPtr>& inputs, const Args&) -> std::shared_ptr<Dataset> {
       for (size_t i = 1; i < inputs.size(); ++i) {

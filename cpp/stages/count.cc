@@ -54,11 +54,11 @@ IteratorPtr CountDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<CountIterator>(StartInput(context), context.cancel);
 }
 
-const RegisterDataset registration("count",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args&) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<CountDataset>();
-                                   });
+const RegisterDataset count_stage("count",
+                                  [](const std::vector<DatasetPtr>&,
+                                     const Args&) -> std::shared_ptr<Dataset> {
+                                    return std::make_shared<CountDataset>();
+                                  });
 
 }  // namespace
 }  // namespace penstock

@@ -92,11 +92,12 @@ IteratorPtr EnumerateDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<EnumerateIterator>(StartInput(context), start_);
 }
 
-const RegisterDataset registration("enumerate", {.keeps_sizes = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<EnumerateDataset>(args.Int("start"));
-                                   });
+const RegisterDataset enumerate_stage("enumerate", {.keeps_sizes = true},
+                                      [](const std::vector<DatasetPtr>&,
+                                         const Args& args) -> std::shared_ptr<Dataset> {
+                                        return std::make_shared<EnumerateDataset>(
+                                            args.Int("start"));
+                                      });
 
 }  // namespace
 }  // namespace penstock

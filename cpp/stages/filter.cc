@@ -143,7 +143,7 @@ IteratorPtr FilterDataset::MakeIterator(const RunContext& context) const {
                                           Randomness(context), context.cancel);
 }
 
-const RegisterDataset registration(
+const RegisterDataset filter_stage(
     "filter", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<FilterDataset>(args.Callable("predicate"));
     });

@@ -148,7 +148,7 @@ class ListDataset final : public Dataset, public Indexed {
   std::optional<RaggedList> ragged_;
 };
 
-const RegisterDataset registration(
+const RegisterDataset from_list_stage(
     "from_list", {.arguments = {{"elements", ArgumentForm::kSharedValues}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<ListDataset>(

@@ -146,19 +146,16 @@ IteratorPtr IgnoreErrorsDataset::MakeIterator(const RunContext& context) const {
                                                 options_, context);
 }
 
-const RegisterDataset registration("ignore_errors",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     IgnoreErrorsOptions options;
-                                     if (args.Has("stage")) options.stage = args.Text("stage");
-                                     if (args.Has("max_errors"))
-                                       options.most = args.IntAtLeast("max_errors", 1);
-                                     if (args.Has("handler"))
-                                       options.handler = args.Callable("handler");
-                                     options.decides = args.Has("decides") && args.Bool("decides");
-                                     return std::make_shared<IgnoreErrorsDataset>(
-                                         std::move(options));
-                                   });
+const RegisterDataset ignore_errors_stage(
+    "ignore_errors",
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      IgnoreErrorsOptions options;
+      if (args.Has("stage")) options.stage = args.Text("stage");
+      if (args.Has("max_errors")) options.most = args.IntAtLeast("max_errors", 1);
+      if (args.Has("handler")) options.handler = args.Callable("handler");
+      options.decides = args.Has("decides") && args.Bool("decides");
+      return std::make_shared<IgnoreErrorsDataset>(std::move(options));
+    });
 
 }  // namespace
 }  // namespace penstock

@@ -72,14 +72,14 @@ IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<PrefetchIterator>(*this, context, size_);
 }
 
-const RegisterDataset registration("prefetch", {.timing = true, .keeps_sizes = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     int64_t size = args.Int("buffer_size");
-                                     if (size != kAutotune)
-                                       size = args.IntAtLeast("buffer_size", 0);
-                                     return std::make_shared<PrefetchDataset>(size);
-                                   });
+const RegisterDataset prefetch_stage("prefetch", {.timing = true, .keeps_sizes = true},
+                                     [](const std::vector<DatasetPtr>&,
+                                        const Args& args) -> std::shared_ptr<Dataset> {
+                                       int64_t size = args.Int("buffer_size");
+                                       if (size != kAutotune)
+                                         size = args.IntAtLeast("buffer_size", 0);
+                                       return std::make_shared<PrefetchDataset>(size);
+                                     });
 
 }  // namespace
 }  // namespace penstock

@@ -70,11 +70,11 @@ IteratorPtr SkipDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<SkipIterator>(StartInput(context), count_, jumps, context.cancel);
 }
 
-const RegisterDataset registration("skip", {.of_positions = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<SkipDataset>(args.Int("count"));
-                                   });
+const RegisterDataset skip_stage("skip", {.of_positions = true},
+                                 [](const std::vector<DatasetPtr>&,
+                                    const Args& args) -> std::shared_ptr<Dataset> {
+                                   return std::make_shared<SkipDataset>(args.Int("count"));
+                                 });
 
 }  // namespace
 }  // namespace penstock

@@ -57,11 +57,11 @@ IteratorPtr TakeDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<TakeIterator>(StartInput(context), count_);
 }
 
-const RegisterDataset registration("take", {.of_positions = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<TakeDataset>(args.Int("count"));
-                                   });
+const RegisterDataset take_stage("take", {.of_positions = true},
+                                 [](const std::vector<DatasetPtr>&,
+                                    const Args& args) -> std::shared_ptr<Dataset> {
+                                   return std::make_shared<TakeDataset>(args.Int("count"));
+                                 });
 
 }  // namespace
 }  // namespace penstock

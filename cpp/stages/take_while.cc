@@ -72,7 +72,7 @@ IteratorPtr TakeWhileDataset::MakeIterator(const RunContext& context) const {
                                              Randomness(context));
 }
 
-const RegisterDataset registration(
+const RegisterDataset take_while_stage(
     "take_while", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<TakeWhileDataset>(args.Callable("predicate"));
     });

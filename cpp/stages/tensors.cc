@@ -177,18 +177,16 @@ IteratorPtr SlicesDataset::MakeIterator(const RunContext&) const {
   return MakeRowIterator(shared_from_this(), *this);
 }
 
-const RegisterDataset tensors("from_tensors",
-                              {.arguments = {{"tensors", ArgumentForm::kSharedValue}}},
-                              [](const std::vector<DatasetPtr>&,
-                                 const Args& args) -> std::shared_ptr<Dataset> {
-                                return std::make_shared<TensorsDataset>(args.Nested("tensors"));
-                              });
-const RegisterDataset slices("from_tensor_slices",
-                             {.arguments = {{"tensors", ArgumentForm::kSharedValue}}},
-                             [](const std::vector<DatasetPtr>&,
-                                const Args& args) -> std::shared_ptr<Dataset> {
-                               return std::make_shared<SlicesDataset>(args.Nested("tensors"));
-                             });
+const RegisterDataset from_tensors_stage(
+    "from_tensors", {.arguments = {{"tensors", ArgumentForm::kSharedValue}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<TensorsDataset>(args.Nested("tensors"));
+    });
+const RegisterDataset from_tensor_slices_stage(
+    "from_tensor_slices", {.arguments = {{"tensors", ArgumentForm::kSharedValue}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<SlicesDataset>(args.Nested("tensors"));
+    });
 
 }  // namespace
 }  // namespace penstock

@@ -133,7 +133,7 @@ IteratorPtr UnbatchDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<UnbatchIterator>(StartInput(context.Replayed()), stage_);
 }
 
-const RegisterDataset registration(
+const RegisterDataset unbatch_stage(
     "unbatch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       bool other = args.Has("stage");
       return std::make_shared<UnbatchDataset>(other ? args.Text("stage") : "unbatch");

@@ -109,7 +109,7 @@ IteratorPtr UniqueDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<UniqueIterator>(StartInput(context.Replayed()), context.cancel);
 }
 
-const RegisterDataset registration(
+const RegisterDataset unique_stage(
     "unique", [](const std::vector<DatasetPtr>& inputs, const Args&) -> std::shared_ptr<Dataset> {
       MaybeSpec in = inputs[0]->spec();
       if (in && (in->leaves.size() != 1 || !IsComparable(in->leaves[0].dtype))) {

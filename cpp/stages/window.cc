@@ -248,7 +248,7 @@ IteratorPtr WindowDataset::MakeIterator(const RunContext& context) const {
                                           context.cancel);
 }
 
-const RegisterDataset registration("window", {.foreign = true},
+const RegisterDataset window_stage("window", {.foreign = true},
                                    [](const std::vector<DatasetPtr>&,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      WindowShape shape{args.IntAtLeast("size", 1), 0,

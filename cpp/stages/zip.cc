@@ -152,15 +152,16 @@ IteratorPtr ZipDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ZipIterator>(shape_, std::move(started));
 }
 
-const RegisterDataset registration(
-    "zip", {.arguments = {{"nesting", ArgumentForm::kValue}}},
-    [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
-      if (inputs.empty()) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "zip: at least one dataset was expected, got none");
-      }
-      return std::make_shared<ZipDataset>(args.Nested("nesting").structure);
-    });
+const RegisterDataset zip_stage("zip", {.arguments = {{"nesting", ArgumentForm::kValue}}},
+                                [](const std::vector<DatasetPtr>& inputs,
+                                   const Args& args) -> std::shared_ptr<Dataset> {
+                                  if (inputs.empty()) {
+                                    throw Error(ErrorKind::kInvalidArgument,
+                                                "zip: at least one dataset was expected, got none");
+                                  }
+                                  return std::make_shared<ZipDataset>(
+                                      args.Nested("nesting").structure);
+                                });
 
 }  // namespace
 }  // namespace penstock

@@ -161,8 +161,8 @@ class Stack final : public Joined {
   }
 };
 
-const RegisterOp concat("concat", NewOp<Concat>);
-const RegisterOp stack("stack", NewOp<Stack>);
+const RegisterOp concat_op("concat", NewOp<Concat>);
+const RegisterOp stack_op("stack", NewOp<Stack>);
 
 }  // namespace
 }  // namespace penstock

@@ -61,8 +61,8 @@ class FillLike final : public FillOp {
   const DType dtype_;
 };
 
-const RegisterOp fill("fill", NewOp<Fill>);
-const RegisterOp fill_like("fill_like", NewOp<FillLike>);
+const RegisterOp fill_op("fill", NewOp<Fill>);
+const RegisterOp fill_like_op("fill_like", NewOp<FillLike>);
 
 }  // namespace
 }  // namespace penstock

@@ -131,7 +131,7 @@ class Gather final : public ItemsOp {
   const bool from_end_;
 };
 
-const RegisterOp registration("gather", NewOp<Gather>);
+const RegisterOp gather_op("gather", NewOp<Gather>);
 
 }  // namespace
 }  // namespace penstock

@@ -17,7 +17,7 @@ enum Part : int64_t { kNumber, kSlice, kEllipsis, kNewAxis };
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
 // Which part of one axis of the input is taken.
-struct Axis {
+struct IndexedAxis {
   int64_t begin, step, count;
 };
 
@@ -73,7 +73,7 @@ class GetItem final : public CropOp {
       const auto place = static_cast<size_t>(row);
       const int64_t begin = input.splits ? (*input.splits)[place] : row * each;
       const int64_t size = input.splits ? (*input.splits)[place + 1] - begin : each;
-      const Axis taken =
+      const IndexedAxis taken =
           number ? NumberAxis(parts_[2], 0, Shape{size}) : SliceAxis(parts_[2], parts_[3], 1, size);
       runs.push_back({&items, begin + taken.begin, taken.count});
       splits->push_back(splits->back() + taken.count);
@@ -91,7 +91,7 @@ class GetItem final : public CropOp {
     if (inputs[0].shape().rank() != 3) return std::nullopt;
     Taken taken = TakenOf(inputs);
     if (!taken.slices || taken.last > 1 || taken.shape.elements() == 0) return std::nullopt;
-    const Axis &y = taken.axes[0], &x = taken.axes[1];
+    const IndexedAxis &y = taken.axes[0], &x = taken.axes[1];
     if (y.step != 1 || x.step != 1) return std::nullopt;
     return ImageWindow{y.begin, x.begin, y.count, x.count};
   }
@@ -101,16 +101,16 @@ class GetItem final : public CropOp {
 
   // What an index takes of its array.
   struct Taken {
-    std::vector<Axis> axes;  // of the array
-    Shape shape;             // of the result
-    int last = -1;           // the last axis of which not all is taken
-    bool slices = true;      // no axis goes or comes
+    std::vector<IndexedAxis> axes;  // of the array
+    Shape shape;                    // of the result
+    int last = -1;                  // the last axis of which not all is taken
+    bool slices = true;             // no axis goes or comes
   };
 
   Taken TakenOf(const std::vector<Tensor>& inputs) const {
     const Tensor& x = inputs[0];
     Taken taken;
-    std::vector<Axis>& axes = taken.axes;
+    std::vector<IndexedAxis>& axes = taken.axes;
     std::vector<int64_t> dims;
     size_t next = 1;  // input
     int64_t named = 0;
@@ -175,7 +175,7 @@ class GetItem final : public CropOp {
     return std::max(value, kAbsent + 1);
   }
 
-  static Axis NumberAxis(int64_t index, int axis, const Shape& shape) {
+  static IndexedAxis NumberAxis(int64_t index, int axis, const Shape& shape) {
     int64_t size = shape[axis];
     if (index < -size || index >= size) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -185,7 +185,7 @@ class GetItem final : public CropOp {
   }
 
   // As Python's slice.indices.
-  static Axis SliceAxis(int64_t start, int64_t stop, int64_t step, int64_t size) {
+  static IndexedAxis SliceAxis(int64_t start, int64_t stop, int64_t step, int64_t size) {
     if (step == kAbsent) step = 1;
     if (step == 0) throw Error(ErrorKind::kInvalidArgument, "getitem: slice step cannot be zero");
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
@@ -228,11 +228,11 @@ class GetItem final : public CropOp {
     }
   }
 
-  static void Copy(const Tensor& x, const std::vector<Axis>& axes, int axis, int last,
+  static void Copy(const Tensor& x, const std::vector<IndexedAxis>& axes, int axis, int last,
                    const uint8_t* from, uint8_t*& to) {
     auto stride = static_cast<int64_t>(x.dtype().itemsize);
     for (int i = axis + 1; i < x.shape().rank(); ++i) stride *= x.shape()[i];
-    const Axis& taken = axes[axis];
+    const IndexedAxis& taken = axes[axis];
     from += taken.begin * stride;
     if (axis == last && taken.step == 1) {
       std::memcpy(to, from, static_cast<size_t>(taken.count * stride));
@@ -250,7 +250,7 @@ class GetItem final : public CropOp {
   }
 
   // Items of a tensor of strings, one by one.
-  static Tensor Strings(const Tensor& x, const std::vector<Axis>& axes, const Shape& shape) {
+  static Tensor Strings(const Tensor& x, const std::vector<IndexedAxis>& axes, const Shape& shape) {
     const int64_t count = shape.elements();
     std::vector<std::string_view> items;
     std::vector<int64_t> at(axes.size());
@@ -271,7 +271,7 @@ class GetItem final : public CropOp {
   const std::vector<int64_t> parts_;
 };
 
-const RegisterOp registration("getitem", NewOp<GetItem>);
+const RegisterOp getitem_op("getitem", NewOp<GetItem>);
 
 }  // namespace
 }  // namespace penstock

@@ -86,7 +86,7 @@ class OneHot final : public FillOp {
   const int64_t axis_;
 };
 
-const RegisterOp registration("one_hot", NewOp<OneHot>);
+const RegisterOp one_hot_op("one_hot", NewOp<OneHot>);
 
 }  // namespace
 }  // namespace penstock

@@ -170,7 +170,7 @@ class Pad final : public ItemsOp {
   const Promotion constant_;
 };
 
-const RegisterOp registration("pad", NewOp<Pad>);
+const RegisterOp pad_op("pad", NewOp<Pad>);
 
 }  // namespace
 }  // namespace penstock

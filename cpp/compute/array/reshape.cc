@@ -100,9 +100,9 @@ class Squeeze final : public Op {
   const bool of_scalars_;
 };
 
-const RegisterOp reshape("reshape", NewOp<Reshape>);
-const RegisterOp expand_dims("expand_dims", NewOp<ExpandDims>);
-const RegisterOp squeeze("squeeze", NewOp<Squeeze>);
+const RegisterOp reshape_op("reshape", NewOp<Reshape>);
+const RegisterOp expand_dims_op("expand_dims", NewOp<ExpandDims>);
+const RegisterOp squeeze_op("squeeze", NewOp<Squeeze>);
 
 }  // namespace
 }  // namespace penstock

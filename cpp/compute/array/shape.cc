@@ -35,7 +35,7 @@ class ShapeOf final : public FillOp {
   }
 };
 
-const RegisterOp registration("shape", NewOp<ShapeOf>);
+const RegisterOp shape_op("shape", NewOp<ShapeOf>);
 
 }  // namespace
 }  // namespace penstock

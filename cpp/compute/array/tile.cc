@@ -55,7 +55,7 @@ class Tile final : public ItemsOp {
   const bool any_rank_;
 };
 
-const RegisterOp registration("tile", NewOp<Tile>);
+const RegisterOp tile_op("tile", NewOp<Tile>);
 
 }  // namespace
 }  // namespace penstock

@@ -107,7 +107,7 @@ class Transpose final : public ItemsOp {
   const std::vector<int64_t> perm_;
 };
 
-const RegisterOp registration("transpose", NewOp<Transpose>);
+const RegisterOp transpose_op("transpose", NewOp<Transpose>);
 
 }  // namespace
 }  // namespace penstock

@@ -28,9 +28,9 @@ std::vector<uint8_t> Truth(const char* op, const Tensor& condition) {
 
 // Places in arrays that are broadcast to one shape, item by item.
 template <size_t count>
-class Walk {
+class BroadcastWalk {
  public:
-  Walk(const Shape& shape, const std::array<std::vector<int64_t>, count>& strides)
+  BroadcastWalk(const Shape& shape, const std::array<std::vector<int64_t>, count>& strides)
       : shape_(shape), strides_(strides) {}
 
   const std::array<int64_t, count>& places() const { return places_; }
@@ -88,7 +88,7 @@ class Where final : public ItemsOp {
     std::array<std::vector<int64_t>, 3> strides{
         BroadcastStrides("where", x.shape(), shape), BroadcastStrides("where", y.shape(), shape),
         BroadcastStrides("where", inputs[2].shape(), shape)};
-    Walk<3> walk(shape, strides);
+    BroadcastWalk<3> walk(shape, strides);
     const size_t item = out.dtype().itemsize;
     for (int64_t i = 0; i < out.elements(); ++i, to += item, walk.Next()) {
       auto [of_x, of_y, of_condition] = walk.places();
@@ -146,8 +146,8 @@ class Nonzero final : public Op {
   }
 };
 
-const RegisterOp where("where", NewOp<Where>);
-const RegisterOp nonzero("nonzero", NewOp<Nonzero>);
+const RegisterOp where_op("where", NewOp<Where>);
+const RegisterOp nonzero_op("nonzero", NewOp<Nonzero>);
 
 }  // namespace
 }  // namespace penstock

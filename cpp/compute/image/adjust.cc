@@ -113,7 +113,7 @@ std::unique_ptr<const Op> NewRandomAdjust(const Args& args) {
   return std::make_unique<RandomAdjust>(kKind, args);
 }
 
-const RegisterOp registrations[] = {
+const RegisterOp adjust_ops[] = {
     {"image.adjust_brightness", NewAdjust<kBrightness>},
     {"image.adjust_contrast", NewAdjust<kContrast>},
     {"image.adjust_saturation", NewAdjust<kSaturation>},

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr Operand kImage{"adjust_gamma", "image"};
+constexpr Operand kGammaImage{"adjust_gamma", "image"};
 constexpr Operand kGamma{"adjust_gamma", "gamma"};
 constexpr Operand kGain{"adjust_gamma", "gain"};
 
@@ -27,7 +27,7 @@ class AdjustGamma final : public FillOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("adjust_gamma", inputs, 3);
-    kImage.CheckReal(inputs[0]);
+    kGammaImage.CheckReal(inputs[0]);
     double gamma = kGamma.Number(inputs[1]);
     kGain.Number(inputs[2]);
     if (!(gamma >= 0)) {
@@ -56,7 +56,7 @@ class AdjustGamma final : public FillOp {
   }
 };
 
-const RegisterOp registration("image.adjust_gamma", NewOp<AdjustGamma>);
+const RegisterOp image_adjust_gamma_op("image.adjust_gamma", NewOp<AdjustGamma>);
 
 }  // namespace
 }  // namespace penstock

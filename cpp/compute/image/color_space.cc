@@ -155,7 +155,7 @@ class HsvToRgb final : public FloatColors {
   }
 };
 
-const RegisterOp registrations[] = {
+const RegisterOp color_space_ops[] = {
     {"image.rgb_to_grayscale", NewOp<RgbToGrayscale>},
     {"image.grayscale_to_rgb", NewOp<GrayscaleToRgb>},
     {"image.rgb_to_hsv", NewOp<RgbToHsv>},

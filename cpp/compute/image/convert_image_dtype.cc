@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr Operand kImage{"convert_image_dtype", "image"};
+constexpr Operand kConvertedImage{"convert_image_dtype", "image"};
 
 class ConvertImageDtype final : public FillOp {
  public:
@@ -19,7 +19,7 @@ class ConvertImageDtype final : public FillOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("convert_image_dtype", inputs, 1);
-    kImage.CheckDense(inputs[0]);
+    kConvertedImage.CheckDense(inputs[0]);
     Check(inputs[0].dtype(), "image");
     return {dtype_, inputs[0].shape()};
   }
@@ -44,7 +44,8 @@ class ConvertImageDtype final : public FillOp {
   bool saturate_;
 };
 
-const RegisterOp registration("image.convert_image_dtype", NewOp<ConvertImageDtype>);
+const RegisterOp image_convert_image_dtype_op("image.convert_image_dtype",
+                                              NewOp<ConvertImageDtype>);
 
 }  // namespace
 }  // namespace penstock

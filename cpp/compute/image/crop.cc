@@ -27,7 +27,7 @@ class Crop : public CropOp {
   virtual ImageWindow PartOf(const std::vector<Tensor>& inputs) const = 0;
 };
 
-constexpr Operand kImage{"crop_to_bounding_box", "image"};
+constexpr Operand kBoxedImage{"crop_to_bounding_box", "image"};
 constexpr Operand kBox{"crop_to_bounding_box",
                        "offset_height, offset_width, target_height and target_width"};
 
@@ -35,7 +35,7 @@ constexpr Operand kBox{"crop_to_bounding_box",
 class CropToBoundingBox final : public Crop {
   ImageWindow PartOf(const std::vector<Tensor>& inputs) const override {
     CheckInputs("crop_to_bounding_box", inputs, 2, 5);
-    ImageBatch images = kImage.Images(inputs[0]);
+    ImageBatch images = kBoxedImage.Images(inputs[0]);
     std::vector<int64_t> box = IntegersFrom(kBox, inputs, 1, 4);
     bool inside = box[0] >= 0 && box[1] >= 0 && box[2] > 0 && box[3] > 0 &&
                   box[2] <= images.height - box[0] && box[3] <= images.width - box[1];
@@ -77,8 +77,9 @@ class CentralCrop final : public Crop {
   }
 };
 
-const RegisterOp box_registration("image.crop_to_bounding_box", NewOp<CropToBoundingBox>);
-const RegisterOp central_registration("image.central_crop", NewOp<CentralCrop>);
+const RegisterOp image_crop_to_bounding_box_op("image.crop_to_bounding_box",
+                                               NewOp<CropToBoundingBox>);
+const RegisterOp image_central_crop_op("image.central_crop", NewOp<CentralCrop>);
 
 }  // namespace
 }  // namespace penstock

@@ -10,12 +10,11 @@
 namespace penstock {
 namespace {
 
-constexpr Operand kImage{"crop_and_resize", "image"};
+constexpr Operand kResizedImage{"crop_and_resize", "image"};
 constexpr Operand kBoxes{"crop_and_resize", "boxes"};
 constexpr Operand kIndices{"crop_and_resize", "box_indices"};
-constexpr Operand kSize{"crop_and_resize", "crop_size"};
+constexpr Operand kCropAndResizeSize{"crop_and_resize", "crop_size"};
 constexpr Operand kOutside{"crop_and_resize", "extrapolation_value"};
-constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
 
 // Where positions of the output lie along one axis of the image.
 class Positions {
@@ -53,7 +52,7 @@ class CropAndResize final : public FillOp {
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("crop_and_resize", inputs, 5);
     const Tensor &images = inputs[0], &boxes = inputs[1];
-    ImageBatch from = kImage.Images(images);
+    ImageBatch from = kResizedImage.Images(images);
     TypeCode type = images.dtype().code;
     if (images.shape().rank() != 4 || from.height < 1 || from.width < 1) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -80,7 +79,7 @@ class CropAndResize final : public FillOp {
                     from.count, index);
       }
     }
-    std::vector<int64_t> size = kSize.Integers(inputs[3], 2);
+    std::vector<int64_t> size = kCropAndResizeSize.Integers(inputs[3], 2);
     if (std::min(size[0], size[1]) < 1 || std::max(size[0], size[1]) > kMaxSide) {
       throw Error(ErrorKind::kInvalidArgument,
                   "crop_and_resize: crop_size must be (height, width), both from 1 to 2^31 - 1, "
@@ -93,7 +92,7 @@ class CropAndResize final : public FillOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     const Tensor& images = inputs[0];
-    const ImageBatch from = kImage.Images(images);
+    const ImageBatch from = kResizedImage.Images(images);
     const int64_t count = out.shape()[0];
     if (out.elements() == 0) return;
     const std::vector<double> boxes = kBoxes.Numbers(inputs[1], 4 * count);
@@ -159,7 +158,7 @@ class CropAndResize final : public FillOp {
   const bool nearest_;
 };
 
-const RegisterOp registration("image.crop_and_resize", NewOp<CropAndResize>);
+const RegisterOp image_crop_and_resize_op("image.crop_and_resize", NewOp<CropAndResize>);
 
 }  // namespace
 }  // namespace penstock

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr Operand kContents{"decode_image", "contents"};
+constexpr Operand kImageContents{"decode_image", "contents"};
 
 // The operation for one kind of file, and the type that its values are taken through. One that
 // cannot be made (there is no codec; or as many channels are not for it) says so when it is needed.
@@ -67,7 +67,7 @@ class DecodeImage final : public ImageOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("decode_image", inputs, 1);
-    const Decoder& decoder = DecoderOf(kContents.String(inputs[0]));
+    const Decoder& decoder = DecoderOf(kImageContents.String(inputs[0]));
     return {dtype_, decoder.op->fill()->Output(inputs).shape};
   }
 
@@ -116,7 +116,7 @@ class DecodeImage final : public ImageOp {
   const Decoder jpeg_, png_;
 };
 
-const RegisterOp registration("image.decode_image", NewOp<DecodeImage>);
+const RegisterOp image_decode_image_op("image.decode_image", NewOp<DecodeImage>);
 
 }  // namespace
 }  // namespace penstock

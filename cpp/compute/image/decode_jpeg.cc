@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 #if defined(PENSTOCK_HAS_JPEG)
-constexpr Operand kContents{"decode_jpeg", "contents"};
+constexpr Operand kJpegContents{"decode_jpeg", "contents"};
 constexpr Operand kCropWindow{"decode_jpeg", "crop_window"};
 constexpr int64_t kBlock = 8;  // a side of the blocks that are coded together, pixels
 
@@ -50,7 +50,7 @@ class DecodeJpegOp final : public ImageOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("decode_jpeg", inputs, 1, 2);
-    std::string_view contents = kContents.String(inputs[0]);
+    std::string_view contents = kJpegContents.String(inputs[0]);
     JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
     CheckSize(header, contents.size());
     ImageWindow window = WindowOf(header, inputs);
@@ -134,13 +134,13 @@ class DecodeJpegOp final : public ImageOp {
   JpegOptions options_;
   int64_t max_pixels_;
 };
-const RegisterOp registration("image.decode_jpeg", NewOp<DecodeJpegOp>);
+const RegisterOp image_decode_jpeg_op("image.decode_jpeg", NewOp<DecodeJpegOp>);
 #else
 std::unique_ptr<const Op> Missing(const Args&) {
   throw MissingCodec("decode_jpeg", "libjpeg", "libjpeg62-turbo-dev");
 }
 
-const RegisterOp registration("image.decode_jpeg", Missing);
+const RegisterOp image_decode_jpeg_op("image.decode_jpeg", Missing);
 #endif
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 #if defined(PENSTOCK_HAS_PNG)
-constexpr Operand kContents{"decode_png", "contents"};
+constexpr Operand kPngContents{"decode_png", "contents"};
 // DEFLATE makes at most this many bytes of one.
 constexpr int64_t kMostExpansion = 1032;
 
@@ -32,7 +32,7 @@ class DecodePngOp final : public ImageOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("decode_png", inputs, 1);
-    std::string_view contents = kContents.String(inputs[0]);
+    std::string_view contents = kPngContents.String(inputs[0]);
     PngHeader header = ReadPngHeader("decode_png", contents);
     CheckPixels("decode_png", header.height, header.width, max_pixels_);
     // Refuses what cannot be the size of this image before any memory is taken for it.
@@ -63,13 +63,13 @@ class DecodePngOp final : public ImageOp {
   const DType dtype_;
   const int64_t max_pixels_;
 };
-const RegisterOp registration("image.decode_png", NewOp<DecodePngOp>);
+const RegisterOp image_decode_png_op("image.decode_png", NewOp<DecodePngOp>);
 #else
 std::unique_ptr<const Op> Missing(const Args&) {
   throw MissingCodec("decode_png", "libpng", "libpng-dev");
 }
 
-const RegisterOp registration("image.decode_png", Missing);
+const RegisterOp image_decode_png_op("image.decode_png", Missing);
 #endif
 
 }  // namespace

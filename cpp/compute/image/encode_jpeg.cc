@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 #if defined(PENSTOCK_HAS_JPEG)
-constexpr Operand kImage{"encode_jpeg", "image"};
+constexpr Operand kJpegImage{"encode_jpeg", "image"};
 constexpr int64_t kLargestSide = 65500;  // pixels: libjpeg's
 // What marks a segment as XMP (ISO 16684-1); the zero at its end is part of it.
 constexpr char kXmpName[] = "http://ns.adobe.com/xap/1.0/";
@@ -191,13 +191,13 @@ class EncodeJpeg final : public Op {
   const std::string format_;
 };
 
-const RegisterOp registration("image.encode_jpeg", NewOp<EncodeJpeg>);
+const RegisterOp image_encode_jpeg_op("image.encode_jpeg", NewOp<EncodeJpeg>);
 #else
 std::unique_ptr<const Op> Missing(const Args&) {
   throw MissingCodec("encode_jpeg", "libjpeg", "libjpeg62-turbo-dev");
 }
 
-const RegisterOp registration("image.encode_jpeg", Missing);
+const RegisterOp image_encode_jpeg_op("image.encode_jpeg", Missing);
 #endif
 
 }  // namespace

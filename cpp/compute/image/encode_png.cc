@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 #if defined(PENSTOCK_HAS_PNG)
-constexpr Operand kImage{"encode_png", "image"};
+constexpr Operand kPngImage{"encode_png", "image"};
 
 struct Picture {
   const uint8_t* data;
@@ -148,13 +148,13 @@ class EncodePng final : public Op {
   const int64_t compression_;
 };
 
-const RegisterOp registration("image.encode_png", NewOp<EncodePng>);
+const RegisterOp image_encode_png_op("image.encode_png", NewOp<EncodePng>);
 #else
 std::unique_ptr<const Op> Missing(const Args&) {
   throw MissingCodec("encode_png", "libpng", "libpng-dev");
 }
 
-const RegisterOp registration("image.encode_png", Missing);
+const RegisterOp image_encode_png_op("image.encode_png", Missing);
 #endif
 
 }  // namespace

@@ -8,9 +8,8 @@
 namespace penstock {
 namespace {
 
-constexpr Operand kImage{"resize_with_pad", "image"};
-constexpr Operand kTarget{"resize_with_pad", "target_height and target_width"};
-constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
+constexpr Operand kFittedImage{"resize_with_pad", "image"};
+constexpr Operand kFittedTarget{"resize_with_pad", "target_height and target_width"};
 
 // Inputs: the image, then height and width of the canvas. The output is top, left, height and width
 // of the largest box in the middle of the canvas that has the proportions of the image.
@@ -20,13 +19,13 @@ class FittedBox final : public FillOp {
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("resize_with_pad", inputs, 3);
-    ImageBatch images = kImage.Images(inputs[0]);
+    ImageBatch images = kFittedImage.Images(inputs[0]);
     if (images.height < 1 || images.width < 1) {
       throw Error(ErrorKind::kInvalidArgument,
                   "resize_with_pad: image must have at least one row and one column, got shape {}",
                   inputs[0].shape().ToString());
     }
-    std::vector<int64_t> target = IntegersFrom(kTarget, inputs, 1, 2);
+    std::vector<int64_t> target = IntegersFrom(kFittedTarget, inputs, 1, 2);
     auto [least, most] = std::ranges::minmax(target);
     if (least < 1 || most > kMaxSide) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -38,8 +37,8 @@ class FittedBox final : public FillOp {
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    ImageBatch images = kImage.Images(inputs[0]);
-    std::vector<int64_t> target = IntegersFrom(kTarget, inputs, 1, 2);
+    ImageBatch images = kFittedImage.Images(inputs[0]);
+    std::vector<int64_t> target = IntegersFrom(kFittedTarget, inputs, 1, 2);
     // In float32, as TensorFlow computes it.
     const auto height = static_cast<float>(images.height), width = static_cast<float>(images.width);
     const float ratio =
@@ -57,7 +56,7 @@ class FittedBox final : public FillOp {
   }
 };
 
-const RegisterOp registration("image.fitted_box", NewOp<FittedBox>);
+const RegisterOp image_fitted_box_op("image.fitted_box", NewOp<FittedBox>);
 
 }  // namespace
 }  // namespace penstock

@@ -8,11 +8,11 @@
 namespace penstock {
 namespace {
 
-enum class Axis { kWidth, kHeight };
+enum class FlipAxis { kWidth, kHeight };
 
 class Flip : public FillOp {
  public:
-  Flip(const char* name, Axis axis) : image_{name, "image"}, axis_(axis) {}
+  Flip(const char* name, FlipAxis axis) : image_{name, "image"}, axis_(axis) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const final {
     CheckInputs(image_.op, inputs, 1);
@@ -30,7 +30,7 @@ class Flip : public FillOp {
     for (int64_t n = 0; n < images.count; ++n, from += size, to += size) {
       if (!Flips(key, n)) {
         std::memcpy(to, from, static_cast<size_t>(size));
-      } else if (axis_ == Axis::kWidth) {
+      } else if (axis_ == FlipAxis::kWidth) {
         CopyPixels(from + row - pixel, images.height, images.width, row, -pixel, pixel, to);
       } else {
         CopyPixels(from + size - row, images.height, images.width, -row, pixel, pixel, to);
@@ -38,13 +38,13 @@ class Flip : public FillOp {
     }
   }
 
-  bool row_local() const final { return axis_ == Axis::kWidth; }
+  bool row_local() const final { return axis_ == FlipAxis::kWidth; }
 
  private:
   virtual bool Flips(RandomKey, int64_t /*image*/) const { return true; }
 
   const Operand image_;
-  const Axis axis_;
+  const FlipAxis axis_;
 };
 
 class RandomFlip : public Flip {
@@ -59,22 +59,23 @@ class RandomFlip : public Flip {
 };
 
 struct FlipLeftRight final : Flip {
-  FlipLeftRight() : Flip("flip_left_right", Axis::kWidth) {}
+  FlipLeftRight() : Flip("flip_left_right", FlipAxis::kWidth) {}
 };
 struct FlipUpDown final : Flip {
-  FlipUpDown() : Flip("flip_up_down", Axis::kHeight) {}
+  FlipUpDown() : Flip("flip_up_down", FlipAxis::kHeight) {}
 };
 struct RandomFlipLeftRight final : RandomFlip {
-  RandomFlipLeftRight() : RandomFlip("random_flip_left_right", Axis::kWidth) {}
+  RandomFlipLeftRight() : RandomFlip("random_flip_left_right", FlipAxis::kWidth) {}
 };
 struct RandomFlipUpDown final : RandomFlip {
-  RandomFlipUpDown() : RandomFlip("random_flip_up_down", Axis::kHeight) {}
+  RandomFlipUpDown() : RandomFlip("random_flip_up_down", FlipAxis::kHeight) {}
 };
 
-const RegisterOp left_right("image.flip_left_right", NewOp<FlipLeftRight>);
-const RegisterOp up_down("image.flip_up_down", NewOp<FlipUpDown>);
-const RegisterOp random_left_right("image.random_flip_left_right", NewOp<RandomFlipLeftRight>);
-const RegisterOp random_up_down("image.random_flip_up_down", NewOp<RandomFlipUpDown>);
+const RegisterOp image_flip_left_right_op("image.flip_left_right", NewOp<FlipLeftRight>);
+const RegisterOp image_flip_up_down_op("image.flip_up_down", NewOp<FlipUpDown>);
+const RegisterOp image_random_flip_left_right_op("image.random_flip_left_right",
+                                                 NewOp<RandomFlipLeftRight>);
+const RegisterOp image_random_flip_up_down_op("image.random_flip_up_down", NewOp<RandomFlipUpDown>);
 
 }  // namespace
 }  // namespace penstock

@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 // Items per step, at most: buffers of them stay in the first-level cache.
-constexpr size_t kChunk = 1024;
+constexpr size_t kPixels = 1024;
 
 using Scaling = ImageConversion::Scaling;
 using ScaleLoop = ImageConversion::ScaleLoop;
@@ -77,33 +77,33 @@ void Multiply<Half>(const void* in, void* out, size_t count, const Scaling& scal
     low = std::max(static_cast<float>(scaling.low), -kLargest);
     high = std::min(static_cast<float>(LimitBelow(scaling.high, kDigits)), kLargest);
   }
-  float wide[kChunk];
+  float wide[kPixels];
   FindCast(TypeCode::kFloat16, TypeCode::kFloat32)(in, wide, count);
   MultiplyAndClip(wide, wide, count, FloatOf(HalfOf(scaling.factor)), low, high);
   FindCast(TypeCode::kFloat32, TypeCode::kFloat16)(wide, out, count);
 }
 
-enum class Step : uint8_t { kDown, kUp };
+enum class Direction : uint8_t { kDown, kUp };
 
-ScaleLoop FindScaling(TypeCode type, Step step) {
+ScaleLoop FindScaling(TypeCode type, Direction step) {
   ScaleLoop loop = nullptr;
   VisitReal(type, [&]<typename T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, Half> || std::is_floating_point_v<T>) {
       loop = Multiply<T>;
     } else if constexpr (!std::is_same_v<T, bool>) {
-      loop = step == Step::kDown ? ShiftDown<T> : ShiftUp<T>;
+      loop = step == Direction::kDown ? ShiftDown<T> : ShiftUp<T>;
     }
   });
   return loop;
 }
 
-struct Range {
+struct TypeRange {
   int64_t low = 0;
   uint64_t high = 0;
 };
 
-Range RangeOf(TypeCode type) {
-  Range range;
+TypeRange RangeOf(TypeCode type) {
+  TypeRange range;
   VisitReal(type, [&]<typename T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       range = {static_cast<int64_t>(std::numeric_limits<T>::min()),
@@ -127,31 +127,31 @@ ImageConversion ImageConversion::Cast(TypeCode from, TypeCode to) {
 ImageConversion ImageConversion::Scaled(TypeCode from, TypeCode to, bool saturate) {
   ImageConversion plan = Cast(from, to);
   if (from == to || (IsFloating(from) && IsFloating(to))) return plan;
-  Range in = RangeOf(from), out = RangeOf(to);
+  TypeRange in = RangeOf(from), out = RangeOf(to);
   plan.before_.clip = saturate && IsInteger(to);
   plan.before_.low = out.low;
   plan.before_.high = out.high;
   if (IsFloating(from)) {
     plan.before_.factor = static_cast<double>(out.high) + 0.5;
-    plan.scale_before_ = FindScaling(from, Step::kDown);
+    plan.scale_before_ = FindScaling(from, Direction::kDown);
   } else if (IsFloating(to)) {
     plan.after_.factor = 1.0 / static_cast<double>(in.high);
-    plan.scale_after_ = FindScaling(to, Step::kUp);
+    plan.scale_after_ = FindScaling(to, Direction::kUp);
   } else {
     int shift =
         static_cast<int>(std::bit_width(out.high)) - static_cast<int>(std::bit_width(in.high));
     plan.before_.shift = std::max(-shift, 0);
     plan.after_.shift = std::max(shift, 0);
-    if (shift < 0 || saturate) plan.scale_before_ = FindScaling(from, Step::kDown);
-    if (shift > 0) plan.scale_after_ = FindScaling(to, Step::kUp);
+    if (shift < 0 || saturate) plan.scale_before_ = FindScaling(from, Direction::kDown);
+    if (shift > 0) plan.scale_after_ = FindScaling(to, Direction::kUp);
   }
   return plan;
 }
 
 void ImageConversion::Run(const uint8_t* in, uint8_t* out, size_t count) const {
-  alignas(64) uint8_t scaled[kChunk * sizeof(long double)];
-  for (size_t done = 0; done < count; done += kChunk) {
-    size_t n = std::min(kChunk, count - done);
+  alignas(64) uint8_t scaled[kPixels * sizeof(long double)];
+  for (size_t done = 0; done < count; done += kPixels) {
+    size_t n = std::min(kPixels, count - done);
     const uint8_t* from = in + done * from_size_;
     uint8_t* to = out + done * to_size_;
     if (scale_before_) {

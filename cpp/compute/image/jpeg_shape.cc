@@ -56,8 +56,8 @@ class IsJpeg final : public FillOp {
   }
 };
 
-const RegisterOp shape_registration("image.extract_jpeg_shape", NewOp<ExtractJpegShape>);
-const RegisterOp test_registration("image.is_jpeg", NewOp<IsJpeg>);
+const RegisterOp image_extract_jpeg_shape_op("image.extract_jpeg_shape", NewOp<ExtractJpegShape>);
+const RegisterOp image_is_jpeg_op("image.is_jpeg", NewOp<IsJpeg>);
 
 }  // namespace
 }  // namespace penstock

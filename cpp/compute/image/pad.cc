@@ -12,8 +12,8 @@ namespace {
 void FillWithZeros(Tensor& out) { std::memset(out.mutable_data(), 0, out.nbytes()); }
 
 constexpr Operand kPaddedImage{"pad_to_bounding_box", "image"};
-constexpr Operand kBox{"pad_to_bounding_box",
-                       "offset_height, offset_width, target_height and target_width"};
+constexpr Operand kPaddedBox{"pad_to_bounding_box",
+                             "offset_height, offset_width, target_height and target_width"};
 
 // Inputs: the image, then rows above, columns to the left, height and width of the result.
 class PadToBoundingBox final : public FillOp {
@@ -21,7 +21,7 @@ class PadToBoundingBox final : public FillOp {
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("pad_to_bounding_box", inputs, 2, 5);
     ImageBatch images = kPaddedImage.Images(inputs[0]);
-    std::vector<int64_t> box = IntegersFrom(kBox, inputs, 1, 4);
+    std::vector<int64_t> box = IntegersFrom(kPaddedBox, inputs, 1, 4);
     bool fits = box[0] >= 0 && box[1] >= 0 && box[2] >= box[0] && box[3] >= box[1] &&
                 images.height <= box[2] - box[0] && images.width <= box[3] - box[1];
     if (!fits) {
@@ -35,14 +35,14 @@ class PadToBoundingBox final : public FillOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     ImageBatch images = kPaddedImage.Images(inputs[0]);
-    std::vector<int64_t> box = IntegersFrom(kBox, inputs, 1, 4);
+    std::vector<int64_t> box = IntegersFrom(kPaddedBox, inputs, 1, 4);
     if (box[2] != images.height || box[3] != images.width) FillWithZeros(out);
     CopyWindow(inputs[0], {0, 0, images.height, images.width}, out, box[0], box[1]);
   }
 };
 
-constexpr Operand kImage{"resize_with_crop_or_pad", "image"};
-constexpr Operand kTarget{"resize_with_crop_or_pad", "target_height and target_width"};
+constexpr Operand kCropOrPadImage{"resize_with_crop_or_pad", "image"};
+constexpr Operand kCropOrPadTarget{"resize_with_crop_or_pad", "target_height and target_width"};
 
 // What is cut from one side, and where it lies in the result.
 struct Side {
@@ -59,8 +59,8 @@ class CropOrPad final : public CropOp {
  public:
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("resize_with_crop_or_pad", inputs, 3);
-    kImage.Images(inputs[0]);
-    std::vector<int64_t> target = IntegersFrom(kTarget, inputs, 1, 2);
+    kCropOrPadImage.Images(inputs[0]);
+    std::vector<int64_t> target = IntegersFrom(kCropOrPadTarget, inputs, 1, 2);
     if (target[0] < 1 || target[1] < 1) {
       throw Error(ErrorKind::kInvalidArgument,
                   "resize_with_crop_or_pad: target_height and target_width must be >= 1, got {} "
@@ -72,7 +72,7 @@ class CropOrPad final : public CropOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     auto [rows, columns] = Sides(inputs);
-    ImageBatch to = kImage.Images(out);
+    ImageBatch to = kCropOrPadImage.Images(out);
     if (rows.count < to.height || columns.count < to.width) FillWithZeros(out);
     CopyWindow(inputs[0], {rows.from, columns.from, rows.count, columns.count}, out, rows.to,
                columns.to);
@@ -88,14 +88,15 @@ class CropOrPad final : public CropOp {
 
  private:
   static std::pair<Side, Side> Sides(const std::vector<Tensor>& inputs) {
-    ImageBatch images = kImage.Images(inputs[0]);
-    std::vector<int64_t> target = IntegersFrom(kTarget, inputs, 1, 2);
+    ImageBatch images = kCropOrPadImage.Images(inputs[0]);
+    std::vector<int64_t> target = IntegersFrom(kCropOrPadTarget, inputs, 1, 2);
     return {Centered(images.height, target[0]), Centered(images.width, target[1])};
   }
 };
 
-const RegisterOp pad_registration("image.pad_to_bounding_box", NewOp<PadToBoundingBox>);
-const RegisterOp registration("image.resize_with_crop_or_pad", NewOp<CropOrPad>);
+const RegisterOp image_pad_to_bounding_box_op("image.pad_to_bounding_box", NewOp<PadToBoundingBox>);
+const RegisterOp image_resize_with_crop_or_pad_op("image.resize_with_crop_or_pad",
+                                                  NewOp<CropOrPad>);
 
 }  // namespace
 }  // namespace penstock

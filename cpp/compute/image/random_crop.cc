@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr Operand kValue{"random_crop", "value"};
-constexpr Operand kSize{"random_crop", "size"};
+constexpr Operand kCropSize{"random_crop", "size"};
 
 // Copies the block of `size` at `offset` along the axes from `axis` on; gives the end of the copy.
 uint8_t* CopyBlock(const uint8_t* in, const Shape& shape, const Shape& offset, const Shape& size,
@@ -37,7 +37,7 @@ class RandomCrop final : public CropOp {
                   "random_crop: size must have one entry per axis of value, got {} for shape {}",
                   inputs[1].elements(), shape.ToString());
     }
-    const std::vector<int64_t> wanted = kSize.Integers(inputs[1], shape.rank());
+    const std::vector<int64_t> wanted = kCropSize.Integers(inputs[1], shape.rank());
     Shape size = shape;
     for (int i = 0; i < shape.rank(); ++i) {
       if (wanted[i] < -1 || wanted[i] > shape[i]) {
@@ -91,7 +91,7 @@ class RandomCrop final : public CropOp {
   }
 };
 
-const RegisterOp registration("image.random_crop", NewOp<RandomCrop>);
+const RegisterOp image_random_crop_op("image.random_crop", NewOp<RandomCrop>);
 
 }  // namespace
 }  // namespace penstock

@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr int kAttempts = 10;
-constexpr Operand kImage{"random_resized_crop", "image"};
+constexpr Operand kRandomImage{"random_resized_crop", "image"};
 
 struct Range {
   double low, high;
@@ -38,7 +38,7 @@ class RandomWindow final : public FillOp {
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("random_resized_crop", inputs, 3);
     const Shape& shape = inputs[0].shape();
-    kImage.CheckDense(inputs[0]);
+    kRandomImage.CheckDense(inputs[0]);
     if (shape.rank() != 3 || shape[0] < 1 || shape[1] < 1) {
       throw Error(ErrorKind::kInvalidArgument,
                   "random_resized_crop: image must have shape (height, width, channels) with at "
@@ -51,7 +51,7 @@ class RandomWindow final : public FillOp {
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
-    ImageBatch image = kImage.Images(inputs[0]);
+    ImageBatch image = kRandomImage.Images(inputs[0]);
     ImageWindow window = Draw(image, RangeOf(inputs[1], "scale"), RangeOf(inputs[2], "ratio"), key);
     const int64_t numbers[] = {window.y, window.x, window.height, window.width};
     std::copy_n(numbers, 4, reinterpret_cast<int64_t*>(out.mutable_data()));
@@ -91,7 +91,7 @@ class RandomWindow final : public FillOp {
   }
 };
 
-const RegisterOp registration("image.random_window", NewOp<RandomWindow>);
+const RegisterOp image_random_window_op("image.random_window", NewOp<RandomWindow>);
 
 }  // namespace
 }  // namespace penstock

@@ -12,8 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr Operand kImages{"resize", "images"};
-constexpr Operand kSize{"resize", "size"};
-constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
+constexpr Operand kResizeSize{"resize", "size"};
 
 class Resize final : public StripOp {
  public:
@@ -87,7 +86,7 @@ class Resize final : public StripOp {
   }
 
   ImageBatch SizeOf(const ImageBatch& from, const Tensor& wanted) const {
-    std::vector<int64_t> size = kSize.Integers(wanted, 2);
+    std::vector<int64_t> size = kResizeSize.Integers(wanted, 2);
     if (std::min(size[0], size[1]) < 1 || std::max(size[0], size[1]) > kMaxSide) {
       throw Error(ErrorKind::kInvalidArgument,
                   "resize: size must be (height, width), both from 1 to 2^31 - 1, got ({}, {})",
@@ -110,7 +109,7 @@ class Resize final : public StripOp {
   bool antialias_;
 };
 
-const RegisterOp registration("image.resize", NewOp<Resize>);
+const RegisterOp image_resize_op("image.resize", NewOp<Resize>);
 
 }  // namespace
 }  // namespace penstock

@@ -10,7 +10,7 @@ namespace {
 
 // A weight by the distance from the center, 0 beyond the radius; both in pixels of the input, or of
 // the output where that is coarser and the filter is to widen.
-struct Kernel {
+struct FilterKernel {
   float radius;
   float (*weight)(float distance);
 };
@@ -61,7 +61,7 @@ void AddSpan(Filter& filter, int64_t first, const std::vector<float>& weights) {
 }
 
 // ScaleAndTranslate of TensorFlow, without translation.
-Filter Sampled(const Kernel& kernel, bool antialias, int64_t from, int64_t to) {
+Filter Sampled(const FilterKernel& kernel, bool antialias, int64_t from, int64_t to) {
   Filter filter;
   const float inverse = 1.0f / (static_cast<float>(to) / static_cast<float>(from));
   const float widening = antialias ? std::max(inverse, 1.0f) : 1.0f;
@@ -130,7 +130,7 @@ Filter Area(int64_t from, int64_t to) {
 }  // namespace
 
 Filter FilterOf(const std::string& method, bool antialias, int64_t from, int64_t to) {
-  auto sampled = [&](Kernel kernel) { return Sampled(kernel, antialias, from, to); };
+  auto sampled = [&](FilterKernel kernel) { return Sampled(kernel, antialias, from, to); };
   if (method == "area") return Area(from, to);
   if (method == "bicubic") return antialias ? sampled({2, KeysCubic<float>}) : Bicubic(from, to);
   if (method == "bilinear") return sampled({1, Triangle});

@@ -8,19 +8,19 @@ namespace {
 
 // Output pixel (0, 0) is input pixel (y, x); steps of one row or column of the output are steps in
 // the input. All in pixels.
-struct Walk {
+struct PixelWalk {
   bool swaps;  // height and width
   int64_t y, x;
   int64_t down_y, down_x;    // of one output row
   int64_t right_y, right_x;  // of one output column
 };
 
-Shape ShapeAfter(const Walk& walk, const Tensor& image, const ImageBatch& images) {
+Shape ShapeAfter(const PixelWalk& walk, const Tensor& image, const ImageBatch& images) {
   if (!walk.swaps) return image.shape();
   return ResizedShape(image.shape(), images.width, images.height);
 }
 
-void CopyAlong(const Walk& walk, const Tensor& image, const ImageBatch& images, Tensor& out) {
+void CopyAlong(const PixelWalk& walk, const Tensor& image, const ImageBatch& images, Tensor& out) {
   if (out.elements() == 0) return;
   const int64_t pixel = images.channels * image.dtype().itemsize;
   const int64_t row = images.width * pixel, size = images.height * row;  // bytes
@@ -52,7 +52,7 @@ class Rot90 final : public FillOp {
   }
 
  private:
-  static Walk WalkOf(const std::vector<Tensor>& inputs, const ImageBatch& images) {
+  static PixelWalk WalkOf(const std::vector<Tensor>& inputs, const ImageBatch& images) {
     const int64_t bottom = images.height - 1, right = images.width - 1;
     switch (IntegersFrom(kTurns, inputs, 1, 1)[0] & 3) {  // also the remainder of negative ones
       case 1:
@@ -69,7 +69,7 @@ class Rot90 final : public FillOp {
 
 constexpr Operand kTransposed{"transpose", "image"};
 
-class Transpose final : public FillOp {
+class TransposeImage final : public FillOp {
  public:
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     CheckInputs("transpose", inputs, 1);
@@ -82,11 +82,11 @@ class Transpose final : public FillOp {
   }
 
  private:
-  static constexpr Walk kWalk{true, 0, 0, 0, 1, 1, 0};
+  static constexpr PixelWalk kWalk{true, 0, 0, 0, 1, 1, 0};
 };
 
-const RegisterOp registration("image.rot90", NewOp<Rot90>);
-const RegisterOp transpose_registration("image.transpose", NewOp<Transpose>);
+const RegisterOp image_rot90_op("image.rot90", NewOp<Rot90>);
+const RegisterOp image_transpose_op("image.transpose", NewOp<TransposeImage>);
 
 }  // namespace
 }  // namespace penstock

@@ -167,8 +167,9 @@ class Normalize final : public FillOp {
   }
 };
 
-const RegisterOp standardization("image.per_image_standardization", NewOp<PerImageStandardization>);
-const RegisterOp normalization("image.normalize", NewOp<Normalize>);
+const RegisterOp image_per_image_standardization_op("image.per_image_standardization",
+                                                    NewOp<PerImageStandardization>);
+const RegisterOp image_normalize_op("image.normalize", NewOp<Normalize>);
 
 }  // namespace
 }  // namespace penstock

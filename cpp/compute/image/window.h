@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+// Of an image that is made, in pixels.
+inline constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
+
 // All integers of the inputs from number `first` on, which must be `count` altogether.
 std::vector<int64_t> IntegersFrom(const Operand& operand, const std::vector<Tensor>& inputs,
                                   size_t first, size_t count);

@@ -109,8 +109,8 @@ class DecodeBase64 final : public Base64 {
   std::string One(std::string_view string) const override { return Decoded(string); }
 };
 
-const RegisterOp encode("io.encode_base64", NewOp<EncodeBase64>);
-const RegisterOp decode("io.decode_base64", NewOp<DecodeBase64>);
+const RegisterOp io_encode_base64_op("io.encode_base64", NewOp<EncodeBase64>);
+const RegisterOp io_decode_base64_op("io.decode_base64", NewOp<DecodeBase64>);
 
 }  // namespace
 }  // namespace penstock

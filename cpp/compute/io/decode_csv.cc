@@ -199,7 +199,7 @@ class DecodeCsv final : public Op {
   std::vector<CsvColumn> columns_;
 };
 
-const RegisterOp registration("io.decode_csv", NewOp<DecodeCsv>);
+const RegisterOp io_decode_csv_op("io.decode_csv", NewOp<DecodeCsv>);
 
 }  // namespace
 }  // namespace penstock

@@ -87,7 +87,7 @@ class DecodeRaw final : public FillOp {
   const int64_t fixed_length_;  // -1: as long as the strings are
 };
 
-const RegisterOp registration("io.decode_raw", NewOp<DecodeRaw>);
+const RegisterOp io_decode_raw_op("io.decode_raw", NewOp<DecodeRaw>);
 
 }  // namespace
 }  // namespace penstock

@@ -146,8 +146,9 @@ class MakeSequenceExample final : public Op {
   const std::vector<int64_t> steps_;
 };
 
-const RegisterOp registration("io.make_example", NewOp<MakeExample>);
-const RegisterOp sequence("io.make_sequence_example", NewOp<MakeSequenceExample>);
+const RegisterOp io_make_example_op("io.make_example", NewOp<MakeExample>);
+const RegisterOp io_make_sequence_example_op("io.make_sequence_example",
+                                             NewOp<MakeSequenceExample>);
 
 }  // namespace
 }  // namespace penstock

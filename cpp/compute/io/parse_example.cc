@@ -210,8 +210,9 @@ class ParseSequenceExample final : public Op {
   const FeatureRequests lists_;
 };
 
-const RegisterOp registration("io.parse_example", NewOp<ParseExample>);
-const RegisterOp sequence("io.parse_sequence_example", NewOp<ParseSequenceExample>);
+const RegisterOp io_parse_example_op("io.parse_example", NewOp<ParseExample>);
+const RegisterOp io_parse_sequence_example_op("io.parse_sequence_example",
+                                              NewOp<ParseSequenceExample>);
 
 }  // namespace
 }  // namespace penstock

@@ -124,8 +124,8 @@ class Normal final : public Draws {
   }
 };
 
-const RegisterOp uniform("random.uniform", NewOp<Uniform>);
-const RegisterOp normal("random.normal", NewOp<Normal>);
+const RegisterOp random_uniform_op("random.uniform", NewOp<Uniform>);
+const RegisterOp random_normal_op("random.normal", NewOp<Normal>);
 
 }  // namespace
 }  // namespace penstock

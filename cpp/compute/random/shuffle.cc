@@ -43,7 +43,7 @@ class Shuffle final : public ItemsOp {
   }
 };
 
-const RegisterOp registration("random.shuffle", NewOp<Shuffle>);
+const RegisterOp random_shuffle_op("random.shuffle", NewOp<Shuffle>);
 
 }  // namespace
 }  // namespace penstock

@@ -67,7 +67,7 @@ class AsString final : public Op {
   const std::string width_, precision_, letter_;
 };
 
-const RegisterOp registration("strings.as_string", NewOp<AsString>);
+const RegisterOp strings_as_string_op("strings.as_string", NewOp<AsString>);
 
 }  // namespace
 }  // namespace penstock

@@ -52,9 +52,9 @@ class ChangeCase final : public Op {
   }
 };
 
-const RegisterOp strip("strings.strip", NewOp<Strip>);
-const RegisterOp lower("strings.lower", NewOp<ChangeCase<'A', 'a'>>);
-const RegisterOp upper("strings.upper", NewOp<ChangeCase<'a', 'A'>>);
+const RegisterOp strings_strip_op("strings.strip", NewOp<Strip>);
+const RegisterOp strings_lower_op("strings.lower", NewOp<ChangeCase<'A', 'a'>>);
+const RegisterOp strings_upper_op("strings.upper", NewOp<ChangeCase<'a', 'A'>>);
 
 }  // namespace
 }  // namespace penstock

@@ -88,8 +88,8 @@ class ReduceJoin final : public Op {
   const bool keepdims_;
 };
 
-const RegisterOp join("strings.join", NewOp<Join>);
-const RegisterOp reduce_join("strings.reduce_join", NewOp<ReduceJoin>);
+const RegisterOp strings_join_op("strings.join", NewOp<Join>);
+const RegisterOp strings_reduce_join_op("strings.reduce_join", NewOp<ReduceJoin>);
 
 }  // namespace
 }  // namespace penstock

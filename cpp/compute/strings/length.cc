@@ -110,8 +110,8 @@ class Substr final : public Op {
   const bool characters_;
 };
 
-const RegisterOp length("strings.length", NewOp<Length>);
-const RegisterOp substr("strings.substr", NewOp<Substr>);
+const RegisterOp strings_length_op("strings.length", NewOp<Length>);
+const RegisterOp strings_substr_op("strings.substr", NewOp<Substr>);
 
 }  // namespace
 }  // namespace penstock

@@ -119,8 +119,8 @@ class RegexReplace final : public Op {
   const bool global_;
 };
 
-const RegisterOp full_match(kFullMatch, NewOp<RegexFullMatch>);
-const RegisterOp replace(kReplace, NewOp<RegexReplace>);
+const RegisterOp regex_full_match_op(kFullMatch, NewOp<RegexFullMatch>);
+const RegisterOp regex_replace_op(kReplace, NewOp<RegexReplace>);
 
 #else
 
@@ -129,8 +129,8 @@ std::unique_ptr<const Op> Missing(const Args& args) {
                        "or drop @ps.native to use Python's re");
 }
 
-const RegisterOp full_match(kFullMatch, Missing);
-const RegisterOp replace(kReplace, Missing);
+const RegisterOp regex_full_match_op(kFullMatch, Missing);
+const RegisterOp regex_replace_op(kReplace, Missing);
 
 #endif
 

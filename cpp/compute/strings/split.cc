@@ -205,8 +205,8 @@ class UnicodeDecode final : public Op {
   const bool many_;
 };
 
-const RegisterOp split("strings.split", NewOp<Split>);
-const RegisterOp unicode_decode("strings.unicode_decode", NewOp<UnicodeDecode>);
+const RegisterOp strings_split_op("strings.split", NewOp<Split>);
+const RegisterOp strings_unicode_decode_op("strings.unicode_decode", NewOp<UnicodeDecode>);
 
 }  // namespace
 }  // namespace penstock

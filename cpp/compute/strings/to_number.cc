@@ -141,8 +141,8 @@ class ToHashBucket final : public FillOp {
   const uint64_t buckets_;
 };
 
-const RegisterOp to_number("strings.to_number", NewOp<ToNumber>);
-const RegisterOp to_hash_bucket("strings.to_hash_bucket_fast", NewOp<ToHashBucket>);
+const RegisterOp strings_to_number_op("strings.to_number", NewOp<ToNumber>);
+const RegisterOp strings_to_hash_bucket_fast_op("strings.to_hash_bucket_fast", NewOp<ToHashBucket>);
 
 }  // namespace
 }  // namespace penstock

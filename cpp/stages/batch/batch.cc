@@ -30,7 +30,7 @@ class BatchDataset final : public BatchingDataset {
 };
 
 // fused=False has rows made anywhere and copied here, for comparison: the results are the same.
-const RegisterDataset batch(
+const RegisterDataset batch_stage(
     "batch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<BatchDataset>(std::vector{args.IntAtLeast("batch_size", 1)},
                                             args.Bool("drop_remainder"),
@@ -38,7 +38,7 @@ const RegisterDataset batch(
     });
 
 // Its input is unbatch, which hands out rows as views: they are copied once, into the new batch.
-const RegisterDataset rebatch(
+const RegisterDataset rebatch_stage(
     "rebatch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       const std::vector<int64_t>& sizes = args.Ints("batch_size");
       if (sizes.empty()) {

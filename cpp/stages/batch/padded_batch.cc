@@ -34,7 +34,7 @@ std::shared_ptr<const T> Shared(bool given, const T& (Args::*get)(const std::str
   return given ? std::make_shared<const T>((args.*get)(name)) : nullptr;
 }
 
-const RegisterDataset registration(
+const RegisterDataset padded_batch_stage(
     "padded_batch",
     {.arguments = {{"padded_shapes", ArgumentForm::kSpec},
                    {"padding_value", ArgumentForm::kValue},

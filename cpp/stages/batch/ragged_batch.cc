@@ -205,7 +205,7 @@ class RaggedBatchDataset final : public BatchingDataset {
   DType splits_;
 };
 
-const RegisterDataset registration(
+const RegisterDataset ragged_batch_stage(
     "ragged_batch", {.arguments = {{"row_splits_dtype", ArgumentForm::kDType}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       DType splits = args.Spec("row_splits_dtype").leaves[0].dtype;

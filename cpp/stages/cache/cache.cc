@@ -224,11 +224,11 @@ IteratorPtr CacheDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const CacheDataset>(shared_from_this()), context);
 }
 
-const RegisterDataset registration("cache", {.keeps_sizes = true, .replays = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args&) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<CacheDataset>();
-                                   });
+const RegisterDataset cache_stage("cache", {.keeps_sizes = true, .replays = true},
+                                  [](const std::vector<DatasetPtr>&,
+                                     const Args&) -> std::shared_ptr<Dataset> {
+                                    return std::make_shared<CacheDataset>();
+                                  });
 
 }  // namespace
 }  // namespace penstock

@@ -262,16 +262,16 @@ IteratorPtr CacheFileDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const CacheFileDataset>(shared_from_this()), context);
 }
 
-const RegisterDataset registration("cache_file",
-                                   {.form_of = "cache",
-                                    .keeps_sizes = true,
-                                    .keeping = {"filename", "structures"},
-                                    .replays = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<CacheFileDataset>(
-                                         args.Text("filename"), args.Text("fingerprint"));
-                                   });
+const RegisterDataset cache_file_stage("cache_file",
+                                       {.form_of = "cache",
+                                        .keeps_sizes = true,
+                                        .keeping = {"filename", "structures"},
+                                        .replays = true},
+                                       [](const std::vector<DatasetPtr>&,
+                                          const Args& args) -> std::shared_ptr<Dataset> {
+                                         return std::make_shared<CacheFileDataset>(
+                                             args.Text("filename"), args.Text("fingerprint"));
+                                       });
 
 }  // namespace
 }  // namespace penstock

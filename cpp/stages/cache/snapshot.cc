@@ -294,7 +294,7 @@ IteratorPtr SnapshotDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const SnapshotDataset>(shared_from_this()), context);
 }
 
-const RegisterDataset registration(
+const RegisterDataset snapshot_stage(
     "snapshot",
     {.keeps_sizes = true,
      .keeping = {"path", "compression", "shard_func", "structures", "reorders"},

@@ -129,17 +129,17 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
   CsvScanner scanner_;
 };
 
-const FileFormat kFormat{
+const FileFormat kCsvRecords{
     "CsvDataset", Beginning::kText, [](const Args& args) -> std::unique_ptr<RecordReader> {
       return std::make_unique<CsvRecordReader>(args.Text("field_delim").at(0),
                                                args.Bool("use_quote_delim"), args.Bool("header"));
     }};
 
-const RegisterDataset registration("csv_record",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return MakeFileDataset(kFormat, args);
-                                   });
+const RegisterDataset csv_record_stage("csv_record",
+                                       [](const std::vector<DatasetPtr>&,
+                                          const Args& args) -> std::shared_ptr<Dataset> {
+                                         return MakeFileDataset(kCsvRecords, args);
+                                       });
 
 }  // namespace
 }  // namespace penstock

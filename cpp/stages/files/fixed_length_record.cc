@@ -52,16 +52,16 @@ class FixedLengthReader final : public FormatReader<FixedLengthReader> {
   const size_t footer_;
 };
 
-const FileFormat kFormat{"FixedLengthRecordDataset", Beginning::kAnyBytes,
-                         [](const Args& args) -> std::unique_ptr<RecordReader> {
-                           return std::make_unique<FixedLengthReader>(args);
-                         }};
+const FileFormat kFixedLengthRecords{"FixedLengthRecordDataset", Beginning::kAnyBytes,
+                                     [](const Args& args) -> std::unique_ptr<RecordReader> {
+                                       return std::make_unique<FixedLengthReader>(args);
+                                     }};
 
-const RegisterDataset registration("fixed_length_record",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return MakeFileDataset(kFormat, args);
-                                   });
+const RegisterDataset fixed_length_record_stage("fixed_length_record",
+                                                [](const std::vector<DatasetPtr>&,
+                                                   const Args& args) -> std::shared_ptr<Dataset> {
+                                                  return MakeFileDataset(kFixedLengthRecords, args);
+                                                });
 
 }  // namespace
 }  // namespace penstock

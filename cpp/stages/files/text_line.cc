@@ -83,16 +83,16 @@ class TextLineReader final : public FormatReader<TextLineReader> {
   size_t searched_ = 0;  // bytes of the window without a line end
 };
 
-const FileFormat kFormat{"TextLineDataset", Beginning::kText,
-                         [](const Args&) -> std::unique_ptr<RecordReader> {
-                           return std::make_unique<TextLineReader>();
-                         }};
+const FileFormat kTextLines{"TextLineDataset", Beginning::kText,
+                            [](const Args&) -> std::unique_ptr<RecordReader> {
+                              return std::make_unique<TextLineReader>();
+                            }};
 
-const RegisterDataset registration("text_line",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return MakeFileDataset(kFormat, args);
-                                   });
+const RegisterDataset text_line_stage("text_line",
+                                      [](const std::vector<DatasetPtr>&,
+                                         const Args& args) -> std::shared_ptr<Dataset> {
+                                        return MakeFileDataset(kTextLines, args);
+                                      });
 
 }  // namespace
 }  // namespace penstock

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLength = 8;
 constexpr size_t kCrc = 4;
 constexpr size_t kHeader = kLength + kCrc;
-constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
+constexpr uint64_t kMostPayload = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
 
 uint64_t Number(const uint8_t* bytes, size_t size) {
   uint64_t value = 0;
@@ -43,7 +43,7 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
                   "the checksum of a record's length is wrong, so what follows in this file "
                   "cannot be found; the file is damaged, or holds no TFRecords"};
     }
-    uint64_t whole = length > kMost ? kMost : kHeader + length + kCrc;
+    uint64_t whole = length > kMostPayload ? kMostPayload : kHeader + length + kCrc;
     if (window.size < whole) {
       if (!window.ended)
         return {.kind = Found::kMore, .size = length, .need = whole, .exact = true};
@@ -69,22 +69,22 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
   Extent FindExtent(const ByteWindow& window) const override {
     if (window.size < kHeader || !HasCrc(window.data, kLength)) return {};
     uint64_t length = Number(window.data, kLength);
-    if (length > kMost) return {};
+    if (length > kMostPayload) return {};
     auto whole = static_cast<size_t>(kHeader + length + kCrc);
     return {whole, whole};
   }
 };
 
-const FileFormat kFormat{"TFRecordDataset", Beginning::kChecked,
-                         [](const Args&) -> std::unique_ptr<RecordReader> {
-                           return std::make_unique<TfRecordReader>();
-                         }};
+const FileFormat kTfRecords{"TFRecordDataset", Beginning::kChecked,
+                            [](const Args&) -> std::unique_ptr<RecordReader> {
+                              return std::make_unique<TfRecordReader>();
+                            }};
 
-const RegisterDataset registration("tf_record",
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return MakeFileDataset(kFormat, args);
-                                   });
+const RegisterDataset tf_record_stage("tf_record",
+                                      [](const std::vector<DatasetPtr>&,
+                                         const Args& args) -> std::shared_ptr<Dataset> {
+                                        return MakeFileDataset(kTfRecords, args);
+                                      });
 
 }  // namespace
 }  // namespace penstock

@@ -143,17 +143,16 @@ IteratorPtr ReducerDataset::MakeIterator(const RunContext& context) const {
                                            Randomness(context), context.cancel);
 }
 
-const RegisterDataset registration("group_by_reducer",
-                                   {.arguments = {{"init_func", ArgumentForm::kFunction},
-                                                  {"reduce_func", ArgumentForm::kFunction},
-                                                  {"finalize_func", ArgumentForm::kFunction}}},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<ReducerDataset>(Reducer{
-                                         args.Callable("key_func"), args.Callable("init_func"),
-                                         args.Callable("reduce_func"),
-                                         args.Callable("finalize_func")});
-                                   });
+const RegisterDataset group_by_reducer_stage(
+    "group_by_reducer",
+    {.arguments = {{"init_func", ArgumentForm::kFunction},
+                   {"reduce_func", ArgumentForm::kFunction},
+                   {"finalize_func", ArgumentForm::kFunction}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<ReducerDataset>(
+          Reducer{args.Callable("key_func"), args.Callable("init_func"),
+                  args.Callable("reduce_func"), args.Callable("finalize_func")});
+    });
 
 }  // namespace
 }  // namespace penstock

@@ -49,7 +49,7 @@ class GroupDataset final : public Dataset {
 };
 
 // The dataset of the window that is being delivered.
-struct Opened {
+struct OpenedWindow {
   StateBlob restored = nullptr;  // where it was, after a restore
   int64_t given = 0;             // elements of it
   Origin origin = {};            // of the window
@@ -127,7 +127,7 @@ class GroupIterator final : public BlockIterator {
     try {
       rows_.Refill(stage_.kind.c_str(), input_, context_.cancel);
     } catch (const Error& error) {
-      if (!error.transient()) opened_ = Opened();
+      if (!error.transient()) opened_ = OpenedWindow();
       throw;
     }
   }
@@ -259,7 +259,7 @@ class GroupIterator final : public BlockIterator {
   }
 
   void Close() {
-    opened_ = Opened();
+    opened_ = OpenedWindow();
     rows_.Release();
   }
 
@@ -269,7 +269,7 @@ class GroupIterator final : public BlockIterator {
   const RunContext context_;
   const StageRandom random_;
   GroupedRows rows_;
-  Opened opened_;
+  OpenedWindow opened_;
   std::unordered_map<int64_t, int64_t> sizes_;
   BucketBatches batches_;
   int64_t least_size_ = 1;  // of a window that may be
@@ -285,7 +285,7 @@ IteratorPtr GroupDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const GroupDataset>(shared_from_this()), context);
 }
 
-const RegisterDataset group_by_window(
+const RegisterDataset group_by_window_stage(
     "group_by_window",
     {.foreign = true,
      .arguments = {{"reduce_func", ArgumentForm::kFunction},
@@ -302,7 +302,7 @@ const RegisterDataset group_by_window(
     });
 
 // `reduce_func` makes one batch of each window, where that is not made without it.
-const RegisterDataset buckets(
+const RegisterDataset bucket_by_sequence_length_stage(
     "bucket_by_sequence_length",
     {.foreign = true,
      .arguments = {{"reduce_func", ArgumentForm::kFunction},

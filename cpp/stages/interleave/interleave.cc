@@ -394,12 +394,12 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
   return std::make_shared<InterleaveDataset>(args.Callable("map_func"), std::move(options));
 }
 
-const RegisterDataset interleave("interleave",
-                                 {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                                 MakeInterleave);
-const RegisterDataset flat_map("flat_map",
-                               {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                               MakeInterleave);
+const RegisterDataset interleave_stage("interleave",
+                                       {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                                       MakeInterleave);
+const RegisterDataset flat_map_stage("flat_map",
+                                     {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                                     MakeInterleave);
 
 }  // namespace
 }  // namespace penstock

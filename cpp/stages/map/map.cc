@@ -104,13 +104,12 @@ std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& arg
   return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
 }
 
-const RegisterDataset map("map", {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                          MakeMap);
+const RegisterDataset map_stage("map", {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                                MakeMap);
 // The input gives positions; the function has the rows.
-const RegisterDataset from_indexable("from_indexable",
-                                     {.fetches = true,
-                                      .arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                                     MakeMap);
+const RegisterDataset from_indexable_stage(
+    "from_indexable", {.fetches = true, .arguments = {{"output_signature", ArgumentForm::kSpec}}},
+    MakeMap);
 
 }  // namespace
 }  // namespace penstock

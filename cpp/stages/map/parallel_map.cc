@@ -397,15 +397,16 @@ std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, 
                                               ordered, MakeDataset(args.owner(), inputs, args));
 }
 
-const RegisterDataset map("parallel_map",
-                          {.form_of = "map",
-                           .arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                          MakeParallelMap);
-const RegisterDataset from_indexable("parallel_from_indexable",
-                                     {.form_of = "from_indexable",
-                                      .fetches = true,
-                                      .arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                                     MakeParallelMap);
+const RegisterDataset parallel_map_stage("parallel_map",
+                                         {.form_of = "map",
+                                          .arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                                         MakeParallelMap);
+const RegisterDataset parallel_from_indexable_stage("parallel_from_indexable",
+                                                    {.form_of = "from_indexable",
+                                                     .fetches = true,
+                                                     .arguments = {{"output_signature",
+                                                                    ArgumentForm::kSpec}}},
+                                                    MakeParallelMap);
 
 }  // namespace
 }  // namespace penstock

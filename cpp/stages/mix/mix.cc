@@ -343,9 +343,10 @@ std::shared_ptr<Dataset> MakeChoose(const std::vector<DatasetPtr>& inputs, const
   return MakeMix(inputs, std::move(options), args);
 }
 
-const RegisterDataset sample("sample_from_datasets",
-                             {.arguments = {{"weights", ArgumentForm::kValue}}}, MakeSample);
-const RegisterDataset choose("choose_from_datasets", MakeChoose);
+const RegisterDataset sample_from_datasets_stage("sample_from_datasets",
+                                                 {.arguments = {{"weights", ArgumentForm::kValue}}},
+                                                 MakeSample);
+const RegisterDataset choose_from_datasets_stage("choose_from_datasets", MakeChoose);
 
 }  // namespace
 }  // namespace penstock

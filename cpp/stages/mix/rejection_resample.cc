@@ -239,7 +239,7 @@ std::vector<double> SharesOf(const Args& args, const std::string& name, int64_t 
   return shares;
 }
 
-const RegisterDataset registration(
+const RegisterDataset rejection_resample_stage(
     "rejection_resample",
     {.arguments = {{"target_dist", ArgumentForm::kValue}, {"initial_dist", ArgumentForm::kValue}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {

@@ -74,7 +74,7 @@ IteratorPtr CounterDataset::MakeIterator(const RunContext&) const {
       std::static_pointer_cast<const CounterDataset>(shared_from_this()));
 }
 
-const RegisterDataset registration(
+const RegisterDataset counter_stage(
     "counter", {.arguments = {{"output_type", ArgumentForm::kDType}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<CounterDataset>(args, args.Spec("output_type"));

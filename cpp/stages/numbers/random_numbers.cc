@@ -53,11 +53,12 @@ IteratorPtr RandomDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<RandomIterator>(key_.Of(*this, context));
 }
 
-const RegisterDataset registration("random_numbers", {.name = "random"},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<RandomDataset>(SequenceKey(args));
-                                   });
+const RegisterDataset random_numbers_stage("random_numbers", {.name = "random"},
+                                           [](const std::vector<DatasetPtr>&,
+                                              const Args& args) -> std::shared_ptr<Dataset> {
+                                             return std::make_shared<RandomDataset>(
+                                                 SequenceKey(args));
+                                           });
 
 }  // namespace
 }  // namespace penstock

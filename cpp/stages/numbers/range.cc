@@ -76,13 +76,13 @@ IteratorPtr RangeDataset::MakeIterator(const RunContext&) const {
   return MakeRowIterator(shared_from_this(), *this);
 }
 
-const RegisterDataset registration("range", {.arguments = {{"output_type", ArgumentForm::kDType}}},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<RangeDataset>(
-                                         args.Int("start"), args.Int("stop"), args.Int("step"),
-                                         args.Spec("output_type"));
-                                   });
+const RegisterDataset range_stage("range", {.arguments = {{"output_type", ArgumentForm::kDType}}},
+                                  [](const std::vector<DatasetPtr>&,
+                                     const Args& args) -> std::shared_ptr<Dataset> {
+                                    return std::make_shared<RangeDataset>(
+                                        args.Int("start"), args.Int("stop"), args.Int("step"),
+                                        args.Spec("output_type"));
+                                  });
 
 }  // namespace
 }  // namespace penstock

@@ -346,16 +346,16 @@ IteratorPtr PackDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<PackIterator>(StartInput(context.Replayed()), options_, context.cancel);
 }
 
-const RegisterDataset registration("pack",
-                                   {.arguments = {{"lengths", ArgumentForm::kSpec},
-                                                  {"padding_value", ArgumentForm::kValue},
-                                                  {"padding_values", ArgumentForm::kValue}}},
-                                   [](const std::vector<DatasetPtr>& inputs,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     PackOptions options = PackOptions::Of(args);
-                                     if (MaybeSpec in = inputs[0]->spec()) options.CheckSpec(*in);
-                                     return std::make_shared<PackDataset>(std::move(options));
-                                   });
+const RegisterDataset pack_stage("pack",
+                                 {.arguments = {{"lengths", ArgumentForm::kSpec},
+                                                {"padding_value", ArgumentForm::kValue},
+                                                {"padding_values", ArgumentForm::kValue}}},
+                                 [](const std::vector<DatasetPtr>& inputs,
+                                    const Args& args) -> std::shared_ptr<Dataset> {
+                                   PackOptions options = PackOptions::Of(args);
+                                   if (MaybeSpec in = inputs[0]->spec()) options.CheckSpec(*in);
+                                   return std::make_shared<PackDataset>(std::move(options));
+                                 });
 
 }  // namespace
 }  // namespace penstock

@@ -66,12 +66,12 @@ IteratorPtr ShardDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ShardIterator>(StartInput(context), shards_, index_, context.cancel);
 }
 
-const RegisterDataset registration("shard", {.of_positions = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     return std::make_shared<ShardDataset>(
-                                         args.IntAtLeast("num_shards", 1), args.Int("index"));
-                                   });
+const RegisterDataset shard_stage("shard", {.of_positions = true},
+                                  [](const std::vector<DatasetPtr>&,
+                                     const Args& args) -> std::shared_ptr<Dataset> {
+                                    return std::make_shared<ShardDataset>(
+                                        args.IntAtLeast("num_shards", 1), args.Int("index"));
+                                  });
 
 }  // namespace
 }  // namespace penstock

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
 class ShardEvenlyDataset final : public Dataset,
                                  public DealtStage,
@@ -53,7 +53,7 @@ class ShardEvenlyDataset final : public Dataset,
 
 Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
   RunContext common = dealing_.Common(context, *this);
-  const int64_t n = input().cardinality() == kInfinite ? kMost : input().cardinality();
+  const int64_t n = input().cardinality() == kInfinite ? kUnbounded : input().cardinality();
   const int64_t round = dealing_.Taken(index, n);
   if (round == n) {  // endless, but numbers are not
     throw Error(ErrorKind::kInvalidArgument, "at: element {} of shard_evenly has no number < 2^63",
@@ -148,7 +148,7 @@ class ShardEvenlyIterator final : public Iterator {
     Step step = again_ ? FromTheBeginning() : WholeRounds() > 0 ? FromKnownRound() : FromRound();
     if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
     ended_ = ended_ || std::holds_alternative<End>(step);
-    round_ += dealing_.Taken(1, kMost - round_);
+    round_ += dealing_.Taken(1, kUnbounded - round_);
     return data_->pads() && !ended_ ? Real(std::move(step)) : std::move(step);
   }
 
@@ -157,7 +157,7 @@ class ShardEvenlyIterator final : public Iterator {
 
   // Rounds from here on in which there is an element for every shard, as far as that is known.
   int64_t WholeRounds() const {
-    const int64_t end = known_ == kInfinite ? kMost : known_;
+    const int64_t end = known_ == kInfinite ? kUnbounded : known_;
     return std::max<int64_t>(end - round_, 0) / dealing_.shards;
   }
 
@@ -268,19 +268,17 @@ IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
 
 // fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
 // number of elements that the input was dealt out of.
-const RegisterDataset registration("shard_evenly",
-                                   {.of_positions = true, .share_states = {"index"}},
-                                   [](const std::vector<DatasetPtr>& inputs,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     Dealing dealing(args);
-                                     if (dealing.remainder == Remainder::kPad) {
-                                       if (MaybeSpec spec = inputs[0]->spec()) CheckPadding(*spec);
-                                     }
-                                     if (args.Has("dealt"))
-                                       return MakeDealt(dealing, args.Int("dealt"));
-                                     bool fused = !args.Has("fused") || args.Bool("fused");
-                                     return std::make_shared<ShardEvenlyDataset>(dealing, fused);
-                                   });
+const RegisterDataset shard_evenly_stage(
+    "shard_evenly", {.of_positions = true, .share_states = {"index"}},
+    [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
+      Dealing dealing(args);
+      if (dealing.remainder == Remainder::kPad) {
+        if (MaybeSpec spec = inputs[0]->spec()) CheckPadding(*spec);
+      }
+      if (args.Has("dealt")) return MakeDealt(dealing, args.Int("dealt"));
+      bool fused = !args.Has("fused") || args.Bool("fused");
+      return std::make_shared<ShardEvenlyDataset>(dealing, fused);
+    });
 
 }  // namespace
 }  // namespace penstock

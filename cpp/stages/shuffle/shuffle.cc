@@ -146,18 +146,18 @@ IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
                                          input().cardinality(), context.cancel);
 }
 
-const RegisterDataset registration("shuffle", {.of_positions = true},
-                                   [](const std::vector<DatasetPtr>&,
-                                      const Args& args) -> std::shared_ptr<Dataset> {
-                                     std::optional<int64_t> seed;
-                                     if (args.Has("seed")) seed = args.Int("seed");
-                                     // fused=False buffers elements even where indices would do,
-                                     // for comparison.
-                                     return std::make_shared<ShuffleDataset>(
-                                         args.IntAtLeast("buffer_size", 1), seed,
-                                         args.Bool("reshuffle_each_iteration"),
-                                         !args.Has("fused") || args.Bool("fused"));
-                                   });
+const RegisterDataset shuffle_stage("shuffle", {.of_positions = true},
+                                    [](const std::vector<DatasetPtr>&,
+                                       const Args& args) -> std::shared_ptr<Dataset> {
+                                      std::optional<int64_t> seed;
+                                      if (args.Has("seed")) seed = args.Int("seed");
+                                      // fused=False buffers elements even where indices would do,
+                                      // for comparison.
+                                      return std::make_shared<ShuffleDataset>(
+                                          args.IntAtLeast("buffer_size", 1), seed,
+                                          args.Bool("reshuffle_each_iteration"),
+                                          !args.Has("fused") || args.Bool("fused"));
+                                    });
 
 }  // namespace
 }  // namespace penstock

@@ -47,6 +47,12 @@ struct StageTraits {
   // It fetches an element for each position that its input gives: what is decided by positions can
   // be decided before it.
   bool fetches = false;
+  // Its functions take a state before the element.
+  bool folds = false;
+  // The argument that names the file or folder that it reads, and nothing else of it is read.
+  std::string reads = {};
+  // What users call the format of that file, where it is one of records.
+  std::string format = {};
   // Arguments that say where and how it keeps its input's elements on disk. Empty: it keeps none.
   std::vector<std::string> keeping = {};
   // It gives in later passes what it has kept of the first one.

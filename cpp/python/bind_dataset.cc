@@ -361,10 +361,12 @@ void BindDataset(py::module_& module) {
       py::dict arguments;
       for (auto& [name, form] : of.arguments) arguments[py::str(name)] = NameOf(form);
       traits[py::str(kind)] = py::dict(
-          "form_of"_a = of.form_of, "timing"_a = of.timing, "keeps_sizes"_a = of.keeps_sizes,
-          "of_positions"_a = of.of_positions, "fetches"_a = of.fetches,
-          "keeping"_a = py::frozenset(py::cast(of.keeping)), "replays"_a = of.replays,
-          "share_states"_a = py::frozenset(py::cast(of.share_states)), "arguments"_a = arguments);
+          "name"_a = of.name, "form_of"_a = of.form_of, "timing"_a = of.timing,
+          "keeps_sizes"_a = of.keeps_sizes, "of_positions"_a = of.of_positions,
+          "fetches"_a = of.fetches, "folds"_a = of.folds, "reads"_a = of.reads,
+          "format"_a = of.format, "keeping"_a = py::frozenset(py::cast(of.keeping)),
+          "replays"_a = of.replays, "share_states"_a = py::frozenset(py::cast(of.share_states)),
+          "arguments"_a = arguments);
     }
     return traits;
   });

@@ -259,8 +259,8 @@ std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& ar
   return std::make_shared<LoadDataset>(std::move(files), std::move(declared));
 }
 
-const RegisterDataset load_stage("load", {.arguments = {{"element_spec", ArgumentForm::kSpec}}},
-                                 MakeLoad);
+const RegisterDataset load_stage(
+    "load", {.reads = "path", .arguments = {{"element_spec", ArgumentForm::kSpec}}}, MakeLoad);
 
 }  // namespace
 }  // namespace penstock

@@ -235,10 +235,8 @@ def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> 
             names = [n for source in _sources_of_names(node) for n in source._args["tensors"].flat]
             if names:
                 found["files"] = _files(names)
-        elif arg == "filename" and not node._inputs:
-            found["files"] = _files([value])
-        elif arg == "path" and node._kind == "load":
-            found["files"] = _files(_entries(value))
+        elif arg == traits.reads:
+            found["files"] = _files(_files_at(value))
         elif id(node) not in read:
             found[arg] = _said(value, values)
     return [name, {arg: said for arg, said in found.items() if said is not None}]
@@ -252,11 +250,12 @@ def _sources_of_names(reading: Stage) -> Iterator[Stage]:
             yield node
 
 
-def _entries(folder: Any) -> list[str]:
+def _files_at(path: Any) -> list[Any]:
+    """Return the files of a folder, or the one that is no folder."""
     try:
-        return sorted(entry.path for entry in os.scandir(folder) if entry.is_file())
+        return sorted(entry.path for entry in os.scandir(path) if entry.is_file())
     except OSError:
-        return []
+        return [path]
 
 
 def _files(names: list[Any]) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-# Functions of these get a state beside the element.
-_WITH_STATE = ("scan", "reduce", "group_by_reducer")
+from penstock.traits import folds
 
 
 def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) -> str:
@@ -39,7 +38,7 @@ def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) 
         pass
     else:
         return ""
-    if stage in _WITH_STATE:
+    if folds(stage):
         return f"penstock: {stage} calls this function with {count} arguments"
     if count == 1:
         return (

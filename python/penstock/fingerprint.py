@@ -75,10 +75,9 @@ def _node(node: Stage, inputs: list[bytes], values: Digests) -> bytes:
 
 def _files_of(node: Stage) -> Iterable[Any]:
     """Yield the names of the files that a node reads, as far as they are known."""
-    if node._kind == "load":
-        yield from sorted(Path(node._args["path"]).glob("*"))
-    elif not node._inputs and isinstance(node._args.get("filename"), (str, os.PathLike)):
-        yield node._args["filename"]
+    if read := traits_of(node._kind).reads:
+        path = Path(os.fsdecode(node._args[read]))
+        yield from sorted(path.glob("*")) if path.is_dir() else [node._args[read]]
     elif any(isinstance(value, Reader) for value in node._args.values()):
         open_ = list(node._inputs)
         while open_:

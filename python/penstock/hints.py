@@ -7,8 +7,9 @@ from typing import Any
 
 from penstock.ops.native import NativeFunction
 from penstock.probing import traceable
+from penstock.traits import main_form
 
-_FUNCTIONS = {"map": "map_func", "parallel_map": "map_func", "filter": "predicate"}
+_FUNCTIONS = {"map": "map_func", "filter": "predicate"}  # those that are traced for a hint
 _LEAST_SECONDS = 0.1  # of a function that is worth a word
 _LEAST_SHARE = 0.1  # of the time of the run
 # The ratios are those of docs/guides/native.md.
@@ -55,7 +56,7 @@ def _plain_functions(dataset: Any) -> Iterator[tuple[str, Any, Any]]:
     while waiting:
         path, stage = waiting.pop()
         waiting += [(f"{path}.{i}", each) for i, each in enumerate(stage._inputs)]
-        function = stage._args.get(_FUNCTIONS.get(stage._kind, ""))
+        function = stage._args.get(_FUNCTIONS.get(main_form(stage._kind), ""))
         if function is None or isinstance(function, NativeFunction) or id(function) in seen:
             continue
         seen.add(id(function))
@@ -78,7 +79,6 @@ def _can_be_native(stage: Any) -> bool:
 
 
 def _hint(row: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    kind = "map" if row["kind"] == "parallel_map" else row["kind"]
     return {
         "seconds": seconds,
         "stage": row["kind"],
@@ -87,5 +87,5 @@ def _hint(row: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         "knob": "native",
         "from": False,
         "to": True,
-        "reason": _CAN_BE_NATIVE.format(stage=f"{kind}({row['function'] or ''})"),
+        "reason": _CAN_BE_NATIVE.format(stage=f"{main_form(row['kind'])}({row['function'] or ''})"),
     }

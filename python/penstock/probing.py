@@ -15,8 +15,7 @@ from penstock.ops.native import NativeFunction
 from penstock.ops.noticed import unnoticed
 from penstock.ops.tracing import Traced
 from penstock.structure import TensorSpec
-
-_MAPS = ("map", "parallel_map")
+from penstock.traits import main_form
 
 
 def find_spec(dataset: Any) -> bool:
@@ -81,7 +80,7 @@ def traceable(dataset: Any) -> Traced | None:
 def _known_shapes(dataset: Any, node: _core.Node, first: Any) -> Sequence[Sizes | None]:
     """Return what tracing tells of the shapes of all elements of a stage: leaf by leaf."""
     stage = _stage_of(dataset, node)
-    if stage is None or stage._kind not in _MAPS:
+    if stage is None or main_form(stage._kind) != "map":
         return []
     if isinstance(stage._args["map_func"], NativeFunction):
         traced = next(iter(set(stage._traced) - set(stage._inputs[0]._traced)), None)

@@ -135,7 +135,7 @@ const FileFormat kCsvRecords{
                                                args.Bool("use_quote_delim"), args.Bool("header"));
     }};
 
-const RegisterDataset csv_record_stage("csv_record",
+const RegisterDataset csv_record_stage("csv_record", TraitsOf(kCsvRecords),
                                        [](const std::vector<DatasetPtr>&,
                                           const Args& args) -> std::shared_ptr<Dataset> {
                                          return MakeFileDataset(kCsvRecords, args);

@@ -13,6 +13,7 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kFileName = "filename";
 constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
 
 class FileDataset final : public Dataset {
@@ -20,7 +21,7 @@ class FileDataset final : public Dataset {
   FileDataset(const FileFormat& format, Args args)
       : format_(format),
         args_(std::move(args)),
-        path_(std::make_shared<const std::string>(args_.Text("filename"))),
+        path_(std::make_shared<const std::string>(args_.Text(kFileName))),
         compression_(CompressionOf(
             args_.Has("compression_type") ? args_.Text("compression_type") : std::string(),
             format.stage)),
@@ -334,7 +335,7 @@ class ReaderFunction final : public Function {
                   info.stage->kind, ElementSpec::Of(element).structure->ToString());
     }
     Args args = CopiedArgs(args_, args_.owner());
-    args.Set("filename", std::string(element.leaves[0].string()));
+    args.Set(kFileName, std::string(element.leaves[0].string()));
     return MakeDataset(kind_, {}, args);
   }
   MaybeSpec opened_spec() const override {
@@ -351,9 +352,13 @@ class ReaderFunction final : public Function {
 
 FunctionPtr MakeReader(const std::string& kind, const Args& args) {
   Args checked = CopiedArgs(args, args.owner());
-  checked.Set("filename", std::string());
+  checked.Set(kFileName, std::string());
   MakeDataset(kind, {}, checked);
   return std::make_shared<ReaderFunction>(kind, CopiedArgs(args, args.owner()));
+}
+
+StageTraits TraitsOf(const FileFormat& format) {
+  return {.reads = kFileName, .format = format.stage};
 }
 
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args) {

@@ -24,6 +24,8 @@ struct FileFormat {
 // `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The format's
 // own arguments are checked.
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);
+// What a stage that reads such files says of itself.
+StageTraits TraitsOf(const FileFormat& format);
 
 // A function that opens a file name as the dataset `kind` with these arguments, which are checked.
 FunctionPtr MakeReader(const std::string& kind, const Args& args);

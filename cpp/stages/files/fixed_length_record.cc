@@ -58,6 +58,7 @@ const FileFormat kFixedLengthRecords{"FixedLengthRecordDataset", Beginning::kAny
                                      }};
 
 const RegisterDataset fixed_length_record_stage("fixed_length_record",
+                                                TraitsOf(kFixedLengthRecords),
                                                 [](const std::vector<DatasetPtr>&,
                                                    const Args& args) -> std::shared_ptr<Dataset> {
                                                   return MakeFileDataset(kFixedLengthRecords, args);

@@ -88,7 +88,7 @@ const FileFormat kTextLines{"TextLineDataset", Beginning::kText,
                               return std::make_unique<TextLineReader>();
                             }};
 
-const RegisterDataset text_line_stage("text_line",
+const RegisterDataset text_line_stage("text_line", TraitsOf(kTextLines),
                                       [](const std::vector<DatasetPtr>&,
                                          const Args& args) -> std::shared_ptr<Dataset> {
                                         return MakeFileDataset(kTextLines, args);

@@ -80,7 +80,7 @@ const FileFormat kTfRecords{"TFRecordDataset", Beginning::kChecked,
                               return std::make_unique<TfRecordReader>();
                             }};
 
-const RegisterDataset tf_record_stage("tf_record",
+const RegisterDataset tf_record_stage("tf_record", TraitsOf(kTfRecords),
                                       [](const std::vector<DatasetPtr>&,
                                          const Args& args) -> std::shared_ptr<Dataset> {
                                         return MakeFileDataset(kTfRecords, args);

@@ -145,7 +145,8 @@ IteratorPtr ReducerDataset::MakeIterator(const RunContext& context) const {
 
 const RegisterDataset group_by_reducer_stage(
     "group_by_reducer",
-    {.arguments = {{"init_func", ArgumentForm::kFunction},
+    {.folds = true,
+     .arguments = {{"init_func", ArgumentForm::kFunction},
                    {"reduce_func", ArgumentForm::kFunction},
                    {"finalize_func", ArgumentForm::kFunction}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {

@@ -194,13 +194,14 @@ IteratorPtr ReduceDataset::MakeIterator(const RunContext& context) const {
                                           context.cancel);
 }
 
-const RegisterDataset scan_stage("scan", {.arguments = {{"initial_state", ArgumentForm::kValue}}},
-                                 [](const std::vector<DatasetPtr>&,
-                                    const Args& args) -> std::shared_ptr<Dataset> {
-                                   return std::make_shared<ScanDataset>(FoldOf(args, "scan_func"));
-                                 });
+const RegisterDataset scan_stage(
+    "scan", {.folds = true, .arguments = {{"initial_state", ArgumentForm::kValue}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      return std::make_shared<ScanDataset>(FoldOf(args, "scan_func"));
+    });
 const RegisterDataset reduced_stage(
-    "reduced", {.name = "reduce", .arguments = {{"initial_state", ArgumentForm::kValue}}},
+    "reduced",
+    {.name = "reduce", .folds = true, .arguments = {{"initial_state", ArgumentForm::kValue}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<ReduceDataset>(FoldOf(args, "reduce_func"));
     });

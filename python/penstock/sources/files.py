@@ -17,6 +17,7 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
 from penstock.paths import Names, path_of, what_came
+from penstock.traits import traits_of
 
 # How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
 # records does not depend on the machine.
@@ -261,14 +262,6 @@ def file_args(
     return args if max_record_bytes is None else args | {"max_record_bytes": max_record_bytes}
 
 
-_NAMES = {
-    "csv_record": "CsvDataset",
-    "fixed_length_record": "FixedLengthRecordDataset",
-    "text_line": "TextLineDataset",
-    "tf_record": "TFRecordDataset",
-}
-
-
 def read_files(
     kind: str,
     filenames: Any,
@@ -284,13 +277,13 @@ def read_files(
     if isinstance(filenames, Symbol):
         if on_error != "raise":
             raise TraceError(
-                f"{_NAMES.get(kind, kind)}: a native function cannot say on_error; give it to the "
+                f"{traits_of(kind).format}: a native function cannot say on_error; give it to the "
                 "flat_map or interleave that calls the function"
             )
         reader = _core.reader(kind, encode(kind, args))
         return SymbolicReader(reader, filenames, (kind, args))  # type: ignore[return-value]
     records = _records(kind, filenames, args, num_parallel_reads, deterministic, name)
-    return records._without_errors(_NAMES.get(kind, kind), on_error, max_errors)
+    return records._without_errors(traits_of(kind).format, on_error, max_errors)
 
 
 def _records(
@@ -301,7 +294,7 @@ def _records(
     deterministic: bool | None,
     name: str | None,
 ) -> Dataset:
-    stage = _NAMES.get(kind, kind)
+    stage = traits_of(kind).format
     if isinstance(filenames, (str, bytes, os.PathLike)):
         path = path_of(stage, "filenames", filenames)
         return Dataset._make(kind, (), {"filename": path, **args}, name)

@@ -9,10 +9,9 @@ import numpy as np
 from penstock.encode import Reader
 from penstock.ops.native import native
 from penstock.stages.count import counted
+from penstock.traits import traits_of
 
 Remainder = Literal["drop", "pad", "repeat"]
-
-_FORMATS = ("fixed_length_record", "text_line", "tf_record")
 
 
 def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder) -> Any:
@@ -47,8 +46,9 @@ def _stages_behind_names(dataset: Any) -> tuple[list[Any], list[str]]:
     stages: list[Any] = []
     node = dataset
     while True:
-        if node._kind in _FORMATS:
-            return [*stages, node][::-1], [node._args["filename"]]
+        traits = traits_of(node._kind)
+        if traits.format:
+            return [*stages, node][::-1], [node._args[traits.reads]]
         if node._kind == "from_tensor_slices" and stages:
             return stages[::-1], [str(name) for name in node._args["tensors"]]
         above = not any(_opens_files(stage) for stage in stages)
@@ -76,8 +76,9 @@ def _over(stages: list[Any], names: list[str], **shard: int) -> Any:
         # in the list of all, and the state of another shard is told from one of this.
         files = files._then("shard", **shard)
     for stage in stages:
-        if stage._kind in _FORMATS:
-            args = {name: value for name, value in stage._args.items() if name != "filename"}
+        traits = traits_of(stage._kind)
+        if traits.format:
+            args = {name: value for name, value in stage._args.items() if name != traits.reads}
             files = files._then("flat_map", map_func=Reader(stage._kind, args), name=stage._name)
         else:
             files = files._then(stage._kind, name=stage._name, **stage._args)

@@ -14,7 +14,6 @@ from bench.peers.workload import Workload
 from bench.spread import Spread, lay_out, number
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-BOUNDS = "performance.md"  # the page beside it that says what bounds each workload
 PLOTS = "benchmarks"  # the folder beside the page
 BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
 
@@ -40,7 +39,7 @@ def terminal(found: Measured) -> str:
 
 
 def write(results: Sequence[Measured], page: Path = PAGE) -> list[Path]:
-    """Write the results into the page, behind what was written by hand, and the plots beside it.
+    """Write the results into the page, after what was written by hand, and the plots beside it.
 
     Parameters
     ----------
@@ -58,48 +57,13 @@ def write(results: Sequence[Measured], page: Path = PAGE) -> list[Path]:
 
     order = {name: number for number, name in enumerate(workloads.NAMES)}
     results = sorted(results, key=lambda measured: order[measured.name])
-    _replace(page, markdown(results))
-    pages = [page]
-    if (beside := page.parent / BOUNDS).exists():
-        _replace(beside, bounds(results))
-        pages.append(beside)
-    folder = page.parent / PLOTS
-    folder.mkdir(exist_ok=True)
-    return [*pages, *(plots.draw(measured, folder) for measured in results)]
-
-
-def _replace(page: Path, written: str) -> None:
-    """Write what comes behind the part of a page that was written by hand."""
     text = page.read_text()
     if BEGIN not in text:
         raise ValueError(f"{page}: expected the line {BEGIN!r}, found none")
-    page.write_text(f"{text[: text.index(BEGIN)]}{BEGIN}\n\n{written}")
-
-
-def bounds(results: Sequence[Measured]) -> str:
-    """Return as Markdown what penstock reached in each workload, the limit, and the reason."""
-    parts = [_machines(results)]
-    for found in results:
-        workload = workloads.load(found.name)
-        rows = [["case", "unit", "penstock", "limit", "of limit"]]
-        for case in found.cases:
-            ours, limit = found.cell(case, "penstock"), found.cell(case, "limit")
-            if ours:
-                rows.append(
-                    [
-                        case,
-                        workload.unit,
-                        _shown(workload, ours),
-                        _shown(workload, limit) if limit else "-",
-                        _share(found, case, "penstock"),
-                    ]
-                )
-        parts += [f"## {workload.title}", lay_out(rows, markdown=True)]
-        if workload.limit:
-            parts.append(f"Limit: {workload.limit}.")
-        if workload.bound:
-            parts.append(workload.bound)
-    return "\n\n".join(parts) + "\n"
+    page.write_text(f"{text[: text.index(BEGIN)]}{BEGIN}\n\n{markdown(results)}")
+    folder = page.parent / PLOTS
+    folder.mkdir(exist_ok=True)
+    return [page, *(plots.draw(measured, folder) for measured in results)]
 
 
 def markdown(results: Sequence[Measured]) -> str:
@@ -109,7 +73,7 @@ def markdown(results: Sequence[Measured]) -> str:
         f"## Results of {dates[0] if len(dates) == 1 else f'{dates[0]} to {dates[-1]}'}",
         _machines(results),
         "### penstock and the best of the others",
-        "MB: penstock's peak memory, and the least of the other loaders without plain Python.",
+        "MB: the peak memory of penstock, and the least of the other loaders except plain Python.",
         summary(results),
         *_targets(results),
         *(part for measured in results for part in _section(measured)),
@@ -123,8 +87,8 @@ def markdown(results: Sequence[Measured]) -> str:
 def _targets(results: Sequence[Measured]) -> Iterator[str]:
     yield "### Targets"
     yield (
-        "What penstock is to reach, as the median of this run says; [](performance.md) has the "
-        "reason for what is below it."
+        "The least that the median of a run should reach. The section of each workload says what "
+        "bounds it."
     )
     yield targets.table(results)
     if above := targets.memory(results):
@@ -180,6 +144,8 @@ def _section(found: Measured) -> Iterator[str]:
     yield f"![{workload.title}]({PLOTS}/{found.name}.png)"
     if said := _failures(found):
         yield "\n".join(said)
+    if workload.bound:
+        yield f"**What bounds penstock.** {workload.bound}"
     lines = [
         f"- {PEERS[peer].title}: {configuration}."
         for peer, configuration in found.configurations.items()

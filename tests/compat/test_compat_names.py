@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+from fnmatch import filter as filter_names
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import penstock as ps
 import penstock.compat.tf as tf
 import penstock.compat.v1 as v1
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "porting.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "migrating.md").read_text()
 
 PLACES = {
     "tf.data": """
@@ -44,7 +46,8 @@ take take_while unbatch unique window with_options zip
 """,
 }
 NAMES = [(place, name) for place, names in PLACES.items() for name in names.split()]
-LEFT_OUT = set(re.findall(r"`([\w.]+)`", "".join(re.findall(r"^\| n.*", PAGE, re.MULTILINE))))
+# Rows of the guide for what penstock does not have, unless they say that this package has it.
+NONE = re.findall(r"^\| `([\w.*]+)` \| none: (?!.*`penstock\.compat\.tf` has)", PAGE, re.MULTILINE)
 
 
 def found(place, name):
@@ -56,12 +59,14 @@ def found(place, name):
 
 @pytest.mark.parametrize(("place", "name"), NAMES)
 def test_a_name_is_there_or_the_guide_tells_why_not(place, name):
-    assert found(place, name) != (f"{place}.{name}" in LEFT_OUT)
+    full = f"{place}.{name}".removeprefix("tf.data.")
+    assert found(place, name) != any(fnmatchcase(full, none) for none in NONE)
 
 
 def test_the_guide_leaves_out_only_names_of_tensorflow():
-    known = {f"{place}.{name}" for place, name in NAMES}
-    assert known >= {name for name in LEFT_OUT if name.startswith("tf.data.")}
+    known = [f"{place}.{name}".removeprefix("tf.data.") for place, name in NAMES]
+    members = {"DatasetSpec.*", "IteratorSpec.*", "experimental.DatasetInitializer.*"}
+    assert {none for none in NONE if not filter_names(known, none)} == members
 
 
 @pytest.mark.parametrize("module", ["image", "io", "strings"])

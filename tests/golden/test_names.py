@@ -1,4 +1,4 @@
-"""docs/migration.md tells of every public name of tf.data, and what it tells is so.
+"""docs/guides/migrating.md lists every public name of tf.data, and what it says is true.
 
 names.json, made by names.py, holds the names and signatures of TensorFlow.
 """
@@ -15,7 +15,7 @@ import penstock as ps
 
 HERE = Path(__file__).resolve().parent
 NAMES = json.loads((HERE / "names.json").read_text())["names"]
-PAGE = (HERE.parent.parent / "docs" / "migration.md").read_text()
+PAGE = (HERE.parent.parent / "docs" / "guides" / "migrating.md").read_text()
 ROW = re.compile(r"^\| `([\w.*]+)` \| (same|different|none)(?:: (.+?))? \|$", re.MULTILINE)
 ROWS = {name: (status, text or "") for name, status, text in ROW.findall(PAGE)}
 

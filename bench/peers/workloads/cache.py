@@ -25,9 +25,9 @@ class Cache(Workload):
         "one CRC-32C over each batch"
     )
     bound = (
-        "`memory`: the copy of the rows into a batch. `file`: the kernel's copy out of its page "
-        "cache, and a checksum over every block, which by the processor's own instruction takes "
-        "more than half as long; plain Python reads without one."
+        "In `memory`, the copy of the rows into a batch. In `file`, the kernel's copy out of its "
+        "page cache, and a checksum over every block, which takes more than half as long with the "
+        "processor's own instruction; plain Python reads without one."
     )
     scale = 1e9
     cases = {

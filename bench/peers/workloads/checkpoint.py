@@ -17,9 +17,9 @@ class Checkpoint(Workload):
     title = "Checkpoints"
     summary = (
         "A million integers, shuffled (with a buffer of 10,000 where the loader has one), each "
-        "plus one, in batches of 100. `save`: the state behind each of 50 batches, in memory or "
-        "in a file, as the loader does it. `restore`: from an iterator made again to its first "
-        "batch behind 50, which is checked to be the right one."
+        "plus one, in batches of 100. `save`: the state after each of 50 batches, in memory or in "
+        "a file, as the loader does it. `restore`: from making an iterator to its first batch "
+        "after 50, which is checked to be the right one."
     )
     unit = "ms"
     limit = (
@@ -27,8 +27,8 @@ class Checkpoint(Workload):
         "permutation of the 10,000 numbers of a buffer, and a batch of them"
     )
     bound = (
-        "`save`: writing some hundred bytes from all stages, while they go on. `restore`: the "
-        "choices of the shuffle buffer are drawn again up to the position."
+        "In `save`, writing some hundred bytes from all stages while they go on. In `restore`, "
+        "drawing the choices of the shuffle buffer again up to the position."
     )
     rate = False
     scale = 1e3

@@ -19,7 +19,7 @@ class Compiled(Workload):
     unit = "ns per element"
     limit = "NumPy on whole batches: np.arange(start, start + 256) + 1"
     bound = (
-        "What a batch costs, not an element: its memory, and the Python object that is handed "
+        "The cost of a batch, not of an element: its memory, and the Python object that is handed "
         "out. The sum itself runs over thousands of integers at a time."
     )
     rate = False

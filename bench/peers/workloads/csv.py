@@ -24,8 +24,8 @@ class Csv(Workload):
     unit = "thousand rows/s"
     limit = "read(2) of the file in blocks of 1 MB, counting its commas with NumPy"
     bound = (
-        "Each field is looked at byte by byte for quotes and delimiters and read as a number; the "
-        "words become Python objects. One thread does it. The limit counts commas."
+        "One thread, which inspects each field byte by byte for quotes and delimiters and "
+        "converts it to a number; words become Python objects. The limit counts commas."
     )
     scale = 1e3
     cases = {"columns": {"n": 50_000, "batch": 256}}

@@ -1,4 +1,4 @@
-"""Elements with many parts: what each part adds."""
+"""Elements with many leaves: what each leaf adds."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ POSITION = 4
 
 
 class Elements(Workload):
-    title = "Elements with many parts"
+    title = "Elements with many leaves"
     summary = (
         "A Python generator of elements that are in memory already, in batches of 256. `strings`: "
         "dicts of ten strings of some ten characters. `nested`: a dict with a number, a tuple of "
         "two numbers and a dict of a vector of four float32 and a number."
     )
     unit = "ns per element"
-    limit = "one list per part, by zip, and np.array of those that are numbers"
+    limit = "one list per leaf, by zip, and np.array of those that are numbers"
     bound = (
-        "Python objects: making the dicts is the generator's; penstock looks at the key and the "
-        "type of each of ten values, and counts a reference to each string when it comes and when "
-        "the batch goes."
+        "Python objects. The generator makes the dicts; penstock looks at the key and the type of "
+        "each of ten values, and counts a reference to each string when the string arrives and "
+        "when its batch is dropped."
     )
     rate = False
     scale = 1e9

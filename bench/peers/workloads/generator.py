@@ -23,10 +23,7 @@ class Generator(Workload):
     )
     unit = "thousand images/s"
     limit = "copying each image once into one of three batch buffers"
-    bound = (
-        "One copy of each image into its batch, which runs without the GIL and beside the "
-        "generator."
-    )
+    bound = "One copy of each image into its batch, made without the GIL while the generator runs."
     scale = 1e3
     cases = {"images": {"n": 1024, "batch": 64}}
     tiny = {"n": 64, "batch": 16}

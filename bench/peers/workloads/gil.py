@@ -18,16 +18,16 @@ class Gil(Workload):
     title = "Python functions"
     summary = (
         "map with a function of some 2 ms on as many threads or processes as there are processors "
-        "(a loader that has both is run with what suits the function): a loop of pure Python, "
-        "which holds the GIL all the time, and np.sort, which releases it. Single results are "
-        "taken, unbatched, and timed from the second on, so that starting processes does not count."
+        "(a loader that has both runs with what suits the function): a loop of pure Python, "
+        "which holds the GIL all the time, and np.sort, which releases it. Results are taken one "
+        "by one and timed from the second on, so that starting processes does not count."
     )
     unit = "calls/s"
     limit = "the same calls by one process per processor, forked, with no results sent back"
     bound = (
-        "`holds the GIL`: the GIL. Threads cannot run such a function twice at a time; loaders "
-        "with processes can, and pay for sending what it returns. `releases the GIL`: the two "
-        "processors, and their memory, which sorts on both share."
+        "In `holds the GIL`, the GIL. Threads cannot run such a function twice at a time; loaders "
+        "with processes can, and pay for sending what it returns. In `releases the GIL`, the two "
+        "processors and their shared memory, on which both sort."
     )
     cases = {"holds the GIL": {"n": 100}, "releases the GIL": {"n": 100}}
     tiny = {"n": 6}

@@ -20,7 +20,7 @@ class Imports(Workload):
     )
     unit = "ms"
     limit = "importing NumPy alone"
-    bound = "NumPy: what penstock adds are its own modules and the loading of one extension."
+    bound = "Importing NumPy. penstock adds its own modules and the loading of one extension."
     rate = False
     weighed = False
     scale = 1e3

@@ -17,24 +17,24 @@ class Interleave(Workload):
     title = "Many slow readers"
     summary = (
         "48 readers of 10 items, each of which sleeps 20 ms when it is opened and 4 ms per item, "
-        "16 of them at a time; single items. `alike`: in a repeatable order where a loader has "
+        "16 of them at a time; single items. `even`: in a repeatable order where a loader has "
         "one. `uneven`: every fourth sleeps 4 times as long, in any order."
     )
     unit = "ms"
     limit = (
-        "the critical path: a reader's sleeps, as slept, follow each other, and 16 readers go on "
-        "side by side"
+        "the critical path: the sleeps of a reader, as slept, follow each other, and 16 readers "
+        "run side by side"
     )
     bound = (
-        "Starting 16 readers, and waking their threads for each of their sleeps; the readers are "
-        "Python generators, which share the GIL. Grain opens the next 16 readers while 16 are "
-        "read, so that it may come below the limit of 16 at a time."
+        "Starting 16 readers, and waking their threads after each of their sleeps. The readers "
+        "are Python generators, which share the GIL. Grain opens the next 16 readers while it "
+        "reads 16, so it can take less time than the limit, which reads 16 at a time."
     )
     rate = False
     scale = 1e3
     cases = {
         case: {"readers": 48, "items": 10, "cycle": 16, "n": 480, "weight": 1 / 480}
-        for case in ("alike", "uneven")
+        for case in ("even", "uneven")
     }
     tiny = {"readers": 8, "items": 2, "cycle": 4, "n": 16, "weight": 1 / 16}
     seconds = 0.6

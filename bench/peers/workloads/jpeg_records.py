@@ -16,6 +16,7 @@ class JpegRecords(Jpeg):
         f"The same photographs and the same work as above, from {SHARDS} TFRecord files whose "
         "records are the JPEGs (WebDataset: from tar shards)."
     )
+    bound = "The same as with files: libjpeg-turbo, and the rest of the work on the images."
 
     def prepare(self, task: Task) -> None:
         super().prepare(task)

@@ -22,16 +22,16 @@ class Overhead(Workload):
     )
     unit = "ns per element"
     limit = (
-        "range: a plain Python loop; else calls of the function on a NumPy scalar that is there, "
-        "and nothing else: no values made of the integers, none collected"
+        "range: a plain Python loop; else calls of the function on an existing NumPy scalar, and "
+        "nothing else: no values are made of the integers, and none are collected"
     )
     bound = (
-        "`range`: the program's own loop, which makes and drops an integer for each element. "
-        "`map` and `dict`: the calls of the Python function. As in tf.data it gets scalars with a "
-        "dtype, with which Python calculates more slowly than with the integers that plain Python "
-        "passes: the limit, which only calls, takes as long as plain Python's whole loop, or "
-        "longer. penstock makes each scalar in the memory of the one before, and writes each "
-        "value that comes back into a column."
+        "In `range`, the program's own loop, which makes and drops an integer for each element. "
+        "In `map` and `dict`, the calls of the Python function. As in tf.data it receives scalars "
+        "with a dtype, and Python calculates more slowly with those than with the integers that "
+        "plain Python passes. So the limit, which only calls, takes at least as long as plain "
+        "Python's whole loop. penstock makes each scalar in the memory of the previous one, and "
+        "writes each returned value into a column."
     )
     rate = False
     scale = 1e9

@@ -27,11 +27,11 @@ class Padded(Workload):
         "case `bucketed`: what NumPy allows, not what the memory does"
     )
     bound = (
-        "penstock loops over the rows natively, so it may be faster than the limit. In `padded` "
-        "what is left are two copies, rows joined one behind the other and spread out in the "
-        "batch, and fresh memory for batches. In `bucketed` each row stays an element of its own, "
-        "which is made, looked at for its length and kept until its bucket is full. The list "
-        "of elements takes some 400 bytes for each row besides the row."
+        "In `padded`, two copies (rows are first joined, and then spread out in the batch) and "
+        "fresh memory for batches. In `bucketed`, each row stays an element of its own, which is "
+        "made, measured and kept until its bucket is full. penstock loops over the rows natively, "
+        "so it can be faster than the limit. The list of elements takes some 400 bytes for each "
+        "row besides the row itself."
     )
     scale = 1e6
     cases = {

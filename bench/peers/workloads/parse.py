@@ -24,8 +24,9 @@ class Parse(Workload):
     unit = "M/s"
     limit = "read(2) of the file in blocks of 1 MB, and one CRC-32C over each block"
     bound = (
-        "The 200 bytes of each record become a Python object, and each record's fields are found "
-        "by walking the wire format; the limit reads and checks bytes without looking at them."
+        "The 200 bytes of each record become a Python object, and the fields of each record are "
+        "found by reading its wire format. The limit reads and checks bytes without interpreting "
+        "them."
     )
     scale = 1e6
     cases = {

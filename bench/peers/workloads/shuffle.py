@@ -20,9 +20,9 @@ class Shuffle(Workload):
     unit = "million elements/s"
     limit = "NumPy's gather by a permutation drawn beforehand"
     bound = (
-        "A number is drawn for every element, and its slot in a buffer of 100,000 read and "
-        "written: a place of memory that no cache holds. The limit has its order already, and "
-        "gathers small integers from an array that it reads nearly in order."
+        "Drawing a number for every element, and reading and writing its slot in a buffer of "
+        "100,000, which no cache holds. The limit has its order already, and gathers small "
+        "integers from an array that it reads nearly in order."
     )
     scale = 1e6
     cases = {

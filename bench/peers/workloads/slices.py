@@ -21,9 +21,9 @@ class Slices(Workload):
     unit = "million rows/s"
     limit = "a permutation drawn for each pass, and NumPy's gather by it into buffers used again"
     bound = (
-        "Reading rows from random places of memory. The limit does the same with NumPy, into "
-        "memory that is used again; the order costs penstock about what a permutation costs "
-        "NumPy."
+        "Reading rows from random addresses of memory. The limit does the same with NumPy, into "
+        "memory that is reused. Drawing the order costs penstock about as much as a permutation "
+        "costs NumPy."
     )
     scale = 1e6
     cases = {

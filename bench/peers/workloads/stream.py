@@ -23,10 +23,10 @@ class Stream(Workload):
     unit = "thousand records/s"
     limit = "read(2) of the file and its CRC-32C, then NumPy's gather by a known permutation"
     bound = (
-        "Memory: each record is copied into the buffer, which is larger than the caches, from "
-        "there into its batch, and into a Python object, which takes most of the time of the "
-        "program's thread; besides, reading and its checksum. The limit copies once, and makes no "
-        "objects."
+        "Memory. Each record is copied into the buffer, which is larger than the caches, from "
+        "there into its batch, and then into a Python object. The last copy takes most of the "
+        "time of the program's thread; reading and the checksum come on top. The limit copies "
+        "once and makes no objects."
     )
     scale = 1e3
     cases = {"1 KB records": {"n": 150_000, "size": 1024, "buffer": 100_000, "batch": 256}}

@@ -23,14 +23,14 @@ class Text(Workload):
     title = "Text lines and tokens"
     summary = (
         "A file of 50,000 lines of 4 to 24 words in the page cache; each line is cut at spaces, "
-        "and its words become numbers, by a table of the 5,000 words or by a hash that tells them "
-        "apart; batches of 256, padded with zeros to the longest line."
+        "and its words become numbers, by a table of the 5,000 words or by a hash that "
+        "distinguishes them; batches of 256, padded with zeros to the longest line."
     )
     unit = "thousand lines/s"
     limit = "read(2) of the file in blocks of 1 MB, counting its spaces with NumPy"
     bound = (
-        "Cutting a line, hashing each of its 14 words and padding: some 2,500 instructions per "
-        "line, for many lines at a time, on all processors. The limit counts spaces."
+        "Splitting a line, hashing each of its 14 words and padding take some 2,500 instructions "
+        "per line, for many lines at a time, on all processors. The limit counts spaces."
     )
     scale = 1e3
     cases = {"words": {"n": 50_000, "batch": 256}}

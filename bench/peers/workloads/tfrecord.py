@@ -17,7 +17,7 @@ class TFRecord(Workload):
     summary = (
         "200,000 records of 300 bytes in batches of 1,024, and 1,500 records of 100,000 bytes one "
         "by one, from one file in the page cache; bytes are handed out as they are. The format has "
-        "a CRC for each record; who does not check it is marked."
+        "a CRC for each record; loaders that do not check it are marked."
     )
     unit = "MB/s"
     limit = (
@@ -25,12 +25,12 @@ class TFRecord(Workload):
         "bytes object of each 100,000"
     )
     bound = (
-        "Each record becomes a Python object of its own, with its bytes copied into it: about a "
+        "Making a Python object for each record and copying its bytes into it. This takes about a "
         "quarter of the time at 100 KB, and most of it at 300 B, where the limit hands out "
-        "nothing. The large records are read, checked and copied by one thread: giving them one by "
-        "one to another, with `prefetch`, costs more than the copy. Plain Python reads each record "
-        "straight into its object, one copy less; penstock cuts records out of a window of the "
-        "file."
+        "nothing. One thread reads, checks and copies the large records: handing them one by one "
+        "to another thread, with `prefetch`, costs more than the copy. Plain Python reads each "
+        "record straight into its object and saves one copy; penstock cuts records out of a "
+        "buffer of the file."
     )
     scale = 1e6
     cases = {

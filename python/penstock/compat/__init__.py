@@ -1,5 +1,5 @@
 """Programs written for TensorFlow's tf.data: `penstock.compat.tf` and `penstock.compat.v1`.
 
-``import penstock.compat.tf as tf`` in the place of ``import tensorflow as tf``; the guide to
-porting tells what holds.
+``import penstock.compat.tf as tf`` replaces ``import tensorflow as tf``; the guide "Come from
+tf.data" says what differs.
 """

@@ -123,12 +123,12 @@ def unbatch_nothing(tf):
     return tf.data.Dataset.from_tensors(np.zeros((0, 2), np.int8)).unbatch()
 
 
-@case(differs="at its place")
+@case(differs="at its position")
 def unbatch_scalars(tf):
     return numbers(tf).unbatch()
 
 
-@case(differs="at its place")
+@case(differs="at its position")
 def unbatch_unequal_leaves(tf):
     return tf.data.Dataset.from_tensors((np.arange(2), np.arange(3))).unbatch()
 

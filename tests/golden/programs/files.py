@@ -116,7 +116,7 @@ def tf_records_cut_off(tf, folder):
     return tf.data.TFRecordDataset([name])
 
 
-@case(differs="the record behind it")
+@case(differs="the record after it")
 def tf_records_damaged(tf, folder):
     name = records(tf, folder, b"one", b"two", b"three")
     data = bytearray((folder / "records").read_bytes())

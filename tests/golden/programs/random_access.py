@@ -4,7 +4,7 @@ import numpy as np
 
 from programs import case
 
-NOT_THERE = "a position that is not there is an IndexError"
+NOT_THERE = "a position that does not exist is an IndexError"
 MORE = "`enumerate` has random access too, and so has `repeat()` for ever"
 
 

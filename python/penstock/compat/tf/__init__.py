@@ -109,7 +109,7 @@ if not TYPE_CHECKING:  # which would allow any name
     def __getattr__(name: str) -> NoReturn:
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}: it has what input pipelines need, and "
-            "no models, layers, variables or gradients; the guide on porting has more"
+            "no models, layers, variables or gradients; the guide 'Come from tf.data' has more"
         )
 
 

@@ -32,8 +32,8 @@ class Latency(Workload):
         "The pipelines of tf.data's performance guide: a source that sleeps 30 ms when opened and "
         "15 ms per item, 3 items; a function of 30 ms; a training step of 10 ms. The final ones "
         "have two sources of 50 items, a function of 1.1 ms and batches of 50, which are "
-        "unbatched again. Two epochs; five with `map and cache` and the final ones. tf.data adds a prefetch of its "
-        "own to some."
+        "unbatched again. Two epochs; five with `map and cache` and the final ones. tf.data adds a "
+        "prefetch of its own to some."
     )
     unit = "ms"
     limit = "the critical path: the sleeps that have to follow each other in that pipeline, slept"

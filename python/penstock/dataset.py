@@ -252,7 +252,7 @@ class Dataset(
         options : Options
             What to set; what it leaves at None stays as it was.
         name : str, optional
-            A label without further meaning.
+            Ignored; TensorFlow's functions have it.
 
         Returns
         -------

@@ -42,8 +42,8 @@ class Forms(Shard):
             memory. False copies them as ``tensor.to(device)`` does, when they are asked for.
             "auto" is True on a CUDA device and False elsewhere.
         prefetch : int
-            Elements (behind `batch`: batches) to have ready, >= 0; -1 (AUTOTUNE) finds out. On the
-            CPU a dataset that ends with `prefetch` stays as it is.
+            Elements (after `batch`: batches) to have ready, >= 0; AUTOTUNE (-1) chooses. On the CPU
+            a dataset that ends with `prefetch` is not changed.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class Forms(Shard):
         Parameters
         ----------
         prefetch : int
-            Elements to have ready, as in `to_torch`.
+            As in `to_torch`.
 
         Returns
         -------
@@ -245,8 +245,8 @@ class Forms(Shard):
             Weights of classes, as ``fit`` takes them for arrays; 1 for classes that are not named.
             ``y`` holds numbers of classes, of shape ``(batch,)`` or ``(batch, 1)``, or is one-hot.
         prefetch : int
-            Batches to have ready ahead of use, prepared in a thread of their own; -1 (AUTOTUNE)
-            finds out, 0 prepares them in the thread that trains.
+            Batches to have ready, prepared in their own thread; AUTOTUNE (-1) chooses, 0 prepares
+            them in the thread that trains.
 
         Returns
         -------

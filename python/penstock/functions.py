@@ -30,7 +30,7 @@ def py_function(
         One dtype: one result. A sequence: as many results, as a list; empty: the result of `func`
         is ignored.
     name : str, optional
-        A label without further meaning.
+        Ignored; TensorFlow's functions have it.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def numpy_function(
     stateful : bool
         Accepted for programs written for TensorFlow: the function is called for every element.
     name : str, optional
-        A label without further meaning.
+        Ignored; TensorFlow's functions have it.
 
     Returns
     -------

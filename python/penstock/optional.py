@@ -82,7 +82,7 @@ class Optional:
         Parameters
         ----------
         name : str, optional
-            A label without further meaning.
+            Ignored; TensorFlow's functions have it.
         """
         return self._value is not _MISSING
 
@@ -92,7 +92,7 @@ class Optional:
         Parameters
         ----------
         name : str, optional
-            A label without further meaning.
+            Ignored; TensorFlow's functions have it.
 
         Raises
         ------

@@ -25,8 +25,9 @@ class ThreadingOptions(OptionSet):
     Attributes
     ----------
     private_threadpool_size : int or None
-        Native worker threads, and the least that AUTOTUNE starts with; None or 0 means the number
-        of CPUs this process may use.
+        The most calls of a native function that a parallel `map` runs at a time, and the calls (two
+        at least) that a `map` with AUTOTUNE starts with; None or 0 means the number of CPUs that
+        this process may use. No pool of threads is made.
     max_intra_op_parallelism : int or None
         Accepted without effect: penstock's operations use one thread each.
     """

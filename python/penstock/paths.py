@@ -33,7 +33,7 @@ def path_of(stage: str, argument: str, path: Any) -> str:
     stage, argument : str
         What errors name.
     path : str, bytes or path
-        Of a file or folder of this machine.
+        A file or folder of this machine.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def uniform(
     dtype : dtype_like
         float16, float32, float64, int32 or int64.
     seed : int, optional
-        What is drawn from; ``None`` is explained in the notes.
+        Makes the draws repeatable; None is explained in the notes.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

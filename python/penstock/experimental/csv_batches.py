@@ -113,7 +113,7 @@ def make_csv_dataset(
     shuffle_buffer_size : int
         Records in the buffer, as in `Dataset.shuffle`.
     shuffle_seed : int, optional
-        Makes the orders repeatable.
+        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
     prefetch_buffer_size : int, optional
         Batches that are made ahead of use; None and AUTOTUNE (-1) find out, 0 makes none.
     num_parallel_reads : int, optional
@@ -124,7 +124,7 @@ def make_csv_dataset(
     num_rows_for_inference : int, optional
         How many records are looked at to find out the types; None means all.
     compression_type : str, optional
-        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
+        "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     ignore_errors : bool
         Whether records that cannot be decoded, and files that cannot be read on, are left out: as
         `Dataset.ignore_errors` does it, for up to 100 in a row in one file. Names and types are

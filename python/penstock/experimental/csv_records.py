@@ -69,7 +69,7 @@ def CsvDataset(
         For each column that is read its value where a field is empty, or its type where no field
         may be: as in `io.decode_csv`.
     compression_type : str, optional
-        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
+        "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
         Bytes of one read; None means 512 KiB.
     header : bool

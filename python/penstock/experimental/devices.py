@@ -22,7 +22,7 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
     device : str
         "cpu", "/cpu:0" or another way to write it.
     buffer_size : int, optional
-        How many elements are ready; None and AUTOTUNE (-1) find out.
+        Elements to have ready; AUTOTUNE (-1) or None chooses.
 
     Returns
     -------

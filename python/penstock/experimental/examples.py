@@ -91,11 +91,11 @@ def parse_example_dataset(
     Parameters
     ----------
     features : mapping of str to features
-        What is asked for, as in `io.parse_example`.
+        The features to parse, as in `io.parse_example`.
     num_parallel_calls : int
-        How many batches are parsed at a time; AUTOTUNE (-1) finds out.
+        Calls at a time, each on its own thread; AUTOTUNE (-1) chooses.
     deterministic : bool, optional
-        Whether batches come in order; None takes it from `Options` (True by default).
+        Whether results come in order; None takes it from `Options` (True by default).
 
     Returns
     -------
@@ -170,7 +170,7 @@ def make_batched_features_dataset(
     batch_size : int
         Messages of a batch, >= 1.
     features : mapping of str to features
-        What is asked for, as in `io.parse_example`.
+        The features to parse, as in `io.parse_example`.
     reader : callable, optional
         Called with a file name and `reader_args`; returns a dataset of messages, or of pairs of
         which they are the second. None means `TFRecordDataset`.
@@ -185,7 +185,7 @@ def make_batched_features_dataset(
     shuffle_buffer_size : int
         Messages in the buffer, as in `Dataset.shuffle`.
     shuffle_seed : int, optional
-        Makes the orders repeatable.
+        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
     prefetch_buffer_size : int, optional
         Batches that are made ahead of use; None and AUTOTUNE (-1) find out, 0 makes none.
     reader_num_threads : int, optional

@@ -92,7 +92,7 @@ def bucket_by_sequence_length(
     no_padding : bool
         The elements of a bucket have one shape.
     drop_remainder : bool
-        Leave out the batches at the end that are not full.
+        Leave out batches at the end that are not full.
 
     Returns
     -------

@@ -23,7 +23,7 @@ class TFRecordWriter:
     filename : str or path
         The file; one that exists is overwritten.
     compression_type : str, optional
-        None or "" for a plain file, "GZIP", "ZLIB" or "ZSTD" for a compressed one.
+        "GZIP", "ZLIB" or "ZSTD"; None or "" for a plain file.
 
     Raises
     ------

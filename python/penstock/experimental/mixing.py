@@ -28,9 +28,9 @@ def sample_from_datasets(
     weights : array of shape ``(n,)`` or Dataset of them, optional
         How often each dataset is drawn; None means all the same.
     seed : int, optional
-        Makes the draws repeatable.
+        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
     stop_on_empty_dataset : bool
-        True ends when a dataset is drawn that has ended; False goes on with the others.
+        True ends when a dataset is drawn that has ended; False continues with the others.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def rejection_resample(
     initial_dist : array of shape ``(classes,)``, optional
         The share of each class in the dataset; None estimates it.
     seed : int, optional
-        Makes the draws repeatable.
+        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def dense_to_ragged_batch(
     batch_size : int
         Elements per batch, >= 1.
     drop_remainder : bool
-        Leave out the last batch when it has fewer than `batch_size` elements.
+        Leave out a last batch with fewer than `batch_size` elements.
     row_splits_dtype : dtype-like
         int64 or int32.
 

@@ -22,7 +22,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
         At least one; all of the same structure and dtypes. Arrays are shared with the dataset: do
         not change them afterwards.
     name : str, optional
-        What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        Names the stage in errors, `Iterator.stats` and traces.
 
     Returns
     -------
@@ -92,11 +92,11 @@ def RandomDataset(
     Parameters
     ----------
     seed : int, optional
-        Makes the numbers repeatable.
+        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
     rerandomize_each_iteration : bool, optional
         True draws others in each epoch and for each iterator; None means False.
     name : str, optional
-        What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        Names the stage in errors, `Iterator.stats` and traces.
 
     Returns
     -------

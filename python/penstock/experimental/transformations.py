@@ -129,9 +129,9 @@ def map_and_batch(
     num_parallel_batches : int, optional
         How many batches are assembled ahead of use, by as many parallel calls as pay.
     drop_remainder : bool
-        Leave out the last batch when it has fewer than `batch_size` elements.
+        Leave out a last batch with fewer than `batch_size` elements.
     num_parallel_calls : int, optional
-        How many calls run at a time; AUTOTUNE (-1) or None finds out.
+        Calls at a time, each on its own thread; AUTOTUNE (-1) or None chooses.
 
     Returns
     -------
@@ -252,9 +252,9 @@ def shuffle_and_repeat(
     buffer_size : int
         Elements in the buffer, >= 1.
     count : int, optional
-        How many epochs; None or -1: for ever.
+        How many epochs; None or a negative number means for ever.
     seed : int, optional
-        Makes the orders repeatable.
+        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
 
     Returns
     -------

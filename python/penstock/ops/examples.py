@@ -41,8 +41,8 @@ def parse_single_example(
     serialized : bytes
         The message, as a record of a TFRecord file.
     features : mapping of str to features
-        What is asked for: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
-        `FixedLenSequenceFeature` by key. Others in the message are passed over.
+        The features to parse, by key: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
+        `FixedLenSequenceFeature`. Others in the message are ignored.
     example_names : str or bytes, optional
         What errors call the example.
     name : str, optional
@@ -95,8 +95,7 @@ def parse_example(
     serialized : sequence of bytes, shape ``(n,)``
         The messages: a batch of records of a TFRecord file.
     features : mapping of str to features
-        What is asked for: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
-        `FixedLenSequenceFeature` by key. Others in the messages are passed over.
+        As in `parse_single_example`.
     example_names : sequence of str or bytes, optional
         What errors call the examples, shape ``(n,)``.
     name : str, optional

@@ -23,7 +23,7 @@ class TFRecordOptions:
     Parameters
     ----------
     compression_type : str, optional
-        None or "" for a plain file, "GZIP", "ZLIB" or "ZSTD" for a compressed one.
+        "GZIP", "ZLIB" or "ZSTD"; None or "" for a plain file.
     compression_level : int, optional
         1 (fast) to 9 (small), 0 for none; of "ZSTD" 1 to 22. None leaves it to the library.
 

@@ -47,22 +47,22 @@ def TFRecordDataset(
     filenames : str, path, sequence of them, or Dataset of str
         The files.
     compression_type : str, optional
-        None or "" for plain files, "GZIP", "ZLIB" or "ZSTD" for compressed ones.
+        "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
-        Bytes of one read; None means 512 KiB. More than 256 MiB are not read at once.
+        Bytes of one read, at most 256 MiB; None means 512 KiB.
     num_parallel_reads : int, optional
         None reads one file after the other. `n` reads `n` files at a time and takes a record of
         each in turn; AUTOTUNE (-1) takes 8.
     name : str, optional
-        What errors, `Iterator.stats` and traces call the stage, beside its kind.
+        Names the stage in errors, `Iterator.stats` and traces.
     on_error : "raise", "skip", "log" or callable
-        What becomes of a record or a file that cannot be read: see :doc:`/guides/errors`.
+        What to do with a record or file that cannot be read: see :doc:`/guides/errors`.
     max_errors : int, optional
-        How many in a row are left out at most, >= 1; None: any number.
+        The most errors in a row to leave out, >= 1; None means any number.
     max_record_bytes : int, optional
-        The most bytes of one record, >= 1; None means 256 MiB. Memory for about twice as many is
-        had at most, whatever a compressed file expands to. A longer one is an error behind which
-        the next file follows.
+        The most bytes of one record, >= 1; None means 256 MiB. A reader takes at most about twice
+        as much memory, whatever a compressed file expands to. A longer record is an error, and the
+        next file follows.
 
     Returns
     -------

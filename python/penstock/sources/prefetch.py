@@ -44,7 +44,7 @@ def prefetch(
         be iterated: a generator, a list, a data loader of another library. Of an object that has
         ``__len__`` and ``__getitem__`` only, the items 0 to ``len() - 1``.
     buffer_size : int
-        Items to have ready ahead of use, >= 1; -1 (AUTOTUNE) finds out.
+        Items to have ready, >= 1; AUTOTUNE (-1) chooses.
 
     Returns
     -------

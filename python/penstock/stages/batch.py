@@ -34,14 +34,14 @@ class Batch(Plan):
         batch_size : int
             Elements per batch, >= 1.
         drop_remainder : bool
-            Leave out the last batch when it has fewer than `batch_size` elements.
+            Leave out a last batch with fewer than `batch_size` elements.
         num_parallel_calls : int, optional
-            Assemble up to so many batches ahead of use, in a thread of its own; AUTOTUNE (-1) finds
-            out how many.
+            Batches to assemble ahead, on one thread; AUTOTUNE (-1) chooses. None assembles in the
+            thread that asks.
         deterministic : bool, optional
-            Accepted for programs written for tf.data; batches come in order always.
+            Accepted and ignored: batches always come in order.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class Batch(Plan):
         drop_remainder : bool
             Leave out the last batch when it has fewer rows than its turn asks for.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -132,9 +132,9 @@ class BucketBySequenceLength(Plan):
         no_padding : bool
             The elements of a bucket have one shape: `batch` them without padding.
         drop_remainder : bool
-            Leave out the batches at the end that are not full.
+            Leave out batches at the end that are not full.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -33,7 +33,7 @@ class Cache(Plan):
             "" keeps them in memory. A name keeps them in that file, for later processes too; the
             folders on the way are made.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
             Named tuples, dataclasses and attrs classes of the elements, for a file that another
             process has filled. Needed only for those that the first element has not.

@@ -22,7 +22,7 @@ class Concatenate(Plan):
         dataset : Dataset
             What comes behind this one.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

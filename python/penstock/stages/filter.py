@@ -32,12 +32,11 @@ class Filter(Plan):
         predicate : callable
             Takes the element as `map` does; returns one bool.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable
-            What becomes of an element that fails here, or failed before and was not left out: see
-            :doc:`/guides/errors`.
+            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
-            How many in a row are left out at most, >= 1; None: any number.
+            The most errors in a row to leave out, >= 1; None means any number.
 
         Returns
         -------

@@ -45,12 +45,12 @@ class FromGenerator(Plan):
             What each value is converted to and checked against; at a leaf, a tuple or list is one
             array. Without it the first value fixes structure and dtypes; shapes may differ.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable
-            What becomes of a value that does not match, and of an exception of the generator (the
-            data ends behind it in any case): see :doc:`/guides/errors`.
+            What to do with a value that does not match, or an exception of the generator, which
+            ends the data in any case: see :doc:`/guides/errors`.
         max_errors : int, optional
-            How many in a row are left out at most, >= 1; None: any number.
+            The most errors in a row to leave out, >= 1; None means any number.
 
         Returns
         -------

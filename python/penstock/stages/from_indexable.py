@@ -35,15 +35,15 @@ class FromIndexable(Numbers):
             random access, a table. Its ``__getitems__``, if it has one, is called with a list of
             ints where several rows are wanted at once, and returns a list of rows.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
-            How many fetches run at a time, each on a thread of its own; AUTOTUNE (-1) finds out.
-            None fetches in the thread that asks for the element.
+            Calls at a time, each on its own thread; AUTOTUNE (-1) chooses. None calls in the thread
+            that asks.
         deterministic : bool, optional
-            With `num_parallel_calls`: whether rows come in order; None takes it from `Options`.
+            Whether results come in order; None takes it from `Options` (True by default).
         output_signature : nested TensorSpec, optional
-            What rows are converted to and checked against; `element_spec` is then known without
-            fetching one.
+            What rows are converted to and checked against; makes `element_spec` known without a
+            fetch.
 
         Returns
         -------

@@ -38,7 +38,7 @@ class GroupByWindow(Plan):
         window_size_func : callable, optional
             Takes a key, returns the size of its windows. Either this or `window_size` is given.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -29,9 +29,9 @@ class IgnoreErrors(Plan):
         log_warning : bool
             Tell of each one as a warning of the `logging` logger ``"penstock"``.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         max_errors : int, optional
-            How many in a row are left out, >= 1; None: any number.
+            The most errors in a row to leave out, >= 1; None means any number.
 
         Returns
         -------

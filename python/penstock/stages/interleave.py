@@ -36,15 +36,14 @@ class Interleave(Plan):
         map_func : callable
             Takes the element as `map` does; returns a Dataset.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         output_signature : nested TensorSpec, optional
-            What the elements of the datasets are checked against; `element_spec` is then known
+            What the elements of the datasets are checked against; makes `element_spec` known
             without a call.
         on_error : "raise", "skip", "log" or callable
-            What becomes of an element that fails here, or failed before and was not left out: see
-            :doc:`/guides/errors`.
+            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
-            How many in a row are left out at most, >= 1; None: any number.
+            The most errors in a row to leave out, >= 1; None means any number.
 
         Returns
         -------
@@ -98,12 +97,13 @@ class Interleave(Plan):
         block_length : int, optional
             Consecutive elements taken from one of them; None means 1.
         num_parallel_calls : int, optional
-            How many of them are read at a time, ahead of use, each by a thread of its own; at most
-            `cycle_length`; AUTOTUNE (-1) means all. None reads them in turn, when asked.
+            Datasets to read at a time, each on its own thread, at most `cycle_length`; AUTOTUNE
+            (-1) means all. None reads in the thread that asks.
         deterministic : bool, optional
-            False passes over a dataset that has nothing ready yet; None takes it from `Options`.
+            Whether results come in order; False takes from a dataset that is ready. None takes it
+            from `Options` (True by default).
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         buffer_output_elements : int, optional
             With `num_parallel_calls`: how many elements each open dataset has ready, >= 1; None
             means ``2 * block_length``.
@@ -113,10 +113,9 @@ class Interleave(Plan):
         output_signature : nested TensorSpec, optional
             As in `flat_map`.
         on_error : "raise", "skip", "log" or callable
-            What becomes of an element that fails here, or failed before and was not left out: see
-            :doc:`/guides/errors`.
+            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
-            How many in a row are left out at most, >= 1; None: any number.
+            The most errors in a row to leave out, >= 1; None means any number.
 
         Returns
         -------

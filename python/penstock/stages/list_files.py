@@ -39,7 +39,7 @@ class ListFiles(Tensors, Shuffle):
         seed : int, optional
             Seed of the shuffle.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

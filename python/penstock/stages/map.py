@@ -40,8 +40,8 @@ class Map(Plan):
             Takes the element: a tuple as that many arguments, anything else as one. What it
             returns is the new element (a list counts as a tuple).
         num_parallel_calls : int, optional
-            How many calls run at a time, each on a thread of its own; AUTOTUNE (-1) finds out. None
-            runs the function in the thread that asks for the element.
+            Calls at a time, each on its own thread; AUTOTUNE (-1) chooses. None calls in the thread
+            that asks.
         deterministic : bool, optional
             Whether results come in order; None takes it from `Options` (True by default).
         synchronous : bool, optional
@@ -49,15 +49,14 @@ class Map(Plan):
         use_unbounded_threadpool : bool
             Accepted for programs written for tf.data; calls have threads of their own anyway.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         output_signature : nested TensorSpec, optional
-            What results are converted to and checked against; `element_spec` is then known without
-            a call.
+            What results are converted to and checked against; makes `element_spec` known without a
+            call.
         on_error : "raise", "skip", "log" or callable
-            What becomes of an element that fails here, or failed before and was not left out: see
-            :doc:`/guides/errors`.
+            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
-            How many in a row are left out at most, >= 1; None: any number.
+            The most errors in a row to leave out, >= 1; None means any number.
 
         Returns
         -------

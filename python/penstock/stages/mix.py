@@ -39,10 +39,9 @@ class Mix(Rows):
             How often each dataset is drawn: any numbers >= 0, their sum counts as 1. A dataset of
             float arrays gives those of each draw. None means all the same.
         seed : int, optional
-            Makes the draws repeatable; None draws other numbers in each run, unless `set_seed` was
-            called.
+            Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
         stop_on_empty_dataset : bool
-            True ends when a dataset is drawn that has ended; False goes on with the others.
+            True ends when a dataset is drawn that has ended; False continues with the others.
         rerandomize_each_iteration : bool, optional
             True draws other numbers in each epoch (of `repeat`) and for each iterator, in a
             sequence that follows from `seed`; None means False.

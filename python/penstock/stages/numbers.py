@@ -29,7 +29,7 @@ class Numbers(Plan):
         output_type : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class Numbers(Plan):
         dtype : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -106,13 +106,12 @@ class Numbers(Plan):
         Parameters
         ----------
         seed : int, optional
-            Makes the numbers repeatable; None draws others in each run, unless `set_seed` was
-            called.
+            Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
         rerandomize_each_iteration : bool, optional
             True draws others in each epoch (of `repeat`) and for each iterator, in a sequence that
             follows from `seed`; None means False.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -49,7 +49,7 @@ class Pack(Plan):
         drop_remainder : bool
             Leave out the last row of "concat_then_split" when it is not full.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

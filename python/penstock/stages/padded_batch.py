@@ -39,9 +39,9 @@ class PaddedBatch(Plan):
             the leaf when both are of a kind (int, float, bool, complex); a NumPy scalar must have
             it.
         drop_remainder : bool
-            Leave out the last batch when it has fewer than `batch_size` elements.
+            Leave out a last batch with fewer than `batch_size` elements.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -21,10 +21,10 @@ class Prefetch(Plan):
         Parameters
         ----------
         buffer_size : int or None
-            Elements (behind `batch`: batches) to have ready. AUTOTUNE (-1) or None starts with 2
-            and doubles whenever the buffer runs empty after it was full, up to 64. 0 does nothing.
+            Elements (after `batch`: batches) to have ready. AUTOTUNE (-1) or None starts with 2 and
+            doubles, up to 64, whenever the buffer is empty after it was full. 0 does nothing.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -30,11 +30,11 @@ class RaggedBatch(Plan):
         batch_size : int
             Elements per batch, >= 1.
         drop_remainder : bool
-            Leave out the last batch when it has fewer than `batch_size` elements.
+            Leave out a last batch with fewer than `batch_size` elements.
         row_splits_dtype : dtype-like
             int64 or int32.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -38,10 +38,9 @@ class RejectionResample(Plan):
             The share of each class in this dataset; None estimates it from the elements that have
             come.
         seed : int, optional
-            Makes the draws repeatable; None draws other numbers in each run, unless `set_seed` was
-            called.
+            Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -20,9 +20,9 @@ class Repeat(Plan):
         Parameters
         ----------
         count : int, optional
-            How many times; 0 gives nothing; None or a negative number: for ever.
+            How many times; None or a negative number means for ever.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

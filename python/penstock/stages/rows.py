@@ -22,9 +22,9 @@ class Rows(Plan):
         Parameters
         ----------
         count : int
-            How many; more than there are, or a negative number: all of them.
+            How many elements; a negative number means all.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -48,9 +48,9 @@ class Rows(Plan):
         Parameters
         ----------
         count : int
-            How many; more than there are, or a negative number: all of them.
+            How many elements; a negative number means all.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class Rows(Plan):
         start : int
             Number of the first element.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class Rows(Plan):
         predicate : callable
             Called with each element, as in `map`; returns one bool. May be native.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class Rows(Plan):
         Parameters
         ----------
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

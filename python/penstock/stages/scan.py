@@ -34,7 +34,7 @@ class Scan(Single):
             Takes the state and the element, two arguments whatever their nesting; returns the new
             state and the element of the result.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class Scan(Single):
             Takes the state and the element, two arguments whatever their nesting; returns the new
             state.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -33,7 +33,7 @@ class Shard(Plan):
         index : int
             Which of them this is, in ``[0, num_shards)``.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Shard(Plan):
             them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
             shard's own first elements.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

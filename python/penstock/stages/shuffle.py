@@ -35,7 +35,7 @@ class Shuffle(Plan):
         reshuffle_each_iteration : bool, optional
             Whether each epoch and each new iterator has an order of its own; None means True too.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

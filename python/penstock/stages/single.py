@@ -44,7 +44,7 @@ class Single(Plan):
         Parameters
         ----------
         name : str, optional
-            A label without further meaning.
+            Ignored; TensorFlow's functions have it.
 
         Returns
         -------

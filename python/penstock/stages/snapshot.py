@@ -48,7 +48,7 @@ class Snapshot(Rows):
             Takes an element and returns the number of the file it goes to, 0 to 999. None writes
             one file.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
             As for `cache`.
         max_record_bytes : int, optional

@@ -27,7 +27,7 @@ class Tensors(Plan):
             Arrow is a dict of its columns, without the index; a structured array is a dict of its
             fields.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class Tensors(Plan):
             Arrow is a dict of its columns, without the index; a structured array is a dict of its
             fields.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -20,7 +20,7 @@ class Unbatch(Plan):
         Parameters
         ----------
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -36,7 +36,7 @@ class Window(Plan):
         drop_remainder : bool
             Leave out the windows at the end that have fewer than `size` elements.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

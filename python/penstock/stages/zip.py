@@ -26,7 +26,7 @@ class Zip(Plan):
         datasets : nested Dataset, optional
             The older name of the one structure.
         name : str, optional
-            What errors, `Iterator.stats` and traces call the stage, beside its kind.
+            Names the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

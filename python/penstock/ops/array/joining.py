@@ -24,7 +24,7 @@ def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) 
     values : sequence of array_like
         Numbers or strings; the shapes are the same except along `axis`.
     axis : int
-        Along which axis; negative from the end.
+        The axis; negative from the end.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -61,7 +61,7 @@ def stack(
     values : sequence of array_like
         Numbers or strings of one shape.
     axis : int
-        Where the new axis stands in the result; negative from the end.
+        Position of the new axis in the result; negative from the end.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

@@ -197,7 +197,7 @@ def one_hot(
     on_value, off_value : number, optional
         What is set, and what is not; 1 and 0.
     axis : int, optional
-        Where the new axis stands in the result; ``None`` or -1 is the last one.
+        Position of the new axis in the result; None or -1 is the last one.
     dtype : dtype_like, optional
         ``None`` is the type of `on_value` and `off_value`, or float32 if neither is given.
     name : str, optional

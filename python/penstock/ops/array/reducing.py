@@ -51,7 +51,7 @@ def reduce(
     x : array_like
         Numbers.
     axis : int, or sequence of int, optional
-        ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
         Keep the axes, with size 1.
     dtypes : int
@@ -75,9 +75,9 @@ def reduce_sum(
     input_tensor : array_like
         Numbers.
     axis : int, or sequence of int, optional
-        The axes that go; ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
-        Keep them, with size 1.
+        Keep these axes, with size 1.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -118,9 +118,9 @@ def reduce_mean(
     input_tensor : array_like
         Numbers.
     axis : int, or sequence of int, optional
-        The axes that go; ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
-        Keep them, with size 1.
+        Keep these axes, with size 1.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -165,9 +165,9 @@ def reduce_max(
     input_tensor : array_like
         Numbers.
     axis : int, or sequence of int, optional
-        The axes that go; ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
-        Keep them, with size 1.
+        Keep these axes, with size 1.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -200,9 +200,9 @@ def reduce_min(
     input_tensor : array_like
         Numbers.
     axis : int, or sequence of int, optional
-        The axes that go; ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
-        Keep them, with size 1.
+        Keep these axes, with size 1.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -235,9 +235,9 @@ def reduce_any(
     input_tensor : array_like
         Booleans, or numbers, of which zero is False.
     axis : int, or sequence of int, optional
-        The axes that go; ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
-        Keep them, with size 1.
+        Keep these axes, with size 1.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -265,9 +265,9 @@ def reduce_all(
     input_tensor : array_like
         Booleans, or numbers, of which zero is False.
     axis : int, or sequence of int, optional
-        The axes that go; ``None`` is all.
+        The axes to reduce; None means all.
     keepdims : bool
-        Keep them, with size 1.
+        Keep these axes, with size 1.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

@@ -128,7 +128,7 @@ def expand_dims(
     input : array_like
         Numbers or strings of any shape.
     axis : int, or sequence of int
-        Where the new axis stands in the result; negative from the end.
+        Position of the new axis in the result; negative from the end.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

@@ -193,7 +193,7 @@ def random_crop(
     size : sequence of int
         Size of the part along each axis of `value`; -1 keeps the axis whole.
     seed : int, optional
-        What the place is drawn from; ``None`` is explained in the notes.
+        Makes the draw repeatable; None is explained in the notes.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-# What they hold changes with every use; which numbers they give is no part of a pipeline.
+# What they hold changes with every use; which numbers they give does not belong to a pipeline.
 _VARYING = (
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
     types.ModuleType,

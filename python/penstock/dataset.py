@@ -183,7 +183,7 @@ class Dataset(
         It is the same in every process, as long as the program, its Python version and the files
         are. It does not depend on what changes no element: ``prefetch``, ``num_parallel_calls``,
         options. Of what it cannot look into (a generator object, say) it knows the type only; what
-        a function reads while it runs is not seen. So different numbers tell that something has
+        a function reads while it runs is not seen. So different numbers show that something has
         changed; equal ones that nothing has that can be seen.
 
         Examples
@@ -200,7 +200,7 @@ class Dataset(
     def element_spec(self) -> Any:
         """Types and shapes of the elements, nested as they are.
 
-        Behind a function they cannot be known without calling it: the first element that does not
+        After a function they cannot be known without calling it: the first element that does not
         fail is computed once, unless `map` or `from_generator` was given an ``output_signature``.
         Its dtypes and numbers of axes are taken for those of all. Its sizes are not: a size is that
         of all where tracing the function shows it, as `native` does, else None.
@@ -217,7 +217,7 @@ class Dataset(
 
         Notes
         -----
-        A plain function is traced only if nobody can notice it: if all that it reaches are
+        A plain function is traced only if no one can notice it: if all that it reaches are
         constants, operations of penstock, functions of NumPy and Python without effects, and
         functions of the same kind.
 
@@ -266,7 +266,7 @@ class Dataset(
 
         Notes
         -----
-        Options belong to the whole pipeline, whatever the place where they are set; of two values
+        Options belong to the whole pipeline, wherever they are set; of two values
         for one option the one set later (further from the source) counts. Where inputs with
         different values meet (in `zip`, say), that of the last input counts, with a
         RuntimeWarning.

@@ -326,13 +326,13 @@ class Digests:
 
 
 class Hasher:
-    """Collects pieces, each with its length, so that no two sequences are alike."""
+    """Collects chunks, each with its length, so that no two sequences give the same bytes."""
 
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=16)
 
     def digest(self) -> bytes:
-        """Return the digest of all pieces so far: 16 bytes."""
+        """Return the digest of all chunks so far: 16 bytes."""
         return self._hash.digest()
 
     def bytes(self, data: Any) -> None:

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when penstock is usable, with or without its optional parts; else 1.
+        0 when penstock is usable, with or without its optional libraries; else 1.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock doctor",

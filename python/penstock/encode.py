@@ -119,7 +119,7 @@ def _native(
 
 
 def _is_known(dataset: Stage) -> bool:
-    """Return whether something tells what to trace a function for: not where no element comes.
+    """Return whether it is known what to trace a function for: not where no element comes.
 
     Elements that all fail are none: their errors belong to the run, which may leave them out.
     """

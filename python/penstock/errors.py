@@ -70,7 +70,7 @@ class ErrorInfo:
 
 
 class OutOfRangeError(StopIteration):
-    """The end of the data, as `Iterator.get_next` tells of it; a StopIteration."""
+    """The end of the data, as `Iterator.get_next` reports it; a StopIteration."""
 
 
 class TraceError(TypeError):

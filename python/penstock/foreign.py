@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 # Of this process: classes by the names that files of it have for them. Here and below a class that
-# nobody else has any more is let go of.
+# no one else has any more is let go of.
 _LOCAL: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-# By the last part of their name: the classes that a caller has given for elements of files.
+# By the last component of their name: the classes that a caller has given for elements of files.
 _GIVEN: dict[str, list[weakref.ref[type]]] = {}
 
 _DEEPEST = 20
@@ -66,7 +66,7 @@ def give(stage: str, structures: Iterable[type] | None) -> None:
         Whose argument it is, for errors.
     structures : iterable of type, optional
         Named tuples, dataclasses and attrs classes. They are given to the whole process, while
-        somebody has them.
+        they are referred to.
     """
     if structures is None:
         return

@@ -31,7 +31,7 @@ class Forms(Shard):
         pin: bool | Literal["auto"] = "auto",
         prefetch: int = 2,
     ) -> Batches:
-        """Return the elements with tensors in place of their numbers, made ahead of use.
+        """Return the elements with tensors instead of arrays, made ahead of use.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Forms(Shard):
         -------
         torch.utils.data.IterableDataset
             Gives what ``to_torch()`` gives. It can be pickled if the dataset can, and has
-            ``state_dict()`` and ``load_state_dict()``: the position behind the last element of the
+            ``state_dict()`` and ``load_state_dict()``: the position after the last element of the
             pass that was begun last.
 
         Raises
@@ -122,7 +122,7 @@ class Forms(Shard):
         Randomness: workers that are not persistent begin again in each pass, so that a `shuffle`
         with a seed gives the order of its first epoch each time.
 
-        A state saved behind the end of a pass is that of a new pass.
+        A state saved after the end of a pass is that of a new pass.
 
         Examples
         --------
@@ -152,9 +152,9 @@ class Forms(Shard):
         ----------
         sharding : jax.Device, jax.sharding.Sharding or a nesting of them, optional
             Where the arrays go: to one device, or spread over several, as
-            ``NamedSharding(mesh, PartitionSpec("data"))`` tells. A nesting (dict, tuple,
-            dataclass) has a place for each part of a batch; one that stands for a part holds for
-            all leaves in it. None, also within a nesting: the default device of the thread that
+            ``NamedSharding(mesh, PartitionSpec("data"))`` says. A nesting (dict, tuple,
+            dataclass) has the keys of a batch; a sharding at a key holds for all leaves under it.
+            None, also within a nesting: the default device of the thread that
             calls ``iter``.
         prefetch : int or "auto"
             Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
@@ -168,8 +168,8 @@ class Forms(Shard):
         pad : bool or str, optional
             Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
             batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf
-            of this key (True: "valid"), joined with a mask that is there already; behind a tuple or
-            a single array it comes last, which for ``(x, y)`` is the place of weights.
+            of this key (True: "valid"), joined with a mask that is there already; after a tuple or
+            a single array it comes last, which for ``(x, y)`` is the position of weights.
         global_batch : int, optional
             Rows of a full batch in all processes together, for messages, `drop_remainder` and
             `pad` where a process may not have a full one to begin with. None: the first batch of
@@ -179,7 +179,7 @@ class Forms(Shard):
         -------
         JaxBatches
             Can be looped over again; has a length if it is known. With `drop_remainder` it is not
-            behind `map`, which may change the number of rows, unless the ``output_signature`` there
+            after `map`, which may change the number of rows, unless the ``output_signature`` there
             fixes it.
 
         Raises
@@ -187,7 +187,7 @@ class Forms(Shard):
         TypeError
             At once, if an argument is of a wrong type. While iterating, if JAX has no dtype for a
             leaf (times, long doubles), if `sharding` is not nested as the batches are, or if `pad`
-            finds no place for the mask (in named tuples and dataclasses).
+            finds no room for the mask (in named tuples and dataclasses).
         ValueError
             At once, if a number is out of range. While iterating, if rows cannot be divided among
             the devices, or sizes of batches vary though `drop_remainder` or `pad` is given.
@@ -202,15 +202,15 @@ class Forms(Shard):
         ``jnp.asarray``.
 
         On a CPU device no copy is made: the arrays lie where the pipeline wrote them, and that
-        memory is not used again before JAX has let go of it. Leaves that somebody else can still
+        memory is not used again before JAX has released it. Leaves that another owner can still
         change (arrays given to `from_tensors`) are copied.
 
         In a program of several processes (``jax.distributed``) a sharding over devices of all of
-        them makes global arrays, of which each process gives the part for its own devices
+        them makes global arrays, of which each process gives the share of its own devices
         (``jax.make_array_from_process_local_data``). All must then give as many batches, of the
         same sizes.
 
-        The position that `get_state` of an iterator returns is behind the last batch that was
+        The position that `get_state` of an iterator returns is after the last batch that was
         taken; those made ahead do not count.
 
         Examples
@@ -239,7 +239,7 @@ class Forms(Shard):
         Parameters
         ----------
         steps_per_epoch : int, optional
-            Batches in an epoch, >= 1; the next epoch goes on behind them, over as many passes as it
+            Batches in an epoch, >= 1; the next epoch goes on after them, over as many passes as it
             takes. None: an epoch is one pass over the dataset. An infinite dataset needs it.
         class_weight : dict from int to float, optional
             Weights of classes, as ``fit`` takes them for arrays; 1 for classes that are not named.
@@ -280,7 +280,7 @@ class Forms(Shard):
 
         Memory: JAX and NumPy get the very arrays of the dataset, PyTorch tensors over the same
         memory, and TensorFlow tensors that its ``from_generator`` makes. The TensorFlow backend
-        needs the shapes in advance, from `element_spec`; what that does not know behind a function
+        needs the shapes in advance, from `element_spec`; what that does not know after a function
         is taken from the first batch, and a batch of another shape is an error.
 
         Examples
@@ -307,7 +307,7 @@ class Forms(Shard):
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
     ) -> Self:
-        """Give the part of this process of PyTorch: `shard_evenly` by its rank.
+        """Give the share of this process of PyTorch: `shard_evenly` by its rank.
 
         Parameters
         ----------
@@ -352,7 +352,7 @@ class Forms(Shard):
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
     ) -> Self:
-        """Give the part of this process of JAX: `shard_evenly` by ``jax.process_index()``.
+        """Give the share of this process of JAX: `shard_evenly` by ``jax.process_index()``.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class Forms(Shard):
 
         Notes
         -----
-        Call ``jax.distributed.initialize`` first. With ``batch(n, drop_remainder=True)`` behind it
+        Call ``jax.distributed.initialize`` first. With ``batch(n, drop_remainder=True)`` after it
         every process has n rows of each global batch of ``n * jax.process_count()``.
         """
         from penstock.adapters.processes import jax_processes

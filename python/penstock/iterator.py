@@ -21,8 +21,8 @@ class Iterator(_core.Iterator, Closing):
     """One run of a pipeline; made by ``iter(dataset)``.
 
     Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that
-    failed is raised at its position, and the following ``next`` goes on behind it. Dropping the
-    iterator stops its threads; `close`, or a ``with`` block, does so at a place of your choice and
+    failed is raised at its position, and the following ``next`` goes on after it. Dropping the
+    iterator stops its threads; `close`, or a ``with`` block, does so when you want and
     waits for them.
 
     Examples
@@ -77,7 +77,7 @@ class Iterator(_core.Iterator, Closing):
         Returns
         -------
         Optional
-            ``has_value()`` tells whether ``get_value()`` gives an element.
+            ``has_value()`` says whether ``get_value()`` gives an element.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class Iterator(_core.Iterator, Closing):
         return self._dataset.element_spec
 
     def get_state(self) -> bytes:
-        """Return the position behind the last element delivered.
+        """Return the position after the last element delivered.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class Iterator(_core.Iterator, Closing):
 
     @checked
     def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
-        """Continue behind the element after which `get_state` was called.
+        """Continue after the last element before `get_state` was called.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Iterator(_core.Iterator, Closing):
         Notes
         -----
         The elements that come are the ones that would have come, in the same order, with the same
-        random numbers. Sources that cannot jump (a generator) are read up to the place again.
+        random numbers. Sources that cannot jump (a generator) are read up to the position again.
         Parallelism and buffer sizes may differ from those of the saved run. What is compared, and
         what is not, is in docs/guides/checkpoints.md.
 
@@ -244,7 +244,7 @@ the state has 6; set_state(state, strict=False) takes it all the same
         -------
         list of dict
             One for each move: ``seconds`` since the run began, ``stage``, the ``name`` and
-            ``function`` of it as in `stats`, ``knob``, ``from``, ``to`` and ``reason``. Behind them
+            ``function`` of it as in `stats`, ``knob``, ``from``, ``to`` and ``reason``. After them
             a hint for each plain function of `Dataset.map` and `filter` that could be `native`:
             ``knob`` is ``"native"``, ``from`` False and ``to`` True, and ``seconds`` are those that
             the function had taken when it was looked at.
@@ -252,8 +252,8 @@ the state has 6; set_state(state, strict=False) takes it all the same
         Notes
         -----
         A function is looked at when this is called and it has taken a tenth of the run's time, at
-        least 0.1 s. It is then called twice, with symbols in the place of values, but only if
-        nobody can notice it, as for `Dataset.element_spec`. Behind a function whose results are not
+        least 0.1 s. It is then called twice, with symbols instead of values, but only if
+        no one can notice it, as for `Dataset.element_spec`. After a function whose results are not
         known yet nothing is said.
         """
         moves = self._tuning_moves()

@@ -56,7 +56,7 @@ def _is_internal(function: Any) -> bool:
 
 
 def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
-    """Return what the engine is told for errors, statistics and traces.
+    """Return the labels that the engine shows in errors, statistics and traces.
 
     Raises
     ------

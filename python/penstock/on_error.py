@@ -1,4 +1,4 @@
-"""What `on_error` arguments mean: a stage behind the one that has them."""
+"""What `on_error` arguments mean: a stage after the one that has them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ErrorHandler:
         function: str,
         text: str,
     ) -> tuple[()]:
-        """Call the function; what is raised is raised in the place of the element."""
+        """Call the function; what is raised is raised instead of the element."""
         info = ErrorInfo(
             stage=stage,
             element=int(element),
@@ -85,7 +85,7 @@ def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[s
 
 
 def log_error(error: Exception, info: ErrorInfo) -> None:
-    """Tell of an element that is left out, as a warning of the logger "penstock"."""
+    """Report an element that is left out, as a warning of the logger "penstock"."""
     import logging
 
     place = f"{stage_label(info.stage, info.function, info.name)}: element {info.element}"

@@ -1,4 +1,4 @@
-"""Sets of options: named values that are unset until somebody sets them."""
+"""Sets of options: named values that are unset at first."""
 
 from __future__ import annotations
 

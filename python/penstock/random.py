@@ -91,9 +91,9 @@ def key(seed: int) -> Iterator[None]:
 
     Notes
     -----
-    It holds in the thread that enters the block, and inside a function that a pipeline calls takes
-    the place of the element's key. Iterators that are made in the block are not touched: their
-    seeds come from `set_seed`. What is native draws from the element's key in any case.
+    It holds in the thread that enters the block, and inside a function that a pipeline calls it
+    replaces the element's key. Iterators that are made in the block are not affected: their seeds
+    come from `set_seed`. A native function draws from the element's key in any case.
 
     Examples
     --------

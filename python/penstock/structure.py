@@ -88,7 +88,7 @@ def is_nested(value: Any) -> bool:
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]]:
-    """Give the parts of a container, each with its key, place or name of the field."""
+    """Give the values of a container, each with its key, index or name of the field."""
     if isinstance(value, dict):
         return list(value.items())
     if isinstance(value, tuple):
@@ -97,7 +97,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def map_parts(function: Callable[[Any, Any], Any], value: Any) -> Any:
-    """Give the same container with ``function(key, part)`` for each of its parts."""
+    """Give the same container with ``function(key, value)`` for each of its values."""
     made = [(key, function(key, part)) for key, part in parts_of(value)]
     if isinstance(value, dict):
         return dict(made)

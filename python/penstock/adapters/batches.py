@@ -63,7 +63,7 @@ class BatchIterator(Closing):
 
     def __next__(self) -> Any:
         # Of threads that take from it only the main one is interrupted: what it keeps is taken by
-        # whoever comes next. Between assignments nobody else runs, and no signal is looked for.
+        # whoever comes next. Between assignments no one else runs, and no signal is looked for.
         pulled, self._kept = self._kept, []
         try:
             if not pulled:
@@ -80,7 +80,7 @@ class BatchIterator(Closing):
         return batch
 
     def get_state(self) -> bytes:
-        """Return the position behind the last batch delivered, as `Iterator.get_state` does."""
+        """Return the position after the last batch delivered, as `Iterator.get_state` does."""
         if self._kept:
             raise RuntimeError(
                 "get_state: a KeyboardInterrupt came before a batch was handed over; call next() "
@@ -90,7 +90,7 @@ class BatchIterator(Closing):
 
     @checked
     def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
-        """Continue behind the batch after which `get_state` was called, as `Iterator.set_state`."""
+        """Continue after the last batch before `get_state` was called, as `Iterator.set_state`."""
         self._iterator.set_state(state, strict)
         self._kept = []
 

@@ -19,7 +19,7 @@ class Epochs:
     batches : Batches
         What each epoch iterates; with `steps`, what has no end.
     steps : int or None
-        How many batches an epoch has; the next epoch goes on behind them. None: each epoch is a run
+        How many batches an epoch has; the next epoch goes on after them. None: each epoch is a run
         of its own, from the first batch to the last.
     length : int or None
         How many batches a run has, if it is known.
@@ -40,7 +40,7 @@ class Epochs:
         if self._steps is None:
             return Epoch(self, self._opened(), None, Given())
         if self._run is None or 0 < self._given.batches < self._steps:
-            # Nobody used the rest of the last epoch, as when a model is built from its first
+            # No one used the rest of the last epoch, as when a model is built from its first
             # batch: it begins again, so that none is lost.
             self._run = self._opened()
             if self._start is not None:
@@ -67,7 +67,7 @@ class Epochs:
                 ) from None
             raise
         except Exception:
-            # Not at Ctrl-C: closing waits for a function that may be what hangs.
+            # Not at Ctrl-C: closing waits for a function that may be what blocks.
             self._end(run)
             raise
         if given + 1 == self._length:

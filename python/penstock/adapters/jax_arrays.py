@@ -82,7 +82,7 @@ class Placement:
         return {place}
 
     def __call__(self, batch: Any) -> Any:
-        """Return the batch with jax.Arrays in the place of its numbers."""
+        """Return the batch with jax.Arrays instead of its numbers."""
         leaves = [leaf for leaf in _leaves(batch, self._sharding, ()) if self._is_array(leaf)]
         with self._settings():
             arrays = iter(self._put(leaves))
@@ -97,7 +97,7 @@ class Placement:
     def _share(self, rows: int, path: tuple[Any, ...], value: Any, sharding: Any) -> int:
         if not self._is_global(sharding):
             return rows
-        # Of other axes this process may have a part: sizes that suit every sharding stand for
+        # Of other axes this process may have a share: sizes that suit every sharding stand for
         # them, since they have no say in the rows.
         whole = (rows, *[sharding.num_devices] * (value.ndim - 1))
         _check_shape(path, (rows, *value.shape[1:]), sharding, whole)
@@ -158,7 +158,7 @@ def _check_shape(
 ) -> None:
     """Raise an error that names the leaf, if it cannot be spread in this way.
 
-    `whole` is what is to be divided, where `shape` is that of a part.
+    `whole` is what is to be divided, where `shape` is that of a share.
     """
     leaf = f"to_jax: {_name(path)}: shape {shape}"
     spec = getattr(sharding, "spec", ())
@@ -192,7 +192,7 @@ def _divides(sharding: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _leaves(value: Any, sharding: Any, path: tuple[Any, ...]) -> Iterator[_Leaf]:
-    """Yield the leaves in the order of `map_leaves`, each with its part of the shardings."""
+    """Yield the leaves in the order of `map_leaves`, each with its sharding."""
     if value is None:
         return
     if not is_nested(value):
@@ -233,9 +233,9 @@ def _holds(dtype: np.dtype[Any]) -> bool:
 
 
 def _unshared(value: Any) -> Any:
-    """Return the leaf, or a copy if its memory may be written to by somebody else.
+    """Return the leaf, or a copy if its memory may be written to by another owner.
 
-    The engine hands out as writeable what nobody else refers to, and writes no more to what it
+    The engine hands out as writeable what no one else refers to, and writes no more to what it
     hands out several times (a cache).
     """
     if not isinstance(value, np.ndarray) or value.flags.writeable or value.nbytes == 0:

@@ -18,7 +18,7 @@ from penstock.structure import map_leaves
 
 STAGE = "to_keras"
 
-# What a custom DataAdapter is asked for: where Keras has changed it, a PyDataset takes its place.
+# What a custom DataAdapter is asked for: where Keras has changed it, a PyDataset replaces it.
 _METHODS = ("get_numpy_iterator", "get_jax_iterator", "get_tf_dataset", "get_torch_dataloader")
 
 # Arguments of fit that Keras drops, without a word, when x is a DataAdapter of others.

@@ -107,7 +107,7 @@ def _table(class_weight: Mapping[int, float], floatx: str) -> np.ndarray[Any, An
 
 
 def _plain(part: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
-    """Go through a part of an element; unlike `structure.map_leaves`, it names the leaves."""
+    """Go through a component of an element; unlike `structure.map_leaves`, it names the leaves."""
     if isinstance(part, TensorSpec):  # before the others: it is a leaf
         return leaf(part, name)
     if isinstance(part, dict):
@@ -131,7 +131,7 @@ def _leaf_spec(spec: TensorSpec, name: str) -> TensorSpec:
 
 
 def _outline(packed: tuple[Any, ...]) -> str:
-    """Say of which parts an element is, without its arrays."""
+    """Describe the components of an element, without its arrays."""
     kinds = [
         f"{name} of {type(part).__name__}" if isinstance(part, (tuple, dict)) else name
         for part, name in zip(packed, _PARTS, strict=False)

@@ -11,7 +11,7 @@ from penstock.adapters.frameworks import framework
 
 def torch_processes(group: Any) -> tuple[int, int]:
     """Return how many processes of PyTorch there are, and which one this is."""
-    # Nobody has initialised what nobody has imported.
+    # No one has initialised what no one has imported.
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         rank = distributed.get_rank(group)

@@ -17,10 +17,10 @@ _SMALLEST = 1 << 16  # bytes
 
 
 class _Slab:
-    """Page-locked memory, and the event behind the last copy out of it.
+    """Page-locked memory, and the event after the last copy out of it.
 
     The memory is PyTorch's own: its allocator knows which copies read from it and hands it to
-    nobody else before they are done. Memory that somebody else has locked it would not watch.
+    no one else before they are done. It would not watch memory that others have locked.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class PinnedCopies:
         self._lock = threading.Lock()  # two runs of one dataset take turns with the slabs
 
     def begin(self, element: Any) -> tuple[Any, Any]:
-        """Start to copy an element; give it with tensors on the device, and the event behind."""
+        """Start to copy an element; give it with tensors on the device, and the event after."""
         sizes: list[int] = []
         map_numbers(lambda array, path: sizes.append(_room(array)), element)
         with self._lock:
@@ -76,7 +76,7 @@ class PinnedCopies:
             with self._torch.cuda.stream(self._stream):
                 try:
                     return self._copy(element, slab), event
-                finally:  # also behind an error: what was started before it reads from the slab
+                finally:  # also after an error: what was started before it reads from the slab
                     event.record(self._stream)
                     slab.copied = event
 

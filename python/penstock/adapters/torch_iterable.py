@@ -67,7 +67,7 @@ class _TorchIterable:
         return len(self._dataset)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position behind the last element of the pass that was begun last."""
+        """Return the position after the last element of the pass that was begun last."""
         if self._next is not None:
             return self._next
         if self._pass is None or self._pass.ended:

@@ -18,7 +18,7 @@ _NOT_NUMBERS = "OSUT"  # kinds of dtypes: objects, bytes, text
 
 
 def map_numbers(function: Callable[[Array, Path], Any], element: Any, path: Path = ()) -> Any:
-    """Give the same nested value with ``function(array, path)`` in place of each leaf of numbers.
+    """Give the same nested value with ``function(array, path)`` for each leaf of numbers.
 
     A scalar becomes an array without axes. Strings, objects and None stay.
     """
@@ -49,7 +49,7 @@ class Tensors:
         self._stage = stage
 
     def of_element(self, element: Any) -> Any:
-        """Give the element with tensors in place of its numbers."""
+        """Give the element with tensors instead of its arrays."""
         return map_numbers(self.of_array, element)
 
     def of_array(self, array: Array, path: Path) -> Any:

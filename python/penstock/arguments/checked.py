@@ -16,7 +16,7 @@ _C = TypeVar("_C", bound=type)
 
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
-# What NumPy and Python raise for a value that nobody expected.
+# What NumPy and Python raise for a value that no one expected.
 _BLAMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 
 

@@ -1,6 +1,6 @@
 """One check for each kind of argument: raises TypeError or ValueError that names it.
 
-A check gets the place, ``"batch: batch_size"``, and the value. Symbols of a function that is being
+A check gets the label, ``"batch: batch_size"``, and the value. Symbols of a function that is being
 traced are left to the operation, which says what may depend on an element.
 """
 
@@ -50,7 +50,7 @@ def is_symbol(value: Any) -> bool:
 
 
 def whole(low: int = -(2**63), high: int = _MOST, *, also: str = "") -> Check:
-    """Return the check of an int in a range; `also` tells of others that are allowed."""
+    """Return the check of an int in a range; `also` names others that are allowed."""
 
     def check(place: str, value: Any) -> None:
         if type(value) is not int:

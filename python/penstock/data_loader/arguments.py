@@ -84,7 +84,7 @@ def choose_samplers(
     dataset: Any, batch_size: Any, shuffle: Any, drop_last: Any, generator: Any, given: Any = None
 ) -> tuple[Any, Any]:
     """Return the sampler of a map-style dataset, and what batches it (None for no batches)."""
-    # Scripts expect samplers of PyTorch's classes behind datasets of PyTorch.
+    # Scripts expect samplers of PyTorch's classes after datasets of PyTorch.
     of_torch = generator is None and torch_rules.is_a("Dataset", dataset)
     kinds = torch_rules.data() if of_torch or torch_rules.is_generator(generator) else None
     if given is not None:

@@ -14,7 +14,7 @@ from penstock.arguments.checked import checked
 from penstock.data_loader import torch_collate, torch_rules
 from penstock.structure import map_parts
 
-_Path = tuple[Any, ...]  # the keys from a sample down to a part of it
+_Path = tuple[Any, ...]  # the keys from a sample down to one of its values
 
 
 @checked

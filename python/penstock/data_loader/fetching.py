@@ -132,9 +132,9 @@ def samples_of(
     start : int
         The number of the first batch that is wanted.
     without : collection of int
-        Numbers of batches behind it that are not.
+        Numbers of batches after it that are not.
     failed : collection of int
-        Numbers of those not wanted whose place an error took.
+        Numbers of those not wanted that were errors.
     state : dict
         What was yielded with batch ``start - 1``, or None.
 
@@ -142,11 +142,11 @@ def samples_of(
     ------
     tuple
         The batch's number, its samples or the error of reading them, and the dataset's state
-        behind them (None if it has none); END behind the last batch.
+        after them (None if it has none); END after the last batch.
     """
     size = loader.batch_size
     samples, restored = _opened(loader.dataset, state)
-    # An iterator that is at its end behind an error has been ended by it.
+    # An iterator that is at its end after an error has been ended by it.
     last: Exception | None = None
     for number in () if restored else range(start):
         last = None

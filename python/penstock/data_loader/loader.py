@@ -23,7 +23,7 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class DataLoader(Settings):
-    """Batches of a dataset: PyTorch's DataLoader with threads in the place of processes.
+    """Batches of a dataset: PyTorch's DataLoader with threads instead of processes.
 
     Parameters
     ----------
@@ -186,9 +186,9 @@ class DataLoader(Settings):
 
         Notes
         -----
-        Batches that were made ahead and not handed out count as not made. Behind the end of a pass
+        Batches that were made ahead and not handed out count as not made. After the end of a pass
         it is the beginning of the next one. Random numbers that the dataset draws by itself are not
-        part of it, unless the dataset, or its iterator, has a ``state_dict`` of its own.
+        in it, unless the dataset, or its iterator, has a ``state_dict`` of its own.
 
         Examples
         --------
@@ -221,7 +221,7 @@ class DataLoader(Settings):
             `num_workers` and what else concerns speed may differ.
         strict : bool
             Whether a state of a loader over other data (of another dataset or `collate_fn`, as far
-            as that can be seen) is refused; else a RuntimeWarning tells of it.
+            as that can be seen) is refused; else a RuntimeWarning says so.
 
         Raises
         ------
@@ -242,7 +242,7 @@ class DataLoader(Settings):
                     f"one with {name}={state.get(name)}",
                     [f"DataLoader: {name} {value}, the state has {state.get(name)}"],
                 )
-        # States of before have none.
+        # Earlier states have none.
         found = differences(state.get("account", self._own_account()), self._own_account())
         if found:
             text = f"load_state_dict: the state is of other data: {'; '.join(found)}"
@@ -263,7 +263,7 @@ class DataLoader(Settings):
         return self._account
 
     def _shape(self) -> dict[str, Any]:
-        """Return what must be equal for a number of batches to mean the same place."""
+        """Return what must be equal for a number of batches to mean the same position."""
         try:
             samples = None if self._iterable else len(self.sampler)
         except TypeError:

@@ -14,18 +14,18 @@ from penstock.data_loader import torch_rules
 from penstock.data_loader.samplers import BatchSampler, RandomSampler, SequentialSampler
 from penstock.data_loader.settings import Settings
 
-# Of each batch: its number, what is fetched for it, the dataset's state behind it.
+# Of each batch: its number, what is fetched for it, the dataset's state after it.
 Input = tuple[int, Any, Any]
 Inputs = Iterator[Input]
 
-# Comes behind the last one. An interruption that reaches a generator ends it without.
+# Comes after the last one. An interruption that reaches a generator ends it without.
 END: Input = (-1, None, None)
 
 _Indices = npt.NDArray[np.int64] | range
 
 
 class Failed:
-    """An error in the place of what should be fetched."""
+    """An error instead of what should be fetched."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -45,7 +45,7 @@ class KnownOrder:
     state : dict
         What `begin` needs to give this order again.
     last : torch.Generator, optional
-        What PyTorch's sampler draws another permutation from behind its last index.
+        What PyTorch's sampler draws another permutation from, after its last index.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class KnownOrder:
         return self._indices[number * self._size : (number + 1) * self._size]
 
     def finish(self) -> None:
-        """Do what is done behind the last batch."""
+        """Do what is done after the last batch."""
         if self._last is not None:
             torch_rules.torch().randperm(len(self._indices), generator=self._last)
 
@@ -85,7 +85,7 @@ class DrawnOrder:
         self._items = items
 
     def inputs(self, start: int, without: Collection[int]) -> Inputs:
-        """Yield what is to be fetched from item `start` on, and END; those before it are behind."""
+        """Yield what is to be fetched from item `start` on, and END; those before it are done."""
         for number in itertools.count(start):
             try:
                 item = next(self._items)
@@ -98,7 +98,7 @@ class DrawnOrder:
                 yield number, item, None
 
     def finish(self) -> None:
-        """Nothing is done behind the last item."""
+        """Nothing is done after the last item."""
 
 
 class _Batching(NamedTuple):
@@ -127,7 +127,7 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
     Returns
     -------
     KnownOrder or DrawnOrder
-        What the samplers say; a DrawnOrder stands behind the first `start` items.
+        What the samplers say; a DrawnOrder stands after the first `start` items.
     """
     samplers = _chain(loader)
     for sampler, state in zip(samplers, (saved or {}).get("samplers", ()), strict=False):
@@ -142,7 +142,7 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
 
 
 def samplers_state(loader: Settings) -> list[dict[str, Any]]:
-    """Return what the next pass of the samplers depends on, as far as they tell."""
+    """Return what the next pass of the samplers depends on, as far as they show it."""
     return [_captured(sampler) for sampler in _chain(loader)]
 
 

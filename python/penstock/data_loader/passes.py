@@ -58,7 +58,7 @@ class Pass(Closing):
     def _pull(self, source: Iterator[Any]) -> None:
         """Take what comes next, if anything does; an interruption finds it taken or not come.
 
-        Python looks for signals behind every call: `next` might return to nobody.
+        Python looks for signals after every call: `next` might return to no one.
         """
         self._pulled.extend(itertools.islice(source, 1))
 
@@ -142,7 +142,7 @@ class ThreadedPass(Pass):
     def __next__(self) -> Any:
         position = self._position
         if not self._pulled:
-            # Without threads of its own a batch is made in next(): nobody can wait for it outside.
+            # Without threads of its own a batch is made in next(): no one can wait for it outside.
             alone = self._iterator._short_of_threads()
             if self._progress is not None and not self._cut and not alone:
                 self._progress.wait(position, self._in_order)

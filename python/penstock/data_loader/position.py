@@ -1,4 +1,4 @@
-"""How far a pass has come: what a state_dict tells."""
+"""How far a pass has come: what a state_dict holds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Reached(NamedTuple):
     low : int
         All batches with smaller numbers were delivered.
     ahead : dict
-        The numbers of those delivered besides, with the dataset's state behind each.
+        The numbers of those delivered besides, with the dataset's state after each.
     dataset_state : object
-        The dataset's state behind batch ``low - 1``, or None if it keeps none.
+        The dataset's state after batch ``low - 1``, or None if it keeps none.
     failed : tuple of int
-        The numbers of those in whose place reading the dataset, or the sampler, raised an error.
+        The numbers of those for which reading the dataset, or the sampler, raised an error.
     """
 
     low: int
@@ -63,7 +63,7 @@ class Position:
         self.order = order
 
     def after(self, number: int, dataset_state: Any, failed: bool = False) -> Reached:
-        """Return what is reached with one more batch, or the error that takes its place."""
+        """Return what is reached with one more batch, or the error that replaces it."""
         low, ahead, state, failures = self.reached
         if failed:
             failures = (*failures, number)
@@ -78,7 +78,7 @@ class Position:
         return Reached(low, ahead, state, failures)
 
     def finish(self) -> None:
-        """Note that the end was reached; the end behind a failure to read is none."""
+        """Note that the end was reached; the end after a failure to read is none."""
         if self.reached.low - 1 in self.reached.failed:
             return
         if not self.finished and self.order is not None:

@@ -87,7 +87,7 @@ class RandomSampler:
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on behind the pass that was the last one when `state_dict` was called."""
+        """Go on after the pass that was the last one when `state_dict` was called."""
         self._passes = state["passes"]
         if isinstance(self.generator, np.random.Generator) and "bit_generator" in state:
             self.generator.bit_generator.state = state["bit_generator"]

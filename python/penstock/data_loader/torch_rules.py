@@ -23,7 +23,7 @@ def data() -> Any:
 
 
 def collate_module() -> Any:
-    """Return the module of PyTorch with the parts of its ``default_collate``, if it has them."""
+    """Return the module of PyTorch with the functions of `default_collate`, if it has them."""
     module = sys.modules.get("torch.utils.data._utils.collate")
     parts = ("collate", "default_collate_fn_map", "collate_numpy_array_fn")
     if all(hasattr(module, name) for name in (*parts, "collate_numpy_scalar_fn")):

@@ -30,7 +30,7 @@ class Progress:
         self._timeout = timeout
         self._changed = threading.Condition()
         self._made: set[int] = set()
-        self._end: int | None = None  # the number behind the last batch, once it is known
+        self._end: int | None = None  # the number after the last batch, once it is known
 
     def made(self, number: int) -> None:
         """Note that a batch, or its error, is there."""
@@ -39,7 +39,7 @@ class Progress:
             self._changed.notify_all()
 
     def ends(self, number: int) -> None:
-        """Note that there is no batch of this number, nor any behind it."""
+        """Note that there is no batch of this number, nor any after it."""
         with self._changed:
             self._end = number
             self._changed.notify_all()
@@ -83,7 +83,7 @@ class Worker:
     workers : int
         How many numbers there are.
     progress : Progress or None
-        What is told of each batch.
+        What is reported of each batch.
     """
 
     def __init__(
@@ -99,14 +99,14 @@ class Worker:
         self._prepare = prepare
         self._before = {} if prepare is None else _generators()
         self._progress = progress
-        # Now and then the engine puts one more thread to work: it takes the place of another.
+        # Now and then the engine puts one more thread to work: it replaces another.
         self._numbers = itertools.cycle(range(workers))
         self._thread = threading.local()
 
     def __call__(self, item: Any) -> Held:
-        """Return the batch's number, the batch or the error, and the dataset's state behind it.
+        """Return the batch's number, the batch or the error, and the dataset's state after it.
 
-        The error of reading what should be fetched comes with the Failed in place of the batch.
+        The error of reading what should be fetched comes with the Failed instead of the batch.
         """
         number, what, state = self._wanted(item)
         batch = failure = None
@@ -117,7 +117,7 @@ class Worker:
             if self._prepare is not None and not hasattr(self._thread, "ready"):
                 number_of_worker = next(self._numbers)
                 self._prepare(number_of_worker)
-                # The first one tells enough. Others may have seeded at the same time.
+                # The first one says enough. Others may have seeded at the same time.
                 if number_of_worker == 0:
                     _warn_of_seeds(self._before)
                 self._thread.ready = True

@@ -13,7 +13,7 @@ from penstock.demo.recorder import Recorder
 SIDE = 224  # pixels of what the training step is fed
 KEEP = 0.875  # of each side of an image, by the random crop
 READS = 8  # files that are asked for at a time
-SHUFFLE = 512  # encoded images among which the shuffle behind the cache chooses
+SHUFFLE = 512  # encoded images among which the shuffle after the cache chooses
 
 Image = npt.NDArray[Any]
 
@@ -100,7 +100,7 @@ def parallel_map(source: Source, call: Functions) -> ps.Dataset:
 
 
 def cached(source: Source, call: Functions) -> ps.Dataset:
-    """Keep the encoded files; what is random comes behind the cache."""
+    """Keep the encoded files; what is random comes after the cache."""
     images = _kept(source, call).map(call.prepare, num_parallel_calls=ps.AUTOTUNE)
     return images.batch(source.batch).prefetch(2)
 

@@ -7,7 +7,7 @@ from penstock.demo.forms import Form, Functions, Source
 from penstock.demo.progress import Progress
 from penstock.demo.recorder import Interval, Recorder
 
-# What one bad file may raise; the pass goes on behind it.
+# What one bad file may raise; the pass goes on after it.
 _BAD_FILE = (ps.DataError, OSError, ValueError)
 
 
@@ -21,7 +21,7 @@ class Run:
     images : int
         Images that were trained with.
     seconds, waited : float
-        Time of all passes, and the part of it that the trainer waited for a batch.
+        Time of all passes, and how much of it the trainer waited for a batch.
     passes : list of float
         When each pass began.
     skipped : list of str

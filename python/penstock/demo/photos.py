@@ -19,7 +19,7 @@ from penstock.demo.progress import Progress
 _SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif")
 _INSTALL = 'pip install "penstock[viz]"'
 _QUALITY = 90
-_ABANDONED = 3600.0  # seconds after which a half-made folder belongs to nobody
+_ABANDONED = 3600.0  # seconds after which a half-made folder belongs to no one
 
 
 class Photos(NamedTuple):
@@ -160,7 +160,7 @@ def _photograph() -> Any:
 
 
 def _variation(photograph: Any, number: int) -> bytes:
-    """Return the JPEG with a part of the photograph, its tones and its side chosen by `number`."""
+    """Return the JPEG with a crop of the photograph, its tones and its side chosen by `number`."""
     from PIL import Image, ImageEnhance, ImageOps
 
     draw = random.Random(number)

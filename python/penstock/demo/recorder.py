@@ -8,7 +8,7 @@ LANES = ("open", "read", "map", "train")
 
 
 class Interval(NamedTuple):
-    """One piece of work; times are those of ``time.perf_counter``, seconds."""
+    """One step of work; times are those of ``time.perf_counter``, seconds."""
 
     lane: str
     thread: int

@@ -30,7 +30,7 @@ def at(dataset: Dataset, index: int) -> Any:
     Returns
     -------
     nested arrays
-        What iterating gives at this place.
+        What iterating gives at this position.
 
     Raises
     ------

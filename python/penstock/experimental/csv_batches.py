@@ -36,7 +36,7 @@ class _Named:
 class _WholeRecords:
     """Opens a file as the fields of its records, without those that fail.
 
-    They are left out file by file: neither a turn among files nor a place in a shuffle is theirs.
+    They are left out file by file: they have neither a turn among files nor a slot in a shuffle.
     """
 
     def __init__(self, args: dict[str, Any], fields: CsvFields) -> None:
@@ -93,7 +93,7 @@ def make_csv_dataset(
     batch_size : int
         Records of a batch, >= 1.
     column_names : sequence of str, optional
-        Names of all columns; None takes them from the headers, which must be alike in all files.
+        Names of all columns; None takes them from the headers, which must be equal in all files.
     column_defaults : sequence, optional
         As `record_defaults` of `CsvDataset`, for the columns that are read, in their order in the
         file. None finds out the types: int32, int64, float32, float64 or `bytes`, the first that
@@ -146,10 +146,10 @@ def make_csv_dataset(
     FileNotFoundError
         If a pattern matches nothing.
     ValueError
-        If names are not unique, not there, or not alike in all files; a record that is looked at
+        If names are not unique, not there, or not equal in all files; a record that is looked at
         has another number of fields; or another argument is wrong.
     DataError, OSError
-        While iterating, as with `CsvDataset`; with `ignore_errors` only behind 100 in a row.
+        While iterating, as with `CsvDataset`; with `ignore_errors` only after 100 in a row.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def make_csv_dataset(
         dataset = shuffled_epochs(whole.of(dataset, num_parallel_reads, deterministic), *epochs)
     else:
         records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
-        # Records are decoded behind the shuffle, where many are at a time.
+        # Records are decoded after the shuffle, where many are at a time.
         dataset = csv_fields(shuffled_epochs(records, *epochs), fields)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     named = _Named(names, label_name)

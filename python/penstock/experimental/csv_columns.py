@@ -1,4 +1,4 @@
-"""What the first records of files of comma-separated values tell about their columns."""
+"""What the first records of files of comma-separated values show about their columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES: list[Any] = [np.int32, np.int64, np.float32, np.float64, bytes]
 
 
 class CsvColumns:
-    """What the first records of files tell about their columns."""
+    """What the first records of files show about their columns."""
 
     def __init__(self, files: list[str], args: dict[str, Any], encoding: str) -> None:
         self.files = files

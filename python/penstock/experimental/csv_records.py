@@ -82,7 +82,7 @@ def CsvDataset(
     na_value : str
         What stands for an empty field besides nothing.
     select_cols : sequence of int, optional
-        The columns to read, ascending. Fields behind the last one are not looked at.
+        The columns to read, ascending. Fields after the last one are not looked at.
     exclude_cols : sequence of int, optional
         The columns to leave out, ascending, instead.
     max_record_bytes : int, optional
@@ -98,12 +98,12 @@ def CsvDataset(
     ValueError, TypeError
         If an argument is wrong.
     DataError
-        While iterating, at the place of a record with another number of fields, or with a field
+        While iterating, at the position of a record with another number of fields, or with a field
         that is no number of its type or empty without a default; it names field, file and byte,
         and the next record follows. Where quotes are not closed before the end of a file, and for
         a file without the header that it should have, the next file follows.
     OSError
-        While iterating, at the place of a file that cannot be read; the next file follows.
+        While iterating, at the position of a file that cannot be read; the next file follows.
 
     Notes
     -----

@@ -110,7 +110,7 @@ def parse_example_dataset(
     TypeError
         When the transformation is applied, to anything but batches of bytes.
     DataError
-        While iterating, at the place of a batch with a corrupt message, or one without a feature
+        While iterating, at the position of a batch with a corrupt message, or one without a feature
         that it must have; the next batch follows.
 
     Examples

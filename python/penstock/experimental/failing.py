@@ -15,7 +15,7 @@ def ignore_errors(log_warning: bool = False) -> Transformation:
     Parameters
     ----------
     log_warning : bool
-        Tell of each one as a warning of the `logging` logger ``"penstock"``.
+        Report each one as a warning of the `logging` logger ``"penstock"``.
 
     Returns
     -------

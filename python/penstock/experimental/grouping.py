@@ -144,8 +144,8 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
 
     Notes
     -----
-    Errors of a function are raised at the place of the element, which is left out; those of
-    `finalize_func` at the place of the value.
+    Errors of a function are raised at the position of the element, which is left out; those of
+    `finalize_func` at the position of the value.
 
     Memory: one state for each key. States of iterators do not hold them: after
     `Iterator.set_state` the input is gone through again from its beginning.

@@ -19,7 +19,7 @@ from penstock.structure import TensorSpec, map_leaves
 def dense_to_ragged_batch(
     batch_size: int, drop_remainder: bool = False, row_splits_dtype: Any = np.int64
 ) -> Callable[[Dataset], Dataset]:
-    """Put elements of different sizes one behind the other: `Dataset.ragged_batch`.
+    """Put elements of different sizes one after the other: `Dataset.ragged_batch`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def dense_to_ragged_batch(
 
 @checked
 def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[Dataset], Dataset]:
-    """Add elements of zeros up to a number, and a mask that tells them from the others.
+    """Add elements of zeros up to a number, and a mask that marks the others.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[D
     Notes
     -----
     For evaluation over several workers, or in batches of one size, without leaving elements out.
-    Strings are padded with "". What is added behind a function whose sizes are not known has those
+    Strings are padded with "". What is added after a function whose sizes are not known has those
     of the first element.
 
     Examples

@@ -51,7 +51,7 @@ def SqlDataset(
         has another number of columns.
     TypeError
         If an argument is of another type, as an open file or a connection, or a type is none of
-        these; while iterating, at the place of a row with a value that its type
+        these; while iterating, at the position of a row with a value that its type
         does not hold; the next row follows.
     FileNotFoundError
         While iterating, if there is no such file.

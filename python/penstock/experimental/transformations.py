@@ -39,7 +39,7 @@ def assert_cardinality(expected_cardinality: int) -> Transformation:
     ------
     ValueError
         When the transformation is applied, if the number is negative. While iterating, if it is
-        wrong: behind the last element when there are too few, in the place of the first one that is
+        wrong: after the last element when there are too few, instead of the first one that is
         too many; the run ends there.
 
     Notes

@@ -1,4 +1,4 @@
-"""Which function a frame is calling, as far as its code tells."""
+"""Which function a frame is calling, as far as its code shows."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def decode_raw(
     Returns
     -------
     numpy.ndarray
-        Of `out_type`, with one more axis behind those of `input_bytes`.
+        Of `out_type`, with one more axis after those of `input_bytes`.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def decode_csv(
     name : str, optional
         Ignored; TensorFlow's functions have it.
     select_cols : sequence of int, optional
-        The columns to read, ascending: one for each of `record_defaults`. Fields behind the last
+        The columns to read, ascending: one for each of `record_defaults`. Fields after the last
         one are not looked at.
 
     Returns

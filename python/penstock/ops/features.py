@@ -99,7 +99,7 @@ class RaggedFeature(NamedTuple):
     partitions : sequence
         Must be empty: nested rows are not read.
     row_splits_dtype : dtype-like
-        int32 or int64: of the places where rows begin, in batches.
+        int32 or int64: of the positions where rows begin, in batches.
     validate : bool
         Ignored; TensorFlow's class has it.
 

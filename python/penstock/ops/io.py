@@ -143,7 +143,7 @@ def write_file(
     Notes
     -----
     The bytes are written beside the file, which then takes their name: others see the old file or
-    the new one, never a part of it. (What is no regular file, as a pipe, is written to directly.)
+    the new one, never an incomplete one. (A pipe or another special file is written to directly.)
 
     Examples
     --------

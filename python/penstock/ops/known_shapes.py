@@ -257,7 +257,7 @@ def _transpose(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     return Known(tuple(shape[axis] for axis in _places(order, len(shape))))
 
 
-# Parts, and several in one.
+# Slices, and several arrays in one.
 
 
 @rule("getitem")
@@ -337,7 +337,7 @@ def _concat(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
 
 
 def _agreed(shapes: Sequence[Sizes]) -> Sizes:
-    """Return the shape that all of them have, of those that are known in part."""
+    """Return the shape that all of them have, of those that are known."""
     if len({len(shape) for shape in shapes}) != 1:
         raise ValueError("of several ranks")
     columns = zip(*shapes, strict=True)

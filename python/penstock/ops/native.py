@@ -64,7 +64,7 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
     """Turn a function into one that pipelines run in C++, without the GIL.
 
     When it is given to `Dataset.map`, `filter`, `flat_map` or `interleave`, the function is called
-    with symbols in the place of values. The operations that it calls on them become a program.
+    with symbols instead of values. The operations that it calls on them become a program.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
 
     Random operations draw from the key of the element, as in a plain function.
 
-    Tracing needs the nesting of the elements; behind a plain Python function it is found out by one
+    Tracing needs the nesting of the elements; after a plain Python function it is found out by one
     call, as for `element_spec`. Where there is no element to find it out by, the function runs as
     Python, should elements come later.
 

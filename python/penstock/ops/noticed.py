@@ -77,7 +77,7 @@ class _Noticed(Exception):
 
 
 def unnoticed(function: Any) -> bool:
-    """Return whether nobody can tell that a function was called.
+    """Return whether a call of a function leaves no trace.
 
     True where all that it reaches are constants, operations of penstock, functions of NumPy and
     Python that change nothing around them, and functions of the same kind. False says only that

@@ -95,7 +95,7 @@ class Trace(Tracing):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def is_mask(self, value: Symbol) -> bool:
-        """Return whether a value has booleans, as far as the last operations tell."""
+        """Return whether a value has booleans, as far as the last operations show."""
         step, _ = value._source
         if not isinstance(step, int):
             return False
@@ -234,7 +234,7 @@ def _stays_array(value: Any) -> bool:
 
 
 class SymbolClass(ABCMeta):  # that of NumPy's mixin, as far as type checkers know
-    """Classes of symbols: NumPy asks which of them a symbol is of, whose __class__ tells nobody."""
+    """Classes of symbols: NumPy asks which of them a symbol is of, and not its __class__."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return issubclass(type(value), cls)
@@ -390,7 +390,7 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
 
 def index_parts(places: tuple[Any, ...]) -> tuple[list[int], list[Any]]:
-    """Return an index as getitem takes it: its parts, and the symbols among its numbers."""
+    """Return an index as getitem takes it: its entries, and the symbols among its numbers."""
     parts: list[int] = []
     numbers: list[Any] = []
     if sum(place is Ellipsis for place in places) > 1:

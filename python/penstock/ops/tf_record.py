@@ -136,7 +136,7 @@ class TFRecordWriter(Closing):
         length = struct.pack("<Q", size)
         head = length + _core.masked_crc32c(length).to_bytes(4, "little")
         tail = _core.masked_crc32c(record).to_bytes(4, "little")
-        # One piece of a short one; a long one is not copied.
+        # One write of a short one; a long one is not copied.
         self._put(*(head + record + tail,) if size < 4096 else (head, record, tail))
 
     def flush(self) -> None:

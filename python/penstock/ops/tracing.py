@@ -86,7 +86,7 @@ class Recording:
             _add_line(error)
             raise
         except Exception as error:
-            if (refused := self.trace.refused) is not None:  # somebody made another error of it
+            if (refused := self.trace.refused) is not None:  # other code made another error of it
                 refused = refused.with_traceback(error.__traceback__)
                 _add_line(refused)
                 raise refused from None

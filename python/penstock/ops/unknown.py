@@ -189,7 +189,7 @@ class Unknown:
 
 
 def _may_look(frame: FrameType) -> bool:
-    """Return whether what a frame is told cannot become data.
+    """Return whether what a frame receives cannot become data.
 
     Nothing is traced, or who asks is penstock itself, or a debugger or a log.
     """

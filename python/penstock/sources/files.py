@@ -72,10 +72,10 @@ def TFRecordDataset(
     Raises
     ------
     OSError
-        While iterating, at the place of a file that cannot be read (FileNotFoundError, ...); the
+        While iterating, at the position of a file that cannot be read (FileNotFoundError, ...); the
         next file follows.
     DataError
-        While iterating, at the place of a record whose checksum is wrong; the record behind it
+        While iterating, at the position of a record whose checksum is wrong; the record after it
         follows. Where a length is damaged or the file ends too early, the next file follows.
     ValueError
         If an argument is wrong, or the library of a compression was not built in.
@@ -144,9 +144,9 @@ def FixedLengthRecordDataset(
     Raises
     ------
     OSError
-        While iterating, at the place of a file that cannot be read; the next file follows.
+        While iterating, at the position of a file that cannot be read; the next file follows.
     DataError
-        While iterating, behind the last whole record of a file whose bytes between header and
+        While iterating, after the last whole record of a file whose bytes between header and
         footer are no multiple of `record_bytes`, and where name and first bytes say that a file
         is compressed and `compression_type` does not; the next file follows.
     ValueError
@@ -212,7 +212,7 @@ def TextLineDataset(
     Raises
     ------
     OSError
-        While iterating, at the place of a file that cannot be read (FileNotFoundError, ...); the
+        While iterating, at the position of a file that cannot be read (FileNotFoundError, ...); the
         next file follows.
     DataError
         While iterating, where a file ends or changes in a way that it should not (compressed data

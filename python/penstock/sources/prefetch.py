@@ -60,8 +60,9 @@ def prefetch(
 
     Notes
     -----
-    An exception of the original is raised at its place; ``break`` closes a generator that was made
-    for this pass. Up to `buffer_size` items more than were used may have been produced by then.
+    An exception of the original is raised at its position; ``break`` closes a generator that was
+    made for this pass. Up to `buffer_size` items more than were used may have been produced by
+    then.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Batch(Plan):
         Notes
         -----
         Leaves that are strings or opaque objects become arrays of dtype object. When an element
-        fails, the error is raised first; the batch goes on with the elements behind it.
+        fails, the error is raised first; the batch goes on with the elements after it.
 
         Memory: batches are writeable and lie in aligned buffers that are used again once nothing
         refers to them any more.

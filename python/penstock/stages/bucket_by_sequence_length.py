@@ -156,7 +156,7 @@ class BucketBySequenceLength(Plan):
         A batch comes when its bucket has enough elements; what is left at the end comes in the
         order of the buckets. States and errors are those of `group_by_window`.
 
-        Which sizes are None, without `padded_shapes`, tells `element_spec`. Behind a function
+        Without `padded_shapes`, `element_spec` decides which sizes are None. After a function
         without ``output_signature`` all count as unknown, so `pad_to_bucket_boundary` then wants
         elements with one sequence and no other arrays, or `padded_shapes`.
 

@@ -20,7 +20,7 @@ class Concatenate(Plan):
         Parameters
         ----------
         dataset : Dataset
-            What comes behind this one.
+            What comes after this one.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
 

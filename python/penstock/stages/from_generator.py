@@ -68,7 +68,7 @@ class FromGenerator(Plan):
         -----
         Arrays are copied before the generator goes on, so it may reuse them. An exception of the
         generator is raised once, as itself; then the data ends, because the generator has.
-        A restored iterator runs the generator up to its place again.
+        A restored iterator runs the generator up to its position again.
 
         Examples
         --------

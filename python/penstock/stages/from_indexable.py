@@ -62,13 +62,13 @@ class FromIndexable(Numbers):
 
         Notes
         -----
-        Order: `shuffle`, `shard`, `shard_evenly`, `take`, `skip` and `repeat` right behind it
+        Order: `shuffle`, `shard`, `shard_evenly`, `take`, `skip` and `repeat` directly after it
         choose among row numbers, before anything is fetched. So ``shuffle(len(obj))`` keeps no rows
         in memory, and a shard fetches its own rows only. (A row that is passed over cannot fail.)
 
-        Errors: an exception of ``obj[i]`` is raised as itself at the place of that row, with a note
-        that names it, and the next row follows. When ``__getitems__`` fails, its rows are fetched
-        again one by one.
+        Errors: an exception of ``obj[i]`` is raised as itself at the position of that row, with a
+        note that names it, and the next row follows. When ``__getitems__`` fails, its rows are
+        fetched again one by one.
 
         Values are taken as those that a function of `map` returns, except that a list is one array.
         A saved state holds a position: restoring fetches nothing.

@@ -60,9 +60,9 @@ class GroupByWindow(Plan):
         the order of their keys. `window_size_func` is called once for each key of a run (and again
         after `Iterator.set_state`).
 
-        Errors: one of `key_func` or `window_size_func` is raised at the place of the element, which
-        is left out; one of `reduce_func` at the place of the window, which is lost; those of the
-        dataset it returned at their own places.
+        Errors: one of `key_func` or `window_size_func` is raised at the position of the element,
+        which is left out; one of `reduce_func` at the position of the window, which is lost; those
+        of the dataset that it returned at their own positions.
 
         States hold the positions of the elements that wait in windows, not the elements. After
         `Iterator.set_state` the input is gone through again from the oldest of them on: a key that

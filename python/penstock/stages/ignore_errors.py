@@ -27,7 +27,7 @@ class IgnoreErrors(Plan):
         Parameters
         ----------
         log_warning : bool
-            Tell of each one as a warning of the `logging` logger ``"penstock"``.
+            Report each one as a warning of the `logging` logger ``"penstock"``.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         max_errors : int, optional
@@ -45,11 +45,10 @@ class IgnoreErrors(Plan):
 
         Notes
         -----
-        Every error that arrives here is meant, of whatever stage before; `on_error` of `map` and
-        others does the same right behind that stage, and can be a function. When `max_errors` in a
-        row were left out the next one is raised, with a note that says so, and so is every one
-        after it until an element comes: an input that only fails ends the loop over it. tf.data has
-        no such bound.
+        This applies to every error of the stages before; `on_error` of `map` and others does the
+        same directly after that stage, and can be a function. After `max_errors` in a row were left
+        out, the next one is raised, with a note that says so, and so is every one after it until an
+        element comes: an input that only fails ends the loop over it. tf.data has no such bound.
 
         Examples
         --------

@@ -58,8 +58,8 @@ class Interleave(Plan):
 
         Notes
         -----
-        One dataset is open at a time. An element of `map_func` that fails is raised at its place;
-        the dataset of the next one follows.
+        One dataset is open at a time. An error of `map_func` is raised at the position of its
+        element; the dataset of the next one follows.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Interleave(Plan):
         Notes
         -----
         Order: from dataset to dataset in turn, `block_length` elements of each. One that has ended
-        passes the turn on, and its place is taken by the next one when the turn comes round. It is
+        passes the turn on, and the next one replaces it when the turn comes round. It is
         the same with and without `num_parallel_calls`, unless `deterministic` is False.
 
         Memory: with `num_parallel_calls` up to ``cycle_length + prefetch_input_elements`` datasets

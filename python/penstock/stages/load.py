@@ -42,7 +42,7 @@ class Load(Plan):
         element_spec : nested TensorSpec, optional
             What the elements must be. Not needed.
         compression : str, optional
-            Not needed: the files tell.
+            Not needed: the files say it.
         reader_func : callable, optional
             Takes a Dataset of the Datasets of all files and returns a Dataset of elements, with
             `interleave` or `shuffle`, say. None reads one file after the other.
@@ -68,7 +68,7 @@ class Load(Plan):
             If nothing is there.
         DataError
             If a file is damaged or was not written by `save`; for rows in the middle of one, while
-            iterating, once for the about one megabyte that they share. The iterator goes on behind
+            iterating, once for the about one megabyte that they share. The iterator goes on after
             them.
         TypeError
             If elements are of a class that is neither given nor known.
@@ -78,7 +78,7 @@ class Load(Plan):
         Notes
         -----
         When all elements are numbers or arrays of one shape, and uncompressed, rows can be read in
-        any order: `shuffle` directly behind keeps only their numbers, and `skip` jumps.
+        any order: `shuffle` directly after keeps only their numbers, and `skip` jumps.
 
         Memory: one chunk, about a megabyte or one element.
 

@@ -73,7 +73,7 @@ class Map(Plan):
 
         Notes
         -----
-        Errors: an exception of the function is raised at the element's place, as itself, with a
+        Errors: an exception of the function is raised at the element's position, as itself, with a
         note that names stage and element; the next element follows.
 
         Order and randomness: random operations of penstock inside the function draw from the

@@ -116,7 +116,7 @@ class Mix(Rows):
         Raises
         ------
         ValueError
-            If there is no dataset; while iterating, in the place of an element, if a number is not
+            If there is no dataset; while iterating, instead of an element, if a number is not
             that of a dataset.
         TypeError
             If one of them is not a Dataset, structure or dtypes of `datasets` differ, or

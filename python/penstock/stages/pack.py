@@ -42,8 +42,8 @@ class Pack(Plan):
             How many rows "first_fit" has open at most, >= 1. When a sequence fits none of them, the
             oldest is given out.
         too_long : str
-            What "first_fit" does with a sequence longer than `length`: "error" raises in its place,
-            "drop" leaves it out, "split" makes pieces of `length`, and one of what is left.
+            What "first_fit" does with a sequence longer than `length`: "error" raises an error
+            instead, "drop" leaves it out, "split" cuts it into sequences of `length` and a rest.
         padding_values : nested scalar, optional
             As in `padded_batch`; the default is 0.
         drop_remainder : bool
@@ -56,8 +56,8 @@ class Pack(Plan):
         Dataset
             Triples ``(values, segment_ids, positions)``, each nested as the elements are, of arrays
             of shape ``(length,)``. Segment ids count the sequences of the row from 1, and are 0 on
-            padding; positions count the items of each sequence, or of each piece, from 0. Both are
-            int32. How many rows there are is unknown beforehand.
+            padding; positions count the items of each sequence from 0, and begin again after a cut.
+            Both are int32. How many rows there are is unknown beforehand.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Pack(Plan):
 
         Notes
         -----
-        An element without items takes no place. A row is given out as soon as it is full, and at
+        An element without items takes no room. A row is given out as soon as it is full, and at
         the latest when ``4 * open_packs`` later ones have been begun.
 
         Memory: the sequences in at most `open_packs` rows, and the one at hand. A saved state holds

@@ -23,7 +23,7 @@ _COMPLEX = (np.complex128, np.complex64, np.clongdouble)
 def padded_shapes_of(shapes: Any, node: _core.Node) -> Any:
     """Give nested shapes as nested TensorSpecs.
 
-    A tuple may be a shape or a tuple of shapes; the elements tell which, when their structure is
+    A tuple may be a shape or a tuple of shapes; the elements decide which, when their structure is
     known, and otherwise a tuple of sizes alone is a shape.
     """
     return None if shapes is None else _shapes(shapes, node.spec(TensorSpec))
@@ -59,7 +59,7 @@ def _shape(shape: Any) -> TensorSpec:
 
 
 def with_sizes(shapes: Any, size: int) -> Any:
-    """Give nested TensorSpecs with this size in the place of each None."""
+    """Give nested TensorSpecs with this size instead of each None."""
     if isinstance(shapes, TensorSpec):
         dims = None if shapes.shape is None else [size if d is None else d for d in shapes.shape]
         return TensorSpec(dims, shapes.dtype)
@@ -116,4 +116,4 @@ def _at(spec: Any, key: Any) -> Any:
     try:
         return getattr(spec, key) if dataclasses.is_dataclass(spec) else spec[key]
     except (KeyError, IndexError, TypeError, AttributeError):
-        return None  # nested otherwise, which the engine tells
+        return None  # nested otherwise, which the engine reports

@@ -39,7 +39,7 @@ class Prefetch(Plan):
         Notes
         -----
         The thread starts at the first ``next`` and everything before this stage runs in it. An
-        error takes its place among the elements, and is raised there.
+        error is raised at its position among the elements.
 
         Memory: up to `buffer_size` elements, within ``Options.memory_limit``.
 

@@ -53,7 +53,7 @@ class RaggedBatch(Plan):
         Notes
         -----
         Which axes are ragged is a matter of `element_spec`: all up to the last one whose size is
-        None. Several nest, ``((values, row_splits), row_splits)``, the inner splits first. Behind a
+        None. Several nest, ``((values, row_splits), row_splits)``, the inner splits first. After a
         function all axes are ragged, whatever was found out of it; declare those that are fixed
         with ``map(..., output_signature=...)``.
 

@@ -53,14 +53,14 @@ class RejectionResample(Plan):
             If `class_func` is not callable.
         ValueError
             If the shares are not as described, or a wanted class has the initial share 0; while
-            iterating, in the place of an element, if `class_func` returns anything else.
+            iterating, instead of an element, if `class_func` returns anything else.
 
         Notes
         -----
         As in tf.data, the dataset is gone through twice at a time: one pass gives elements as they
         come, the other is filtered, and each result is drawn from one of the two. So an element may
         come twice, and it ends when one of them has ended. Few elements are left out when the
-        distributions are alike.
+        distributions are equal.
 
         Examples
         --------

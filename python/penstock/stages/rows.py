@@ -55,12 +55,12 @@ class Rows(Plan):
         Returns
         -------
         Dataset
-            The elements behind them.
+            The elements after them.
 
         Notes
         -----
         What is left out is computed all the same, because it may fail or have effects; an element
-        that fails is raised, and counts. Right behind `range` and `from_tensor_slices` skipping
+        that fails is raised, and counts. Right after `range` and `from_tensor_slices` skipping
         costs nothing.
 
         Examples

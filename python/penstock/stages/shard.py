@@ -29,7 +29,7 @@ class Shard(Plan):
         Parameters
         ----------
         num_shards : int
-            How many parts the data is dealt out to, >= 1.
+            How many shards the data is divided into, >= 1.
         index : int
             Which of them this is, in ``[0, num_shards)``.
         name : str, optional
@@ -83,7 +83,7 @@ class Shard(Plan):
         Parameters
         ----------
         num_shards : int
-            How many parts the elements are dealt out to, >= 1: one for each process, say.
+            How many shards the elements are divided into, >= 1: one for each process, for example.
         index : int
             Which of them this is, in ``[0, num_shards)``.
         remainder : "drop", "pad" or "repeat"
@@ -91,8 +91,8 @@ class Shard(Plan):
 
             "drop" leaves them out in all shards.
 
-            "pad" fills up with elements of zeros ("" for strings), and tells by a mask which are
-            real: a dict gets it under `mask_key`, a tuple as one more part at its end, and
+            "pad" fills up with elements of zeros ("" for strings), and a mask shows which are
+            real: a dict gets it under `mask_key`, a tuple as one more leaf at its end, and
             anything else becomes ``(element, mask)``. No element is lost and none comes twice.
 
             "repeat" takes what is missing from the beginning, round and round if need be.
@@ -101,7 +101,7 @@ class Shard(Plan):
         mask_key : str
             The key of the mask, for dicts.
         by : "elements" or "files"
-            What is dealt out. "files": every `num_shards`-th file of the list that was given to
+            What is divided. "files": every `num_shards`-th file of the list that was given to
             `TFRecordDataset`, `TextLineDataset` or `FixedLengthRecordDataset`, which must be the
             dataset itself. Shards have as many elements as one another all the same: "drop" cuts
             them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
@@ -141,11 +141,11 @@ class Shard(Plan):
         order all the same. Two that would not be common are refused: a shuffle without a seed and
         with ``reshuffle_each_iteration=False``, and one that reshuffles before a `cache` or
         `snapshot`. (What is random in a generator of your own, and in datasets that a function
-        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: seed it
-        alike.) Stages behind this one belong to their process.
+        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: give it
+        the same seed.) Stages after this one belong to their process.
 
         Cost: put it early. Where rows can be chosen by position (`range`, `from_tensor_slices`,
-        `from_indexable`, also behind `shuffle`), the others' are never touched; a plain `map`
+        `from_indexable`, also after `shuffle`), the others' are never touched; a plain `map`
         before it is not called for them. Of files that are not compressed and read one after the
         other, the others' records of fixed length are not read, and of the others' TFRecords only
         the 12 bytes that hold a length, when records are larger than some 64 KB. Anything else
@@ -153,11 +153,11 @@ class Shard(Plan):
         and computed in every shard; shard such data ``by="files"``, or give every shard files of
         its own. ``by="files"`` counts the records of all files at the call, in each process, which
         costs as much as going through others' records; then a process reads its own files only.
-        Behind `batch` it deals out batches: drop the remainder there too, or the last one has fewer
+        After `batch` it divides batches: drop the remainder there too, or the last one has fewer
         rows in one shard.
 
         Errors: an element that fails counts, and is raised in its own shard alone. What leaves
-        out elements behind this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
+        out elements after this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
 
         States: one says how far all shards are, not which one this is: the state of any of them
         serves all others of as many. With ``by="files"`` each process has a state of its own, as

@@ -49,11 +49,11 @@ class Shuffle(Plan):
 
         Notes
         -----
-        Order: an element moves forward by less than `buffer_size` places, so a small buffer over
+        Order: an element moves forward by less than `buffer_size` positions, so a small buffer over
         sorted data shuffles little. Neither threads nor prefetching change the order.
 
         Memory: `buffer_size` elements, filled at the first ``next``. Before `repeat`, those of the
-        next epoch fill it while the last ones of an epoch leave it. Behind `from_tensor_slices`
+        next epoch fill it while the last ones of an epoch leave it. After `from_tensor_slices`
         and `range` only row numbers are buffered. A saved state holds counters: the elements in the
         buffer are read again.
 

@@ -74,7 +74,7 @@ class Snapshot(Rows):
         -----
         A snapshot is complete when one iterator has read the dataset to its end without an error.
         A state that was saved while one is read needs it to be restored: without it, or with
-        another one in its place, it is a StateError.
+        another one under its name, it is a StateError.
 
         Examples
         --------

@@ -79,7 +79,7 @@ class Tensors(Plan):
 
         Notes
         -----
-        ``shuffle`` and ``batch`` right behind it gather rows natively, without touching elements
+        ``shuffle`` and ``batch`` directly after it gather rows natively, without touching elements
         one by one. Rows that are handed out unbatched are views, and read-only.
 
         Examples

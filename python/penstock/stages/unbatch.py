@@ -26,7 +26,7 @@ class Unbatch(Plan):
         -------
         Dataset
             A leaf of shape ``(n, ...)`` becomes `n` leaves of shape ``(...)``. How many is unknown
-            beforehand, unless `element_spec` tells `n`.
+            beforehand, unless `element_spec` has `n`.
 
         Raises
         ------

@@ -55,7 +55,7 @@ class Window(Plan):
         windows again with ``flat_map(lambda w: w.batch(size))``. It holds its elements in memory
         for as long as it is referred to; it cannot be pickled.
 
-        Errors: an element that failed is raised at its place, and left out: the window goes on
+        Errors: an element that failed is raised at its position, and left out: the window goes on
         with the next one.
 
         States hold no elements: those of the next window that came already are pulled again after

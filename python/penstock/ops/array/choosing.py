@@ -43,7 +43,7 @@ def gather(
     Returns
     -------
     numpy.ndarray
-        The shape of `params` with that axis replaced by the axes of `indices` behind `batch_dims`.
+        The shape of `params` with that axis replaced by the axes of `indices` after `batch_dims`.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def where(
     -------
     numpy.ndarray
         With `x` and `y`, their items; the dtype is the one that NumPy promotes theirs to, where a
-        plain Python number takes the type of the other. Without them, the places where the
-        condition holds, shape ``(places, rank)``, int64.
+        plain Python number takes the type of the other. Without them, the indices where the
+        condition holds, shape ``(n, rank)``, int64.
 
     Raises
     ------

@@ -17,7 +17,7 @@ __all__ = ["concat", "pad", "stack", "tile"]
 
 @checked
 def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) -> npt.NDArray[Any]:
-    """Put arrays one behind the other.
+    """Put arrays one after the other.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt
 
     Notes
     -----
-    As NumPy's ``astype``: integers wrap around, floats are cut towards zero, an imaginary part is
+    As NumPy's ``astype``: integers wrap around, floats are truncated, an imaginary part is
     dropped without a warning, NaN is True. A float beyond the range of an integer type becomes what
     it does on x86-64, on every processor: the smallest int32 or int64, cut to the type's bits.
 

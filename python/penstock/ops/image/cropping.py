@@ -1,4 +1,4 @@
-"""Parts of images, fixed, drawn or central, and images on larger canvases."""
+"""Crops of images, fixed, drawn or central, and images on larger canvases."""
 
 from __future__ import annotations
 
@@ -184,14 +184,14 @@ def random_crop(
     seed: int | None = None,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Cut a part of a given size out of an array, at a uniformly drawn place.
+    """Crop an array to a given size, at a uniformly drawn position.
 
     Parameters
     ----------
     value : array_like
         Numbers of any shape.
     size : sequence of int
-        Size of the part along each axis of `value`; -1 keeps the axis whole.
+        Size of the crop along each axis of `value`; -1 keeps the axis whole.
     seed : int, optional
         Makes the draw repeatable; None is explained in the notes.
     name : str, optional
@@ -232,7 +232,7 @@ def random_resized_crop(
     antialias: bool = False,
     seed: int | None = None,
 ) -> npt.NDArray[Any]:
-    """Cut a part of drawn size, proportions and place out of an image, and scale it.
+    """Crop an image to a drawn size, ratio and position, and resize the crop.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def random_resized_crop(
     scale : (float, float)
         Least and greatest share of the image's area that is cut out, before rounding to pixels.
     ratio : (float, float)
-        Least and greatest width divided by height of the part.
+        Least and greatest width divided by height of the crop.
     method : str
         As in `resize`.
     antialias : bool
@@ -265,12 +265,12 @@ def random_resized_crop(
     Notes
     -----
     The draws are those of torchvision's ``RandomResizedCrop``: an area uniform in `scale` and a
-    ratio whose logarithm is uniform, up to ten times until the part fits into the image, then a
-    uniform place. Else it is the largest part in the middle whose ratio is allowed. For
+    ratio whose logarithm is uniform, up to ten times until the crop fits into the image, then a
+    uniform position. Else it is the largest crop in the middle whose ratio is allowed. For
     ``sample_distorted_bounding_box`` of TensorFlow without boxes, give its ``area_range`` as
     `scale` and ``aspect_ratio_range`` as `ratio`.
 
-    Randomness: as in `random_crop`. In a native program a decoder in front decodes only the part.
+    Randomness: as in `random_crop`. In a native program a decoder before it decodes only the crop.
 
     Examples
     --------

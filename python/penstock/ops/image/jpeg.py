@@ -1,4 +1,4 @@
-"""JPEG files: decoding, and what their headers tell."""
+"""JPEG files: decoding, and what their headers say."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def extract_jpeg_shape(
     Raises
     ------
     penstock.DataError
-        If `contents` is not a JPEG, or ends before its size is told.
+        If `contents` is not a JPEG, or ends before its size.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def extract_jpeg_shape(
 
 @checked
 def is_jpeg(contents: bytes, name: str | None = None) -> bool:
-    r"""Tell whether bytes start as a JPEG does.
+    r"""Return whether bytes start as a JPEG does.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ def call_codec(
 ) -> Any:
     """Call an operation that needs a codec; without it, do what Pillow does `instead`.
 
-    The one place of the rule: the native codec if it is built in; else Pillow if it is installed,
-    but never in a native function; else the error that says how to get the codec.
+    The rule is: the native codec if it is built in; else Pillow if it is installed, but never in a
+    native function; else the error that says how to get the codec.
     """
     native = _core.build_info()[codec]["native"]
     if native or current_trace() is not None or not is_installed():

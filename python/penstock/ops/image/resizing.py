@@ -166,7 +166,7 @@ def crop_and_resize(
     boxes : array_like
         Shape ``(count, 4)``: top, left, bottom and right of each box, where 0 is the center of the
         first pixel and 1 that of the last. They may lie outside; a box whose top is below its
-        bottom, or left is right of its right, gives a mirrored part.
+        bottom, or left is right of its right, gives a mirrored crop.
     box_indices : array_like
         Shape ``(count,)``: the number of the image that each box is of.
     crop_size : sequence of int

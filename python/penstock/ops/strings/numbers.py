@@ -62,7 +62,7 @@ def as_string(
     input : array_like
         Booleans, integers or floats of any shape.
     precision : int
-        Digits behind the point of a float; -1 is 6.
+        Digits after the point of a float; -1 is 6.
     scientific : bool
         Write floats with an exponent.
     shortest : bool

@@ -1,4 +1,4 @@
-"""Strings cut to pieces, put together and measured."""
+"""Strings split, joined and measured."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def split(
     Returns
     -------
     numpy.ndarray, or tuple of two
-        Of one string the parts, shape ``(parts,)``. Of a vector the parts of all, and
-        ``row_splits``, shape ``(n + 1,)``: the parts of string i are
+        Of one string the substrings, shape ``(m,)``. Of a vector the substrings of all, and
+        ``row_splits``, shape ``(n + 1,)``: the substrings of string i are
         ``values[row_splits[i]:row_splits[i + 1]]`` (TensorFlow makes a ragged tensor of these two).
 
     Raises
@@ -72,7 +72,7 @@ def is_vector(input: Any, ragged: bool | None) -> bool:
 
 @checked
 def join(inputs: Sequence[Strings], separator: str | bytes = "", name: str | None = None) -> Any:
-    """Put strings one behind the other, item by item.
+    """Put strings one after the other, item by item.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def reduce_join(
     separator: str | bytes = "",
     name: str | None = None,
 ) -> Any:
-    """Put the strings along an axis one behind the other.
+    """Put the strings along an axis one after the other.
 
     Parameters
     ----------
@@ -186,14 +186,14 @@ def substr(
     unit: str = "BYTE",
     name: str | None = None,
 ) -> Any:
-    """Take a part of each string.
+    """Take a substring of each string.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
         Any shape.
     pos : int or array_like of int
-        Where the part begins; negative from the end. The three are broadcast against each other.
+        Where the substring begins; negative from the end. The three arguments are broadcast.
     len : int or array_like of int
         How long it is, at most; of bytes, a negative one is all the rest.
     unit : str
@@ -204,7 +204,7 @@ def substr(
     Returns
     -------
     str, bytes, or numpy.ndarray of them
-        The parts.
+        The substrings.
 
     Raises
     ------

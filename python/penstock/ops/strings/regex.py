@@ -48,7 +48,7 @@ def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = No
     -----
     Bytes are read as UTF-8: ``.`` is a character of it, and ``\C`` a byte. A match takes a time
     that is linear in the length of the string. Where penstock was built without RE2
-    (``penstock doctor`` tells), Python's `re` does what it can: its syntax has nearly all of
+    (``penstock doctor`` says so), Python's `re` does what it can: its syntax has nearly all of
     RE2's, but bytes are single characters, and there is no bound on the time.
 
     Examples
@@ -180,7 +180,7 @@ def _python_pattern(name: str, pattern: str, kind: type) -> re.Pattern[Any]:
 
 
 def _rewrite_parts(rewrite: str | bytes) -> list[Any]:
-    """Split what RE2 puts in place of a match: pieces of text, and numbers of groups."""
+    """Split the text that RE2 puts instead of a match into texts and numbers of groups."""
     if not isinstance(rewrite, (str, bytes)):
         raise TypeError(
             f"strings.regex_replace: rewrite must be str or bytes, got {type(rewrite).__name__}"

@@ -175,16 +175,17 @@ class Dataset(
         Returns
         -------
         numpy.uint64
-            Of all that the pipeline is made of: stages, their arguments, the code of functions with
-            the values that it refers to, the size and the time of the last change of files.
+            It covers the stages, their arguments, the code of functions with the values that it
+            refers to, and the size and the time of the last change of files.
 
         Notes
         -----
         It is the same in every process, as long as the program, its Python version and the files
-        are. It does not depend on what changes no element: ``prefetch``, ``num_parallel_calls``,
-        options. Of what it cannot look into (a generator object, say) it knows the type only; what
-        a function reads while it runs is not seen. So different numbers show that something has
-        changed; equal ones that nothing has that can be seen.
+        are the same. It does not depend on what changes no element: ``prefetch``,
+        ``num_parallel_calls``, options. Of an object that it cannot examine (a generator object,
+        for example) it covers only the type, and it does not see what a function reads while it
+        runs. So different numbers show that something has changed; equal numbers show that nothing
+        visible has.
 
         Examples
         --------
@@ -202,8 +203,9 @@ class Dataset(
 
         After a function they cannot be known without calling it: the first element that does not
         fail is computed once, unless `map` or `from_generator` was given an ``output_signature``.
-        Its dtypes and numbers of axes are taken for those of all. Its sizes are not: a size is that
-        of all where tracing the function shows it, as `native` does, else None.
+        Its dtypes and numbers of axes are assumed for all elements. Its sizes are not: a size is
+        known only where tracing the function, as `native` does, shows it for all elements, and None
+        elsewhere.
 
         Returns
         -------
@@ -217,9 +219,9 @@ class Dataset(
 
         Notes
         -----
-        A plain function is traced only if no one can notice it: if all that it reaches are
-        constants, operations of penstock, functions of NumPy and Python without effects, and
-        functions of the same kind.
+        A plain function is traced only if that has no effects: if all that it reaches are
+        constants, operations of penstock, functions of NumPy and Python without effects, and other
+        such functions.
 
         Examples
         --------
@@ -266,10 +268,9 @@ class Dataset(
 
         Notes
         -----
-        Options belong to the whole pipeline, wherever they are set; of two values
-        for one option the one set later (further from the source) counts. Where inputs with
-        different values meet (in `zip`, say), that of the last input counts, with a
-        RuntimeWarning.
+        Options belong to the whole pipeline, wherever they are set; of two values for one option
+        the one set later (further from the source) counts. Where inputs with different values meet
+        (in `zip`, for example), the value of the last input counts, with a RuntimeWarning.
 
         Examples
         --------

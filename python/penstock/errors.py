@@ -42,7 +42,7 @@ class ErrorInfo:
     Attributes
     ----------
     stage : str
-        The stage that failed; where that is not known, the one that the error left.
+        The stage that failed; if that is not known, the one that the error left.
     element : int
         Number of the element in that stage, as the note of the error has it; of a reader, number
         of the record in its file.
@@ -55,9 +55,9 @@ class ErrorInfo:
     function : str or None
         The names of the functions that the stage calls.
     text : str or None
-        The element, shortly: strings (file names, say) and numbers as they are, long ones shortened
-        in the middle; arrays as dtype and shape. None where it is not known which one it was, or
-        where it has nothing but arrays.
+        A short form of the element: strings (file names, for example) and numbers as they are, long
+        ones shortened in the middle; arrays as dtype and shape. None if it is not known which
+        element it was, or if it has only arrays.
     """
 
     stage: str

@@ -146,7 +146,7 @@ class Forms(Shard):
         pad: bool | str | None = None,
         global_batch: int | None = None,
     ) -> JaxBatches:
-        """Give the batches as jax.Arrays that lie on their devices before they are asked for.
+        """Give the batches as jax.Arrays that are on their devices before they are asked for.
 
         Parameters
         ----------
@@ -154,8 +154,7 @@ class Forms(Shard):
             Where the arrays go: to one device, or spread over several, as
             ``NamedSharding(mesh, PartitionSpec("data"))`` says. A nesting (dict, tuple,
             dataclass) has the keys of a batch; a sharding at a key holds for all leaves under it.
-            None, also within a nesting: the default device of the thread that
-            calls ``iter``.
+            None, also within a nesting, is the default device of the thread that calls ``iter``.
         prefetch : int or "auto"
             Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
             when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded

@@ -21,9 +21,9 @@ class Iterator(_core.Iterator, Closing):
     """One run of a pipeline; made by ``iter(dataset)``.
 
     Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that
-    failed is raised at its position, and the following ``next`` goes on after it. Dropping the
-    iterator stops its threads; `close`, or a ``with`` block, does so when you want and
-    waits for them.
+    failed is raised at its position, and the following ``next`` continues after it. Dropping the
+    iterator stops its threads; `close`, or a ``with`` block, does so when you want and waits for
+    them.
 
     Examples
     --------
@@ -114,9 +114,8 @@ class Iterator(_core.Iterator, Closing):
 
         Notes
         -----
-        Nothing is stopped, and elements that were produced ahead stay where they are. The first
-        call looks at the pipeline for its account, which may take milliseconds; files are asked for
-        their sizes.
+        Nothing is stopped, and elements that were produced ahead are kept. The first call examines
+        the pipeline for its account, which may take milliseconds, and reads the sizes of files.
 
         Examples
         --------
@@ -137,8 +136,8 @@ class Iterator(_core.Iterator, Closing):
         state : bytes, or array of uint8 of shape (N,)
             What `get_state` returned, for a pipeline of the same stages over the same data.
         strict : bool
-            What becomes of a state of the same stages whose data differs, as far as that can be
-            seen: True refuses it, False warns and goes on.
+            What to do with a state of the same stages whose data differs, as far as that can be
+            seen: True refuses it, False warns and continues.
 
         Raises
         ------
@@ -196,7 +195,7 @@ the state has 6; set_state(state, strict=False) takes it all the same
     def close(self) -> None:
         """Stop all threads of this run and wait for them; no more elements come.
 
-        A function or read that is running is not broken off: closing waits until it returns.
+        A function or read that is running is not interrupted: closing waits until it returns.
 
         Examples
         --------
@@ -251,10 +250,10 @@ the state has 6; set_state(state, strict=False) takes it all the same
 
         Notes
         -----
-        A function is looked at when this is called and it has taken a tenth of the run's time, at
-        least 0.1 s. It is then called twice, with symbols instead of values, but only if
-        no one can notice it, as for `Dataset.element_spec`. After a function whose results are not
-        known yet nothing is said.
+        A function is examined when this is called and it has taken a tenth of the run's time, at
+        least 0.1 s. It is then called twice, with symbols instead of values, but only if that has
+        no effects, as for `Dataset.element_spec`. There is no hint after a function whose results
+        are not known yet.
         """
         moves = self._tuning_moves()
         if self._hints is None:

@@ -53,8 +53,8 @@ class AutotuneOptions(OptionSet):
         each may always hold one element. None or 0 means a quarter of the memory that is available
         when the run begins. `Options.memory_limit` is another name of it.
     initial_parallelism : int or None
-        Calls that a stage with AUTOTUNE starts with; None or 0 means the number of threads, two at
-        least.
+        Calls that a stage with AUTOTUNE starts with; None or 0 means
+        `ThreadingOptions.private_threadpool_size`, two at least.
     min_parallelism : int or None
         Calls that AUTOTUNE does not go below, as far as the budget allows.
     autotune_algorithm : AutotuneAlgorithm or None

@@ -87,7 +87,8 @@ def key(seed: int) -> Iterator[None]:
     Parameters
     ----------
     seed : int
-        What they draw from: the n-th one in the block gets the n-th key that follows from it.
+        Makes the draws repeatable: the n-th operation in the block gets the n-th key that follows
+        from it.
 
     Notes
     -----

@@ -41,14 +41,13 @@ def at(dataset: Dataset, index: int) -> Any:
 
     Notes
     -----
-    A `shuffle` has the order of the first epoch of a dataset that is made again, each time and
-    whatever has been iterated; without a seed, an order of its own. It keeps the positions up to
-    the largest one that was asked for, 8 bytes each. Random operations draw the same numbers each
-    time. A `cache` that is complete answers itself; one that is not asks its input, and keeps
-    nothing.
+    A `shuffle` always has the order of the first epoch, whatever has been iterated; without a seed,
+    an order of its own. It keeps the positions up to the largest one that was asked for, 8 bytes
+    each. Random operations draw the same numbers each time. A complete `cache` gives the element
+    itself; an incomplete one takes it from its input, and keeps nothing.
 
-    Cost: what the one element costs (a batch: its rows), and some 20 us to set up a run. Where many
-    elements are wanted, ``skip`` and ``take`` give them for less.
+    Cost: computing the one element (of a batch, its rows), and some 20 us to set up a run. For many
+    elements, ``skip`` and ``take`` cost less.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def count(dataset: Dataset) -> int:
     Parameters
     ----------
     dataset : Dataset
-        Any that ends.
+        A dataset that ends.
 
     Returns
     -------
@@ -110,9 +109,9 @@ def count(dataset: Dataset) -> int:
 
     Notes
     -----
-    No more is computed than it takes to know that an element is there: the function of a `map` is
-    not called, and of large TFRecords only the lengths are read. A known `cardinality` is the
-    answer. `assert_cardinality` makes the number known to a pipeline.
+    Only what shows that an element exists is computed: the function of a `map` is not called, and
+    of large TFRecords only the lengths are read. A known `cardinality` is returned at once.
+    `assert_cardinality` makes the number known to a pipeline.
 
     Examples
     --------

@@ -96,10 +96,10 @@ def make_csv_dataset(
         Names of all columns; None takes them from the headers, which must be equal in all files.
     column_defaults : sequence, optional
         As `record_defaults` of `CsvDataset`, for the columns that are read, in their order in the
-        file. None finds out the types: int32, int64, float32, float64 or `bytes`, the first that
-        all values looked at have; empty fields are then 0 or ``b""``.
+        file. None finds the types: int32, int64, float32, float64 or `bytes`, the first that fits
+        all values that were read; empty fields are then 0 or ``b""``.
     label_name : str, optional
-        The column that is given apart from the others.
+        The column that is given separately.
     select_columns : sequence of str or int, optional
         The columns to read, by name or number; None reads all.
     field_delim, use_quote_delim, na_value
@@ -107,7 +107,7 @@ def make_csv_dataset(
     header : bool
         Whether the first record of each file holds names.
     num_epochs : int, optional
-        How often the files are read; None: for ever.
+        How many times the files are read; None means for ever.
     shuffle : bool
         Whether files and records are shuffled again in each epoch.
     shuffle_buffer_size : int
@@ -115,14 +115,14 @@ def make_csv_dataset(
     shuffle_seed : int, optional
         Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
     prefetch_buffer_size : int, optional
-        Batches that are made ahead of use; None and AUTOTUNE (-1) find out, 0 makes none.
+        Batches to have ready; AUTOTUNE (-1) or None chooses, 0 makes none ahead.
     num_parallel_reads : int, optional
         How many files are read at a time, a record of each in turn; None reads one after the
         other.
     sloppy : bool
-        Whether a file that has nothing ready is passed over, so that the order is any.
+        Whether a file that has nothing ready loses its turn, so that the order may change.
     num_rows_for_inference : int, optional
-        How many records are looked at to find out the types; None means all.
+        How many records are read to find the types; None means all.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     ignore_errors : bool
@@ -130,7 +130,7 @@ def make_csv_dataset(
         `Dataset.ignore_errors` does it, for up to 100 in a row in one file. Names and types are
         found out without it.
     encoding : str
-        Of the files, for finding out names and types.
+        The encoding of the files, to find names and types.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
 

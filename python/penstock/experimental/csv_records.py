@@ -66,23 +66,23 @@ def CsvDataset(
     filenames : str, path, sequence of them, or Dataset of str
         The files, read one after the other.
     record_defaults : sequence
-        For each column that is read its value where a field is empty, or its type where no field
-        may be: as in `io.decode_csv`.
+        For each column that is read, the value of empty fields, or a type if no field may be empty:
+        as in `io.decode_csv`.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
         Bytes of one read; None means 512 KiB.
     header : bool
-        Whether the first record of each file is passed over.
+        Whether the first record of each file is skipped.
     field_delim : str
         The character between fields.
     use_quote_delim : bool
-        Whether a field may stand in double quotes, with delimiters, line ends and doubled quotes
-        inside; else quotes are characters like others.
+        Whether a field may be in double quotes, with delimiters, line ends and doubled quotes
+        inside; otherwise quotes are ordinary characters.
     na_value : str
-        What stands for an empty field besides nothing.
+        A text that means an empty field.
     select_cols : sequence of int, optional
-        The columns to read, ascending. Fields after the last one are not looked at.
+        The columns to read, ascending. Fields after the last one are not examined.
     exclude_cols : sequence of int, optional
         The columns to leave out, ascending, instead.
     max_record_bytes : int, optional

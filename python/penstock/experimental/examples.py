@@ -175,11 +175,11 @@ def make_batched_features_dataset(
         Called with a file name and `reader_args`; returns a dataset of messages, or of pairs of
         which they are the second. None means `TFRecordDataset`.
     label_key : str, optional
-        The feature that is given apart from the others.
+        The feature that is given separately.
     reader_args : sequence, optional
         More arguments of `reader`.
     num_epochs : int, optional
-        How often the files are read; None: for ever.
+        How many times the files are read; None means for ever.
     shuffle : bool
         Whether files and messages are shuffled again in each epoch.
     shuffle_buffer_size : int
@@ -187,15 +187,16 @@ def make_batched_features_dataset(
     shuffle_seed : int, optional
         Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
     prefetch_buffer_size : int, optional
-        Batches that are made ahead of use; None and AUTOTUNE (-1) find out, 0 makes none.
+        Batches to have ready; AUTOTUNE (-1) or None chooses, 0 makes none ahead.
     reader_num_threads : int, optional
         How many files are read at a time, a message of each in turn; None means 1.
     parser_num_threads : int, optional
         How many batches are parsed at a time; None means 2.
     sloppy_ordering : bool
-        Whether a file that has nothing ready is passed over, so that the order is any.
+        Whether a file that has nothing ready loses its turn, so that the order may change.
     drop_final_batch : bool
-        Whether the last batch is left out when it is not full. With ``num_epochs=None`` all are.
+        Leave out a last batch with fewer than `batch_size` messages. With ``num_epochs=None`` all
+        are full.
 
     Returns
     -------

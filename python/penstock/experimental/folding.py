@@ -17,10 +17,8 @@ def scan(initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -
 
     Parameters
     ----------
-    initial_state : nested arrays
-        The state that the first call is given.
-    scan_func : callable
-        Takes the state and the element; returns the new state and the element of the result.
+    initial_state, scan_func
+        As in `Dataset.scan`.
 
     Returns
     -------

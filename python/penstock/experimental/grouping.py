@@ -79,20 +79,10 @@ def bucket_by_sequence_length(
 
     Parameters
     ----------
-    element_length_func : callable
-        Takes the element, returns its length.
-    bucket_boundaries : sequence of int
-        The lengths at which another bucket begins, ascending.
-    bucket_batch_sizes : sequence of int
-        Elements per batch of each bucket: one more than there are boundaries.
-    padded_shapes, padding_values : optional
-        As of `Dataset.padded_batch`.
-    pad_to_bucket_boundary : bool
-        Pad to the boundary of the bucket minus one, instead of to the longest of the batch.
-    no_padding : bool
-        The elements of a bucket have one shape.
-    drop_remainder : bool
-        Leave out batches at the end that are not full.
+    element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes, padding_values
+        As in `Dataset.bucket_by_sequence_length`.
+    pad_to_bucket_boundary, no_padding, drop_remainder : bool
+        As in `Dataset.bucket_by_sequence_length`.
 
     Returns
     -------
@@ -148,7 +138,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
     `finalize_func` at the position of the value.
 
     Memory: one state for each key. States of iterators do not hold them: after
-    `Iterator.set_state` the input is gone through again from its beginning.
+    `Iterator.set_state` the input is read again from its beginning.
 
     Examples
     --------
@@ -183,14 +173,8 @@ def group_by_window(
 
     Parameters
     ----------
-    key_func : callable
-        Takes the element, returns one int.
-    reduce_func : callable
-        Takes a key and a window, a dataset of elements with that key; returns a Dataset.
-    window_size : int, optional
-        Elements of a window, >= 1.
-    window_size_func : callable, optional
-        Takes a key, returns the size of its windows. Either this or `window_size` is given.
+    key_func, reduce_func, window_size, window_size_func
+        As in `Dataset.group_by_window`.
 
     Returns
     -------

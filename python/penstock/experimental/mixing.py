@@ -23,14 +23,8 @@ def sample_from_datasets(
 
     Parameters
     ----------
-    datasets : sequence of Dataset
-        At least one; all of the same structure and dtypes.
-    weights : array of shape ``(n,)`` or Dataset of them, optional
-        How often each dataset is drawn; None means all the same.
-    seed : int, optional
-        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
-    stop_on_empty_dataset : bool
-        True ends when a dataset is drawn that has ended; False continues with the others.
+    datasets, weights, seed, stop_on_empty_dataset
+        As in `Dataset.sample_from_datasets`.
 
     Returns
     -------
@@ -54,13 +48,10 @@ def choose_from_datasets(
 
     Parameters
     ----------
-    datasets : sequence of Dataset
-        At least one; all of the same structure and dtypes.
-    choice_dataset : Dataset of int
-        Gives the numbers, in ``[0, len(datasets))``.
+    datasets, choice_dataset
+        As in `Dataset.choose_from_datasets`.
     stop_on_empty_dataset : bool
-        True ends when a dataset is chosen that has ended; False, the default of this form, passes
-        over such choices.
+        As there, but False by default.
 
     Returns
     -------
@@ -88,14 +79,8 @@ def rejection_resample(
 
     Parameters
     ----------
-    class_func : callable
-        Takes the element; returns its class.
-    target_dist : array of shape ``(classes,)``
-        The share of each class in the result.
-    initial_dist : array of shape ``(classes,)``, optional
-        The share of each class in the dataset; None estimates it.
-    seed : int, optional
-        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+    class_func, target_dist, initial_dist, seed
+        As in `Dataset.rejection_resample`.
 
     Returns
     -------

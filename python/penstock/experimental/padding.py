@@ -23,12 +23,8 @@ def dense_to_ragged_batch(
 
     Parameters
     ----------
-    batch_size : int
-        Elements per batch, >= 1.
-    drop_remainder : bool
-        Leave out a last batch with fewer than `batch_size` elements.
-    row_splits_dtype : dtype-like
-        int64 or int32.
+    batch_size, drop_remainder, row_splits_dtype
+        As in `Dataset.ragged_batch`.
 
     Returns
     -------
@@ -51,7 +47,7 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[D
     Parameters
     ----------
     cardinality : int
-        How many elements there shall be.
+        The number of elements of the result.
     mask_key : str
         The key of the mask in each element: True for the dataset's own, False for those added.
 
@@ -70,8 +66,8 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[D
     Notes
     -----
     For evaluation over several workers, or in batches of one size, without leaving elements out.
-    Strings are padded with "". What is added after a function whose sizes are not known has those
-    of the first element.
+    Strings are padded with "". After a function whose sizes are not known, added elements have the
+    sizes of the first element.
 
     Examples
     --------

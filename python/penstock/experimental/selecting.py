@@ -34,7 +34,7 @@ def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
 
 @checked
 def unique() -> Callable[[Dataset], Dataset]:
-    """Leave out what has come before: `Dataset.unique`.
+    """Leave out elements that have come before: `Dataset.unique`.
 
     Returns
     -------

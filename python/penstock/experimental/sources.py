@@ -63,10 +63,8 @@ def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset
 
     Parameters
     ----------
-    start, step : int or float
-        The first number, and what is added to get the next one.
-    dtype : dtype-like
-        Integer or float dtype of the elements.
+    start, step, dtype
+        As in `Dataset.counter`.
 
     Returns
     -------
@@ -91,12 +89,8 @@ def RandomDataset(
 
     Parameters
     ----------
-    seed : int, optional
-        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
-    rerandomize_each_iteration : bool, optional
-        True draws others in each epoch and for each iterator; None means False.
-    name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+    seed, rerandomize_each_iteration, name
+        As in `Dataset.random`.
 
     Returns
     -------

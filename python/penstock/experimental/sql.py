@@ -50,18 +50,18 @@ def SqlDataset(
         If `driver_name` is another one, or `data_source_name` a URL; while iterating, if the query
         has another number of columns.
     TypeError
-        If an argument is of another type, as an open file or a connection, or a type is none of
-        these; while iterating, at the position of a row with a value that its type
-        does not hold; the next row follows.
+        If an argument is of another type, such as an open file or a connection, or a type is none
+        of these; while iterating, at the position of a row with a value that its type cannot hold;
+        the next row follows.
     FileNotFoundError
         While iterating, if there is no such file.
     sqlite3.Error
-        While iterating, for what is wrong with the database or the query; the data ends there.
+        While iterating, if the database or the query is wrong; the data ends there.
 
     Notes
     -----
-    A saved state holds a number of rows: restoring runs the query again and passes over them, so
-    the query should have an ORDER BY. Python's ``sqlite3`` is imported when the dataset is run.
+    A saved state holds a number of rows: restoring runs the query again and skips them, so the
+    query should have an ORDER BY. Python's ``sqlite3`` is imported when the dataset is run.
 
     Examples
     --------

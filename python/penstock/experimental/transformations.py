@@ -127,7 +127,7 @@ def map_and_batch(
     batch_size : int
         Elements per batch, >= 1.
     num_parallel_batches : int, optional
-        How many batches are assembled ahead of use, by as many parallel calls as pay.
+        Batches to assemble ahead; `num_parallel_calls` is then AUTOTUNE.
     drop_remainder : bool
         Leave out a last batch with fewer than `batch_size` elements.
     num_parallel_calls : int, optional
@@ -194,8 +194,8 @@ def parallel_interleave(
     block_length : int
         Consecutive elements taken from one of them, >= 1.
     sloppy : bool or None
-        True passes over a dataset that has nothing ready yet, so that the order is any; None takes
-        it from `Options.deterministic`.
+        True takes from a dataset that is ready, so that the order may change; None takes it from
+        `Options.deterministic`.
     buffer_output_elements : int, optional
         How many elements each of them has ready, >= 1; None means ``2 * block_length``.
     prefetch_input_elements : int, optional

@@ -29,7 +29,7 @@ def decode_raw(
     Parameters
     ----------
     input_bytes : bytes or array_like of them
-        Any shape; all as long, unless `fixed_length` is given.
+        Any shape; all of one length, unless `fixed_length` is given.
     out_type : dtype_like
         A boolean, integer, float or complex type.
     little_endian : bool
@@ -145,15 +145,15 @@ def decode_csv(
     field_delim : str
         The character between fields.
     use_quote_delim : bool
-        Whether a field may stand in double quotes, with delimiters, line ends and doubled quotes
-        inside; else quotes are characters like others.
+        Whether a field may be in double quotes, with delimiters, line ends and doubled quotes
+        inside; otherwise quotes are ordinary characters.
     na_value : str
-        What stands for an empty field besides nothing.
+        A text that means an empty field.
     name : str, optional
         Ignored; TensorFlow's functions have it.
     select_cols : sequence of int, optional
-        The columns to read, ascending: one for each of `record_defaults`. Fields after the last
-        one are not looked at.
+        The columns to read, ascending: one for each of `record_defaults`. Fields after the last one
+        are not examined.
 
     Returns
     -------

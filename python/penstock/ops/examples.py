@@ -44,7 +44,7 @@ def parse_single_example(
         The features to parse, by key: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
         `FixedLenSequenceFeature`. Others in the message are ignored.
     example_names : str or bytes, optional
-        What errors call the example.
+        The name of the example in errors.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -62,10 +62,9 @@ def parse_single_example(
 
     Notes
     -----
-    Bytes are read as protocol buffers do: lists may be packed or not, the last one of a repeated
-    key counts, unknown fields are passed over. Values of features that are not asked for are not
-    looked at. A `native` map with FixedLenFeatures alone takes many records at a time, as
-    `parse_example` does.
+    Bytes are read as protocol buffers are: lists may be packed or not, the last one of a repeated
+    key counts, and unknown fields are skipped. Values of other features are not read. A `native`
+    map with only FixedLenFeatures takes many records at a time, as `parse_example` does.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def parse_example(
     features : mapping of str to features
         As in `parse_single_example`.
     example_names : sequence of str or bytes, optional
-        What errors call the examples, shape ``(n,)``.
+        The names of the examples in errors, shape ``(n,)``.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

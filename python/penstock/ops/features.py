@@ -44,12 +44,12 @@ def _dtype(place: str, dtype: Any) -> Any:
 
 @_feature
 class FixedLenFeature(NamedTuple):
-    """A feature with as many values in every example.
+    """A feature with the same number of values in every example.
 
     Parameters
     ----------
     shape : sequence of int
-        What the values are arranged to; ``()`` for one value.
+        The shape of the values; ``()`` for one value.
     dtype : dtype-like
         float32, int64, `bytes`, or `str` for bytes that are UTF-8.
     default_value : array_like, optional
@@ -69,7 +69,7 @@ class FixedLenFeature(NamedTuple):
 
 @_feature
 class VarLenFeature(NamedTuple):
-    """A feature with any number of values, none as well.
+    """A feature with any number of values, also none.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class VarLenFeature(NamedTuple):
 
 @_feature
 class RaggedFeature(NamedTuple):
-    """A feature with any number of values, none as well, maybe under another name.
+    """A feature with any number of values, also none, maybe under another name.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class FixedLenSequenceFeature(NamedTuple):
     Parameters
     ----------
     shape : sequence of int
-        Of a row.
+        The shape of a row.
     dtype : dtype-like
         float32, int64, `bytes`, or `str` for bytes that are UTF-8.
     allow_missing : bool

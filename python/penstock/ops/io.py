@@ -120,7 +120,7 @@ def _encoded(filename: Any) -> bytes:
 def write_file(
     filename: str | bytes | os.PathLike[str], contents: bytes | str, name: str | None = None
 ) -> None:
-    r"""Write a whole file, and the folders that it lies in where there are none.
+    r"""Write a whole file, and make the folders that are missing.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ _check_count = whole(0)
 
 
 class NativeFunction(Generic[_P, _R]):
-    """A function that `Dataset.map` and its kind run as a program of native operations.
+    """A function that `Dataset.map` and similar methods run as a program of native operations.
 
-    Called by itself it is the function it was made of.
+    Called directly, it is the function that it was made of.
     """
 
     def __init__(self, function: Callable[_P, _R], check: int = 0) -> None:
@@ -70,26 +70,26 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
     ----------
     function : callable
         Made of penstock's operations, of operators and NumPy's ufuncs, and of NumPy-style indexing.
-        Whatever else it does, it does while it is traced: variables around it, arguments of a
-        `functools.partial` and arrays are taken as they are then. Left out: the result is a
+        Everything else happens while it is traced: variables that it closes over, arguments of a
+        `functools.partial` and arrays are used as they are then. Without it the result is a
         decorator, as in ``@ps.native(check=3)``.
     check : int
-        So many elements, the first ones of each iteration, are computed by `function` as well, with
-        the same random numbers, and compared to the last bit; where they differ, the element is a
-        TraceError that says how. Datasets that `function` returns are not compared.
+        How many elements at the beginning of each iteration `function` computes too, with the same
+        random numbers; a difference in one bit is a TraceError that describes it. Datasets that
+        `function` returns are not compared.
 
     Returns
     -------
     NativeFunction
-        Called by itself it does what `function` does.
+        Called directly, it does what `function` does.
 
     Raises
     ------
     TraceError
-        When it is given to a transformation and cannot be traced, at the line where: an ``if`` on
-        a value, text made of one, a call of something else. When it does not do the same each time
-        (it draws from a random generator, say): it is traced twice. When a run begins, and it does
-        something else by then: it is traced again. While iterating, if `check` finds a difference.
+        When it is given to a transformation and cannot be traced, with the line: an ``if`` on a
+        value, text made of one, a call of something else; or if it does something else when it is
+        traced a second time (it draws from a random generator, for example). When a run begins, if
+        it then does something else. While iterating, if `check` finds a difference.
     ValueError
         If `check` is negative.
 
@@ -101,12 +101,12 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
 
     Random operations draw from the key of the element, as in a plain function.
 
-    Tracing needs the nesting of the elements; after a plain Python function it is found out by one
-    call, as for `element_spec`. Where there is no element to find it out by, the function runs as
-    Python, should elements come later.
+    Tracing needs the nesting of the elements; after a plain Python function one call finds it, as
+    for `element_spec`. If there is no element to call it with, the function runs as Python for
+    elements that come later.
 
-    What tracing cannot see are ``x is ...``, ``type(x)``, and what changes from one run of the
-    program to the next and not while it lasts (a date, a file): :doc:`/guides/native` has more.
+    Tracing does not see ``x is ...``, ``type(x)``, and what changes from one run of the program to
+    the next but not during a run (a date, a file): :doc:`/guides/native` has more.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def parse_single_sequence_example(
         Lists of features, one for each step: `FixedLenSequenceFeature`, `VarLenFeature` or
         `RaggedFeature` by key. At least one feature of either kind must be asked for.
     example_name : str or bytes, optional
-        What errors call the example.
+        The name of the example in errors.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -99,7 +99,7 @@ def parse_sequence_example(
         Lists of features, one for each step: `FixedLenSequenceFeature`, `VarLenFeature` or
         `RaggedFeature` by key. At least one feature of either kind must be asked for.
     example_names : sequence of str or bytes, optional
-        What errors call the examples, shape ``(n,)``.
+        The names of the examples in errors, shape ``(n,)``.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

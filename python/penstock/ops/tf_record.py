@@ -147,7 +147,7 @@ class TFRecordWriter(Closing):
         self._flush_out()
 
     def close(self) -> None:
-        """Complete the file and close it; again and again if you like.
+        """Complete the file and close it; may be called again.
 
         Raises
         ------

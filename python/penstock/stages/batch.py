@@ -62,7 +62,7 @@ class Batch(Plan):
         Notes
         -----
         Leaves that are strings or opaque objects become arrays of dtype object. When an element
-        fails, the error is raised first; the batch goes on with the elements after it.
+        fails, the error is raised first; the batch continues with the elements after it.
 
         Memory: batches are writeable and lie in aligned buffers that are used again once nothing
         refers to them any more.
@@ -94,8 +94,7 @@ class Batch(Plan):
         Parameters
         ----------
         batch_size : int or sequence of int
-            Rows per batch, >= 1; of several numbers each new batch takes the next one, round and
-            round.
+            Rows per batch, >= 1; with several numbers, each new batch takes the next one in turn.
         drop_remainder : bool
             Leave out the last batch when it has fewer rows than its turn asks for.
         name : str, optional

@@ -124,7 +124,7 @@ class BucketBySequenceLength(Plan):
         bucket_batch_sizes : sequence of int
             Elements per batch of each bucket, >= 1: one more than there are boundaries.
         padded_shapes, padding_values : optional
-            As of `padded_batch`.
+            As in `padded_batch`.
         pad_to_bucket_boundary : bool
             Pad what is None in the shapes to the boundary of the bucket minus one, instead of to
             the longest element of the batch: all batches of a bucket have one shape. No element may
@@ -149,11 +149,11 @@ class BucketBySequenceLength(Plan):
         ValueError
             If boundaries do not ascend, sizes are < 1, or their numbers do not fit together; if
             `padded_shapes` does not fit the elements. While iterating, if a batch cannot be
-            padded: to the boundary when it is of the last bucket, for one.
+            padded, for example to the boundary in the last bucket.
 
         Notes
         -----
-        A batch comes when its bucket has enough elements; what is left at the end comes in the
+        A batch is given when its bucket has enough elements; what is left at the end follows in the
         order of the buckets. States and errors are those of `group_by_window`.
 
         Without `padded_shapes`, `element_spec` decides which sizes are None. After a function

@@ -54,7 +54,7 @@ class Cache(Plan):
         Notes
         -----
         The cache is complete when one iterator has read the dataset to its end without an error;
-        until then each pass computes. So ``take(k).cache()``, not ``cache().take(k)``. Put it
+        until then each pass computes. So write ``take(k).cache()``, not ``cache().take(k)``. Put it
         before anything random that should differ from epoch to epoch.
 
         In memory it belongs to this dataset object, and every iterator over it shares it. It takes
@@ -62,11 +62,11 @@ class Cache(Plan):
         not count. A saved state holds none of them: after a restore in another process the cache
         is filled again.
 
-        In a file, it is written beside its name and renamed when it is complete, so that a crash or
-        a second process leaves nothing that is half a cache. A file that another pipeline has made,
-        or this one before its functions or its input files changed, or that is damaged, is made
-        again, with a RuntimeWarning. A full disk costs the cache and a warning, not the pass. About
-        a megabyte of it is held in memory. See docs/guides/caching.md.
+        A file is written beside its name and renamed when it is complete, so that a crash or a
+        second process leaves no incomplete cache. A file of another pipeline, or of this one before
+        its functions or input files changed, or a damaged one, is written again, with a
+        RuntimeWarning. A full disk gives a warning and no cache, and the pass continues. About a
+        megabyte of the file is held in memory. See docs/guides/caching.md.
 
         Examples
         --------

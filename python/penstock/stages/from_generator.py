@@ -66,7 +66,7 @@ class FromGenerator(Plan):
 
         Notes
         -----
-        Arrays are copied before the generator goes on, so it may reuse them. An exception of the
+        Arrays are copied before the generator continues, so it may reuse them. An exception of the
         generator is raised once, as itself; then the data ends, because the generator has.
         A restored iterator runs the generator up to its position again.
 

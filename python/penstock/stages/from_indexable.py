@@ -26,14 +26,14 @@ class FromIndexable(Numbers):
         deterministic: bool | None = None,
         output_signature: Any = None,
     ) -> Self:
-        """Make a dataset of ``obj[0]``, ``obj[1]`` and so on, which are fetched when they are due.
+        """Make a dataset of ``obj[0]``, ``obj[1]`` and so on, fetched when they are needed.
 
         Parameters
         ----------
         obj : object
-            Anything with ``__len__`` and ``__getitem__``: a list, a dataset of PyTorch's kind with
-            random access, a table. Its ``__getitems__``, if it has one, is called with a list of
-            ints where several rows are wanted at once, and returns a list of rows.
+            Any object with ``__len__`` and ``__getitem__``: a list, a map-style dataset of PyTorch,
+            a table. Its ``__getitems__``, if it has one, is called with a list of ints where
+            several rows are wanted at once, and returns a list of rows.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional

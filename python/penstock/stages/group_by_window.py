@@ -24,15 +24,15 @@ class GroupByWindow(Plan):
         window_size_func: Callable[[Any], Any] | None = None,
         name: str | None = None,
     ) -> Self:
-        """Gather elements of equal keys into windows, and give the datasets made of these.
+        """Gather elements of equal keys into windows, and give the elements made of these.
 
         Parameters
         ----------
         key_func : callable
             Takes the element as `map` does; returns one int, its key.
         reduce_func : callable
-            Takes a key (int64) and a window, the dataset of so many consecutive elements with that
-            key; returns a Dataset, of any length, whose elements come next.
+            Takes a key (int64) and a window, a dataset of consecutive elements with that key;
+            returns a Dataset, of any length, whose elements come next.
         window_size : int, optional
             Elements of a window, >= 1.
         window_size_func : callable, optional
@@ -56,17 +56,17 @@ class GroupByWindow(Plan):
 
         Notes
         -----
-        A window is due when it is full. When the input has ended, windows that are not full come in
-        the order of their keys. `window_size_func` is called once for each key of a run (and again
-        after `Iterator.set_state`).
+        A window is reduced when it is full. When the input has ended, windows that are not full
+        follow in the order of their keys. `window_size_func` is called once for each key of a run
+        (and again after `Iterator.set_state`).
 
         Errors: one of `key_func` or `window_size_func` is raised at the position of the element,
         which is left out; one of `reduce_func` at the position of the window, which is lost; those
         of the dataset that it returned at their own positions.
 
         States hold the positions of the elements that wait in windows, not the elements. After
-        `Iterator.set_state` the input is gone through again from the oldest of them on: a key that
-        never fills a window makes that long.
+        `Iterator.set_state` the input is read again from the oldest of them on, which takes long if
+        a key never fills a window.
 
         Examples
         --------

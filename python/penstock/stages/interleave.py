@@ -128,14 +128,15 @@ class Interleave(Plan):
             If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
             one of other elements than `output_signature` says.
         ValueError
-            If an argument is less than the least value named above, `num_parallel_calls` exceeds
-            `cycle_length`, or one of the last two comes without `num_parallel_calls`.
+            If an argument is below its least value, `num_parallel_calls` exceeds `cycle_length`, or
+            `buffer_output_elements` or `prefetch_input_elements` comes without
+            `num_parallel_calls`.
 
         Notes
         -----
-        Order: from dataset to dataset in turn, `block_length` elements of each. One that has ended
-        passes the turn on, and the next one replaces it when the turn comes round. It is
-        the same with and without `num_parallel_calls`, unless `deterministic` is False.
+        Order: `block_length` elements of each open dataset in turn. When one has ended, the turn
+        passes on, and the next dataset replaces it when the turn comes back. The order is the same
+        with and without `num_parallel_calls`, unless `deterministic` is False.
 
         Memory: with `num_parallel_calls` up to ``cycle_length + prefetch_input_elements`` datasets
         are open, and each holds up to `buffer_output_elements` elements.

@@ -52,7 +52,7 @@ class Load(Plan):
             Named tuples, dataclasses and attrs classes of the elements, which are found by their
             name and fields. Nothing that a file names is imported. A named tuple that is not given
             becomes one of the same name and fields; other classes must be given, unless this
-            process has them still and has seen elements of them.
+            process still has them and has seen elements of them.
         max_record_bytes : int, optional
             The most bytes that a compressed chunk may expand to, >= 1; None means 256 MiB. A chunk
             has about a megabyte, or one element.
@@ -67,9 +67,9 @@ class Load(Plan):
         FileNotFoundError
             If nothing is there.
         DataError
-            If a file is damaged or was not written by `save`; for rows in the middle of one, while
-            iterating, once for the about one megabyte that they share. The iterator goes on after
-            them.
+            If a file is damaged or was not written by `save`. Damaged rows are one error while
+            iterating, for the chunk of about a megabyte that they share; the iterator continues
+            after it.
         TypeError
             If elements are of a class that is neither given nor known.
         ValueError

@@ -37,7 +37,7 @@ class Mix(Rows):
             At least one; all of the same structure and dtypes.
         weights : array of shape ``(n,)`` or Dataset of them, optional
             How often each dataset is drawn: any numbers >= 0, their sum counts as 1. A dataset of
-            float arrays gives those of each draw. None means all the same.
+            float arrays gives those of each draw. None means equal weights.
         seed : int, optional
             Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
         stop_on_empty_dataset : bool
@@ -126,8 +126,8 @@ class Mix(Rows):
         Notes
         -----
         It ends with `choice_dataset`, and when all datasets have ended. With
-        ``stop_on_empty_dataset=False``, choices without end of a dataset that has ended never come
-        to an end.
+        ``stop_on_empty_dataset=False``, an endless sequence of choices of a dataset that has ended
+        never ends.
 
         Examples
         --------

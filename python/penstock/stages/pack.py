@@ -74,8 +74,8 @@ class Pack(Plan):
         An element without items takes no room. A row is given out as soon as it is full, and at
         the latest when ``4 * open_packs`` later ones have been begun.
 
-        Memory: the sequences in at most `open_packs` rows, and the one at hand. A saved state holds
-        where they are, in a few bytes for each, and they are read again after a restore.
+        Memory: the sequences in at most `open_packs` rows, and the current one. A saved state holds
+        their positions, a few bytes for each, and a restore reads them again.
 
         Examples
         --------

@@ -46,8 +46,8 @@ class PaddedBatch(Plan):
         Returns
         -------
         Dataset
-            A leaf of shape ``(n, m)`` becomes ``(batch_size, N, M)``; its elements stand in the
-            first rows and columns. Scalars are stacked as they are.
+            A leaf of shape ``(n, m)`` becomes ``(batch_size, N, M)``; each element fills the first
+            rows and columns. Scalars are stacked as they are.
 
         Raises
         ------

@@ -52,10 +52,10 @@ class RaggedBatch(Plan):
 
         Notes
         -----
-        Which axes are ragged is a matter of `element_spec`: all up to the last one whose size is
-        None. Several nest, ``((values, row_splits), row_splits)``, the inner splits first. After a
-        function all axes are ragged, whatever was found out of it; declare those that are fixed
-        with ``map(..., output_signature=...)``.
+        `element_spec` decides which axes are ragged: all up to the last one whose size is None.
+        Several ragged axes nest, ``((values, row_splits), row_splits)``, the inner splits first.
+        After a function all axes are ragged, whatever tracing has shown; declare those that are
+        fixed with ``map(..., output_signature=...)``.
 
         The pair is what `io.VarLenFeature` and `strings.split` give too.
 

@@ -57,9 +57,9 @@ class RejectionResample(Plan):
 
         Notes
         -----
-        As in tf.data, the dataset is gone through twice at a time: one pass gives elements as they
-        come, the other is filtered, and each result is drawn from one of the two. So an element may
-        come twice, and it ends when one of them has ended. Few elements are left out when the
+        As in tf.data, two passes over the dataset run at a time: one gives elements as they come,
+        the other is filtered, and each result is drawn from one of the two. So an element may come
+        twice, and the dataset ends when one pass has ended. Few elements are left out when the
         distributions are equal.
 
         Examples

@@ -31,9 +31,9 @@ class Repeat(Plan):
 
         Notes
         -----
-        An epoch without any element ends it, so an empty dataset stays empty. Stages before it
-        start again with each epoch: `shuffle` draws another order, and random operations in `map`
-        other numbers.
+        An epoch without any element ends the repetition, so an empty dataset stays empty. Stages
+        before it start again with each epoch: `shuffle` draws another order, and random operations
+        in `map` draw other numbers.
 
         Examples
         --------

@@ -59,8 +59,8 @@ class Rows(Plan):
 
         Notes
         -----
-        What is left out is computed all the same, because it may fail or have effects; an element
-        that fails is raised, and counts. Right after `range` and `from_tensor_slices` skipping
+        Elements that are left out are still computed, because they may fail or have effects; one
+        that fails is raised, and counts. Directly after `range` and `from_tensor_slices` skipping
         costs nothing.
 
         Examples
@@ -93,7 +93,7 @@ class Rows(Plan):
         return self._then("enumerate", start=start, name=name)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
-        """End before the first element for which a function does not answer True.
+        """End before the first element for which a function does not return True.
 
         Parameters
         ----------
@@ -115,7 +115,8 @@ class Rows(Plan):
 
         Notes
         -----
-        An element that failed, or whose predicate raised, ends nothing: the next one is asked.
+        An element that failed, or whose predicate raised, does not end the dataset: the next one
+        follows.
 
         Examples
         --------
@@ -126,7 +127,7 @@ class Rows(Plan):
         return self._then("take_while", predicate=predicate, name=name)
 
     def unique(self, name: str | None = None) -> Self:
-        """Leave out what has come before.
+        """Leave out elements that have come before.
 
         Parameters
         ----------

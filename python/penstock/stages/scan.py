@@ -45,16 +45,16 @@ class Scan(Single):
         ------
         TypeError
             If `scan_func` is not callable; while iterating, if it does not return a pair, or the
-            new state has not the structure and dtypes of `initial_state` (shapes may differ).
+            new state does not have the structure and dtypes of `initial_state` (shapes may differ).
 
         Notes
         -----
         An element that fails leaves the state as it was before it. Arrays of the state are
         read-only: a function returns a new one.
 
-        `Iterator.get_state` holds the state as values: numbers, arrays and strings. When it has an
-        opaque Python object in it, a restored iterator calls the function for all elements from the
-        first one on again.
+        `Iterator.get_state` holds the state as values: numbers, arrays and strings. If the state
+        contains an opaque Python object, a restored iterator calls the function again for all
+        elements from the first one on.
 
         Examples
         --------
@@ -92,13 +92,13 @@ class Scan(Single):
         Raises
         ------
         TypeError
-            If `reduce_func` is not callable, or a new state has not the structure and dtypes of
-            `initial_state` (shapes may differ).
+            If `reduce_func` is not callable, or a new state does not have the structure and dtypes
+            of `initial_state` (shapes may differ).
 
         Notes
         -----
         Runs the whole dataset, at once; Ctrl-C ends it. The first error of an element is raised;
-        use `ignore_errors` before to leave such elements out. Arrays of the state are read-only.
+        put `ignore_errors` before it to leave such elements out. Arrays of the state are read-only.
 
         Examples
         --------

@@ -78,7 +78,7 @@ class Shard(Plan):
         by: Literal["elements", "files"] = "elements",
         name: str | None = None,
     ) -> Self:
-        """Give every `num_shards`-th element, and as many of them whatever the index.
+        """Give every `num_shards`-th element, and the same number of them for every index.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Shard(Plan):
         index : int
             Which of them this is, in ``[0, num_shards)``.
         remainder : "drop", "pad" or "repeat"
-            What becomes of the last elements, when there is not one for every shard.
+            What to do with the last elements if there is not one for every shard.
 
             "drop" leaves them out in all shards.
 
@@ -95,15 +95,15 @@ class Shard(Plan):
             real: a dict gets it under `mask_key`, a tuple as one more leaf at its end, and
             anything else becomes ``(element, mask)``. No element is lost and none comes twice.
 
-            "repeat" takes what is missing from the beginning, round and round if need be.
+            "repeat" takes what is missing from the beginning, repeatedly if necessary.
         seed : int
-            What everything random before this stage draws from, unless it has a seed of its own.
+            The seed of everything random before this stage that has no seed of its own.
         mask_key : str
             The key of the mask, for dicts.
         by : "elements" or "files"
             What is divided. "files": every `num_shards`-th file of the list that was given to
             `TFRecordDataset`, `TextLineDataset` or `FixedLengthRecordDataset`, which must be the
-            dataset itself. Shards have as many elements as one another all the same: "drop" cuts
+            dataset itself. All shards still have the same number of elements: "drop" cuts
             them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
             shard's own first elements.
         name : str, optional
@@ -118,34 +118,34 @@ class Shard(Plan):
         Raises
         ------
         ValueError
-            If `num_shards`, `index` or `remainder` is none of these; if a `shuffle` before it
-            would have another order in each process (see the notes); with "pad", if the elements
-            have the key `mask_key` already; with ``by="files"``, if the dataset is anything but
-            records of files, or if a shard has none to give.
+            If `num_shards`, `index` or `remainder` is another value; if a `shuffle` before it would
+            have another order in each process (see the notes); with "pad", if the elements have the
+            key `mask_key` already; with ``by="files"``, if the dataset is anything but records of
+            files, or if a shard has no records.
         TypeError
             With "pad", for opaque Python objects.
         RuntimeError
-            While iterating: with "repeat", if the source cannot be gone through again; with
-            "pad", if all elements of the last, incomplete round failed.
+            While iterating: with "repeat", if the source cannot be read again; with "pad", if all
+            elements of the last, incomplete round failed.
 
         Notes
         -----
-        Length: it need not be known. Then a shard goes through the elements of the others as far as
-        it takes to know that they are there; "repeat" begins the input again for its last element.
-        The padding has the shape of one of the last elements of the input.
+        Length: it need not be known. A shard then reads the elements of the others far enough to
+        know that they exist; "repeat" begins the input again for its last element. The padding has
+        the shape of one of the last elements of the input.
 
-        Order: every shard must be made from the same pipeline, and go through it as often. Then
-        they all see the same order, though each is in a process of its own: a `shuffle` before
+        Order: every shard must be made from the same pipeline, and iterate it the same number of
+        times. Then all see the same order, although each is in its own process: a `shuffle` before
         this stage draws from `seed`, not from `set_seed` or the operating system, and
-        ``deterministic=False`` is not made use of. Each epoch and each new iterator has another
-        order all the same. Two that would not be common are refused: a shuffle without a seed and
+        ``deterministic=False`` is ignored. Each epoch and each new iterator still has another
+        order. Two shuffles that would differ between processes are refused: one without a seed and
         with ``reshuffle_each_iteration=False``, and one that reshuffles before a `cache` or
         `snapshot`. (What is random in a generator of your own, and in datasets that a function
-        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: give it
-        the same seed.) Stages after this one belong to their process.
+        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: give it the
+        same seed.) Stages after this one belong to their process.
 
         Cost: put it early. Where rows can be chosen by position (`range`, `from_tensor_slices`,
-        `from_indexable`, also after `shuffle`), the others' are never touched; a plain `map`
+        `from_indexable`, also after `shuffle`), the others' rows are never touched; a plain `map`
         before it is not called for them. Of files that are not compressed and read one after the
         other, the others' records of fixed length are not read, and of the others' TFRecords only
         the 12 bytes that hold a length, when records are larger than some 64 KB. Anything else
@@ -156,15 +156,15 @@ class Shard(Plan):
         After `batch` it divides batches: drop the remainder there too, or the last one has fewer
         rows in one shard.
 
-        Errors: an element that fails counts, and is raised in its own shard alone. What leaves
-        out elements after this stage (`filter`, ``on_error="skip"``) makes lengths unequal again.
+        Errors: an element that fails counts, and is raised only in its own shard. A stage after
+        this one that leaves out elements (`filter`, ``on_error="skip"``) makes lengths unequal
+        again.
 
-        States: one says how far all shards are, not which one this is: the state of any of them
-        serves all others of as many. With ``by="files"`` each process has a state of its own, as
-        each stands in another file: that of another shard is a StateError. Another number of
-        shards begins a new pass after what the former ones had, which are as many elements as all
-        steps of all of them took: ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when
-        epochs differ.
+        States: a state holds how far all shards are, not which one this is, so the state of one
+        serves all others of the same number. With ``by="files"`` each process has a state of its
+        own, because each is in another file: that of another shard is a StateError. With another
+        number of shards, begin a new pass after the `n` elements that all steps of all former
+        shards took: ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when epochs differ.
 
         Examples
         --------

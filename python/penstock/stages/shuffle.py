@@ -30,10 +30,10 @@ class Shuffle(Plan):
             uniform permutation.
         seed : int, optional
             Makes the orders repeatable: a dataset made again gives the same sequence of epochs.
-            None: they follow from the seed that the iterator takes when it is made (see
-            `set_seed`), or, with ``reshuffle_each_iteration=False``, from one taken now.
+            None draws from the seed of the iterator (see `set_seed`), or, with
+            ``reshuffle_each_iteration=False``, from one that is taken now.
         reshuffle_each_iteration : bool, optional
-            Whether each epoch and each new iterator has an order of its own; None means True too.
+            Whether each epoch and each new iterator has its own order; None means True.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
 

@@ -16,7 +16,7 @@ class Single(Plan):
     __slots__ = ()
 
     def first(self) -> Any:
-        """Return the first element, and stop the run again.
+        """Return the first element, and stop the run.
 
         Returns
         -------
@@ -54,7 +54,7 @@ class Single(Plan):
         Raises
         ------
         ValueError
-            If the dataset is empty, or has more than one element; it is asked for a second one.
+            If the dataset is empty, or has more than one element.
 
         Examples
         --------

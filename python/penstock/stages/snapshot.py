@@ -66,15 +66,15 @@ class Snapshot(Rows):
         DataError
             While iterating, if a file is damaged; delete its folder to have it made again.
         StateError
-            While iterating from a state, if the snapshot that it goes on with is not there.
+            While iterating from a state, if the snapshot that it needs does not exist.
         TypeError
             While iterating, for an opaque Python object, which no file can hold.
 
         Notes
         -----
         A snapshot is complete when one iterator has read the dataset to its end without an error.
-        A state that was saved while one is read needs it to be restored: without it, or with
-        another one under its name, it is a StateError.
+        A state that was saved while a snapshot was read can be restored only with that snapshot;
+        otherwise it is a StateError.
 
         Examples
         --------
@@ -131,8 +131,8 @@ class Snapshot(Rows):
 
         Notes
         -----
-        Runs the whole dataset, at once. What an element's function raises is raised, and nothing is
-        left. The format is described in docs/reference/formats.md.
+        Runs the whole dataset, at once. An exception of a function is raised, and no file is left.
+        The format is described in docs/reference/formats.md.
 
         Examples
         --------

@@ -37,7 +37,7 @@ class Tensors(Plan):
         Raises
         ------
         ValueError
-            If a list has no regular shape, or a column values that no array holds.
+            If a list has no regular shape, or a column has values that no array holds.
         TypeError
             If an object has rows and is no array: `from_indexable` takes those.
 
@@ -56,10 +56,8 @@ class Tensors(Plan):
         ----------
         tensors : nested arrays
             Each of shape ``(n, ...)`` with the same `n`. A list is one array, a tuple is several.
-            The memory is shared with the dataset: do not change it afterwards.
-            A mapping (``np.load("x.npz")``) is a dict of its arrays; a table of pandas, polars or
-            Arrow is a dict of its columns, without the index; a structured array is a dict of its
-            fields.
+            The memory is shared with the dataset: do not change it afterwards. Mappings, tables and
+            structured arrays are dicts, as in `from_tensors`.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
 

@@ -29,8 +29,8 @@ class Window(Plan):
         size : int
             Elements of a window, >= 1.
         shift : int, optional
-            How many elements further on the next window begins, >= 1; None means `size`. Less than
-            the window's length makes windows overlap, more leaves elements out.
+            Elements from the beginning of a window to that of the next, >= 1; None means `size`.
+            Less than the window's length makes windows overlap, more leaves elements out.
         stride : int
             From each element of a window to the next one, >= 1; 2 takes every other element.
         drop_remainder : bool
@@ -55,7 +55,7 @@ class Window(Plan):
         windows again with ``flat_map(lambda w: w.batch(size))``. It holds its elements in memory
         for as long as it is referred to; it cannot be pickled.
 
-        Errors: an element that failed is raised at its position, and left out: the window goes on
+        Errors: an element that failed is raised at its position, and left out: the window continues
         with the next one.
 
         States hold no elements: those of the next window that came already are pulled again after

@@ -42,7 +42,7 @@ class Zip(Plan):
 
         Notes
         -----
-        When an element of one fails, all move on: they stay side by side.
+        When an element of one dataset fails, all move on, so that their elements stay paired.
 
         Examples
         --------

@@ -46,7 +46,7 @@ DIFFERENCES = {
         r"at \['a'\]\[1\]: .*2.*, not .*1",
     ),
     "keys": (lambda x: {"a": x}, lambda x: {"b": x}, r"the keys \['b'\], not \['a'\]"),
-    "parts": (lambda x: (x, x), lambda x: (x, x, x), "3 parts, not 2"),
+    "parts": (lambda x: (x, x), lambda x: (x, x, x), "3 values, not 2"),
     "strings": (lambda x: "no", lambda x: ps.strings.as_string(x), r"b'1' of type bytes, not 'no'"),
     "error": (lambda x: 1 // 0, lambda x: x, r"plain function alone raises ZeroDivisionError"),
     "other error": (

@@ -64,10 +64,10 @@ def test_one_of_many_files_counts(files):
     assert len(state) < MOST_STATE
     iter(ps.TextLineDataset(names)).set_state(state)
     files("20.txt")
-    with pytest.raises(ps.StateError, match="text_line: the sizes of files behind number 8 have"):
+    with pytest.raises(ps.StateError, match="text_line: the sizes of files after number 8 have"):
         iter(ps.TextLineDataset(names)).set_state(state)
     names[20], names[21] = names[21], names[20]
-    with pytest.raises(ps.StateError, match="text_line: the names of files behind number 8 have"):
+    with pytest.raises(ps.StateError, match="text_line: the names of files after number 8 have"):
         iter(ps.TextLineDataset(names)).set_state(state)
 
 

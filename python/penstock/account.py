@@ -154,7 +154,7 @@ def _difference_of_files(now: dict[str, Any], then: dict[str, Any]) -> str:
     if now["count"] != then["count"]:
         return f"{now['count']} files, the state has {then['count']}"
     what = "names" if now["names"] != then["names"] else "sizes"
-    return f"the {what} of files behind number {len(now['first'])} have changed"
+    return f"the {what} of files after number {len(now['first'])} have changed"
 
 
 def _is_function(said: Any) -> bool:

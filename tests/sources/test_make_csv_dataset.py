@@ -233,7 +233,7 @@ def test_a_file_of_a_header_alone_has_no_batches(write):
         ([b"a,b\n1\n"], {}, "2 fields were expected, record 2 of .* has 1"),
         ([b"a,b\n1,2\n\n"], {}, "2 fields were expected, record 3 of .* has 0"),
         ([b""], {}, "a header was expected, .* is empty"),
-        ([b"a,b\n1,2\n", b"a,c\n1,2\n"], {}, "the headers of all files must be alike"),
+        ([b"a,b\n1,2\n", b"a,c\n1,2\n"], {}, "the headers of all files must be equal"),
         ([PLAIN], {"batch_size": 0}, "batch_size must be >= 1"),
         ([PLAIN], {"compression_type": "LZ4"}, "LZ4"),
     ],

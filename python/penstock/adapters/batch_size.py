@@ -88,7 +88,7 @@ class OneSize:
             return (*batch, mask)
         raise TypeError(
             f"{self._stage}: pad: dicts, tuples or single arrays were expected as batches, got a "
-            f"{type(batch).__name__}, which has no place for the mask; map them to dicts first"
+            f"{type(batch).__name__}, which has no room for the mask; map them to dicts first"
         )
 
     def _with_own(self, batch: dict[Any, Any], mask: Any) -> Any:

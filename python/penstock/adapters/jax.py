@@ -96,7 +96,7 @@ class JaxBatches(Batches):
         if short is None:
             raise TypeError(
                 "len: it is not known how many batches have fewer rows and are left out; "
-                "to_jax(drop_remainder=False) leaves out none, and there are none behind "
+                "to_jax(drop_remainder=False) leaves out none, and there are none after "
                 "batch(drop_remainder=True) or a map with sizes in its output_signature"
             )
         return batches - short

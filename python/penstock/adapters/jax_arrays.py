@@ -207,7 +207,7 @@ def _leaves(value: Any, sharding: Any, path: tuple[Any, ...]) -> Iterator[_Leaf]
     parts = parts_of(value)
     if places is not None and places.keys() != {key for key, _ in parts}:
         raise TypeError(
-            f"to_jax: sharding: parts {[key for key, _ in parts]} were expected in {_name(path)}, "
+            f"to_jax: sharding: keys {[key for key, _ in parts]} were expected in {_name(path)}, "
             f"got {list(places)}"
         )
     for key, part in parts:

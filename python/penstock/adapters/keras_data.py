@@ -23,8 +23,8 @@ _METHODS = ("get_numpy_iterator", "get_jax_iterator", "get_tf_dataset", "get_tor
 
 # Arguments of fit that Keras drops, without a word, when x is a DataAdapter of others.
 _DROPPED = {
-    "y": "make it the second part of the elements: (x, y)",
-    "sample_weight": "make them the third part of the elements: (x, y, sample_weight)",
+    "y": "make it the second component of the elements: (x, y)",
+    "sample_weight": "make them the third component of the elements: (x, y, sample_weight)",
     "class_weight": "give it to to_keras(class_weight=...)",
 }
 

@@ -54,7 +54,7 @@ class Packing:
             if len(packed) != 2 or isinstance(packed[1], (tuple, dict)) or packed[1] is None:
                 raise ValueError(
                     "to_keras: with class_weight, elements (x, y) with a single y were expected, "
-                    f"got {_outline(packed)}; give sample weights as the third part of elements"
+                    f"got {_outline(packed)}; give sample weights as the third component"
                 )
             packed = (*packed, weights(packed[1]))
         return packed[0] if len(packed) == 1 and not isinstance(packed[0], tuple) else packed

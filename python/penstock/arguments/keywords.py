@@ -46,7 +46,7 @@ _STAGES = {
     "num_epochs": "repeat(count) is a stage of its own",
     "remove_columns": "the function returns what is to stay",
     "input_columns": "the function gets the whole element",
-    "collate_fn": "give it to map behind batch, or to ps.DataLoader",
+    "collate_fn": "give it to map after batch, or to ps.DataLoader",
     "pin_memory": "give it to to_torch",
 }
 

@@ -114,8 +114,8 @@ class InlinePass(Pass):
             raise RuntimeError(
                 "DataLoader: a KeyboardInterrupt reached the iterator of the dataset or the "
                 "sampler, which may have ended by it, so that batch "
-                f"{self._position.reached.low} and those behind it did not come; begin another "
-                "pass, behind loader.load_state_dict(loader.state_dict()) to go on there"
+                f"{self._position.reached.low} and those after it did not come; to continue there, "
+                "call loader.load_state_dict(loader.state_dict()) and begin another pass"
             )
         raise StopIteration
 

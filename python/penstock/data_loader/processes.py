@@ -19,7 +19,7 @@ def check_accelerate(order_given: bool, iterable: bool) -> None:
     if iterable:
         warnings.warn(
             f"DataLoader: Accelerate runs {count} processes and does not divide this loader among "
-            "them: its dataset must give each process its part (Dataset.shard_for_torch does)",
+            "them: its dataset must give each process its share (Dataset.shard_for_torch does)",
             RuntimeWarning,
             stacklevel=3,
         )

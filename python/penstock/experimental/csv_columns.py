@@ -36,7 +36,7 @@ class CsvColumns:
                 raise ValueError(f"make_csv_dataset: a header was expected, {file} is empty")
             if first is not None and names != first:
                 raise ValueError(
-                    "make_csv_dataset: the headers of all files must be alike, "
+                    "make_csv_dataset: the headers of all files must be equal, "
                     f"{self.files[0]} has {first}, {file} has {names}"
                 )
             first = names

@@ -47,7 +47,7 @@ def _differences(made: Any, wanted: Any, leaf: str) -> Iterator[str]:
             yield from _differences(made[key], wanted[key], f"{leaf}[{key!r}]")
     elif isinstance(wanted, tuple):
         if len(made) != len(wanted):
-            yield f"{place}{len(made)} parts, not {len(wanted)}"
+            yield f"{place}{len(made)} values, not {len(wanted)}"
         for i, (part, its) in enumerate(zip(made, wanted, strict=False)):
             yield from _differences(part, its, f"{leaf}[{i}]")
     elif dataclasses.is_dataclass(wanted):

@@ -58,7 +58,7 @@ def _stages_behind_names(dataset: Any) -> tuple[list[Any], list[str]]:
             raise ValueError(
                 "shard_evenly: with by='files' the records of a list of files were expected "
                 "(TFRecordDataset, TextLineDataset, FixedLengthRecordDataset), got "
-                f"{node._kind}; put shard_evenly right behind the files, or leave out by='files'"
+                f"{node._kind}; put shard_evenly directly after the files, or leave out by='files'"
             )
         stages.append(node)
         node = node._inputs[0]

@@ -91,7 +91,7 @@ class FromGenerator(Plan):
             )
         if output_signature is not None and not (output_types is None and output_shapes is None):
             raise TypeError(
-                "from_generator: output_signature takes the place of output_types and "
+                "from_generator: output_signature replaces output_types and "
                 "output_shapes; give one or the other"
             )
         if output_shapes is not None and output_types is None:

@@ -86,7 +86,7 @@ def gil(task: Task) -> float:
 
 
 def elements(task: Task) -> Epoch:
-    """zip of the parts of a batch's elements, np.array of those that are numbers."""
+    """zip of the leaves of a batch's elements, np.array of those that are numbers."""
     parts = stringed if task.case == "strings" else nested
 
     def epoch() -> Iterator[Any]:

@@ -62,7 +62,7 @@ def tfrecord(task: Task) -> Epoch:
 def parse(task: Task) -> Epoch:
     """.batch(1024).map(native parse_example, AUTOTUNE), or .map(native parse_single_example) first.
 
-    prefetch(2) behind either.
+    prefetch(2) after either.
     """
     features = {
         "x": ps.io.FixedLenFeature((examples.FLOATS,), np.float32),

@@ -51,5 +51,5 @@ def gil(task: Task) -> Epoch:
 
 
 def elements(task: Task) -> Epoch:
-    """A list per batch, and per part a list of strings or np.array of numbers."""
+    """A list per batch, and per leaf a list of strings or np.array of numbers."""
     return lambda: map(many.columns, batches(many.generate(task), task.batch))

@@ -68,7 +68,7 @@ def tfrecord(task: Task) -> Epoch:
 def parse(task: Task) -> Epoch:
     """.batch(1024).map(parse_example, AUTOTUNE), or .map(parse_single_example, AUTOTUNE) first.
 
-    prefetch(AUTOTUNE) behind either.
+    prefetch(AUTOTUNE) after either.
     """
     features = {
         "x": tf.io.FixedLenFeature([examples.FLOATS], tf.float32),

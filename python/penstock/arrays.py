@@ -55,7 +55,7 @@ def _converted(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             raise ValueError(
-                f"{stage}: the array{_at(path)} is masked, and masks do not travel; fill it first "
+                f"{stage}: the array{_at(path)} is masked, and masks are not kept; fill it first "
                 "(array.filled(...)), or give the mask as an array of its own"
             )
         return _fields(stage, value, path) if value.dtype.names else value
@@ -171,8 +171,7 @@ def _refuse_rows(stage: str, value: Any, path: tuple[Any, ...]) -> None:
     if hasattr(kind, "__getitem__") and (hasattr(kind, "__len__") or hasattr(kind, "__iter__")):
         raise TypeError(
             f"{stage}: arrays were expected, got a {_name_of(value)}{_at(path)}; use "
-            "Dataset.from_indexable for an object with rows, which are then fetched when they are "
-            "due"
+            "Dataset.from_indexable for an object with rows, which it fetches when they are needed"
         )
     slices = stage == "from_tensor_slices"
     if slices and (isinstance(value, Iterator) or hasattr(kind, "__iter__")):

@@ -22,8 +22,8 @@ def refuse_columns(stage: str, obj: Any) -> None:
         by_label = True
     if by_label:
         raise TypeError(
-            f"{stage}: an object whose [i] is row i was expected, got a {name}, which is asked by "
-            "names; use from_tensor_slices for the rows of its columns"
+            f"{stage}: an object whose [i] is row i was expected, got a {name}, which is indexed "
+            "by names; use from_tensor_slices for the rows of its columns"
         )
 
 
@@ -44,7 +44,7 @@ def of_pandas(column: Any) -> Any:
     if name == "SparseDtype":
         return np.asarray(column)
     if name == "DatetimeTZDtype" or getattr(dtype, "tz", None) is not None:
-        raise NotAnArray(f"times of the zone {dtype.tz}; take it off with dt.tz_convert(None)")
+        raise NotAnArray(f"times of the zone {dtype.tz}; remove it with dt.tz_convert(None)")
     kind = getattr(dtype, "kind", "O")
     if kind in "iub" and hasattr(dtype, "numpy_dtype"):
         _check_nulls(nulls, "fillna")
@@ -68,7 +68,7 @@ def of_polars(column: Any) -> Any:
     floats = name in ("Float16", "Float32", "Float64")
     if getattr(column.dtype, "time_zone", None) is not None:
         raise NotAnArray(
-            f"times of the zone {column.dtype.time_zone}; take it off with "
+            f"times of the zone {column.dtype.time_zone}; remove it with "
             "dt.convert_time_zone('UTC').dt.replace_time_zone(None)"
         )
     if not floats and name not in ("Date", "Datetime", "Duration"):

@@ -71,7 +71,7 @@ def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[s
         raise ValueError(f"{stage}: max_errors must be >= 1, or None for any, got {max_errors}")
     if on_error == "raise" and max_errors != MAX_ERRORS:
         raise ValueError(
-            f"{stage}: max_errors is of elements that are left out; give on_error, too: "
+            f"{stage}: max_errors counts elements that are left out; give on_error too: "
             '"skip", "log" or a function'
         )
     args: dict[str, Any] = {"max_errors": max_errors}

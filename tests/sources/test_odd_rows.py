@@ -101,7 +101,7 @@ def tables():
 def test_tables_are_not_asked_for_rows():
     for table in [*tables(), {"a": 1}]:
         for take in (Dataset.from_indexable, lambda table: ps.DataLoader(table, 1)):
-            with pytest.raises(TypeError, match="asked by names; use from_tensor_slices"):
+            with pytest.raises(TypeError, match="indexed by names; use from_tensor_slices"):
                 take(table)
 
 
@@ -115,7 +115,7 @@ def test_max_errors_means_nothing_where_errors_are_raised():
         lambda **kwargs: Dataset.range(3).filter(lambda x: True, **kwargs),
         lambda **kwargs: ps.TextLineDataset(["a"], **kwargs),
     ):
-        with pytest.raises(ValueError, match="max_errors is of elements that are left out"):
+        with pytest.raises(ValueError, match="max_errors counts elements that are left out"):
             make(max_errors=5)
         make(max_errors=5, on_error="skip")
 

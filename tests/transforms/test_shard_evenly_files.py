@@ -183,7 +183,7 @@ def test_a_state_of_another_process_is_refused(tmp_path, remainder):
 def test_what_cannot_be_dealt_by_files_is_refused(tmp_path):
     names = write_files(tmp_path, [1, 1])
     ds = ps.TFRecordDataset(names)
-    with pytest.raises(ValueError, match=r"by='files'.*got map; put shard_evenly right behind"):
+    with pytest.raises(ValueError, match=r"by='files'.*got map; put shard_evenly directly after"):
         ds.map(len).shard_evenly(2, 0, by="files")
     with pytest.raises(ValueError, match=r"by='files'.*got range"):
         ps.Dataset.range(3).shard_evenly(2, 0, by="files")

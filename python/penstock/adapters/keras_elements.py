@@ -62,8 +62,8 @@ class Packing:
     def _leaf(self, leaf: Any, name: str) -> Any:
         if getattr(leaf, "ndim", 0) == 0:
             raise ValueError(
-                f"to_keras: {name} should have a batch axis, got {leaf!r:.80}; put batch(n) in "
-                "front of to_keras"
+                f"to_keras: {name} should have a batch axis, got {leaf!r:.80}; put batch(n) "
+                "before to_keras"
             )
         if self._numeric and leaf.dtype == object:
             raise TypeError(
@@ -124,8 +124,7 @@ def _plain(part: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
 def _leaf_spec(spec: TensorSpec, name: str) -> TensorSpec:
     if spec.shape == ():
         raise ValueError(
-            f"to_keras: {name} should have a batch axis, got {spec!r}; put batch(n) in front of "
-            "to_keras"
+            f"to_keras: {name} should have a batch axis, got {spec!r}; put batch(n) before to_keras"
         )
     return TensorSpec(None if spec.shape is None else (None, *spec.shape[1:]), spec.dtype)
 

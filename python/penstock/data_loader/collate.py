@@ -96,7 +96,7 @@ def _stacked(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
         for i, sample in enumerate(batch):
             if np.ma.is_masked(sample):
                 raise ValueError(
-                    f"default_collate: sample {i} is masked{_at(path)}, and masks do not travel; "
+                    f"default_collate: sample {i} is masked{_at(path)}, and masks are not kept; "
                     "fill it in the dataset (array.filled(...)), or give a collate_fn"
                 )
         arrays = [np.asarray(sample) for sample in batch]

@@ -111,7 +111,7 @@ class Trace(Tracing):
         op, sources, seed = self.steps[-1]
         if made._source[0] != len(self.steps) - 1 or sources[0] != array._source:
             raise TraceError(
-                f"native: an operator in place (as +=) cannot be traced here; {ADVICE}"
+                f"native: an in-place operator (as +=) cannot be traced here; {ADVICE}"
             )
         self.steps[-1] = (op.in_place(array.stays_array), sources, seed)
         self.changed |= array._memory

@@ -230,7 +230,7 @@ def one_hot(
         if type(value) is int and not -(2**63) <= value < 2**63:
             raise ValueError(
                 f"one_hot: {place}: an int of 64 bits was expected, got {value}; give it as a "
-                "NumPy number of the type that it shall have"
+                "NumPy number of the type that it should have"
             )
     values = [1 if on_value is None else on_value, 0 if off_value is None else off_value]
     attributes = {

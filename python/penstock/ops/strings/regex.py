@@ -98,7 +98,7 @@ def regex_replace(
     Raises
     ------
     ValueError
-        If the pattern is no regular expression, or `rewrite` names a group that it has not.
+        If the pattern is no regular expression, or `rewrite` names a group that it does not have.
     RuntimeError
         In a native function, if penstock was built without RE2.
 
@@ -122,7 +122,7 @@ def regex_replace(
         if any(part > compiled.groups for part in parts if isinstance(part, int)):
             raise ValueError(
                 f"strings.regex_replace: rewrite {rewrite!r} names a group that the pattern "
-                f"{pattern!r} has not"
+                f"{pattern!r} does not have"
             )
         like = [part if isinstance(part, int) else _like(part, type(text)) for part in parts]
         return compiled.sub(

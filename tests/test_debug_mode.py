@@ -142,6 +142,48 @@ def test_native_functions_are_plain_python():
     assert seen == []
 
 
+USERS = {
+    "map": lambda ds, f, _: ds.map(f),
+    "parallel map": lambda ds, f, _: ds.map(f, num_parallel_calls=2),
+    "at": lambda ds, f, _: [ex.at(ds.map(f), 3)],
+    "filter": lambda ds, f, _: ds.filter(lambda x: x > 1).filter(f(lambda x: x > 2)),
+    "take_while": lambda ds, f, _: ds.take_while(f(lambda x: x < 4)),
+    "scan": lambda ds, f, _: ds.scan(np.int64(0), f(lambda state, x: (state + x, state))),
+    "group_by_window": lambda ds, f, _: ds.group_by_window(
+        f(lambda x: x % 2), lambda _, rows: rows.batch(2), 2
+    ),
+    "rejection_resample": lambda ds, f, _: ds.rejection_resample(
+        f(lambda x: x % 2), [0.5, 0.5], seed=3
+    ),
+    "snapshot": lambda ds, f, path: ds.snapshot(str(path), shard_func=f(lambda x: x % 2)),
+}
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_every_user_of_a_native_function_calls_plain_python(user, tmp_path):
+    calls = []
+
+    def native(function=lambda x: x + 1):
+        def called(*args):
+            calls.extend(map(type, args))  # which differ while it is traced
+            return function(*args)
+
+        return ps.native(called)
+
+    build = USERS[user]
+    function = native() if "map" in user or user == "at" else native
+    ps.set_seed(6)
+    runs = []
+    for mode, path in enumerate([tmp_path / "usual", tmp_path / "debugged"]):
+        del calls[:]
+        if mode:
+            ex.enable_debug_mode()
+        runs.append(list(build(ps.Dataset.range(6), function, path)))
+        assert (np.int64 in calls) == bool(mode)
+    assert_same(*runs)
+    ps.set_seed(None)
+
+
 def test_a_native_function_that_opens_files_is_plain_python(tmp_path):
     names = []
     for i in range(3):

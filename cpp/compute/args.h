@@ -18,7 +18,7 @@ class Args {
  public:
   using Foreign = std::shared_ptr<void>;  // an object of the foreign runtime
   using Value = std::variant<std::monostate, bool, int64_t, double, std::string,
-                             std::vector<int64_t>, FunctionPtr, std::shared_ptr<const Element>,
+                             std::vector<int64_t>, PlannedFunction, std::shared_ptr<const Element>,
                              std::shared_ptr<const ElementSpec>, Foreign>;
 
   explicit Args(std::string owner = "") : owner_(std::move(owner)) {}
@@ -44,8 +44,8 @@ class Args {
   const std::vector<int64_t>& Ints(const std::string& name) const {
     return Get<std::vector<int64_t>>(name, "a sequence of ints");
   }
-  const FunctionPtr& Callable(const std::string& name) const {
-    return Get<FunctionPtr>(name, "a function");
+  const PlannedFunction& Callable(const std::string& name) const {
+    return Get<PlannedFunction>(name, "a function");
   }
   const Element& Nested(const std::string& name) const {
     return *Get<std::shared_ptr<const Element>>(name, "a value");

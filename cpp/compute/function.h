@@ -73,4 +73,13 @@ class Function {
 };
 using FunctionPtr = std::shared_ptr<Function>;
 
+// A function as a plan holds it. Which of the two a run calls is chosen when an iterator is made
+// (RunContext::Called).
+struct PlannedFunction {
+  FunctionPtr usual;
+  FunctionPtr debugged = nullptr;  // what a run calls that is debugged; null: the same
+
+  explicit operator bool() const { return usual != nullptr; }
+};
+
 }  // namespace penstock

@@ -32,6 +32,10 @@ Dataset::~Dataset() {
   dropped = nullptr;
 }
 
+const FunctionPtr& RunContext::Called(const PlannedFunction& planned) const {
+  return planned.debugged && session->options().debug ? planned.debugged : planned.usual;
+}
+
 IteratorPtr Dataset::Start(const RunContext& context) const {
   Session& session = *context.session;
   const int in_line = session.options().debug ? depth_ : depth_in_line_;

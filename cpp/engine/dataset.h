@@ -60,6 +60,8 @@ struct RunContext {
   std::shared_ptr<const RunIdentity> identity = nullptr;
   std::shared_ptr<const CacheFills> fills = nullptr;  // of caches upstream
 
+  // The form of a function that this run calls.
+  const FunctionPtr& Called(const PlannedFunction& planned) const;
   RunContext Replayed() const {
     RunContext other = *this;
     other.replayed = true;

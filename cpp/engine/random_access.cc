@@ -30,13 +30,14 @@ Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, siz
   return ElementAt(stage.input(i), index, branch);
 }
 
-Step MapAt(const Dataset& stage, Function& function, int64_t index, const RunContext& context) {
+Step MapAt(const Dataset& stage, const PlannedFunction& function, int64_t index,
+           const RunContext& context) {
   Step step = InputAt(stage, index, context);
   auto* element = std::get_if<Element>(&step);
   if (!element) return step;
   std::vector<Block> made;
   CallInfo info{&stage.label(), stage.Randomness(context), index};
-  function.Map(Block::Of(std::move(*element)), info, made);
+  context.Called(function)->Map(Block::Of(std::move(*element)), info, made);
   return std::move(made.at(0)).ToStep();
 }
 

@@ -21,6 +21,7 @@ Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context)
 // An element of input i, on this stage's behalf.
 Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, size_t i = 0);
 // An element of the input after `function`.
-Step MapAt(const Dataset& stage, Function& function, int64_t index, const RunContext& context);
+Step MapAt(const Dataset& stage, const PlannedFunction& function, int64_t index,
+           const RunContext& context);
 
 }  // namespace penstock

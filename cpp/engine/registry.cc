@@ -54,10 +54,11 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   }
   RequireStack(StackUse::kPlan, depth);
   for (auto& [name, value] : args.values()) {
-    if (auto* function = std::get_if<FunctionPtr>(&value)) {
-      needs_lock = needs_lock || (*function)->needs_lock();
-      calls_inline = calls_inline || (*function)->needs_lock();
-      quiet = quiet && !(*function)->needs_lock();
+    if (auto* function = std::get_if<PlannedFunction>(&value)) {
+      const bool locks = function->usual->needs_lock();
+      needs_lock = needs_lock || locks;
+      calls_inline = calls_inline || locks;
+      quiet = quiet && !locks;
     }
   }
   // Stages that something else is made of, unknown to users, go by the name of that.

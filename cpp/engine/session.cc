@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <stdexcept>
 
 #include "engine/plan_text.h"
@@ -44,17 +43,6 @@ Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity)
 }
 
 thread_local const Session* Session::Serving::current_ = nullptr;
-
-// With options.debug, the thread that asks is the one that calls functions.
-class Session::Debugging {
- public:
-  explicit Debugging(const Session& session) {
-    if (session.options_.debug) serving_.emplace(session);
-  }
-
- private:
-  std::optional<Serving> serving_;
-};
 
 Session::~Session() { Close(); }
 
@@ -97,7 +85,6 @@ int64_t Session::TakeFirstCalls(int64_t wanted) {
 
 Block Session::NextBlock(int64_t max_rows) {
   if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-  Debugging debugging(*this);
   MindStack();
   MakeRoot();
   started_ = true;
@@ -140,7 +127,6 @@ void Session::SetState(std::string_view state) {
     throw Error(ErrorKind::kInvalidArgument, "{}", text);
   }
   StateVisitor visitor{std::string_view(frame.body)};
-  Debugging debugging(*this);
   try {
     identity_.VisitState(visitor, *root_);
     VisitFills(visitor);

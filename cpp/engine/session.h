@@ -119,7 +119,6 @@ class Session {
   bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
 
  private:
-  class Debugging;
   void MindStack();
   void MakeRoot();
   void DropRoot();

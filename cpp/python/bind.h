@@ -17,7 +17,7 @@ Tensor DatasetToPython(DatasetPtr dataset);
 
 // A function that calls no Python: one that opens files, or a program.
 struct NativeFunction {
-  FunctionPtr function;
+  PlannedFunction function;
   PyObject* plain = nullptr;  // what it was traced from, and is run as when debugging; borrowed
 };
 

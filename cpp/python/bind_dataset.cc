@@ -155,7 +155,7 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
   if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
   if (py::isinstance<Indexable>(value)) {
     auto& [object, size] = value.cast<const Indexable&>();
-    return MakeIndexableFunction(PyRef::Borrow(object.ptr()), size, declared);
+    return PlannedFunction{MakeIndexableFunction(PyRef::Borrow(object.ptr()), size, declared)};
   }
   if (PyIndex_Check(value.ptr()) && !PyCallable_Check(value.ptr())) {
     PyRef whole = PyRef::Steal(PyNumber_Index(value.ptr()));
@@ -177,7 +177,7 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
     return text;
   }
   if (PyCallable_Check(value.ptr())) {
-    return MakePyFunction(PyRef::Borrow(value.ptr()), declared, wants_rng);
+    return PlannedFunction{MakePyFunction(PyRef::Borrow(value.ptr()), declared, wants_rng)};
   }
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
     try {
@@ -204,7 +204,7 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
     if (py::isinstance<NativeFunction>(value)) {
       PyObject* plain = value.cast<const NativeFunction&>().plain;
       if (plain) roots.push_back(plain);
-    } else if (std::holds_alternative<FunctionPtr>(arg)) {
+    } else if (std::holds_alternative<PlannedFunction>(arg)) {
       roots.push_back(value.ptr());
     } else if (auto* object = std::get_if<Args::Foreign>(&arg)) {
       roots.push_back(static_cast<PyObject*>(object->get()));
@@ -281,7 +281,7 @@ void BindDataset(py::module_& module) {
   module.def(
       "reader",
       [](const std::string& kind, const py::dict& args) {
-        return NativeFunction{MakeReader(kind, ArgsOfDict(kind, args))};
+        return NativeFunction{{MakeReader(kind, ArgsOfDict(kind, args))}};
       },
       py::arg("kind"), py::arg("args"));
   py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))

@@ -10,7 +10,6 @@
 #include "compute/reduce.h"
 #include "python/bind.h"
 #include "python/checked.h"
-#include "python/debugged.h"
 #include "python/gil.h"
 #include "python/py_function.h"
 #include "python/pytree.h"
@@ -187,14 +186,14 @@ NativeFunction ProgramOf(const py::object& element, const py::list& constants,
   plan.result = StructureOf(result);
   plan.results = std::move(results);
   plan.reader = std::move(reader);
-  return {MakeProgram(std::move(plan))};
+  return {{MakeProgram(std::move(plan))}};
 }
 
 NativeFunction CheckedOf(const NativeFunction& program, const py::object& plain, int64_t count,
                          const py::object& compare) {
   FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, false);
-  return {MakeChecked(program.function, std::move(function), count, PyRef::Borrow(compare.ptr())),
-          program.plain};
+  return {{MakeChecked(program.function.usual, std::move(function), count,
+                       PyRef::Borrow(compare.ptr()))}};
 }
 
 uint32_t MaskedCrcOf(const py::buffer& buffer) {
@@ -239,7 +238,7 @@ void BindOp(py::module_& module) {
          const std::vector<StepOfPython>& steps, const py::object& result, std::vector<int> results,
          const std::optional<NativeFunction>& reader) {
         return ProgramOf(element, constants, steps, result, std::move(results),
-                         reader ? reader->function : nullptr);
+                         reader ? reader->function.usual : nullptr);
       },
       py::arg("element"), py::arg("constants"), py::arg("steps"), py::arg("result"),
       py::arg("results"), py::arg("reader"));
@@ -247,7 +246,7 @@ void BindOp(py::module_& module) {
       "debugged",
       [](const NativeFunction& program, const py::object& plain) {
         FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, false);
-        return NativeFunction{MakeDebugged(program.function, std::move(function)), plain.ptr()};
+        return NativeFunction{{program.function.usual, std::move(function)}, plain.ptr()};
       },
       py::arg("program"), py::arg("plain"));
   module.def("checked", &CheckedOf, py::arg("program"), py::arg("plain"), py::arg("count"),

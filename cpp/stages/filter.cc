@@ -10,7 +10,7 @@ namespace {
 
 class FilterDataset final : public Dataset {
  public:
-  explicit FilterDataset(FunctionPtr predicate) : predicate_(std::move(predicate)) {}
+  explicit FilterDataset(PlannedFunction predicate) : predicate_(std::move(predicate)) {}
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return input_spec(); }
 
@@ -18,7 +18,7 @@ class FilterDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  FunctionPtr predicate_;
+  PlannedFunction predicate_;
 };
 
 class FilterIterator final : public BlockIterator {
@@ -139,7 +139,7 @@ class FilterIterator final : public BlockIterator {
 };
 
 IteratorPtr FilterDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<FilterIterator>(label(), StartInput(context), predicate_,
+  return std::make_unique<FilterIterator>(label(), StartInput(context), context.Called(predicate_),
                                           Randomness(context), context.cancel);
 }
 

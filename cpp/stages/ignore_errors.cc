@@ -8,8 +8,8 @@ namespace penstock {
 namespace {
 
 struct IgnoreErrorsOptions {
-  std::string stage;     // the one whose errors are meant; "": the input
-  FunctionPtr handler;   // called with each error; may be null
+  std::string stage;        // the one whose errors are meant; "": the input
+  PlannedFunction handler;  // called with each error; may be null
   bool decides = false;  // an error that the handler raises is delivered in place of the one it got
   int64_t most = -1;     // errors in a row that are left out; negative: any number
 };
@@ -33,7 +33,10 @@ class IgnoreErrorsDataset final : public Dataset {
 class IgnoreErrorsIterator final : public BlockIterator {
  public:
   IgnoreErrorsIterator(IteratorPtr input, IgnoreErrorsOptions options, const RunContext& context)
-      : input_(std::move(input)), options_(std::move(options)), cancel_(context.cancel) {}
+      : input_(std::move(input)),
+        options_(std::move(options)),
+        handler_(context.Called(options_.handler)),
+        cancel_(context.cancel) {}
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements pulled");
@@ -84,7 +87,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
     std::optional<Error> delivered;
     if (all || ends_program)
       delivered = std::move(error);
-    else if (options_.handler && !(again_ && !options_.decides))
+    else if (handler_ && !(again_ && !options_.decides))
       delivered = Tell(error);  // throws when it is interrupted, to be asked again
     failed_.reset();
     ++index_;
@@ -122,7 +125,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
     const StageLabel stage{place.stage.kind, "", ""};
     CallInfo info{&stage, {}, place.element};
     std::vector<Block> answers;
-    options_.handler->Map(Block::Of(std::move(told)), info, answers);
+    handler_->Map(Block::Of(std::move(told)), info, answers);
     for (Block& answer : answers) {
       if (!answer.error) continue;
       if (!answer.error->foreign()) return std::move(answer.error);
@@ -134,6 +137,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
 
   Input input_;
   const IgnoreErrorsOptions options_;
+  const FunctionPtr handler_;
   const CancelToken cancel_;
   std::optional<Error> failed_;  // pulled, and not judged yet
   int64_t index_ = 0;            // elements and errors of the input so far

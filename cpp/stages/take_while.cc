@@ -7,7 +7,7 @@ namespace {
 
 class TakeWhileDataset final : public Dataset {
  public:
-  explicit TakeWhileDataset(FunctionPtr predicate) : predicate_(std::move(predicate)) {}
+  explicit TakeWhileDataset(PlannedFunction predicate) : predicate_(std::move(predicate)) {}
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return input_spec(); }
 
@@ -15,7 +15,7 @@ class TakeWhileDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  FunctionPtr predicate_;
+  PlannedFunction predicate_;
 };
 
 class TakeWhileIterator final : public Iterator {
@@ -68,8 +68,8 @@ class TakeWhileIterator final : public Iterator {
 };
 
 IteratorPtr TakeWhileDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<TakeWhileIterator>(label(), StartInput(context), predicate_,
-                                             Randomness(context));
+  return std::make_unique<TakeWhileIterator>(label(), StartInput(context),
+                                             context.Called(predicate_), Randomness(context));
 }
 
 const RegisterDataset take_while_stage(

@@ -15,9 +15,9 @@ struct SnapshotOptions {
   std::string fingerprint;
   Codec codec = Codec::kNone;
   bool always = false;
-  FunctionPtr shard;     // of an element; null: all in one file
-  FunctionPtr reader;    // from the folder's name to a dataset
-  bool in_order = true;  // read as it was written
+  PlannedFunction shard;   // of an element; null: all in one file
+  PlannedFunction reader;  // from the folder's name to a dataset
+  bool in_order = true;    // read as it was written
 };
 
 class SnapshotDataset final : public Dataset {
@@ -50,16 +50,17 @@ class SnapshotDataset final : public Dataset {
 
 class FolderSink final : public RowSink {
  public:
-  FolderSink(const SnapshotOptions& options, const std::string& fill, const StageRandom& random,
-             MaybeSpec spec)
+  FolderSink(const SnapshotOptions& options, FunctionPtr shard, const std::string& fill,
+             const StageRandom& random, MaybeSpec spec)
       : options_(options),
+        shard_(std::move(shard)),
         random_(random),
         spec_(std::move(spec)),
         writer_(options.folder, {options.fingerprint, fill},
                 {options_.stage.c_str(), options.codec, false}) {}
 
   void Append(const Block& rows) override {
-    if (!options_.shard) return writer_.Append(rows, 0);
+    if (!shard_) return writer_.Append(rows, 0);
     for (int64_t i = 0; i < rows.rows; ++i) {
       Block row = rows.Slice(i, 1);
       int64_t shard = ShardOf(row);
@@ -76,6 +77,7 @@ class FolderSink final : public RowSink {
   int64_t ShardOf(const Block& row);
 
   const SnapshotOptions& options_;
+  const FunctionPtr shard_;
   const StageLabel stage_{options_.stage, "", ""};
   StageRandom random_;
   MaybeSpec spec_;
@@ -84,7 +86,7 @@ class FolderSink final : public RowSink {
 
 int64_t FolderSink::ShardOf(const Block& row) {
   std::vector<Block> out;
-  options_.shard->Map(Block(row), {&stage_, random_, rows()}, out);
+  shard_->Map(Block(row), {&stage_, random_, rows()}, out);
   if (!out.empty() && out[0].error) throw *out[0].error;
   if (!out.empty() && out[0].rows == 1) {
     Element element = out[0].Row(0);
@@ -245,13 +247,13 @@ class SnapshotIterator final : public BlockIterator {
     info.session = context_.session;
     const int64_t misses = ForeignMisses();
     try {
-      opened_ = options_.reader->Open(name, info);
+      opened_ = context_.Called(options_.reader)->Open(name, info);
     } catch (const Error& error) {
       if (error.transient() || ForeignMisses() == misses) throw;
       // Classes that no element of this process has are known while there is one that the pipeline
       // has made.
       const Step kept = data_->StartInput(InputContext())->Next();
-      opened_ = options_.reader->Open(name, info);
+      opened_ = context_.Called(options_.reader)->Open(name, info);
     }
     RunContext context = context_;
     context.path += ".*";
@@ -264,7 +266,8 @@ class SnapshotIterator final : public BlockIterator {
     std::unique_ptr<RowSink> sink;
     if (write) {
       sink = MakeSink(*context_.session, options, [this] {
-        return std::make_unique<FolderSink>(options_, fill_ ? fill_->text() : "",
+        return std::make_unique<FolderSink>(options_, context_.Called(options_.shard),
+                                            fill_ ? fill_->text() : "",
                                             data_->Randomness(InputContext()), data_->spec());
       });
     }

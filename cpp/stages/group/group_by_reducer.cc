@@ -11,16 +11,17 @@
 namespace penstock {
 namespace {
 
+template <typename Callee>  // PlannedFunction of a plan, FunctionPtr of a run
 struct Reducer {
-  FunctionPtr key;
-  FunctionPtr init;      // of a key
-  FunctionPtr reduce;    // of (state, element)
-  FunctionPtr finalize;  // of a state
+  Callee key;
+  Callee init;      // of a key
+  Callee reduce;    // of (state, element)
+  Callee finalize;  // of a state
 };
 
 class ReducerDataset final : public Dataset {
  public:
-  explicit ReducerDataset(Reducer reducer) : reducer_(std::move(reducer)) {}
+  explicit ReducerDataset(Reducer<PlannedFunction> reducer) : reducer_(std::move(reducer)) {}
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return probed_spec(); }
 
@@ -28,13 +29,13 @@ class ReducerDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  Reducer reducer_;
+  Reducer<PlannedFunction> reducer_;
 };
 
 class ReducerIterator final : public Iterator {
  public:
-  ReducerIterator(const StageLabel& stage, IteratorPtr input, Reducer reducer, StageRandom random,
-                  CancelToken cancel)
+  ReducerIterator(const StageLabel& stage, IteratorPtr input, Reducer<FunctionPtr> reducer,
+                  StageRandom random, CancelToken cancel)
       : stage_(stage),
         input_(std::move(input)),
         reducer_(std::move(reducer)),
@@ -127,7 +128,7 @@ class ReducerIterator final : public Iterator {
 
   const StageLabel& stage_;
   Input input_;
-  const Reducer reducer_;
+  const Reducer<FunctionPtr> reducer_;
   const StageRandom random_;
   const CancelToken cancel_;
   std::map<int64_t, Element> states_;  // results come in the order of keys
@@ -139,8 +140,10 @@ class ReducerIterator final : public Iterator {
 };
 
 IteratorPtr ReducerDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<ReducerIterator>(label(), StartInput(context.Replayed()), reducer_,
-                                           Randomness(context), context.cancel);
+  Reducer<FunctionPtr> called{context.Called(reducer_.key), context.Called(reducer_.init),
+                              context.Called(reducer_.reduce), context.Called(reducer_.finalize)};
+  return std::make_unique<ReducerIterator>(label(), StartInput(context.Replayed()),
+                                           std::move(called), Randomness(context), context.cancel);
 }
 
 const RegisterDataset group_by_reducer_stage(
@@ -151,8 +154,8 @@ const RegisterDataset group_by_reducer_stage(
                    {"finalize_func", ArgumentForm::kFunction}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<ReducerDataset>(
-          Reducer{args.Callable("key_func"), args.Callable("init_func"),
-                  args.Callable("reduce_func"), args.Callable("finalize_func")});
+          Reducer<PlannedFunction>{args.Callable("key_func"), args.Callable("init_func"),
+                                   args.Callable("reduce_func"), args.Callable("finalize_func")});
     });
 
 }  // namespace

@@ -17,13 +17,13 @@ namespace penstock {
 namespace {
 
 struct Grouping {
-  FunctionPtr key;
+  PlannedFunction key;
   const char* key_name = "key_func";
-  FunctionPtr reduce;  // (key, window) to a dataset
+  PlannedFunction reduce;  // (key, window) to a dataset
   // Of the sizes of windows one of these: for every key, for a key, for each bucket. A bucket is
   // the key then: the number of the interval, between boundaries, that the int is in.
   int64_t size = 0;
-  FunctionPtr size_func;
+  PlannedFunction size_func;
   std::vector<int64_t> boundaries;
   std::vector<int64_t> sizes;
   // Of buckets: the one batch that each window becomes. No rules: only `reduce` makes it.
@@ -67,7 +67,7 @@ class GroupIterator final : public BlockIterator {
         context_(context.Replayed()),
         random_(data_->Randomness(context)),
         batches_(grouping_.batching),
-        pulled_(data_->StartInput(context_), grouping_.key, grouping_.key_name),
+        pulled_(data_->StartInput(context_), context.Called(grouping_.key), grouping_.key_name),
         input_(pulled_.input()) {
     if (!grouping_.sizes.empty())
       least_size_ = *std::min_element(grouping_.sizes.begin(), grouping_.sizes.end());
@@ -191,7 +191,8 @@ class GroupIterator final : public BlockIterator {
     CallInfo info = Info(pulled_.position());
     Origin origin = pulled_.origin();
     Element argument{{Tensor::Scalar(key)}, Structure::Leaf(), origin};
-    int64_t size = CallForInt(*grouping_.size_func, "window_size_func", argument, info);
+    int64_t size =
+        CallForInt(*context_.Called(grouping_.size_func), "window_size_func", argument, info);
     if (size >= 1) return size;
     Error error(ErrorKind::kInvalidArgument,
                 "{}: window_size_func must return a size >= 1, got {} for key {}", stage_.kind,
@@ -232,7 +233,7 @@ class GroupIterator final : public BlockIterator {
       pair.origin = opened_.origin;
       CallInfo info{&stage_, random_, window.number};
       info.session = context_.session;
-      opened_.reduced = grouping_.reduce->Open(pair, info);
+      opened_.reduced = context_.Called(grouping_.reduce)->Open(pair, info);
       RunContext context = context_.At(opened_.origin.key);
       context.path += ".*";
       IteratorPtr iterator = opened_.reduced->Start(context);

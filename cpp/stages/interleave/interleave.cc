@@ -26,26 +26,26 @@ struct InterleaveOptions {
 
 class InterleaveDataset final : public Dataset {
  public:
-  InterleaveDataset(FunctionPtr function, InterleaveOptions options)
+  InterleaveDataset(PlannedFunction function, InterleaveOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
   // Unknown for an infinite input too: what the function opens may be empty.
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override {
-    MaybeSpec known = options_.declared ? options_.declared : function_->opened_spec();
+    MaybeSpec known = options_.declared ? options_.declared : function_.usual->opened_spec();
     return known ? known : probed_spec();
   }
   bool asynchronous() const override { return options_.calls != 0; }
   bool reorders(bool deterministic) const override {
     return options_.calls != 0 && !options_.ordered.value_or(deterministic);
   }
-  const FunctionPtr& function() const { return function_; }
+  const PlannedFunction& function() const { return function_; }
   const InterleaveOptions& options() const { return options_; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  FunctionPtr function_;
+  PlannedFunction function_;
   InterleaveOptions options_;
 };
 
@@ -55,7 +55,7 @@ class InterleaveIterator final : public BlockIterator {
       : options_(data.options()),
         label_(&data.label()),
         context_(context),
-        function_(data.function()),
+        function_(context.Called(data.function())),
         random_(data.Randomness(context)),
         parallel_(options_.calls != 0 && !context.session->options().debug),
         ordered_(context.replayed ||

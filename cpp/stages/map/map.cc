@@ -9,19 +9,19 @@ namespace {
 
 class MapDataset final : public Dataset, public RandomAccess {
  public:
-  MapDataset(FunctionPtr function, MaybeSpec declared)
+  MapDataset(PlannedFunction function, MaybeSpec declared)
       : function_(std::move(function)), declared_(std::move(declared)) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
   Step At(int64_t index, const RunContext& context) const override {
-    return MapAt(*this, *function_, index, context);
+    return MapAt(*this, function_, index, context);
   }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  FunctionPtr function_;
+  PlannedFunction function_;
   MaybeSpec declared_;
 };
 
@@ -94,8 +94,8 @@ class MapIterator final : public BlockIterator {
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<MapIterator>(label(), StartInput(context), function_, Randomness(context),
-                                       context.ragged);
+  return std::make_unique<MapIterator>(label(), StartInput(context), context.Called(function_),
+                                       Randomness(context), context.ragged);
 }
 
 std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {

@@ -23,7 +23,7 @@ namespace {
 
 class ParallelMapDataset final : public Dataset, public RandomAccess {
  public:
-  ParallelMapDataset(FunctionPtr function, MaybeSpec declared, int64_t calls,
+  ParallelMapDataset(PlannedFunction function, MaybeSpec declared, int64_t calls,
                      std::optional<bool> ordered, DatasetPtr in_line)
       : function_(std::move(function)),
         declared_(std::move(declared)),
@@ -36,9 +36,9 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   bool apart() const override { return true; }
   bool reorders(bool deterministic) const override { return !ordered_.value_or(deterministic); }
   Step At(int64_t index, const RunContext& context) const override {
-    return MapAt(*this, *function_, index, context);
+    return MapAt(*this, function_, index, context);
   }
-  const FunctionPtr& function() const { return function_; }
+  const PlannedFunction& function() const { return function_; }
   int64_t calls() const { return calls_; }
   std::optional<bool> ordered() const { return ordered_; }
 
@@ -46,7 +46,7 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  FunctionPtr function_;
+  PlannedFunction function_;
   MaybeSpec declared_;
   int64_t calls_;  // kAutotune: moved while it runs
   std::optional<bool> ordered_;
@@ -63,7 +63,7 @@ class ParallelMapIterator final : public BlockIterator {
   ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
       : session_(*context.session),
         stage_(data.label()),
-        function_(data.function()),
+        function_(context.Called(data.function())),
         random_(data.Randomness(context)),
         source_(data.input()),
         lane_(data.lane()),

@@ -44,7 +44,7 @@ void Normalize(std::vector<double>& shares) {
 // Its input is there twice: as it is, and to be filtered.
 class RejectionResampleDataset final : public Dataset {
  public:
-  RejectionResampleDataset(FunctionPtr function, std::vector<double> target,
+  RejectionResampleDataset(PlannedFunction function, std::vector<double> target,
                            std::vector<double> initial, const SequenceKey& key)
       : function_(std::move(function)),
         target_(std::move(target)),
@@ -60,7 +60,7 @@ class RejectionResampleDataset final : public Dataset {
     return spec;
   }
   bool counts_runs() const override { return true; }
-  const FunctionPtr& function() const { return function_; }
+  const PlannedFunction& function() const { return function_; }
   const std::vector<double>& target() const { return target_; }
   const std::vector<double>& initial() const { return initial_; }
   RandomKey Key(const RunContext& context) const { return key_.Of(*this, context); }
@@ -69,7 +69,7 @@ class RejectionResampleDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  FunctionPtr function_;
+  PlannedFunction function_;
   std::vector<double> target_;
   std::vector<double> initial_;  // empty: to be estimated
   SequenceKey key_;
@@ -80,6 +80,7 @@ class RejectionResampleIterator final : public Iterator {
   RejectionResampleIterator(std::shared_ptr<const RejectionResampleDataset> data,
                             const RunContext& context)
       : data_(std::move(data)),
+        function_(context.Called(data_->function())),
         key_(data_->Key(context)),
         random_(data_->Randomness(context)),
         cancel_(context.cancel),
@@ -165,7 +166,7 @@ class RejectionResampleIterator final : public Iterator {
     CallInfo info{&data_->label(), random_, pass.index};
     std::vector<Block> answers;
     try {
-      data_->function()->Map(Block::Of(Element(element)), info, answers);
+      function_->Map(Block::Of(Element(element)), info, answers);
     } catch (const Error& error) {
       if (error.transient()) pass.interrupted = std::move(element);
       throw;
@@ -213,6 +214,7 @@ class RejectionResampleIterator final : public Iterator {
   double Unit() { return key_.DrawUnit(static_cast<uint64_t>(drawn_++)); }
 
   const std::shared_ptr<const RejectionResampleDataset> data_;
+  const FunctionPtr function_;
   RandomKey key_;
   const StageRandom random_;
   const CancelToken cancel_;

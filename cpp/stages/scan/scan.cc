@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 struct Fold {
-  FunctionPtr function;
+  PlannedFunction function;
   Element initial;
 };
 
@@ -42,13 +42,13 @@ class ReduceDataset final : public Dataset {
 class FoldIterator : public Iterator {
  public:
   FoldIterator(const StageLabel& stage, IteratorPtr input, const Fold& fold, StageRandom random,
-               CancelToken cancel)
+               const RunContext& context)
       : stage_(stage),
         input_(std::move(input)),
-        function_(fold.function),
+        function_(context.Called(fold.function)),
         folded_(stage.kind.c_str(), fold.initial),
         random_(random),
-        cancel_(std::move(cancel)) {}
+        cancel_(context.cancel) {}
 
   void VisitState(StateVisitor& visitor) override {
     // A value that cannot be written down is made again from the first element on.
@@ -186,12 +186,12 @@ Fold FoldOf(const Args& args, const char* function) {
 
 IteratorPtr ScanDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ScanIterator>(label(), StartInput(context.Replayed()), fold_,
-                                        Randomness(context), context.cancel);
+                                        Randomness(context), context);
 }
 
 IteratorPtr ReduceDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ReduceIterator>(label(), StartInput(context), fold_, Randomness(context),
-                                          context.cancel);
+                                          context);
 }
 
 const RegisterDataset scan_stage(

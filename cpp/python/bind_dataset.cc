@@ -99,6 +99,22 @@ struct Indexable {
   int64_t size;
 };
 
+// Texts that a plan shall hold, the names of files for instance: packed, so that no stage of a run
+// has to do with objects. Long ones stay shared with the user.
+Tensor WithShortTextsPacked(Tensor texts) {
+  constexpr size_t kShort = 256;  // bytes, on average
+  const bool objects = texts.storage() == Storage::kObjects && texts.shape().rank() > 0;
+  if (!objects || texts.dtype().code != TypeCode::kText) return texts;
+  std::vector<std::string_view> items(static_cast<size_t>(texts.elements()));
+  size_t bytes = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i] = texts.string(static_cast<int64_t>(i));
+    bytes += items[i].size();
+  }
+  if (bytes > kShort * items.size()) return texts;
+  return Tensor::Strings(TypeCode::kText, texts.shape(), items);
+}
+
 Value MakeValue(const py::object& object, bool borrow) {
   Flattened flat;
   auto element = std::make_shared<Element>();
@@ -109,7 +125,7 @@ Value MakeValue(const py::object& object, bool borrow) {
     if (!ToTensor(leaf, borrow ? Sharing::kBorrow : Sharing::kCopy, &tensor)) {
       throw py::error_already_set();
     }
-    element->leaves.push_back(std::move(tensor));
+    element->leaves.push_back(WithShortTextsPacked(std::move(tensor)));
   }
   return {std::move(element)};
 }

@@ -73,6 +73,18 @@ def test_rows_of_strings_are_object_arrays():
     assert_same(list(ps.Dataset.from_tensor_slices(array)), list(array))
 
 
+@pytest.mark.parametrize("longest", [1, 40, 3000])
+def test_texts_of_any_length_come_as_they_were(longest):
+    texts = ["", *(letter * (1 + i % longest) for i, letter in enumerate("añ画🙂b" * 20))]
+    ds = ps.Dataset.from_tensor_slices(np.array(texts, dtype=object))
+    assert list(ds) == texts
+    assert all(type(text) is str for text in ds)
+    assert sorted(ds.shuffle(9, seed=1)) == sorted(texts)
+    batch = ds.batch(len(texts)).first()
+    assert batch.dtype == object
+    assert batch.tolist() == texts
+
+
 def test_objects_stay_the_same_objects():
     objects = [object(), {1}, [2, 3]]
     array = np.empty(3, dtype=object)

@@ -1,6 +1,7 @@
 // A native operation: tensors in, tensors out, without a foreign runtime.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,9 +23,8 @@ struct RowItems {
 };
 
 class FillOp;
-class ImageOp;
 class CropOp;
-class StripOp;
+class RegionOp;
 
 // What an operation may be used for besides being called is said by the other methods. const: one
 // object is called by many threads at a time.
@@ -60,18 +60,29 @@ class Op {
   virtual bool row_local() const { return false; }
   // The operation as one of the special forms below; null when it is none.
   virtual const FillOp* fill() const { return nullptr; }
-  virtual const ImageOp* image() const { return nullptr; }
   virtual const CropOp* crop() const { return nullptr; }
-  virtual const StripOp* strips() const { return nullptr; }
+  virtual const RegionOp* regions() const { return nullptr; }
 };
 
 // Declares its one output, then fills it: the output may be a row of a batch.
 class FillOp : public Op {
  public:
+  // Memory for an output of that dtype and shape.
+  using Placing = std::function<Tensor(const LeafSpec& spec)>;
+
   // The dtype and shape of the output. May read the data (the size of a JPEG stands in its header).
   virtual LeafSpec Output(const std::vector<Tensor>& inputs) const = 0;
   // Fills `out`, which has the declared dtype and shape.
   virtual void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const = 0;
+  // Both in one call.
+  virtual Tensor Fill(const std::vector<Tensor>& inputs, RandomKey key,
+                      const Placing& placing) const {
+    const LeafSpec spec = Output(inputs);
+    if (spec.dtype.is_reference()) return std::move(Call(inputs, key)[0]);
+    Tensor out = placing(spec);
+    Run(inputs, out, key);
+    return out;
+  }
 
   // An operation that also takes strings makes those here: Run is for items of plain bytes.
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const override {
@@ -84,43 +95,62 @@ class FillOp : public Op {
 };
 
 // A rectangle of an image, in pixels.
-struct ImageWindow {
+struct Region {
   int64_t y, x, height, width;
 };
 
-// Makes an image, or a part of it for less: a decoder.
-class ImageOp : public FillOp {
- public:
-  // Fills `out` with that window of what Run gives.
-  virtual void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
-                         Tensor& out) const = 0;
-  const ImageOp* image() const final { return this; }
-};
-
-// Cuts a part out of its first input.
+// Its output is a region of its first input, or may be.
 class CropOp : public FillOp {
  public:
-  // The window that is cut, all channels of it; nullopt when it is none of an image. Looks, as
-  // Output does, at the shape of the first input only.
-  virtual std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs,
-                                            RandomKey key) const = 0;
+  // That region, all channels of it; nullopt when it is none of an image. Looks, as Output does, at
+  // the shape of the first input only.
+  virtual std::optional<Region> RegionOf(const std::vector<Tensor>& inputs,
+                                         RandomKey key) const = 0;
   const CropOp* crop() const final { return this; }
 };
 
-// An output that is made front to back.
-class Strips {
+// Rows of an image that are made front to back.
+class Rows {
  public:
-  virtual ~Strips() = default;
-  // The next `rows` rows, along the first axis.
-  virtual void Next(int64_t rows, uint8_t* out) = 0;
+  virtual ~Rows() = default;
+  // Fills `out` with the next ones, as many as it has.
+  virtual void Next(Tensor& out) = 0;
 };
 
-// Makes its output in strips, so that what comes behind it finds them in the CPU's cache.
-class StripOp : public FillOp {
+// What one call of a RegionOp will make, and what was read of its inputs, which outlive this.
+struct Unmade {
+  LeafSpec spec;
+  // Begins with a region of an image (height, width, channels); null: only `all` of it is made.
+  std::function<std::unique_ptr<Rows>(const Region& region)> begin = nullptr;
+  std::function<void(Tensor& out)> all = nullptr;
+  // Of rows that are made on the way to the output, the most bytes that one has; 0: there are none.
+  // It is made in strips then, which stay in the CPU's cache until they are done.
+  int64_t widest = 0;
+
+  void Make(Tensor& out) const;
+};
+
+// Makes any region of its output on demand: a crop is a smaller region, a strip a thin one.
+class RegionOp : public FillOp {
  public:
-  // Null when it cannot for these inputs, which must outlive what is returned.
-  virtual std::unique_ptr<Strips> Begin(const std::vector<Tensor>& inputs) const = 0;
-  const StripOp* strips() const final { return this; }
+  virtual Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const = 0;
+
+  LeafSpec Output(const std::vector<Tensor>& inputs) const final { return Open(inputs, {}).spec; }
+  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const final {
+    Open(inputs, key).Make(out);
+  }
+  Tensor Fill(const std::vector<Tensor>& inputs, RandomKey key,
+              const Placing& placing) const final {
+    const Unmade unmade = Open(inputs, key);
+    Tensor out = placing(unmade.spec);
+    unmade.Make(out);
+    return out;
+  }
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const final {
+    return {Fill(inputs, key,
+                 [](const LeafSpec& spec) { return Tensor::Make(spec.dtype, spec.shape); })};
+  }
+  const RegionOp* regions() const final { return this; }
 };
 
 using OpMaker = std::unique_ptr<const Op> (*)(const Args& args);

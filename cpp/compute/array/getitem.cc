@@ -87,13 +87,13 @@ class GetItem final : public CropOp {
   }
 
   // image[top:bottom, left:right]: of slices alone, of which the one of channels takes all.
-  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs, RandomKey) const override {
+  std::optional<Region> RegionOf(const std::vector<Tensor>& inputs, RandomKey) const override {
     if (inputs[0].shape().rank() != 3) return std::nullopt;
     Taken taken = TakenOf(inputs);
     if (!taken.slices || taken.last > 1 || taken.shape.elements() == 0) return std::nullopt;
     const IndexedAxis &y = taken.axes[0], &x = taken.axes[1];
     if (y.step != 1 || x.step != 1) return std::nullopt;
-    return ImageWindow{y.begin, x.begin, y.count, x.count};
+    return Region{y.begin, x.begin, y.count, x.count};
   }
 
  private:

@@ -1,5 +1,5 @@
 // image.crop_to_bounding_box and image.central_crop: a window of images.
-#include "compute/image/window.h"
+#include "compute/image/region.h"
 #include "compute/new_op.h"
 
 namespace penstock {
@@ -8,23 +8,23 @@ namespace {
 class Crop : public CropOp {
  public:
   LeafSpec Output(const std::vector<Tensor>& inputs) const final {
-    ImageWindow part = PartOf(inputs);
+    Region part = PartOf(inputs);
     return {inputs[0].dtype(), ResizedShape(inputs[0].shape(), part.height, part.width)};
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const final {
-    CopyWindow(inputs[0], PartOf(inputs), out, 0, 0);
+    CopyRegion(inputs[0], PartOf(inputs), out, 0, 0);
   }
 
-  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs, RandomKey) const final {
+  std::optional<Region> RegionOf(const std::vector<Tensor>& inputs, RandomKey) const final {
     if (inputs[0].shape().rank() != 3) return std::nullopt;
-    ImageWindow part = PartOf(inputs);
+    Region part = PartOf(inputs);
     if (part.height == 0 || part.width == 0) return std::nullopt;
     return part;
   }
 
  private:
-  virtual ImageWindow PartOf(const std::vector<Tensor>& inputs) const = 0;
+  virtual Region PartOf(const std::vector<Tensor>& inputs) const = 0;
 };
 
 constexpr Operand kBoxedImage{"crop_to_bounding_box", "image"};
@@ -33,7 +33,7 @@ constexpr Operand kBox{"crop_to_bounding_box",
 
 // Inputs: the image, then top, left, height and width of the box, in one tensor or in several.
 class CropToBoundingBox final : public Crop {
-  ImageWindow PartOf(const std::vector<Tensor>& inputs) const override {
+  Region PartOf(const std::vector<Tensor>& inputs) const override {
     CheckInputs("crop_to_bounding_box", inputs, 2, 5);
     ImageBatch images = kBoxedImage.Images(inputs[0]);
     std::vector<int64_t> box = IntegersFrom(kBox, inputs, 1, 4);
@@ -54,7 +54,7 @@ constexpr Operand kFraction{"central_crop", "central_fraction"};
 
 // Inputs: the image, and the fraction of each side that is kept.
 class CentralCrop final : public Crop {
-  ImageWindow PartOf(const std::vector<Tensor>& inputs) const override {
+  Region PartOf(const std::vector<Tensor>& inputs) const override {
     CheckInputs("central_crop", inputs, 2);
     ImageBatch images = kCentralImage.Images(inputs[0]);
     double fraction = FractionOf(inputs[1]);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "compute/cast_items.h"
-#include "compute/image/window.h"
+#include "compute/image/region.h"
 #include "compute/new_op.h"
 #include "compute/real_types.h"
 

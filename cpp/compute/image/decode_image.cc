@@ -1,4 +1,5 @@
 // image.decode_image: a JPEG or PNG, by its first bytes, as an array of a number type.
+#include <algorithm>
 #include <optional>
 
 #include "compute/image/image_conversion.h"
@@ -50,7 +51,39 @@ Args WithDefaults(Args args, const char* png_dtype) {
   return args;
 }
 
-class DecodeImage final : public ImageOp {
+// The rows of a decoder, of which each value becomes one of another type.
+class ConvertedRows final : public Rows {
+ public:
+  ConvertedRows(std::unique_ptr<Rows> rows, DType made) : rows_(std::move(rows)), made_(made) {}
+
+  void Next(Tensor& out) override {
+    Tensor image = Tensor::Make(made_, out.shape());
+    rows_->Next(image);
+    const TypeCode to = out.dtype().code;
+    if (to == TypeCode::kFloat16) {
+      image = Converted(image, TypeCode::kFloat32);  // it has no 65535
+    } else if (to != TypeCode::kUInt16 && to != TypeCode::kFloat32) {
+      image = Converted(image, TypeCode::kUInt16);  // TensorFlow takes a JPEG this way too
+    }
+    Convert(image, out);
+  }
+
+ private:
+  static Tensor Converted(const Tensor& image, TypeCode to) {
+    Tensor converted = Tensor::Make(DType::Of(to), image.shape());
+    Convert(image, converted);
+    return converted;
+  }
+  static void Convert(const Tensor& from, Tensor& to) {
+    ImageConversion::Scaled(from.dtype().code, to.dtype().code, false)
+        .Run(from.data(), to.mutable_data(), static_cast<size_t>(to.elements()));
+  }
+
+  const std::unique_ptr<Rows> rows_;
+  const DType made_;
+};
+
+class DecodeImage final : public RegionOp {
  public:
   explicit DecodeImage(const Args& args)
       : dtype_(DtypeOf(args)),
@@ -65,41 +98,20 @@ class DecodeImage final : public ImageOp {
     }
   }
 
-  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
     CheckInputs("decode_image", inputs, 1);
     const Decoder& decoder = DecoderOf(kImageContents.String(inputs[0]));
-    return {dtype_, decoder.op->fill()->Output(inputs).shape};
-  }
-
-  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
-  }
-
-  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
-                 Tensor& out) const override {
-    const Decoder& decoder = DecoderOf(inputs[0].string());
-    const ImageOp& op = *decoder.op->image();
-    if (decoder.dtype == dtype_) return op.RunWindow(inputs, window, out);
-    Tensor image = Tensor::Make(decoder.dtype, out.shape());
-    op.RunWindow(inputs, window, image);
-    TypeCode to = dtype_.code;
-    if (to == TypeCode::kFloat16) {
-      image = Converted(image, TypeCode::kFloat32);  // it has no 65535
-    } else if (to != TypeCode::kUInt16 && to != TypeCode::kFloat32) {
-      image = Converted(image, TypeCode::kUInt16);  // TensorFlow takes a JPEG this way too
-    }
-    ImageConversion::Scaled(image.dtype().code, dtype_.code, false)
-        .Run(image.data(), out.mutable_data(), static_cast<size_t>(out.elements()));
+    Unmade image = decoder.op->regions()->Open(inputs, key);
+    if (decoder.dtype == dtype_) return image;
+    const Shape& shape = image.spec.shape;
+    const int64_t widest = shape[1] * shape[2] * std::max(decoder.dtype.itemsize, dtype_.itemsize);
+    auto begin = [made = decoder.dtype, begin = std::move(image.begin)](const Region& region) {
+      return std::make_unique<ConvertedRows>(begin(region), made);
+    };
+    return {{dtype_, shape}, std::move(begin), nullptr, widest};
   }
 
  private:
-  static Tensor Converted(const Tensor& image, TypeCode to) {
-    Tensor converted = Tensor::Make(DType::Of(to), image.shape());
-    ImageConversion::Scaled(image.dtype().code, to, false)
-        .Run(image.data(), converted.mutable_data(), static_cast<size_t>(image.elements()));
-    return converted;
-  }
-
   const Decoder& DecoderOf(std::string_view contents) const {
     bool jpeg = StartsAsJpeg(contents);
     if (!jpeg && !StartsAsPng(contents)) {

@@ -3,7 +3,6 @@
 #include "compute/image/jpeg_decoder.h"
 #include "compute/image/jpeg_header.h"
 #include "compute/image/missing_codec.h"
-#include "compute/image/window.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"
 
@@ -43,40 +42,24 @@ JpegOptions OptionsOf(const Args& args) {
   return options;
 }
 
-class DecodeJpegOp final : public ImageOp {
+class DecodeJpegOp final : public RegionOp {
  public:
   explicit DecodeJpegOp(const Args& args)
       : options_(OptionsOf(args)), max_pixels_(args.IntAtLeast("max_pixels", 1, kMaxPixels)) {}
 
-  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("decode_jpeg", inputs, 1, 2);
     std::string_view contents = kJpegContents.String(inputs[0]);
     JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
     CheckSize(header, contents.size());
-    ImageWindow window = WindowOf(header, inputs);
-    return {DType::Of(TypeCode::kUInt8), {window.height, window.width, ChannelsOf(header)}};
-  }
-
-  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
-  }
-
-  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
-                 Tensor& out) const override {
-    std::string_view contents = inputs[0].string();
-    JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
-    ImageWindow crop = WindowOf(header, inputs);
-    ImageWindow wanted{crop.y + window.y, crop.x + window.x, window.height, window.width};
+    const Region whole = WholeOf(header), image = RegionOf(whole, inputs);
     JpegOptions options = options_;
-    options.channels = static_cast<int>(out.shape()[2]);
-    ImageWindow whole = WholeOf(header);
-    if (wanted.height == whole.height && wanted.width == whole.width) {
-      DecodeJpeg(contents, options, whole, out.mutable_data());
-    } else if (!DecodeSoundJpeg(contents, options, wanted, out.mutable_data())) {
-      Tensor image = Tensor::Make(out.dtype(), {whole.height, whole.width, out.shape()[2]});
-      DecodeJpeg(contents, options, whole, image.mutable_data());
-      CopyWindow(image, wanted, out, 0, 0);
-    }
+    options.channels = ChannelsOf(header);
+    auto begin = [=](const Region& region) {
+      return DecodeJpeg(contents, options, whole,
+                        {image.y + region.y, image.x + region.x, region.height, region.width});
+    };
+    return {{DType::Of(TypeCode::kUInt8), {image.height, image.width, options.channels}}, begin};
   }
 
  private:
@@ -95,7 +78,7 @@ class DecodeJpegOp final : public ImageOp {
     }
   }
 
-  int64_t ChannelsOf(const JpegHeader& header) const {
+  int ChannelsOf(const JpegHeader& header) const {
     if (header.components != 1 && header.components != 3 && header.components != 4) {
       throw Error(ErrorKind::kData,
                   "decode_jpeg: contents must have 1, 3 or 4 colour components, got {}",
@@ -109,17 +92,16 @@ class DecodeJpegOp final : public ImageOp {
     return header.components == 1 ? 1 : 3;
   }
 
-  ImageWindow WholeOf(const JpegHeader& header) const {
+  Region WholeOf(const JpegHeader& header) const {
     return {0, 0, (header.height + options_.ratio - 1) / options_.ratio,
             (header.width + options_.ratio - 1) / options_.ratio};
   }
 
-  ImageWindow WindowOf(const JpegHeader& header, const std::vector<Tensor>& inputs) const {
-    ImageWindow whole = WholeOf(header);
+  static Region RegionOf(const Region& whole, const std::vector<Tensor>& inputs) {
     if (inputs.size() < 2) return whole;
     int64_t height = whole.height, width = whole.width;
     std::vector<int64_t> crop = kCropWindow.Integers(inputs[1], 4);
-    ImageWindow window{crop[0], crop[1], crop[2], crop[3]};
+    Region window{crop[0], crop[1], crop[2], crop[3]};
     bool inside = window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 &&
                   window.height <= height - window.y && window.width <= width - window.x;
     if (!inside) {

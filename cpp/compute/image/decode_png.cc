@@ -14,7 +14,7 @@ constexpr Operand kPngContents{"decode_png", "contents"};
 // DEFLATE makes at most this many bytes of one.
 constexpr int64_t kMostExpansion = 1032;
 
-class DecodePngOp final : public ImageOp {
+class DecodePngOp final : public RegionOp {
  public:
   explicit DecodePngOp(const Args& args)
       : channels_(args.Int("channels")),
@@ -30,7 +30,7 @@ class DecodePngOp final : public ImageOp {
     }
   }
 
-  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("decode_png", inputs, 1);
     std::string_view contents = kPngContents.String(inputs[0]);
     PngHeader header = ReadPngHeader("decode_png", contents);
@@ -43,19 +43,10 @@ class DecodePngOp final : public ImageOp {
                   "too many for {} bytes",
                   header.width, header.height, contents.size());
     }
-    return {dtype_, {header.height, header.width, channels_ ? channels_ : header.channels}};
-  }
-
-  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    RunWindow(inputs, {0, 0, out.shape()[0], out.shape()[1]}, out);
-  }
-
-  void RunWindow(const std::vector<Tensor>& inputs, const ImageWindow& window,
-                 Tensor& out) const override {
-    std::string_view contents = inputs[0].string();
-    DecodePng(contents, ReadPngHeader("decode_png", contents),
-              {static_cast<int>(out.shape()[2]), static_cast<int>(8 * dtype_.itemsize)}, window,
-              out.mutable_data());
+    const int64_t channels = channels_ ? channels_ : header.channels;
+    const PngOptions options{static_cast<int>(channels), static_cast<int>(8 * dtype_.itemsize)};
+    auto begin = [=](const Region& region) { return DecodePng(contents, header, options, region); };
+    return {{dtype_, {header.height, header.width, channels}}, begin};
   }
 
  private:

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compute/image/window.h"
+#include "compute/image/region.h"
 #include "compute/new_op.h"
 
 namespace penstock {

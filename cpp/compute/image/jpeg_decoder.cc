@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "compute/image/libjpeg.h"
+#include "compute/image/region.h"
 #include "data/error.h"
 
 namespace penstock {
@@ -16,30 +17,30 @@ namespace {
 // A progressive file of a few kilobytes may ask for thousands of passes over the whole image.
 constexpr int kMaxScans = 500;
 constexpr int kRowsPerRead = 4;
-constexpr size_t kMostBeside = 256;  // bytes of pixels before the window that a row is read over
+constexpr size_t kMostBeside = 256;  // bytes of pixels before the region that a row is read over
 
-class Decompressor {
+class Decompressor final : public Rows {
  public:
-  Decompressor(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
-               uint8_t* out)
-      : contents_(contents), options_(options), window_(window), out_(out) {}
-  ~Decompressor() { jpeg_destroy_decompress(&info_); }
+  Decompressor(std::string_view contents, const JpegOptions& options, const Region& whole,
+               const Region& region)
+      : contents_(contents),
+        options_(options),
+        whole_(whole),
+        region_(region),
+        all_(region.height == whole.height && region.width == whole.width) {}
+  ~Decompressor() override { jpeg_destroy_decompress(&info_); }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
 
-  void Decode() {
-    if (Attempt()) return;
-    double wanted = options_.acceptable_fraction * static_cast<double>(window_.height);
-    if (options_.acceptable_fraction < 1 && static_cast<double>(rows_) >= wanted) {
-      size_t row = static_cast<size_t>(window_.width) * options_.channels;
-      std::memset(out_ + rows_ * row, 0, static_cast<size_t>(window_.height - rows_) * row);
-      return;
-    }
-    Throw();
+  void Next(Tensor& out) override {
+    first_ = rows_;
+    end_ = rows_ + out.shape()[0];
+    out_ = out.mutable_data();
+    if (!failed_) failed_ = !Attempt() || !(all_ || Sound());
+    if (!failed_) return;
+    all_ ? Blacken() : TakeFromAll(out);
+    rows_ = end_;
   }
-
-  // False after an error, a warning, or data made up.
-  bool DecodeSound() { return Attempt() && errors_.num_warnings == 0 && !truncated_; }
 
  private:
   // libjpeg calls these with its own struct; `client_data` leads back here.
@@ -85,19 +86,52 @@ class Decompressor {
       PutBack();
       return false;
     }
-    Prepare();
-    jpeg_start_decompress(&info_);
-    JDIMENSION first_column = CropColumns();
-    if (window_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(window_.y));
-    bool direct = first_column == static_cast<JDIMENSION>(window_.x) &&
-                  info_.output_width == static_cast<JDIMENSION>(window_.width) &&
-                  info_.output_components == options_.channels;
-    if (direct) {
+    if (!started_) Start();
+    if (direct_) {
       ReadDirectly();
     } else {
-      ReadThroughRows(static_cast<size_t>(window_.x) - first_column);
+      ReadThroughRows();
     }
     return true;
+  }
+
+  // No warning so far, and no data made up: then the values are those of decoding everything.
+  bool Sound() const { return errors_.num_warnings == 0 && !truncated_; }
+
+  // After an error in the whole image: the rows after it, if those before it are enough.
+  void Blacken() {
+    const double wanted = options_.acceptable_fraction * static_cast<double>(region_.height);
+    if (options_.acceptable_fraction >= 1 || static_cast<double>(rows_) < wanted) Throw();
+    std::memset(out_ + static_cast<size_t>(rows_ - first_) * Stride(), 0,
+                static_cast<size_t>(end_ - rows_) * Stride());
+  }
+
+  // What is made of damage depends on where decoding begins. The rows before it are the same.
+  void TakeFromAll(Tensor& out) {
+    if (!image_.buffer()) {
+      image_ = Tensor::Make(out.dtype(), {whole_.height, whole_.width, options_.channels});
+      Decompressor(contents_, options_, whole_, whole_).Next(image_);
+    }
+    CopyRegion(image_, {region_.y + first_, region_.x, end_ - first_, region_.width}, out, 0, 0);
+  }
+
+  size_t Stride() const { return static_cast<size_t>(region_.width) * options_.channels; }
+
+  void Start() {
+    started_ = true;
+    Prepare();
+    jpeg_start_decompress(&info_);
+    const JDIMENSION first_column = CropColumns();
+    if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
+    direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&
+              info_.output_width == static_cast<JDIMENSION>(region_.width) &&
+              info_.output_components == options_.channels;
+    if (direct_) return;
+    auto components = static_cast<size_t>(info_.output_components);
+    before_ = (static_cast<size_t>(region_.x) - first_column) * components;
+    row_bytes_ = static_cast<size_t>(info_.output_width) * components;
+    beside_rows_ = info_.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&info_), JPOOL_IMAGE,
+                                           static_cast<JDIMENSION>(row_bytes_), kRowsPerRead);
   }
 
   void Prepare() {
@@ -126,19 +160,19 @@ class Decompressor {
     info_.do_fancy_upsampling = options_.fancy_upscaling ? TRUE : FALSE;
     info_.dct_method = options_.accurate_idct ? JDCT_ISLOW : JDCT_IFAST;
     jpeg_calc_output_dimensions(&info_);
-    if (window_.x + window_.width > static_cast<int64_t>(info_.output_width) ||
-        window_.y + window_.height > static_cast<int64_t>(info_.output_height)) {
+    if (region_.x + region_.width > static_cast<int64_t>(info_.output_width) ||
+        region_.y + region_.height > static_cast<int64_t>(info_.output_height)) {
       ERREXIT(&info_, JERR_SOF_DUPLICATE);  // a second frame header of another size
     }
   }
 
-  // Limits decoding to the blocks around the window; returns the first column that comes out.
+  // Limits decoding to the blocks around the region; returns the first column that comes out.
   JDIMENSION CropColumns() {
     // Interpolated colour looks at neighbours, and treats the edges of what is decoded as edges of
-    // the image: two more columns on each side keep the window exact.
+    // the image: two more columns on each side keep the region exact.
     constexpr int64_t kMargin = 3;
-    int64_t begin = std::max<int64_t>(window_.x - kMargin, 0);
-    int64_t end = std::min<int64_t>(window_.x + window_.width + kMargin, info_.output_width);
+    int64_t begin = std::max<int64_t>(region_.x - kMargin, 0);
+    int64_t end = std::min<int64_t>(region_.x + region_.width + kMargin, info_.output_width);
     if (end - begin == info_.output_width || !CanCropColumns()) return 0;
     auto first = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);
     jpeg_crop_scanline(&info_, &first, &width);
@@ -158,43 +192,35 @@ class Decompressor {
   }
 
   void ReadDirectly() {
-    size_t stride = static_cast<size_t>(window_.width) * options_.channels;
-    while (rows_ < window_.height) {
+    while (rows_ < end_) {
       JSAMPROW rows[kRowsPerRead];
-      int64_t count = std::min<int64_t>(kRowsPerRead, window_.height - rows_);
-      for (int64_t i = 0; i < count; ++i) rows[i] = out_ + (rows_ + i) * stride;
+      int64_t count = std::min<int64_t>(kRowsPerRead, end_ - rows_);
+      for (int64_t i = 0; i < count; ++i) rows[i] = out_ + (rows_ - first_ + i) * Stride();
       rows_ += jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(count));
     }
   }
 
-  // Rows hold `skipped` columns before the window, and perhaps some after it.
-  void ReadThroughRows(size_t skipped) {
-    auto* common = reinterpret_cast<j_common_ptr>(&info_);
-    size_t components = static_cast<size_t>(info_.output_components);
-    auto row_bytes = static_cast<size_t>(info_.output_width) * components;
-    JSAMPARRAY rows = info_.mem->alloc_sarray(common, JPOOL_IMAGE,
-                                              static_cast<JDIMENSION>(row_bytes), kRowsPerRead);
-    size_t before = skipped * components;
-    bool in_place = info_.out_color_space != JCS_CMYK && before <= kMostBeside;
-    while (rows_ < window_.height) {
-      if (in_place && ReadInPlace(before, row_bytes)) continue;
-      auto wanted = std::min<int64_t>(kRowsPerRead, window_.height - rows_);
-      JDIMENSION count = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(wanted));
-      for (JDIMENSION i = 0; i < count; ++i, ++rows_) Store(rows[i] + skipped * components);
+  // Rows hold some columns before the region, and perhaps some after it.
+  void ReadThroughRows() {
+    bool in_place = info_.out_color_space != JCS_CMYK && before_ <= kMostBeside;
+    while (rows_ < end_) {
+      if (in_place && ReadInPlace()) continue;
+      auto wanted = std::min<int64_t>(kRowsPerRead, end_ - rows_);
+      JDIMENSION count = jpeg_read_scanlines(&info_, beside_rows_, static_cast<JDIMENSION>(wanted));
+      for (JDIMENSION i = 0; i < count; ++i, ++rows_) Store(beside_rows_[i] + before_);
     }
   }
 
-  // Reads a row to where it belongs: what comes before the window lands on the end of the rows
+  // Reads a row to where it belongs: what comes before the region lands on the end of the rows
   // before, which is put back, and what comes after it is overwritten by the rows that follow.
   // False where it would leave the image.
-  bool ReadInPlace(size_t before, size_t row_bytes) {
-    size_t stride = static_cast<size_t>(window_.width) * options_.channels;
-    size_t at = static_cast<size_t>(rows_) * stride;
-    size_t size = static_cast<size_t>(window_.height) * stride;
-    if (at < before || at - before + row_bytes > size) return false;
-    beside_ = out_ + at - before;
-    beside_size_ = before;
-    std::memcpy(kept_, beside_, before);
+  bool ReadInPlace() {
+    size_t at = static_cast<size_t>(rows_ - first_) * Stride();
+    size_t size = static_cast<size_t>(end_ - first_) * Stride();
+    if (at < before_ || at - before_ + row_bytes_ > size) return false;
+    beside_ = out_ + at - before_;
+    beside_size_ = before_;
+    std::memcpy(kept_, beside_, before_);
     JSAMPROW row = beside_;
     rows_ += jpeg_read_scanlines(&info_, &row, 1);
     PutBack();
@@ -206,14 +232,12 @@ class Decompressor {
   }
 
   void Store(const JSAMPLE* pixels) {
-    auto width = static_cast<size_t>(window_.width);
-    size_t stride = width * options_.channels;
-    uint8_t* to = out_ + rows_ * stride;
+    uint8_t* to = out_ + (rows_ - first_) * Stride();
     if (info_.out_color_space != JCS_CMYK) {
-      std::memcpy(to, pixels, stride);
+      std::memcpy(to, pixels, Stride());
       return;
     }
-    for (size_t i = 0; i < width; ++i, pixels += 4) {
+    for (int64_t i = 0; i < region_.width; ++i, pixels += 4) {
       // Adobe's files hold inverted values.
       int black = info_.saw_Adobe_marker ? pixels[3] : 255 - pixels[3];
       for (int c = 0; c < 3; ++c) {
@@ -228,7 +252,7 @@ class Decompressor {
       throw Error(ErrorKind::kData,
                   "decode_jpeg: contents are truncated or corrupt: {} bytes hold {} of {} rows; "
                   "try_recover_truncated=True takes what is there",
-                  contents_.size(), rows_, window_.height);
+                  contents_.size(), rows_, region_.height);
     }
     if (too_many_scans_) {
       throw Error(ErrorKind::kData, "decode_jpeg: contents are corrupt: more than {} scans",
@@ -242,14 +266,23 @@ class Decompressor {
                 std::string_view(text));
   }
 
-  std::string_view contents_;
-  const JpegOptions& options_;
-  const ImageWindow& window_;
-  uint8_t* out_;
-  int64_t rows_ = 0;           // of the window, finished
-  uint8_t* beside_ = nullptr;  // where the row that is being read begins, before the window
+  const std::string_view contents_;
+  const JpegOptions options_;
+  const Region whole_, region_;
+  const bool all_;               // both are the same
+  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;  // of the region
+  int64_t rows_ = 0;             // of the region, finished
+  bool started_ = false;
+  bool direct_ = false;  // rows come as they shall be; else:
+  size_t before_ = 0;    // bytes of a row before the region
+  size_t row_bytes_ = 0;
+  JSAMPARRAY beside_rows_ = nullptr;
+  uint8_t* beside_ = nullptr;  // where the row that is being read begins, before the region
   size_t beside_size_ = 0;
   uint8_t kept_[kMostBeside];  // what was there
+  bool failed_ = false;        // at the row rows_
+  Tensor image_;               // all of it, once a region was found to be damaged
   bool truncated_ = false;
   bool too_many_scans_ = false;
   jpeg_decompress_struct info_{};
@@ -261,14 +294,9 @@ class Decompressor {
 
 }  // namespace
 
-void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
-                uint8_t* out) {
-  Decompressor(contents, options, window, out).Decode();
-}
-
-bool DecodeSoundJpeg(std::string_view contents, const JpegOptions& options,
-                     const ImageWindow& window, uint8_t* out) {
-  return Decompressor(contents, options, window, out).DecodeSound();
+std::unique_ptr<Rows> DecodeJpeg(std::string_view contents, const JpegOptions& options,
+                                 const Region& whole, const Region& region) {
+  return std::make_unique<Decompressor>(contents, options, whole, region);
 }
 
 }  // namespace penstock

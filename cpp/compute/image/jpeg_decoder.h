@@ -1,7 +1,7 @@
 // Decoding one JPEG into memory of the caller.
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "compute/op.h"
@@ -17,15 +17,11 @@ struct JpegOptions {
   double acceptable_fraction = 1;  // of the rows; when an error leaves as many, the rest is black
 };
 
-// `window` is one of the decoded (and reduced) image. Fills window.height * window.width * channels
-// bytes. Throws a DataError "decode_jpeg: ..."; nothing is ever printed. `contents` is known to
-// start with a frame header of a size that `window` lies within.
-void DecodeJpeg(std::string_view contents, const JpegOptions& options, const ImageWindow& window,
-                uint8_t* out);
-
-// The same without an exception: true when the file was sound as far as it was read, and then the
-// values are those of decoding everything. What is made of damage depends on where decoding begins.
-bool DecodeSoundJpeg(std::string_view contents, const JpegOptions& options,
-                     const ImageWindow& window, uint8_t* out);
+// Decodes a region of the decoded (and reduced) image, of which `whole` is all. `contents`, which
+// outlive what is returned, are known to start with a frame header of that size. Each row throws
+// what is wrong with it, a DataError "decode_jpeg: ..."; nothing is ever printed. What is made of
+// damage is what decoding everything makes of it.
+std::unique_ptr<Rows> DecodeJpeg(std::string_view contents, const JpegOptions& options,
+                                 const Region& whole, const Region& region);
 
 }  // namespace penstock

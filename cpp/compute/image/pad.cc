@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compute/image/window.h"
+#include "compute/image/region.h"
 #include "compute/new_op.h"
 
 namespace penstock {
@@ -37,7 +37,7 @@ class PadToBoundingBox final : public FillOp {
     ImageBatch images = kPaddedImage.Images(inputs[0]);
     std::vector<int64_t> box = IntegersFrom(kPaddedBox, inputs, 1, 4);
     if (box[2] != images.height || box[3] != images.width) FillWithZeros(out);
-    CopyWindow(inputs[0], {0, 0, images.height, images.width}, out, box[0], box[1]);
+    CopyRegion(inputs[0], {0, 0, images.height, images.width}, out, box[0], box[1]);
   }
 };
 
@@ -74,16 +74,16 @@ class CropOrPad final : public CropOp {
     auto [rows, columns] = Sides(inputs);
     ImageBatch to = kCropOrPadImage.Images(out);
     if (rows.count < to.height || columns.count < to.width) FillWithZeros(out);
-    CopyWindow(inputs[0], {rows.from, columns.from, rows.count, columns.count}, out, rows.to,
+    CopyRegion(inputs[0], {rows.from, columns.from, rows.count, columns.count}, out, rows.to,
                columns.to);
   }
 
-  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs, RandomKey) const override {
+  std::optional<Region> RegionOf(const std::vector<Tensor>& inputs, RandomKey) const override {
     auto [rows, columns] = Sides(inputs);
     Shape shape = Output(inputs).shape;
     bool padded = rows.count < shape[shape.rank() - 3] || columns.count < shape[shape.rank() - 2];
     if (padded || shape.rank() != 3) return std::nullopt;
-    return ImageWindow{rows.from, columns.from, rows.count, columns.count};
+    return Region{rows.from, columns.from, rows.count, columns.count};
   }
 
  private:

@@ -23,27 +23,26 @@ void ToGray(const Value* from, int64_t pixels, bool alpha, Value* to) {
   }
 }
 
-class Reader {
+class Reader final : public Rows {
  public:
   Reader(std::string_view contents, const PngHeader& header, const PngOptions& options,
-         const ImageWindow& window, uint8_t* out)
-      : contents_(contents), header_(header), options_(options), window_(window), out_(out) {}
-  ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+         const Region& region)
+      : contents_(contents), header_(header), options_(options), region_(region) {}
+  ~Reader() override { png_destroy_read_struct(&png_, &info_, nullptr); }
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  void Decode() {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::OnError,
-                                  PngErrors::OnWarning);
-    if (png_) info_ = png_create_info_struct(png_);
-    if (!info_) throw Error(ErrorKind::kMemory, "decode_png: no memory for the decoder");
-    if (!Prepare()) Throw();
-    rows_.resize(row_bytes_ * static_cast<size_t>(header_.interlaced ? header_.height : 1));
-    if (!(header_.interlaced ? ReadAllPasses() : ReadRows())) Throw();
-    if (header_.interlaced) {
-      for (int64_t y = 0; y < window_.height; ++y) {
-        Emit(rows_.data() + static_cast<size_t>(window_.y + y) * row_bytes_, y);
-      }
+  void Next(Tensor& out) override {
+    if (!png_) Begin();
+    first_ = end_;
+    end_ += out.shape()[0];
+    out_ = out.mutable_data();
+    if (!header_.interlaced) {
+      if (!ReadRows()) Throw();
+      return;
+    }
+    for (int64_t y = first_; y < end_; ++y) {
+      Emit(rows_.data() + static_cast<size_t>(region_.y + y) * row_bytes_, y);
     }
   }
 
@@ -56,6 +55,16 @@ class Reader {
     }
     std::memcpy(to, self.contents_.data() + self.at_, count);
     self.at_ += count;
+  }
+
+  void Begin() {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::OnError,
+                                  PngErrors::OnWarning);
+    if (png_) info_ = png_create_info_struct(png_);
+    if (!info_) throw Error(ErrorKind::kMemory, "decode_png: no memory for the decoder");
+    if (!Prepare()) Throw();
+    rows_.resize(row_bytes_ * static_cast<size_t>(header_.interlaced ? header_.height : 1));
+    if (header_.interlaced && !ReadAllPasses()) Throw();
   }
 
   // False after an error, here and below.
@@ -112,13 +121,13 @@ class Reader {
 
   bool ReadRows() {
     if (setjmp(errors_.escape)) return false;
-    bool direct = !to_gray_ && window_.x == 0 && window_.width == header_.width;
-    for (; row_ < window_.y + window_.height; ++row_) {
-      bool inside = row_ >= window_.y;
-      uint8_t* to = inside && direct ? out_ + static_cast<size_t>(row_ - window_.y) * row_bytes_
-                                     : rows_.data();
+    bool direct = !to_gray_ && region_.x == 0 && region_.width == header_.width;
+    for (; row_ < region_.y + end_; ++row_) {
+      bool inside = row_ >= region_.y;
+      uint8_t* to = rows_.data();
+      if (inside && direct) to = out_ + static_cast<size_t>(row_ - region_.y - first_) * row_bytes_;
       png_read_row(png_, to, nullptr);
-      if (inside && !direct) Emit(to, row_ - window_.y);
+      if (inside && !direct) Emit(to, row_ - region_.y);
     }
     return ReadEnd();
   }
@@ -139,22 +148,22 @@ class Reader {
     return true;
   }
 
-  // Row `y` of the window out of a row of the image.
+  // Row `y` of the region out of a row of the image.
   void Emit(const uint8_t* row, int64_t y) {
     auto value = static_cast<size_t>(options_.bits / 8);
     size_t pixel = value * static_cast<size_t>(options_.channels);
-    uint8_t* to = out_ + static_cast<size_t>(y * window_.width) * pixel;
+    uint8_t* to = out_ + static_cast<size_t>((y - first_) * region_.width) * pixel;
     bool alpha = options_.channels == 2;
     if (!to_gray_) {
-      std::memcpy(to, row + static_cast<size_t>(window_.x) * pixel,
-                  static_cast<size_t>(window_.width) * pixel);
+      std::memcpy(to, row + static_cast<size_t>(region_.x) * pixel,
+                  static_cast<size_t>(region_.width) * pixel);
       return;
     }
-    row += static_cast<size_t>(window_.x) * value * (alpha ? 4 : 3);
+    row += static_cast<size_t>(region_.x) * value * (alpha ? 4 : 3);
     if (value == 1) {
-      ToGray(row, window_.width, alpha, to);
+      ToGray(row, region_.width, alpha, to);
     } else {
-      ToGray(reinterpret_cast<const uint16_t*>(row), window_.width, alpha,
+      ToGray(reinterpret_cast<const uint16_t*>(row), region_.width, alpha,
              reinterpret_cast<uint16_t*>(to));
     }
   }
@@ -171,10 +180,11 @@ class Reader {
   }
 
   const std::string_view contents_;
-  const PngHeader& header_;
-  const PngOptions& options_;
-  const ImageWindow& window_;
-  uint8_t* const out_;
+  const PngHeader header_;
+  const PngOptions options_;
+  const Region region_;
+  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;  // of the region
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   PngErrors errors_;
@@ -188,9 +198,9 @@ class Reader {
 
 }  // namespace
 
-void DecodePng(std::string_view contents, const PngHeader& header, const PngOptions& options,
-               const ImageWindow& window, uint8_t* out) {
-  Reader(contents, header, options, window, out).Decode();
+std::unique_ptr<Rows> DecodePng(std::string_view contents, const PngHeader& header,
+                                const PngOptions& options, const Region& region) {
+  return std::make_unique<Reader>(contents, header, options, region);
 }
 
 }  // namespace penstock

@@ -1,7 +1,7 @@
 // Decoding one PNG into memory of the caller.
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "compute/image/png_header.h"
@@ -14,9 +14,9 @@ struct PngOptions {
   int bits = 8;      // of a value: 8, or 16 in the order of this machine
 };
 
-// Fills window.height * window.width * channels values. Throws a DataError "decode_png: ...";
-// nothing is ever printed. The window lies within the image.
-void DecodePng(std::string_view contents, const PngHeader& header, const PngOptions& options,
-               const ImageWindow& window, uint8_t* out);
+// Decodes a region, which lies within the image. `contents` outlive what is returned. Each row
+// throws what is wrong with it, a DataError "decode_png: ..."; nothing is ever printed.
+std::unique_ptr<Rows> DecodePng(std::string_view contents, const PngHeader& header,
+                                const PngOptions& options, const Region& region);
 
 }  // namespace penstock

@@ -69,13 +69,12 @@ class RandomCrop final : public CropOp {
     }
   }
 
-  std::optional<ImageWindow> Window(const std::vector<Tensor>& inputs,
-                                    RandomKey key) const override {
+  std::optional<Region> RegionOf(const std::vector<Tensor>& inputs, RandomKey key) const override {
     const Shape& shape = inputs[0].shape();
     Shape size = Output(inputs).shape;
     if (shape.rank() != 3 || size[2] != shape[2] || size.elements() == 0) return std::nullopt;
     Shape offset = OffsetOf(shape, size, key);
-    return ImageWindow{offset[0], offset[1], size[0], size[1]};
+    return Region{offset[0], offset[1], size[0], size[1]};
   }
 
   bool random() const override { return true; }

@@ -52,13 +52,13 @@ class RandomWindow final : public FillOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
     ImageBatch image = kRandomImage.Images(inputs[0]);
-    ImageWindow window = Draw(image, RangeOf(inputs[1], "scale"), RangeOf(inputs[2], "ratio"), key);
+    Region window = Draw(image, RangeOf(inputs[1], "scale"), RangeOf(inputs[2], "ratio"), key);
     const int64_t numbers[] = {window.y, window.x, window.height, window.width};
     std::copy_n(numbers, 4, reinterpret_cast<int64_t*>(out.mutable_data()));
   }
 
  private:
-  static ImageWindow Draw(const ImageBatch& image, Range scale, Range ratio, RandomKey key) {
+  static Region Draw(const ImageBatch& image, Range scale, Range ratio, RandomKey key) {
     const auto height = static_cast<double>(image.height), width = static_cast<double>(image.width);
     const Range log_ratio{std::log(ratio.low), std::log(ratio.high)};
     for (uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
@@ -79,7 +79,7 @@ class RandomWindow final : public FillOp {
   }
 
   // As much as the range of ratios allows, in the middle.
-  static ImageWindow Central(const ImageBatch& image, Range ratio) {
+  static Region Central(const ImageBatch& image, Range ratio) {
     const auto height = static_cast<double>(image.height), width = static_cast<double>(image.width);
     int64_t h = image.height, w = image.width;
     if (width / height < ratio.low) {

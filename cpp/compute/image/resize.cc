@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compute/image/window.h"
+#include "compute/image/region.h"
 #include "compute/new_op.h"
 #include "compute/real_types.h"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr Operand kImages{"resize", "images"};
 constexpr Operand kResizeSize{"resize", "size"};
 
-class Resize final : public StripOp {
+class Resize final : public RegionOp {
  public:
   explicit Resize(const Args& args)
       : method_(args.Text("method")),
@@ -28,7 +28,7 @@ class Resize final : public StripOp {
     }
   }
 
-  LeafSpec Output(const std::vector<Tensor>& inputs) const override {
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("resize", inputs, 2);
     const Tensor& images = inputs[0];
     ImageBatch from = kImages.Images(images);
@@ -44,46 +44,34 @@ class Resize final : public StripOp {
                   images.shape().ToString());
     }
     ImageBatch to = SizeOf(from, inputs[1]);
-    return {nearest() ? images.dtype() : DType::Of(TypeCode::kFloat32),
-            ResizedShape(images.shape(), to.height, to.width)};
-  }
-
-  void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
-    const Tensor& images = inputs[0];
-    ImageBatch from = kImages.Images(images), to = SizeOf(from, inputs[1]);
-    if (out.elements() == 0) return;
-    TypeCode type = images.dtype().code;
-    auto* result = reinterpret_cast<float*>(out.mutable_data());
+    Unmade made{{nearest() ? images.dtype() : DType::Of(TypeCode::kFloat32),
+                 ResizedShape(images.shape(), to.height, to.width)}};
+    auto begin = [this, images, from, to](const Region& region) {
+      if (bilinear()) return BilinearRows(images, from, to, region);
+      return FilteredRows(images, from, FilterOf(method_, antialias_, from.height, to.height),
+                          FilterOf(method_, antialias_, from.width, to.width), region);
+    };
     if (nearest()) {
-      ResizeNearest(images.data(), from, from.channels * images.dtype().itemsize, to,
-                    out.mutable_data());
-    } else if (bilinear()) {
-      ResizeBilinear(images.data(), type, from, to, result);
+      made.all = [images, from, to](Tensor& out) {
+        if (out.elements() == 0) return;
+        ResizeNearest(images.data(), from, from.channels * images.dtype().itemsize, to,
+                      out.mutable_data());
+      };
+    } else if (images.shape().rank() == 3) {
+      made.begin = std::move(begin);
     } else {
-      ResizeFiltered(images.data(), type, from, to, RowFilter(from, to), ColumnFilter(from, to),
-                     result);
+      made.all = [begin = std::move(begin), to](Tensor& out) {
+        if (out.elements() == 0) return;
+        Tensor rows = out.Reshaped({to.count * to.height, to.width, to.channels});
+        begin({0, 0, to.height, to.width})->Next(rows);
+      };
     }
-  }
-
-  std::unique_ptr<Strips> Begin(const std::vector<Tensor>& inputs) const override {
-    const Tensor& image = inputs[0];
-    if (nearest() || image.shape().rank() != 3) return nullptr;
-    const TypeCode type = image.dtype().code;
-    ImageBatch from = kImages.Images(image), to = SizeOf(from, inputs[1]);
-    if (bilinear()) return BilinearStrips(image.data(), type, from, to);
-    return FilteredStrips(image.data(), type, from, to, RowFilter(from, to),
-                          ColumnFilter(from, to));
+    return made;
   }
 
  private:
   bool nearest() const { return method_ == "nearest"; }
   bool bilinear() const { return method_ == "bilinear" && !antialias_; }
-  Filter RowFilter(const ImageBatch& from, const ImageBatch& to) const {
-    return FilterOf(method_, antialias_, from.height, to.height);
-  }
-  Filter ColumnFilter(const ImageBatch& from, const ImageBatch& to) const {
-    return FilterOf(method_, antialias_, from.width, to.width);
-  }
 
   ImageBatch SizeOf(const ImageBatch& from, const Tensor& wanted) const {
     std::vector<int64_t> size = kResizeSize.Integers(wanted, 2);

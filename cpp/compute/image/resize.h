@@ -21,12 +21,11 @@ constexpr int64_t kSpareFloats = 4;
 void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, const ImageBatch& to,
                    uint8_t* out);
 
-// The formula of TensorFlow's ResizeBilinear with half-pixel centers, operation by operation.
-void ResizeBilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
-                    float* out);
-// The rows of the first image, one after the other.
-std::unique_ptr<Strips> BilinearStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
-                                       const ImageBatch& to);
+// A region of images (of several, which follow one another: whole ones) by the formula of
+// TensorFlow's ResizeBilinear with half-pixel centers, operation by operation. The images outlive
+// what is returned, here and below.
+std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
+                                   const ImageBatch& to, const Region& region);
 
 // For each output position the inputs [first, first + count) with their weights.
 struct Filter {
@@ -43,11 +42,14 @@ struct Filter {
 // ScaleAndTranslate. Empty for a name that is none of them.
 Filter FilterOf(const std::string& method, bool antialias, int64_t from, int64_t to);
 
-// Both filters, rows first. Sums are made in the order of the inputs.
-void ResizeFiltered(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
-                    Filter rows, Filter columns, float* out);
-// The rows of the first image, one after the other.
-std::unique_ptr<Strips> FilteredStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
-                                       const ImageBatch& to, Filter rows, Filter columns);
+// The same through both filters, rows first. Sums are made in the order of the inputs.
+std::unique_ptr<Rows> FilteredRows(const Tensor& images, const ImageBatch& from, Filter rows,
+                                   Filter columns, const Region& region);
+
+// Of what is known for each position along an axis, that of some of them.
+template <typename T>
+std::vector<T> Stretch(const std::vector<T>& axis, int64_t begin, int64_t count) {
+  return {axis.begin() + begin, axis.begin() + begin + count};
+}
 
 }  // namespace penstock

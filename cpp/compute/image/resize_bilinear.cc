@@ -68,17 +68,19 @@ void BlendRows(const float* __restrict top, const float* __restrict bottom, floa
   for (int64_t i = 0; i < count; ++i) out[i] = top[i] + (bottom[i] - top[i]) * weight;
 }
 
-// One image, row by row.
-class BilinearRows final : public Strips {
+// One image after another, row by row.
+class Bilinear final : public Rows {
  public:
-  BilinearRows(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to)
+  Bilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
+           const Region& region)
       : in_(in),
         in_row_(from.width * from.channels),
         in_bytes_(in_row_ * DType::Of(type).itemsize),
-        out_row_(to.width * to.channels),
+        image_(from.height * in_bytes_),
+        out_row_(region.width * to.channels),
         channels_(from.channels),
-        columns_(Taps(from.width, to.width, from.channels)),
-        rows_(Taps(from.height, to.height, 1)),
+        columns_(Stretch(Taps(from.width, to.width, from.channels), region.x, region.width)),
+        rows_(Stretch(Taps(from.height, to.height, 1), region.y, region.height)),
         scratch_(static_cast<size_t>(in_row_ + 2 * out_row_ + 3 * kSpareFloats)),
         convert_(FindCast(type, TypeCode::kFloat32)),
         blend_columns_(ColumnBlender(from.channels)) {
@@ -86,10 +88,15 @@ class BilinearRows final : public Strips {
     bottom_ = top_ + out_row_ + kSpareFloats;
   }
 
-  void Next(int64_t rows, uint8_t* memory) override {
-    auto* out = reinterpret_cast<float*>(memory);
-    for (; rows > 0; --rows, ++next_, out += out_row_) {
-      const Tap& tap = rows_[next_];
+  void Next(Tensor& made) override {
+    auto* out = reinterpret_cast<float*>(made.mutable_data());
+    for (int64_t rows = made.shape()[0]; rows > 0; --rows, out += out_row_) {
+      if (next_ == rows_.size()) {
+        next_ = 0;
+        in_ += image_;
+        top_row_ = bottom_row_ = -1;
+      }
+      const Tap& tap = rows_[next_++];
       if (tap.lower != top_row_) {
         std::swap(top_, bottom_);
         std::swap(top_row_, bottom_row_);
@@ -109,7 +116,7 @@ class BilinearRows final : public Strips {
   }
 
   const uint8_t* in_;
-  const int64_t in_row_, in_bytes_, out_row_, channels_;
+  const int64_t in_row_, in_bytes_, image_, out_row_, channels_;
   const std::vector<Tap> columns_, rows_;
   std::vector<float> scratch_;  // an input row, and the two that are blended
   const CastLoop convert_;
@@ -121,18 +128,9 @@ class BilinearRows final : public Strips {
 
 }  // namespace
 
-std::unique_ptr<Strips> BilinearStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
-                                       const ImageBatch& to) {
-  return std::make_unique<BilinearRows>(in, type, from, to);
-}
-
-void ResizeBilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
-                    float* out) {
-  const int64_t in_bytes = from.height * from.width * from.channels * DType::Of(type).itemsize;
-  const int64_t size = to.height * to.width * to.channels;
-  for (int64_t n = 0; n < to.count; ++n, in += in_bytes, out += size) {
-    BilinearRows(in, type, from, to).Next(to.height, reinterpret_cast<uint8_t*>(out));
-  }
+std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
+                                   const ImageBatch& to, const Region& region) {
+  return std::make_unique<Bilinear>(images.data(), images.dtype().code, from, to, region);
 }
 
 }  // namespace penstock

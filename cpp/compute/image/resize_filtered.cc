@@ -93,13 +93,12 @@ auto ColumnFilter(int64_t channels) {
 }
 
 // One image after another, row by row.
-class FilteredRows final : public Strips {
+class Filtered final : public Rows {
  public:
-  FilteredRows(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
-               Filter rows, Filter columns)
+  Filtered(const uint8_t* in, TypeCode type, const ImageBatch& from, Filter rows, Filter columns)
       : in_(in),
         image_(from.height * from.width * from.channels * DType::Of(type).itemsize),
-        out_row_(to.width * to.channels),
+        out_row_(static_cast<int64_t>(columns.spans.size()) * from.channels),
         channels_(from.channels),
         rows_(std::move(rows)),
         columns_(std::move(columns)),
@@ -108,9 +107,9 @@ class FilteredRows final : public Strips {
         sum_(static_cast<size_t>(from.width * from.channels + kSpareFloats)),
         result_(static_cast<size_t>(out_row_ + kSpareFloats)) {}
 
-  void Next(int64_t rows, uint8_t* memory) override {
-    auto* out = reinterpret_cast<float*>(memory);
-    for (; rows > 0; --rows) {
+  void Next(Tensor& made) override {
+    auto* out = reinterpret_cast<float*>(made.mutable_data());
+    for (int64_t rows = made.shape()[0]; rows > 0; --rows) {
       if (next_ == rows_.spans.size()) {
         next_ = 0;
         in_ += image_;
@@ -135,15 +134,12 @@ class FilteredRows final : public Strips {
 
 }  // namespace
 
-std::unique_ptr<Strips> FilteredStrips(const uint8_t* in, TypeCode type, const ImageBatch& from,
-                                       const ImageBatch& to, Filter rows, Filter columns) {
-  return std::make_unique<FilteredRows>(in, type, from, to, std::move(rows), std::move(columns));
-}
-
-void ResizeFiltered(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
-                    Filter rows, Filter columns, float* out) {
-  FilteredRows(in, type, from, to, std::move(rows), std::move(columns))
-      .Next(to.count * to.height, reinterpret_cast<uint8_t*>(out));
+std::unique_ptr<Rows> FilteredRows(const Tensor& images, const ImageBatch& from, Filter rows,
+                                   Filter columns, const Region& region) {
+  rows.spans = Stretch(rows.spans, region.y, region.height);
+  columns.spans = Stretch(columns.spans, region.x, region.width);
+  return std::make_unique<Filtered>(images.data(), images.dtype().code, from, std::move(rows),
+                                    std::move(columns));
 }
 
 }  // namespace penstock

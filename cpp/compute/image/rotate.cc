@@ -1,6 +1,6 @@
 // image.rot90 and image.transpose: images whose rows become columns.
 #include "compute/image/copy_pixels.h"
-#include "compute/image/window.h"
+#include "compute/image/region.h"
 #include "compute/new_op.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "compute/program/alike_rows.h"
-#include "compute/program/program_rewrite.h"
+#include "compute/program/regions.h"
 #include "compute/program/row_writer.h"
 #include "compute/program/rows_at_once.h"
 #include "runtime/blocking.h"
@@ -130,13 +130,11 @@ class Program final : public Function {
       if (step.op->random()) key = KeyOf(step, info, element.origin.key);
       const FillOp* fill = step.op->fill();
       if (writer && fill && leaf >= 0) {
-        LeafSpec spec = fill->Output(inputs);
-        if (!spec.dtype.is_reference()) {
-          Tensor out = writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
-          fill->Run(inputs, out, key);
-          values[static_cast<size_t>(step.output)] = std::move(out);
-          continue;
-        }
+        values[static_cast<size_t>(step.output)] =
+            fill->Fill(inputs, key, [&](const LeafSpec& spec) {
+              return writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
+            });
+        continue;
       }
       std::vector<Tensor> outputs = step.op->Call(inputs, key);
       std::move(outputs.begin(), outputs.end(), values.begin() + step.output);
@@ -213,8 +211,7 @@ Program::Program(ProgramPlan plan)
       results_(plan_.results),
       arguments_(static_cast<size_t>(plan_.element->leaves())),
       values_(Number(plan_)) {
-  plan_.steps = WithFusedCrops(std::move(plan_.steps), results_);
-  plan_.steps = WithStrips(std::move(plan_.steps), results_);
+  plan_.steps = WithRegions(std::move(plan_.steps), results_);
   for (ProgramStep& step : plan_.steps) {
     Instruction made{std::move(step), {}, -1};
     made.last.resize(made.step.inputs.size());

@@ -1,4 +1,4 @@
-// Decoders of images, whole and by windows.
+// Decoders of images, whole and by regions.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -22,27 +22,35 @@ std::vector<std::string> Images(const std::string& tests, std::vector<std::strin
   return images;
 }
 
-// A decoder's whole output, and a window of it.
+// A decoder's whole output, and a region of it, strip by strip.
 void Decode(const Op& op, const std::string& input, Random& random) {
   std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
   std::vector<Tensor> whole = op.Call(inputs, {});
   const Shape& shape = whole[0].shape();
   Require(shape.rank() == 3 && shape[0] * shape[1] <= kMostPixels, "an image within the limit");
-  ImageWindow window{};
-  window.y = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0])));
-  window.x = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1])));
-  window.height = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0] - window.y)));
-  window.width = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1] - window.x)));
+  Region region{};
+  region.y = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0])));
+  region.x = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1])));
+  region.height = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0] - region.y)));
+  region.width = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1] - region.x)));
   DType dtype = whole[0].dtype();
-  Tensor part = Tensor::Make(dtype, {window.height, window.width, shape[2]});
-  op.image()->RunWindow(inputs, window, part);
-  size_t row = static_cast<size_t>(window.width * shape[2]) * dtype.itemsize;
-  for (int64_t y = 0; y < window.height; ++y) {
+  Tensor part = Tensor::Make(dtype, {region.height, region.width, shape[2]});
+  const Unmade unmade = op.regions()->Open(inputs, {});
+  Require(unmade.spec == LeafSpec{dtype, shape}, "what is said of an image before it is made");
+  std::unique_ptr<Rows> rows = unmade.begin(region);
+  for (int64_t y = 0; y < region.height;) {
+    const auto left = static_cast<size_t>(region.height - y);
+    Tensor strip = part.Rows(y, 1 + static_cast<int64_t>(random.Below(left)));
+    rows->Next(strip);
+    y += strip.shape()[0];
+  }
+  size_t row = static_cast<size_t>(region.width * shape[2]) * dtype.itemsize;
+  for (int64_t y = 0; y < region.height; ++y) {
     const uint8_t* from =
         whole[0].data() +
-        static_cast<size_t>(((window.y + y) * shape[1] + window.x) * shape[2]) * dtype.itemsize;
+        static_cast<size_t>(((region.y + y) * shape[1] + region.x) * shape[2]) * dtype.itemsize;
     Require(!std::memcmp(part.data() + static_cast<size_t>(y) * row, from, row),
-            "a window has the pixels of the whole");
+            "a region has the pixels of the whole");
   }
 }
 

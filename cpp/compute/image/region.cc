@@ -1,5 +1,5 @@
-// What operations on rectangles of images share.
-#include "compute/image/window.h"
+// What operations on regions of images share.
+#include "compute/image/region.h"
 
 #include <cstring>
 
@@ -31,8 +31,7 @@ std::vector<int64_t> IntegersFrom(const Operand& operand, const std::vector<Tens
   return values;
 }
 
-void CopyWindow(const Tensor& images, const ImageWindow& window, Tensor& out, int64_t y,
-                int64_t x) {
+void CopyRegion(const Tensor& images, const Region& region, Tensor& out, int64_t y, int64_t x) {
   const Shape& from = images.shape();
   const Shape& to = out.shape();
   int first = from.rank() - 3;
@@ -41,14 +40,14 @@ void CopyWindow(const Tensor& images, const ImageWindow& window, Tensor& out, in
   const int64_t in_row = from[first + 1] * pixel, out_row = to[first + 1] * pixel;
   const int64_t count = first ? from[0] : 1;
   for (int64_t n = 0; n < count; ++n) {
-    const uint8_t* in = images.data() + (n * from[first] + window.y) * in_row + window.x * pixel;
+    const uint8_t* in = images.data() + (n * from[first] + region.y) * in_row + region.x * pixel;
     uint8_t* row = out.mutable_data() + (n * to[first] + y) * out_row + x * pixel;
-    if (in_row == out_row && window.width * pixel == in_row) {
-      std::memcpy(row, in, static_cast<size_t>(window.height * in_row));
+    if (in_row == out_row && region.width * pixel == in_row) {
+      std::memcpy(row, in, static_cast<size_t>(region.height * in_row));
       continue;
     }
-    for (int64_t i = 0; i < window.height; ++i, in += in_row, row += out_row) {
-      std::memcpy(row, in, static_cast<size_t>(window.width * pixel));
+    for (int64_t i = 0; i < region.height; ++i, in += in_row, row += out_row) {
+      std::memcpy(row, in, static_cast<size_t>(region.width * pixel));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Rectangles of images: read from inputs, checked, copied.
+// Regions of images: read from inputs, checked, copied.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ inline constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
 std::vector<int64_t> IntegersFrom(const Operand& operand, const std::vector<Tensor>& inputs,
                                   size_t first, size_t count);
 
-// Copies that window of each image of a batch to rows from `y` and columns from `x` on of `out`,
+// Copies that region of each image of a batch to rows from `y` and columns from `x` on of `out`,
 // which is a batch of as many images.
-void CopyWindow(const Tensor& images, const ImageWindow& window, Tensor& out, int64_t y, int64_t x);
+void CopyRegion(const Tensor& images, const Region& region, Tensor& out, int64_t y, int64_t x);
 
 // The shape of `images` with another height and width.
 Shape ResizedShape(const Shape& images, int64_t height, int64_t width);

@@ -1,0 +1,239 @@
+// Images that are made by regions, through several operations.
+#include "compute/program/regions.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+void Unmade::Make(Tensor& out) const {
+  constexpr int64_t kStripBytes = 128 << 10;  // two of them fit into the second cache of a CPU
+  if (!begin) return all(out);
+  const int64_t rows = spec.shape[0];
+  std::unique_ptr<Rows> made = begin({0, 0, rows, spec.shape[1]});
+  if (widest == 0) return made->Next(out);
+  const int64_t height = std::max<int64_t>(kStripBytes / widest, 1);
+  for (int64_t first = 0; first < rows; first += height) {
+    Tensor strip = out.Rows(first, std::min(height, rows - first));
+    made->Next(strip);
+  }
+}
+
+namespace {
+
+// What stands for an image that is not made: its dtype and shape.
+Tensor ShapeAlone(const LeafSpec& spec) { return Tensor::View(spec.dtype, spec.shape, {}, 0); }
+
+int64_t BytesOfRow(const LeafSpec& spec) {
+  return std::max<int64_t>(spec.shape.WithoutFirst().elements() * spec.dtype.itemsize, 1);
+}
+
+// Two operations as one: the inputs are those of the first, which makes an image, and after them
+// those of the second without that of number `image_input`, which is the image.
+struct Pair {
+  std::shared_ptr<const Op> image, op;
+  size_t opening;  // inputs of the first
+  size_t image_input;
+
+  bool random() const { return image->random() || op->random(); }
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const {
+    return image->regions()->Open({inputs.begin(), AfterOpening(inputs)}, key);
+  }
+  // The inputs of the second, with what stands for the image.
+  std::vector<Tensor> Own(const std::vector<Tensor>& inputs, const LeafSpec& spec) const {
+    std::vector<Tensor> own(AfterOpening(inputs), inputs.end());
+    own.insert(own.begin() + static_cast<int64_t>(image_input), ShapeAlone(spec));
+    return own;
+  }
+  // The second on the whole image.
+  std::function<void(Tensor&)> All(Unmade whole, std::vector<Tensor> own, RandomKey key) const {
+    return [this, key, whole = std::move(whole), own = std::move(own)](Tensor& out) mutable {
+      own[image_input] = Tensor::Make(whole.spec.dtype, whole.spec.shape);
+      whole.Make(own[image_input]);
+      op->fill()->Run(own, out, key);
+    };
+  }
+
+ private:
+  std::vector<Tensor>::const_iterator AfterOpening(const std::vector<Tensor>& inputs) const {
+    return inputs.begin() + static_cast<int64_t>(opening);
+  }
+};
+
+// An operation on the shape of an image, without the image.
+class OnShape final : public Op {
+ public:
+  explicit OnShape(Pair pair) : pair_(std::move(pair)) {}
+  std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const override {
+    return pair_.op->Call(pair_.Own(inputs, pair_.Open(inputs, {}).spec), key);
+  }
+  size_t outputs() const override { return pair_.op->outputs(); }
+  bool random() const override { return pair_.op->random(); }
+
+ private:
+  const Pair pair_;
+};
+
+// A region of an image: of that, only what is asked for is made.
+class Cropped final : public RegionOp {
+ public:
+  explicit Cropped(Pair pair) : pair_(std::move(pair)) {}
+  bool random() const override { return pair_.random(); }
+
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
+    const CropOp& crop = *pair_.op->crop();
+    Unmade image = pair_.Open(inputs, key);
+    std::vector<Tensor> own = pair_.Own(inputs, image.spec);
+    Unmade made{crop.Output(own)};
+    const auto region = image.begin ? crop.RegionOf(own, key) : std::nullopt;
+    if (!region) {
+      made.all = pair_.All(std::move(image), std::move(own), key);
+      return made;
+    }
+    made.widest = image.widest;
+    made.begin = [begin = std::move(image.begin), at = *region](const Region& wanted) {
+      return begin({at.y + wanted.y, at.x + wanted.x, wanted.height, wanted.width});
+    };
+    return made;
+  }
+
+ private:
+  const Pair pair_;
+};
+
+// An operation that takes each row by itself, strip by strip.
+class MappedRows final : public Rows {
+ public:
+  MappedRows(std::unique_ptr<Rows> rows, LeafSpec spec, const FillOp& op, size_t image_input,
+             const std::vector<Tensor>& own, RandomKey key)
+      : rows_(std::move(rows)),
+        spec_(spec),
+        op_(op),
+        image_input_(image_input),
+        own_(own),
+        key_(key) {}
+
+  void Next(Tensor& out) override {
+    const int64_t count = out.shape()[0];
+    if (!strip_.buffer()) {  // no later one is higher
+      spec_.shape[0] = count;
+      strip_ = Tensor::Make(spec_.dtype, spec_.shape);
+    }
+    own_[image_input_] = strip_.Rows(0, count);
+    rows_->Next(own_[image_input_]);
+    op_.Run(own_, out, key_);
+  }
+
+ private:
+  const std::unique_ptr<Rows> rows_;
+  LeafSpec spec_;
+  const FillOp& op_;
+  const size_t image_input_;
+  std::vector<Tensor> own_;
+  const RandomKey key_;
+  Tensor strip_;
+};
+
+// Its regions have whole rows: no crop goes into it.
+class Mapped final : public RegionOp {
+ public:
+  explicit Mapped(Pair pair) : pair_(std::move(pair)) {}
+  bool random() const override { return pair_.random(); }
+
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
+    const FillOp& op = *pair_.op->fill();
+    Unmade image = pair_.Open(inputs, key);
+    std::vector<Tensor> own = pair_.Own(inputs, image.spec);
+    Unmade made{op.Output(own)};
+    if (!image.begin || !IsLocal(own)) {
+      made.all = pair_.All(std::move(image), std::move(own), key);
+      return made;
+    }
+    made.widest = std::max({image.widest, BytesOfRow(image.spec), BytesOfRow(made.spec)});
+    made.begin = [this, &op, key, image = std::move(image),
+                  own = std::move(own)](const Region& wanted) {
+      return std::make_unique<MappedRows>(image.begin(wanted), image.spec, op, pair_.image_input,
+                                          own, key);
+    };
+    return made;
+  }
+
+ private:
+  // Whether all inputs but the image are the same for all rows.
+  bool IsLocal(const std::vector<Tensor>& own) const {
+    const int rank = own[pair_.image_input].shape().rank();
+    for (size_t i = 0; i < own.size(); ++i) {
+      const Shape& shape = own[i].shape();
+      const bool same = shape.rank() < rank || (shape.rank() == rank && shape[0] == 1);
+      if (i != pair_.image_input && !same) return false;
+    }
+    return true;
+  }
+
+  const Pair pair_;
+};
+
+// How a step uses the image that another one makes.
+Pair PairOf(const ProgramStep& image, const ProgramStep& step) {
+  const auto used = std::ranges::find(step.inputs, image.output);
+  return {image.op, step.op, image.inputs.size(), static_cast<size_t>(used - step.inputs.begin())};
+}
+
+// The step as one operation with that which makes its image.
+void Join(const ProgramStep& image, ProgramStep& step, std::shared_ptr<const Op> op) {
+  std::vector<int> inputs = image.inputs;
+  std::ranges::copy_if(step.inputs, std::back_inserter(inputs),
+                       [&](int input) { return input != image.output; });
+  step.inputs = std::move(inputs);
+  step.op = std::move(op);
+  if (!image.op->random()) return;
+  step.seed = image.seed;
+  step.draw = image.draw;
+}
+
+std::shared_ptr<const Op> Joined(const ProgramStep& image, const ProgramStep& step) {
+  if (image.op->random() && step.op->random()) return nullptr;  // a step has one key
+  Pair pair = PairOf(image, step);
+  const bool whole_rows = dynamic_cast<const Mapped*>(image.op.get()) != nullptr;
+  if (step.op->crop() && pair.image_input == 0 && !whole_rows)
+    return std::make_shared<Cropped>(pair);
+  if (step.op->fill() && step.op->row_local()) return std::make_shared<Mapped>(pair);
+  return nullptr;
+}
+
+// Joins the step of number `at` with the one that uses its output; those that only look at the
+// shape of it do without. False when others need it.
+bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& results) {
+  const ProgramStep image = steps[at];
+  if (!image.op->regions() || std::ranges::count(results, image.output)) return false;
+  ProgramStep* user = nullptr;
+  std::vector<ProgramStep*> readers;
+  for (ProgramStep& step : steps) {
+    const auto uses = std::ranges::count(step.inputs, image.output);
+    if (uses == 1 && step.inputs[0] == image.output && step.op->reads_shapes()) {
+      readers.push_back(&step);
+    } else if (uses > 1 || (uses == 1 && user)) {
+      return false;
+    } else if (uses == 1) {
+      user = &step;
+    }
+  }
+  if (!user || (!readers.empty() && image.op->random())) return false;
+  std::shared_ptr<const Op> joined = Joined(image, *user);
+  if (!joined) return false;
+  Join(image, *user, std::move(joined));
+  for (ProgramStep* reader : readers) {
+    Join(image, *reader, std::make_shared<OnShape>(PairOf(image, *reader)));
+  }
+  steps.erase(steps.begin() + static_cast<int64_t>(at));
+  return true;
+}
+
+}  // namespace
+
+std::vector<ProgramStep> WithRegions(std::vector<ProgramStep> steps,
+                                     const std::vector<int>& results) {
+  for (size_t at = 0; at < steps.size();) at += JoinAt(at, steps, results) ? 0 : 1;
+  return steps;
+}
+
+}  // namespace penstock

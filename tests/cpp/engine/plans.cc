@@ -99,14 +99,14 @@ DatasetPtr Range(int64_t stop) {
   return Make("range", {},
               {{"start", int64_t{0}}, {"stop", stop}, {"step", int64_t{1}}, {"output_type", type}});
 }
-DatasetPtr Map(DatasetPtr input, FunctionPtr function) {
+DatasetPtr Map(DatasetPtr input, PlannedFunction function) {
   return Make("map", {std::move(input)}, {{"map_func", std::move(function)}});
 }
-DatasetPtr ParallelMap(DatasetPtr input, FunctionPtr function, int64_t calls) {
+DatasetPtr ParallelMap(DatasetPtr input, PlannedFunction function, int64_t calls) {
   return Make("parallel_map", {std::move(input)},
               {{"map_func", std::move(function)}, {"num_parallel_calls", calls}});
 }
-DatasetPtr Filter(DatasetPtr input, FunctionPtr predicate) {
+DatasetPtr Filter(DatasetPtr input, PlannedFunction predicate) {
   return Make("filter", {std::move(input)}, {{"predicate", std::move(predicate)}});
 }
 DatasetPtr Batch(DatasetPtr input, int64_t size) {
@@ -133,16 +133,16 @@ DatasetPtr Zip(DatasetPtr one, DatasetPtr other) {
       Element{{Tensor::Scalar(int64_t{0}), Tensor::Scalar(int64_t{1})}, pair, {}});
   return Make("zip", {std::move(one), std::move(other)}, {{"nesting", nesting}});
 }
-DatasetPtr Interleave(DatasetPtr input, FunctionPtr function, int64_t cycle, int64_t calls) {
+DatasetPtr Interleave(DatasetPtr input, PlannedFunction function, int64_t cycle, int64_t calls) {
   Named named = {
       {"map_func", std::move(function)}, {"cycle_length", cycle}, {"block_length", int64_t{2}}};
   if (calls > 0) named.emplace_back("num_parallel_calls", calls);
   return Make("interleave", {std::move(input)}, named);
 }
 
-FunctionPtr That(Does does) { return std::make_shared<Call>(does); }
-FunctionPtr IsEven() { return std::make_shared<Even>(); }
-FunctionPtr Opens(DatasetPtr (*make)(int64_t x)) { return std::make_shared<Opener>(make); }
+PlannedFunction That(Does does) { return {std::make_shared<Call>(does)}; }
+PlannedFunction IsEven() { return {std::make_shared<Even>()}; }
+PlannedFunction Opens(DatasetPtr (*make)(int64_t x)) { return {std::make_shared<Opener>(make)}; }
 
 Came& Came::operator+=(const Came& more) {
   numbers.insert(numbers.end(), more.numbers.begin(), more.numbers.end());

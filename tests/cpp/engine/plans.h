@@ -13,10 +13,10 @@ namespace penstock::testing {
 
 // The numbers from 0 on.
 DatasetPtr Range(int64_t stop);
-DatasetPtr Map(DatasetPtr input, FunctionPtr function);
+DatasetPtr Map(DatasetPtr input, PlannedFunction function);
 // `calls`: kAutotune, or how many there are at a time.
-DatasetPtr ParallelMap(DatasetPtr input, FunctionPtr function, int64_t calls);
-DatasetPtr Filter(DatasetPtr input, FunctionPtr predicate);
+DatasetPtr ParallelMap(DatasetPtr input, PlannedFunction function, int64_t calls);
+DatasetPtr Filter(DatasetPtr input, PlannedFunction predicate);
 DatasetPtr Batch(DatasetPtr input, int64_t size);
 DatasetPtr Unbatch(DatasetPtr input);
 DatasetPtr Prefetch(DatasetPtr input, int64_t buffer);
@@ -25,7 +25,7 @@ DatasetPtr Repeat(DatasetPtr input, int64_t count);
 DatasetPtr Cache(DatasetPtr input);
 DatasetPtr Zip(DatasetPtr one, DatasetPtr other);
 // Opens what `function` does for each element; `calls`: how many datasets run ahead, 0: none does.
-DatasetPtr Interleave(DatasetPtr input, FunctionPtr function, int64_t cycle, int64_t calls);
+DatasetPtr Interleave(DatasetPtr input, PlannedFunction function, int64_t cycle, int64_t calls);
 
 // What a test function does with a number x. All take a while that differs from element to element,
 // so that calls overtake each other.
@@ -35,11 +35,11 @@ enum class Does {
   kFail,    // 3 x, and an error for every seventh x
 };
 inline constexpr int64_t kRowItems = 300;
-FunctionPtr That(Does does);
+PlannedFunction That(Does does);
 // Whether x is even.
-FunctionPtr IsEven();
+PlannedFunction IsEven();
 // Opens the dataset that `make` gives for x.
-FunctionPtr Opens(DatasetPtr (*make)(int64_t x));
+PlannedFunction Opens(DatasetPtr (*make)(int64_t x));
 
 // What came: the first item of each element, and how many errors.
 struct Came {

@@ -97,7 +97,7 @@ class Plain final : public Function {
   const Does does_;
 };
 
-FunctionPtr That(Does does) { return std::make_shared<Plain>(does); }
+PlannedFunction That(Does does) { return {std::make_shared<Plain>(does)}; }
 
 DatasetPtr Then(DatasetPtr input, const char* kind, const Named& named = {},
                 DatasetPtr other = nullptr) {
@@ -225,7 +225,7 @@ DatasetPtr Lines() {
 }
 
 std::vector<Pipeline> All() {
-  const FunctionPtr same = That(Does::kSame);
+  const PlannedFunction same = That(Does::kSame);
   const Named two = {{"count", int64_t{2}}};
   auto cached = [&] { return Then(Then(Filter(Range(60)), "unique"), "cache"); };
   return {

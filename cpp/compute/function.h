@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "data/block.h"
 #include "data/random.h"
+#include "data/slab.h"
 #include "data/spec.h"
 #include "runtime/stage_label.h"
 
@@ -17,40 +17,15 @@ class Dataset;
 class Session;
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
-// Gives rows of one batch-to-be a place in shared memory, so that the stage which stacks them finds
-// them stacked already. Thread-safe.
-class RowPlacer {
- public:
-  explicit RowPlacer(int64_t rows) : rows_(rows) {}
-  int64_t rows() const { return rows_; }
-  // Whether the row has arrays to be placed. Scalars beside them are placed too: else the batch
-  // would be put together row by row, and the arrays copied again. Scalars alone are not worth the
-  // lock.
-  static bool IsWorthwhile(const std::vector<Tensor>& leaves);
-  // A stacked column of one row, row `row % rows()` of slab `row / rows()`; an empty tensor when
-  // the slab began with another dtype or shape.
-  Tensor Place(int64_t row, size_t leaf, DType dtype, const Shape& shape);
-
- private:
-  struct Slab {
-    int64_t number = -1;
-    std::vector<Tensor> columns;
-    std::vector<int64_t> placed;  // rows given out of each column
-  };
-  const int64_t rows_;
-  std::mutex mutex_;  // a leaf lock
-  std::vector<Slab> slabs_;
-};
-
 // What a call knows about its position.
 struct CallInfo {
-  const StageLabel* stage;      // for errors; outlives the call
-  StageRandom random;           // folded with each element's key
-  int64_t index = 0;            // position of the first row at this stage
-  RowPlacer* placer = nullptr;  // where single rows go, null: anywhere
-  int64_t first_row = 0;        // of the placer's rows
-  bool ragged = false;          // results may come in ragged form
-  Session* session = nullptr;   // for Open: the run that will hold what it returns
+  const StageLabel* stage;     // for errors; outlives the call
+  StageRandom random;          // folded with each element's key
+  int64_t index = 0;           // position of the first row at this stage
+  Slabs* slabs = nullptr;      // of the batches that the rows go into; null: anywhere
+  int64_t first_row = 0;       // of the rows of the slabs
+  bool ragged = false;         // results may come in ragged form
+  Session* session = nullptr;  // for Open: the run that will hold what it returns
 };
 
 // The place of a failure: row `row` of the call, which is `element`.

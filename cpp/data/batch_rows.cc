@@ -165,7 +165,7 @@ bool BatchRows::AppendRagged(const Block& block) {
     columns[i] = columns[i].Rows(begin, splits[i].back() - begin);
     for (int64_t& end : splits[i]) end -= begin;
   }
-  Include({std::move(columns), block.rows, false, std::move(splits)}, structure, block, 0);
+  Include({std::move(columns), block.rows, {}, std::move(splits)}, structure, block, 0);
   return true;
 }
 
@@ -193,15 +193,17 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
     Piece piece;
     const Structure* structure = block.structure;
     if (stacked) {
-      piece = {std::move(block.columns), block.rows, block.placed, {}};
+      piece = {std::move(block.columns), block.rows, std::move(block.slab), {}};
     } else {
       Element& element = block.elements[row];
       structure = element.structure;
-      piece = {std::move(element.leaves), 1, false, {}};
+      piece = {std::move(element.leaves), 1, {}, {}};
       for (Tensor& leaf : piece.columns) leaf = leaf.Reshaped(leaf.shape().Prepend(1));
     }
-    if (structure_ && structure != structure_)
+    if (structure_ && structure != structure_) {
       Reorder(piece.columns, piece.splits, structure, structure_);
+      piece.slab = {};  // its columns are others than those of the rows before
+    }
     std::optional<Error> error;
     try {
       error = Check(piece.columns, structure, index + row);

@@ -33,7 +33,7 @@ class BatchRows {
   struct Piece {
     std::vector<Tensor> columns;  // stacked; rows that differ in size one behind the other
     int64_t rows;
-    bool placed;
+    SlabRows slab;                             // where the dense columns lie
     std::vector<std::vector<int64_t>> splits;  // of such columns, as in a block, from 0 on
 
     bool ragged(size_t leaf) const { return !splits.empty() && !splits[leaf].empty(); }

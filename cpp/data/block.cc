@@ -2,11 +2,20 @@
 #include "data/block.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "data/random.h"
 
 namespace penstock {
+
+namespace {
+
+bool AreOfSameDTypes(const Element& one, const Element& other) {
+  return std::ranges::equal(one.leaves, other.leaves, {}, &Tensor::dtype, &Tensor::dtype);
+}
+
+}  // namespace
 
 size_t Block::footprint() const {
   size_t bytes = 0;
@@ -61,6 +70,7 @@ Block Block::Slice(int64_t begin, int64_t count) const {
     return slice;
   }
   slice.origins = origins.Slice(begin, count);
+  if (slab) slice.slab = {slab.slab, slab.first + begin};
   for (size_t i = 0; i < columns.size(); ++i) {
     bool whole = ragged() && !splits[i].empty();
     slice.columns.push_back(whole ? columns[i] : columns[i].Rows(begin, count));
@@ -94,6 +104,31 @@ Block Block::Take(const std::vector<int64_t>& chosen) {
     taken.elements.push_back(ragged() ? Row(row) : std::move(elements[static_cast<size_t>(row)]));
   }
   return taken;
+}
+
+bool Block::Concat(Block& next) {
+  if (last()) return false;
+  if (next.rows > 0) {
+    if (rows == 0 || structure != next.structure) return false;
+    if (elements.empty()) {
+      if (!next.slab.Follow(slab, rows)) return false;
+      for (const Tensor& column : columns) {
+        if (column.dtype().is_reference()) return false;
+      }
+      for (int64_t i = 0; i < next.rows; ++i) origins.Add(rows + i, next.origins, i);
+      for (Tensor& column : columns) column = column.Rows(0, rows + next.rows);
+    } else {
+      if (next.elements.empty() || !AreOfSameDTypes(elements.back(), next.elements.front())) {
+        return false;
+      }
+      elements.insert(elements.end(), std::make_move_iterator(next.elements.begin()),
+                      std::make_move_iterator(next.elements.end()));
+    }
+    rows += next.rows;
+  }
+  error = std::move(next.error);
+  end = next.end;
+  return true;
 }
 
 void Block::Renumber(int64_t first) {

@@ -6,6 +6,7 @@
 
 #include "data/element.h"
 #include "data/origin.h"
+#include "data/slab.h"
 
 namespace penstock {
 
@@ -24,9 +25,9 @@ struct Block {
   std::vector<std::vector<int64_t>> splits;
   std::vector<Element> elements;  // element form, `rows` of them, each with its origin
   RowOrigins origins;             // of the rows of columns
+  SlabRows slab;                  // where the dense columns lie, if in a batch that they join
   std::optional<Error> error;     // comes after the rows
   bool end = false;               // nothing comes after the rows
-  bool placed = false;            // the columns are rows of a slab made for the batch they join
 
   bool stacked() const { return elements.empty() && splits.empty(); }
   bool ragged() const { return !splits.empty(); }
@@ -61,6 +62,10 @@ struct Block {
   Block Slice(int64_t first, int64_t count) const;
   // Moves out the rows of these numbers, which ascend. All stay where they are when this throws.
   Block Take(const std::vector<int64_t>& chosen);
+  // Takes up `next`, which comes after these rows, where that copies nothing: elements of one
+  // structure and the same dtypes, or the next rows of a slab. False, with nothing changed, where
+  // it would.
+  bool Concat(Block& next);
 
   // The keys become the numbers from `first` on.
   void Renumber(int64_t first);

@@ -27,7 +27,6 @@ Block PendingBlocks::Take(int64_t max_rows) {
     int64_t rows = std::min(left, max_rows);
     if (front.elements.empty()) {
       block = front.Slice(taken_, rows);
-      block.placed = front.placed;
     } else {
       block.structure = front.structure;
       block.rows = rows;

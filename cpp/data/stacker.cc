@@ -7,15 +7,6 @@
 #include "runtime/blocking.h"
 
 namespace penstock {
-namespace {
-
-// Whether `next` begins where `piece` ends, in the same memory.
-bool Follows(const Tensor& piece, const Tensor& next) {
-  return piece.buffer() && piece.buffer() == next.buffer() &&
-         piece.offset() + piece.nbytes() == next.offset();
-}
-
-}  // namespace
 
 std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) const {
   if (pieces().empty()) return std::nullopt;
@@ -31,22 +22,17 @@ std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) co
 }
 
 void Stacker::Keep(Piece piece) {
-  bool joined = piece.placed && !pieces().empty() && pieces().back().placed;
-  for (size_t i = 0; joined && i < piece.columns.size(); ++i) {
-    joined = Follows(pieces().back().columns[i], piece.columns[i]);
+  pieces().push_back(std::move(piece));
+  if (pieces().size() > 1 && !pieces().front().slab) Absorb();
+}
+
+bool Stacker::FillSlab() const {
+  int64_t rows = 0;
+  for (const Piece& piece : pieces()) {
+    if (!piece.slab.Follow(pieces().front().slab, rows)) return false;
+    rows += piece.rows;
   }
-  if (!joined) {
-    pieces().push_back(std::move(piece));
-    if (pieces().size() > 1) Absorb();
-    return;
-  }
-  Piece& last = pieces().back();
-  last.rows += piece.rows;
-  for (Tensor& column : last.columns) {
-    Shape longer = column.shape();
-    longer[0] = last.rows;
-    column = column.Reshaped(longer);
-  }
+  return true;
 }
 
 void Stacker::Absorb() {
@@ -60,7 +46,7 @@ void Stacker::Absorb() {
                        ? 0
                        : first[i].nbytes() / static_cast<size_t>(pieces().front().rows);
       bool fits = row >= kLargeRow && row <= kMost / static_cast<size_t>(capacity_);
-      if (!fits || pieces().front().placed) continue;
+      if (!fits) continue;
       Shape shape = first[i].shape();
       shape[0] = capacity_;
       try {
@@ -96,11 +82,9 @@ Tensor Stacker::Join(size_t leaf) {
   shape[0] = rows;
   if (leaf < assembled_.size() && assembled_[leaf].buffer()) return assembled_[leaf].Rows(0, rows);
   if (!dtype.is_reference()) {
-    // Alone, whole, and nobody else's: the batch is there already.
-    if (pieces().size() == 1 && first.buffer() &&
-        (first.buffer()->unique() || pieces().front().placed)) {
-      return std::move(first);
-    }
+    if (FillSlab()) return first.Rows(0, rows);
+    // Alone, whole, and held here only: the batch is there already.
+    if (pieces().size() == 1 && first.buffer() && first.buffer()->unique()) return std::move(first);
     Tensor out = Tensor::Make(dtype, shape);
     LeaveForeignLockToCopy(out.nbytes());
     uint8_t* to = out.mutable_data();

@@ -1,4 +1,4 @@
-// Stacks rows of one shape, without copying those that already lie where they belong.
+// Stacks rows of one shape, without copying those that already lie one after the other in a slab.
 #pragma once
 
 #include "data/batch_rows.h"
@@ -18,6 +18,8 @@ class Stacker final : public BatchRows {
   void Clear() override;
 
  private:
+  // Whether all rows lie one after the other in a slab.
+  bool FillSlab() const;
   // Copies large rows while they are still in the CPU's cache, instead of all at the end.
   void Absorb();
 

@@ -233,17 +233,12 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
     if (more.state) trail_.Add(more.position, std::move(more.state));
     finished_ = next.end;
     if (next.error && EndsRun(*next.error)) halted_.store(true, std::memory_order_release);
-    bool fits = next.rows == 0 || (!next.stacked() && next.structure == block.structure &&
-                                   block.rows + next.rows + next.error.has_value() <= max_rows);
-    if (!fits) {
+    const bool room = block.rows + next.rows + next.error.has_value() <= max_rows;
+    if ((next.rows > 0 && !room) || !block.Concat(next)) {
       pending_charge_ = std::move(more.charge);
       pending_.Add(std::move(next));
       break;
     }
-    std::move(next.elements.begin(), next.elements.end(), std::back_inserter(block.elements));
-    block.rows += next.rows;
-    block.error = std::move(next.error);
-    block.end = next.end;
   }
   return count;
 }

@@ -89,7 +89,7 @@ class Checked final : public Function {
     const size_t before = out.size();
     program_->Map(std::move(rows), info, out);
     CallInfo plain = info;
-    plain.placer = nullptr;
+    plain.slabs = nullptr;
     plain.ragged = false;
     try {
       std::vector<Block> wanted;

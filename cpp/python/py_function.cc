@@ -145,10 +145,10 @@ class PyFunction final : public Function {
     policy.stage = info.stage->kind.c_str();
     policy.declared = declared_.get();
     policy.list_as_tuple = true;
-    if (rows.rows == 1 && !declared_ && !info.placer && !rng_name_ && IsScalarColumn(rows)) {
+    if (rows.rows == 1 && !declared_ && !info.slabs && !rng_name_ && IsScalarColumn(rows)) {
       return MapOneScalar(std::move(rows), info, policy, out);
     }
-    RowCollector collector(policy, rows.rows, info.placer, info.first_row, &last_structure_);
+    RowCollector collector(policy, rows.rows, info.slabs, info.first_row, &last_structure_);
     {
       ScopedRandom random(info.random);
       Arguments arguments;

@@ -31,7 +31,7 @@ class IndexableFunction final : public Function {
     RowPolicy policy;
     policy.stage = info.stage->kind.c_str();
     policy.declared = declared_.get();
-    RowCollector collector(policy, rows.rows, info.placer, info.first_row, &last_structure_);
+    RowCollector collector(policy, rows.rows, info.slabs, info.first_row, &last_structure_);
     {
       ScopedRandom random(info.random);
       gil.Yield();

@@ -17,9 +17,6 @@
 namespace penstock {
 namespace {
 
-// Copies above this size are worth giving up the GIL for.
-constexpr size_t kDetachedCopy = 32 << 10;
-
 // Memory for `rows` rows at once; none where there is too little, although each alone may still
 // fit.
 Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
@@ -32,23 +29,14 @@ Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
   }
 }
 
-// Whether an element may come into this block: one of elements of the same kind.
-bool Joins(const Block& block, const Element& element) {
-  if (block.elements.empty() || block.error || block.structure != element.structure) return false;
-  const std::vector<Tensor>& before = block.elements.back().leaves;
-  return std::equal(before.begin(), before.end(), element.leaves.begin(), element.leaves.end(),
-                    [](const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype(); });
-}
-
 }  // namespace
 
-RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer,
+RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, Slabs* slabs,
                            int64_t first_row, StructureRef* last_structure)
     : policy_(policy),
       max_rows_(max_rows),
-      placer_(placer),
-      first_row_(first_row),
-      last_structure_(last_structure) {
+      last_structure_(last_structure),
+      builder_(max_rows, slabs, first_row) {
   if (policy_.ragged) policy_.ragged->Clear();
 }
 
@@ -73,7 +61,7 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
     Element element;
     element.leaves.push_back(AdoptObject(TypeCode::kObject, PyRef::Borrow(value)));
     element.origin = origin;
-    done_.push_back(Block::Of(std::move(element)));
+    builder_.AddAlone(std::move(element));
     ++rows_;
     return true;
   }
@@ -173,46 +161,14 @@ bool RowCollector::LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor
 }
 
 bool RowCollector::AddSingle(const Flattened& flat, const Origin& origin) {
-  std::vector<Tensor> leaves(flat.leaves.size());
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    if (!LeafToTensor(flat.leaves[i], i, flat.exclusive, &leaves[i])) return false;
+  Element element;
+  element.leaves.resize(flat.leaves.size());
+  for (size_t i = 0; i < flat.leaves.size(); ++i) {
+    if (!LeafToTensor(flat.leaves[i], i, flat.exclusive, &element.leaves[i])) return false;
   }
-  if (!placer_) {
-    Element element;
-    element.leaves = std::move(leaves);
-    element.structure = flat.structure;
-    element.origin = origin;
-    if (!done_.empty() && Joins(done_.back(), element)) {
-      done_.back().elements.push_back(std::move(element));
-      ++done_.back().rows;
-    } else {
-      done_.push_back(Block::Of(std::move(element)));
-    }
-    return true;
-  }
-  Block block;
-  block.structure = flat.structure;
-  block.rows = 1;
-  block.origins.first = origin;
-  block.placed = true;
-  const bool worthwhile = RowPlacer::IsWorthwhile(leaves);
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    Tensor& leaf = leaves[i];
-    Tensor row;
-    if (leaf.storage() == Storage::kDense && worthwhile) {
-      row = placer_->Place(first_row_ + rows_, i, leaf.dtype(), leaf.shape());
-    }
-    if (!row.buffer()) {
-      block.columns.push_back(leaf.Reshaped(leaf.shape().Prepend(1)));
-      continue;
-    }
-    if (leaf.nbytes() >= kDetachedCopy)
-      copies_.push_back({row.mutable_data(), std::move(leaf)});
-    else
-      std::memcpy(row.mutable_data(), leaf.data(), leaf.nbytes());
-    block.columns.push_back(std::move(row));
-  }
-  done_.push_back(std::move(block));
+  element.structure = flat.structure;
+  element.origin = origin;
+  builder_.AddAlone(std::move(element));
   return true;
 }
 
@@ -295,7 +251,7 @@ bool RowCollector::AddToColumns(const Flattened& flat, bool* fits) {
 
 void RowCollector::CloseColumns() {
   closing_ = true;
-  if (policy_.ragged && policy_.ragged->rows() > 0) done_.push_back(policy_.ragged->Take());
+  if (policy_.ragged && policy_.ragged->rows() > 0) builder_.Add(policy_.ragged->Take());
   if (!open_ && columns_.empty()) {
     closing_ = false;
     return;
@@ -321,7 +277,7 @@ void RowCollector::CloseColumns() {
   columns_.clear();
   if (filled) {
     block_.rows = open_rows_;
-    done_.push_back(std::move(block_));
+    builder_.Add(std::move(block_));
   }
   block_ = Block();
   open_ = false;
@@ -333,19 +289,12 @@ void RowCollector::CloseColumns() {
 void RowCollector::AddError(Error error) {
   CloseColumns();
   ++rows_;
-  if (done_.empty() || done_.back().last()) done_.emplace_back();
-  done_.back().error = std::move(error);
+  builder_.AddError(std::move(error));
 }
 
 void RowCollector::Finish(std::vector<Block>& out) {
   CloseColumns();
-  if (!copies_.empty()) {
-    CurrentAttachment()->Detach();
-    for (Copy& copy : copies_) std::memcpy(copy.to, copy.from.data(), copy.from.nbytes());
-    copies_.clear();
-  }
-  for (Block& block : done_) out.push_back(std::move(block));
-  done_.clear();
+  builder_.Finish(out);
 }
 
 }  // namespace penstock

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compute/function.h"
-#include "data/block.h"
+#include "data/block_builder.h"
 #include "data/spec.h"
 #include "python/python.h"
 #include "python/pytree.h"
@@ -27,7 +27,7 @@ struct RowPolicy {
 // to row they are kept one by one.
 class RowCollector {
  public:
-  RowCollector(const RowPolicy& policy, int64_t max_rows, RowPlacer* placer, int64_t first_row,
+  RowCollector(const RowPolicy& policy, int64_t max_rows, Slabs* slabs, int64_t first_row,
                StructureRef* last_structure);
   ~RowCollector();
   RowCollector(const RowCollector&) = delete;
@@ -52,10 +52,6 @@ class RowCollector {
     size_t room = 0;
     PyTypeObject* scalar_type = nullptr;  // NumPy's, of this dtype
   };
-  struct Copy {
-    uint8_t* to;
-    Tensor from;
-  };
 
   bool AddRow(PyObject* value, const Origin& origin);
   bool AddRagged(const Origin& origin);
@@ -67,11 +63,9 @@ class RowCollector {
 
   const RowPolicy& policy_;
   int64_t max_rows_;
-  RowPlacer* placer_;
-  int64_t first_row_;
   StructureRef* last_structure_;
   int64_t rows_ = 0;
-  std::vector<Block> done_;
+  BlockBuilder builder_;  // has the rows before those of the open block
   // The open block, in column form.
   bool open_ = false;
   bool closing_ = false;  // a block is being made of the open rows: not to be interrupted
@@ -79,7 +73,6 @@ class RowCollector {
   int64_t open_rows_ = 0;
   Block block_;
   std::vector<Column> columns_;
-  std::vector<Copy> copies_;
   Flattened flat_;
   bool lone_scalar_ = false;  // the open block is one column of numeric scalars
 };

@@ -9,8 +9,8 @@
 
 #include "compute/program/alike_rows.h"
 #include "compute/program/regions.h"
-#include "compute/program/row_writer.h"
 #include "compute/program/rows_at_once.h"
+#include "data/block_builder.h"
 #include "runtime/blocking.h"
 
 namespace penstock {
@@ -25,26 +25,26 @@ class Program final : public Function {
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     if (AllAtOnce(rows, info.ragged, out)) return;
     if (!light_) LeaveForeignLock();
-    RowWriter writer(plan_.result, results_.size(), rows.rows, info);
+    BlockBuilder made(rows.rows, info.slabs, info.first_row);
     for (int64_t row = 0; row < rows.rows; ++row) {
       Element element;
       try {
         element = rows.Row(row);
-        std::vector<Tensor> values = Run(element, info, &writer);
-        writer.Add(TakeResults(values), rows.origin(row));
+        std::vector<Tensor> values = Run(element, info, &made);
+        made.Add({TakeResults(values), plan_.result, element.origin});
       } catch (Error& error) {
         if (error.transient()) {
-          writer.Finish(out);
+          made.Finish(out);
           rows = rows.Slice(row, rows.rows - row);
           throw;
         }
-        writer.AddError(Placed(std::move(error), element, info, row));
+        made.AddError(Placed(std::move(error), element, info, row));
       } catch (const std::bad_alloc&) {  // of this row: the others are not lost
-        writer.AddError(Placed(Error(ErrorKind::kMemory, "{}: out of memory", info.stage->kind),
-                               element, info, row));
+        made.AddError(Placed(Error(ErrorKind::kMemory, "{}: out of memory", info.stage->kind),
+                             element, info, row));
       }
     }
-    writer.Finish(out);
+    made.Finish(out);
   }
 
   bool Test(const Element& element, const CallInfo& info) override {
@@ -114,7 +114,7 @@ class Program final : public Function {
   }
 
   // All values of one row; of those that no later step needs, only the results are left.
-  std::vector<Tensor> Run(const Element& element, const CallInfo& info, RowWriter* writer) const {
+  std::vector<Tensor> Run(const Element& element, const CallInfo& info, BlockBuilder* into) const {
     std::vector<Tensor> values = Start(element.leaves, OrderOf(element.structure, info));
     std::vector<Tensor> inputs;
     for (const auto& [step, last, leaf] : instructions_) {
@@ -129,10 +129,10 @@ class Program final : public Function {
       RandomKey key;
       if (step.op->random()) key = KeyOf(step, info, element.origin.key);
       const FillOp* fill = step.op->fill();
-      if (writer && fill && leaf >= 0) {
+      if (into && fill && leaf >= 0) {
         values[static_cast<size_t>(step.output)] =
             fill->Fill(inputs, key, [&](const LeafSpec& spec) {
-              return writer->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
+              return into->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
             });
         continue;
       }

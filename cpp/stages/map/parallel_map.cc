@@ -86,8 +86,8 @@ class ParallelMapIterator final : public BlockIterator {
             [this](int number, Parking& parking) { Work(number, parking); },
             [this] { DropInput(); }) {
     threads_add_busy_ = true;
-    // Placed rows belong to batches that are only whole when rows come in order.
-    if (context.batch_rows > 1 && ordered_) placer_.emplace(context.batch_rows);
+    // Batches are made of consecutive rows: they fill slabs only when rows come in order.
+    if (context.batch_rows > 1 && ordered_) slabs_.emplace(context.batch_rows);
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
     if (session_.warming()) StartWorkers();
@@ -266,7 +266,7 @@ class ParallelMapIterator final : public BlockIterator {
     int64_t count = rows.rows;
     if (count > 0) {
       CallInfo info{
-          &stage_,         random_, base_index_ + packet.position, placer_ ? &*placer_ : nullptr,
+          &stage_,         random_, base_index_ + packet.position, slabs_ ? &*slabs_ : nullptr,
           packet.position, ragged_};
       try {
         function_->Map(std::move(rows), info, packet.results);
@@ -365,7 +365,7 @@ class ParallelMapIterator final : public BlockIterator {
   CallTurns turns_;
   std::atomic<bool> input_ended_{false};
   std::atomic<bool> slow_input_{false};
-  std::optional<RowPlacer> placer_;
+  std::optional<Slabs> slabs_;
 
   PendingBlocks pending_;
   BudgetCharge charge_;

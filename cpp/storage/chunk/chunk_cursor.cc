@@ -21,8 +21,8 @@ uint32_t CrcOfZeros(size_t size, uint32_t crc) {
 
 void ChunkCursor::Seek(int64_t row) {
   row_ = row;
-  held_.clear();
-  slab_ = Slab();
+  held_ = PendingBlocks();
+  left_ = {};
 }
 
 Block ChunkCursor::Next(int64_t max_rows) {
@@ -34,31 +34,14 @@ Block ChunkCursor::Next(int64_t max_rows) {
     int64_t first = row_ - chunk_first_;
     block = chunk_.Rows(first, std::min(max_rows, chunk_.rows() - first));
   } else {
-    Held& held = held_.front();
-    block = std::move(held.origins);
-    block.rows = std::min(max_rows, held.rows);
-    block.placed = true;
-    if (block.rows == held.rows) {
-      block.columns = std::move(held.columns);
-      held_.pop_front();
-    } else {  // asked for less than a batch
-      int64_t rest = held.rows - block.rows;
-      for (Tensor& column : held.columns) {
-        block.columns.push_back(column.Rows(0, block.rows));
-        column = column.Rows(block.rows, rest);
-      }
-      held.rows = rest;
-      held.origins.structure = block.structure;
-      held.origins.origins = block.origins.Slice(block.rows, rest);
-      block.origins = block.origins.Slice(0, block.rows);
-    }
+    block = held_.Take(max_rows);
   }
   row_ += block.rows;
   block.end = row_ == index_->rows();
   return block;
 }
 
-bool ChunkCursor::Places(const FixedColumns& fixed) const {
+bool ChunkCursor::FillsSlabs(const FixedColumns& fixed) const {
   if (batch_rows_ < 2 || fixed.offsets.empty()) return false;
   size_t row = 0;
   for (size_t bytes : fixed.row_bytes) row += bytes;
@@ -72,12 +55,12 @@ void ChunkCursor::Load(int64_t max_rows) {
   auto fixed = FixedColumnsOf(index_->form(entry));
   bool begin = row_ == entry.first && entry.codec == Codec::kNone;
   try {
-    if (fixed && begin && fixed->bytes == entry.stored && Places(*fixed)) {
-      ReadPlaced(number, *fixed, max_rows);
-      // The last batch may stay short; nobody but its owner is to hold it.
-      if (number + 1 == index_->entries().size()) slab_ = Slab();
+    if (fixed && begin && fixed->bytes == entry.stored && FillsSlabs(*fixed)) {
+      ReadIntoSlabs(number, *fixed, max_rows);
+      // The last batch may stay short; it is to be the only holder of its memory.
+      if (number + 1 == index_->entries().size()) left_ = {};
     } else {
-      slab_ = Slab();
+      left_ = {};
       chunk_ = index_->Read(number);
       chunk_first_ = entry.first;
     }
@@ -87,35 +70,38 @@ void ChunkCursor::Load(int64_t max_rows) {
   }
 }
 
-// The slabs that the rows of a chunk belong to, each with how many of them: what is left of the
-// batch that is being filled, then whole ones.
-std::vector<std::pair<ChunkCursor::Slab, int64_t>> ChunkCursor::Divide(const ChunkForm& form,
-                                                                       int64_t max_rows) {
-  std::vector<std::pair<Slab, int64_t>> parts;
-  bool goes_on = slab_.filled < slab_.rows && slab_.rows - slab_.filled == max_rows &&
-                 slab_.layout == form.layout;
-  Slab slab = goes_on ? std::exchange(slab_, Slab()) : Slab();
+// The rows of a chunk by the slabs that they go into: what is left of the batch that is being
+// filled, then whole ones. Their memory is still to be written.
+std::vector<Block> ChunkCursor::Divide(const ChunkForm& form, int64_t max_rows) {
+  std::vector<Block> blocks;
+  bool goes_on = left_ && left_.slab->rows() - left_.first == max_rows && layout_ == form.layout;
+  SlabRows next = goes_on ? std::exchange(left_, {}) : SlabRows();
+  layout_ = form.layout;
   for (int64_t left = form.rows; left > 0;) {
-    if (slab.filled == slab.rows) {
-      int64_t rows = parts.empty() ? std::min(max_rows, batch_rows_) : batch_rows_;
-      slab = Slab{form.layout, rows, 0, {}};
-      for (auto& leaf : form.layout.leaves) {
-        slab.columns.push_back(Tensor::Make(leaf.dtype, leaf.shape.Prepend(rows)));
-      }
+    if (!next) {
+      int64_t rows = blocks.empty() ? std::min(max_rows, batch_rows_) : batch_rows_;
+      next = {std::make_shared<Slab>(rows), 0};
     }
-    int64_t count = std::min(left, slab.rows - slab.filled);
-    parts.emplace_back(slab, count);
-    slab.filled += count;
-    left -= count;
+    Block& block = blocks.emplace_back();
+    block.structure = form.layout.structure;
+    block.rows = std::min(left, next.slab->rows() - next.first);
+    block.slab = next;
+    for (size_t i = 0; i < form.layout.leaves.size(); ++i) {
+      const LeafSpec& leaf = form.layout.leaves[i];
+      block.columns.push_back(next.slab->Rows(i, leaf.dtype, leaf.shape, next.first, block.rows));
+    }
+    left -= block.rows;
+    next.first += block.rows;
+    if (next.first == next.slab->rows()) next = {};
   }
-  slab_ = slab.filled < slab.rows ? std::move(slab) : Slab();
-  return parts;
+  left_ = std::move(next);
+  return blocks;
 }
 
-void ChunkCursor::ReadPlaced(size_t chunk, const FixedColumns& fixed, int64_t max_rows) {
+void ChunkCursor::ReadIntoSlabs(size_t chunk, const FixedColumns& fixed, int64_t max_rows) {
   const ChunkEntry& entry = index_->entries()[chunk];
   ChunkForm form = index_->form(entry);
-  auto parts = Divide(form, max_rows);
+  std::vector<Block> blocks = Divide(form, max_rows);
   uint32_t crc = 0;
   uint64_t at = 0;  // in the chunk
   auto read = [&](void* to, size_t size) {
@@ -130,34 +116,25 @@ void ChunkCursor::ReadPlaced(size_t chunk, const FixedColumns& fixed, int64_t ma
   for (size_t leaf = 0; leaf < fixed.offsets.size(); ++leaf) {
     crc = CrcOfZeros(fixed.offsets[leaf] - at, crc);
     at = fixed.offsets[leaf];
-    for (auto& [slab, count] : parts) {
-      size_t row = fixed.row_bytes[leaf];
-      uint8_t* to = slab.columns[leaf].mutable_data() + static_cast<size_t>(slab.filled) * row;
-      read(to, static_cast<size_t>(count) * row);
+    for (Block& block : blocks) {
+      Tensor& column = block.columns[leaf];
+      read(column.mutable_data(), column.nbytes());
     }
   }
   crc = CrcOfZeros(fixed.bytes - at, crc);
   if (crc != entry.crc) index_->ThrowDamaged(chunk, "their checksum does not match");
-  for (size_t leaf = 0; leaf < fixed.offsets.size(); ++leaf) {
-    for (auto& [slab, count] : parts) {
-      size_t row = fixed.row_bytes[leaf];
-      const uint8_t* from = slab.columns[leaf].data() + static_cast<size_t>(slab.filled) * row;
-      if (!AreItems(form.layout.leaves[leaf].dtype, from, static_cast<size_t>(count) * row)) {
+  int64_t first = 0;
+  for (Block& block : blocks) {
+    for (const Tensor& column : block.columns) {
+      if (!AreItems(column.dtype(), column.data(), column.nbytes())) {
         index_->ThrowDamaged(chunk, "a bool is neither 0 nor 1");
       }
     }
+    ReadKeys(form, keys->data(), first, block);
+    first += block.rows;
   }
   chunk_ = ChunkRows();
-  int64_t first = 0;
-  for (auto& [slab, count] : parts) {
-    Held held{count, {}, {}};
-    for (Tensor& column : slab.columns) held.columns.push_back(column.Rows(slab.filled, count));
-    held.origins.structure = form.layout.structure;
-    held.origins.rows = count;
-    ReadKeys(form, keys->data(), first, held.origins);
-    held_.push_back(std::move(held));
-    first += count;
-  }
+  held_.Add(std::move(blocks));
 }
 
 }  // namespace penstock

@@ -1,8 +1,10 @@
 // Going through the rows of a file of rows.
 #pragma once
 
-#include <deque>
+#include <memory>
+#include <vector>
 
+#include "data/pending.h"
 #include "storage/chunk/chunk_file.h"
 
 namespace penstock {
@@ -23,31 +25,19 @@ class ChunkCursor {
   const ChunkIndex& index() const { return *index_; }
 
  private:
-  struct Held {  // rows that have been read, of one batch
-    int64_t rows;
-    std::vector<Tensor> columns;  // stacked, in the batch's memory
-    Block origins;                // their keys
-  };
-  // The memory of a batch, and how many of its rows are there.
-  struct Slab {
-    ElementSpec layout;
-    int64_t rows = 0;
-    int64_t filled = 0;
-    std::vector<Tensor> columns;
-  };
-
   void Load(int64_t max_rows);
-  bool Places(const FixedColumns& fixed) const;
-  void ReadPlaced(size_t chunk, const FixedColumns& fixed, int64_t max_rows);
-  std::vector<std::pair<Slab, int64_t>> Divide(const ChunkForm& form, int64_t max_rows);
+  bool FillsSlabs(const FixedColumns& fixed) const;
+  void ReadIntoSlabs(size_t chunk, const FixedColumns& fixed, int64_t max_rows);
+  std::vector<Block> Divide(const ChunkForm& form, int64_t max_rows);
 
   std::shared_ptr<const ChunkIndex> index_;
   const int64_t batch_rows_;
   int64_t row_ = 0;
   ChunkRows chunk_;  // read as a whole
   int64_t chunk_first_ = 0;
-  std::deque<Held> held_;  // or read in pieces
-  Slab slab_;              // the last one, when it is not full
+  PendingBlocks held_;  // or read into slabs
+  SlabRows left_;       // those of the last slab that are not filled
+  ElementSpec layout_;  // of its rows
 };
 
 }  // namespace penstock

@@ -48,7 +48,9 @@ std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form) {
   size_t at = form.keyed ? Extent(rows, kKeyBytes, 0) : 0;
   fixed.keys_bytes = at;
   for (auto& leaf : form.layout.leaves) {
-    if (leaf.dtype.is_reference() || Varies(leaf)) return std::nullopt;
+    if (leaf.dtype.is_reference() || Varies(leaf) || leaf.shape.rank() == kMaxRank) {
+      return std::nullopt;
+    }
     at = AlignUp(at, kColumnAlign);
     fixed.offsets.push_back(at);
     fixed.row_bytes.push_back(Extent(RowItems(leaf.shape), leaf.dtype.itemsize, 0));

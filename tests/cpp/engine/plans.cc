@@ -55,11 +55,12 @@ class Call final : public Function {
     block.rows = 1;
     block.origins.first = origin;
     Tensor items;
-    if (info.placer) {
-      items = info.placer->Place(info.first_row + row, 0, DTypeOf<int64_t>(), {kRowItems});
-      block.placed = static_cast<bool>(items.buffer());
+    if (info.slabs) {
+      block.slab = info.slabs->Row(info.first_row + row);
+      items = block.slab.slab->Rows(0, DTypeOf<int64_t>(), {kRowItems}, block.slab.first, 1);
+    } else {
+      items = Tensor::Make(DTypeOf<int64_t>(), {1, kRowItems});
     }
-    if (!block.placed) items = Tensor::Make(DTypeOf<int64_t>(), {1, kRowItems});
     std::fill_n(reinterpret_cast<int64_t*>(items.mutable_data()), kRowItems, x);
     block.columns.push_back(std::move(items));
     return block;

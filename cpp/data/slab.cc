@@ -1,0 +1,41 @@
+// Giving out rows of the memory of batches.
+#include "data/slab.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+Tensor Slab::Rows(size_t leaf, DType dtype, const Shape& row, int64_t first, int64_t count) {
+  if (dtype.is_reference() || row.rank() == kMaxRank) return {};
+  std::lock_guard lock(mutex_);
+  if (columns_.size() <= leaf) columns_.resize(leaf + 1);
+  Tensor& column = columns_[leaf];
+  if (!column.buffer()) column = Tensor::Make(dtype, row.Prepend(rows_));
+  if (column.dtype() != dtype || !(column.shape().WithoutFirst() == row)) return {};
+  return column.Rows(first, count);
+}
+
+bool SlabRows::AreWorthwhile(const std::vector<Tensor>& leaves) {
+  return std::ranges::any_of(leaves, [](const Tensor& leaf) {
+    return leaf.storage() == Storage::kDense && leaf.shape().rank() > 0;
+  });
+}
+
+SlabRows Slabs::Row(int64_t row) {
+  std::lock_guard lock(mutex_);
+  const int64_t number = row / rows_;
+  auto open = std::ranges::find(open_, number, &Open::number);
+  if (open == open_.end()) {
+    // Those that make the rows are few batches apart: older slabs are full, but for rows that
+    // failed. One that is not gets another slab, whose rows do not follow those of this one.
+    constexpr size_t kMostOpen = 8;
+    if (open_.size() > kMostOpen) open_.erase(open_.begin());
+    open = open_.insert(open_.end(), {number, std::make_shared<Slab>(rows_), 0});
+  }
+  SlabRows rows{open->slab, row % rows_};
+  // The last row: the batch is to be the only holder of its memory.
+  if (++open->given == rows_) open_.erase(open);
+  return rows;
+}
+
+}  // namespace penstock

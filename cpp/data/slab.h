@@ -1,0 +1,62 @@
+// The memory of batches, which whoever makes their rows fills: nothing is copied to stack them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "data/tensor.h"
+
+namespace penstock {
+
+// The columns of one batch. Thread-safe.
+class Slab {
+ public:
+  explicit Slab(int64_t rows) : rows_(rows) {}
+  int64_t rows() const { return rows_; }
+  // `count` rows of a leaf from row `first` on, stacked. The first call for a leaf says what its
+  // rows are; the tensor is empty for rows of another dtype or shape, and for references.
+  Tensor Rows(size_t leaf, DType dtype, const Shape& row, int64_t first, int64_t count);
+
+ private:
+  const int64_t rows_;
+  std::mutex mutex_;  // a leaf lock
+  std::vector<Tensor> columns_;
+};
+
+// Where consecutive rows lie: in a slab from row `first` on, or in none.
+struct SlabRows {
+  std::shared_ptr<Slab> slab;
+  int64_t first = 0;
+
+  explicit operator bool() const { return slab != nullptr; }
+  // Whether they begin `count` rows after where `others` begin.
+  bool Follow(const SlabRows& others, int64_t count) const {
+    return slab && slab == others.slab && first == others.first + count;
+  }
+  // Whether there is anything in `leaves` that is worth a slab: an array. Scalars beside arrays
+  // lie there too, else all of the row would be copied once more; scalars alone are not worth the
+  // lock.
+  static bool AreWorthwhile(const std::vector<Tensor>& leaves);
+};
+
+// The slabs of consecutive batches, whose rows are made in any order. Thread-safe.
+class Slabs {
+ public:
+  explicit Slabs(int64_t rows) : rows_(rows) {}
+  // Where row number `row` of them all lies; each is asked for once.
+  SlabRows Row(int64_t row);
+
+ private:
+  struct Open {
+    int64_t number;  // of the batch
+    std::shared_ptr<Slab> slab;
+    int64_t given;  // rows of it
+  };
+  const int64_t rows_;  // of each
+  std::mutex mutex_;    // a leaf lock
+  std::vector<Open> open_;
+};
+
+}  // namespace penstock

@@ -7,20 +7,12 @@
 #include <vector>
 
 #include "compute/args.h"
+#include "data/column.h"
 #include "data/element.h"
 #include "data/random.h"
 #include "data/spec.h"
 
 namespace penstock {
-
-// What an operation that is called for several rows at once is given of an input, and makes: items
-// of rows one behind the other along the first axis, those of row i at [splits[i], splits[i + 1]).
-// Without splits: one item for each row, or the same for all rows.
-struct RowItems {
-  Tensor items;
-  std::shared_ptr<const std::vector<int64_t>> splits;
-  bool by_row = false;  // not the same for all rows
-};
 
 class FillOp;
 class CropOp;
@@ -45,11 +37,11 @@ class Op {
   // without that axis, and the others with axes of size 1 behind it where they have fewer than the
   // rest (so that an operation which broadcasts is such a one). Never for a random operation.
   virtual bool by_rows(const std::vector<Tensor>& /*inputs*/) const { return false; }
-  // For rows whose results differ in size: all of them with their splits, bit by bit what Call
-  // returns for each row alone. nullopt when it has no such form for these inputs. Never for a
+  // For rows whose results differ in size: a column of them all, bit by bit what Call returns for
+  // each row alone. nullopt when it has no such form for these inputs. Never for a
   // random operation, nor for one of several outputs.
-  virtual std::optional<RowItems> CallRagged(const std::vector<RowItems>& /*inputs*/,
-                                             int64_t /*rows*/) const {
+  virtual std::optional<Column> CallRagged(const std::vector<Column>& /*inputs*/,
+                                           int64_t /*rows*/) const {
     return std::nullopt;
   }
   // Looks at the dtype and shape of its first input, and at no value of it.

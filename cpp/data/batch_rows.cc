@@ -15,62 +15,37 @@ std::string LeafOf(const Structure* structure, size_t leaf) {
   return path.empty() ? path : "'s leaf " + path;
 }
 
-// The same dict in another order of keys.
-void Reorder(std::vector<Tensor>& columns, std::vector<std::vector<int64_t>>& splits,
-             const Structure*& structure, const Structure* wanted) {
-  std::vector<int> order = LeafOrder(structure, wanted);
-  if (order.empty()) return;
-  auto reorder = [&](auto& leaves) {
-    std::decay_t<decltype(leaves)> ordered;
-    for (int from : order) ordered.push_back(std::move(leaves[static_cast<size_t>(from)]));
-    leaves = std::move(ordered);
-  };
-  reorder(columns);
-  if (!splits.empty()) reorder(splits);
-  structure = wanted;
-}
-
-int64_t SizeOf(const std::vector<int64_t>& splits, size_t row) {
-  return splits[row + 1] - splits[row];
-}
-
 // For each column one row of it as a column: the one of the smallest or of the largest size.
-std::vector<Tensor> Extremes(const std::vector<Tensor>& columns,
-                             const std::vector<std::vector<int64_t>>& splits, bool largest) {
-  std::vector<Tensor> rows;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (splits[i].empty()) {
-      rows.push_back(columns[i]);
-      continue;
-    }
-    size_t found = 0;
-    for (size_t row = 1; row + 1 < splits[i].size(); ++row) {
-      int64_t size = SizeOf(splits[i], row), best = SizeOf(splits[i], found);
+std::vector<Column> Extremes(const Block& block, bool largest) {
+  std::vector<Column> rows;
+  for (const Column& column : block.columns) {
+    int64_t found = 0;
+    for (int64_t row = 1; column.ragged() && row < block.rows; ++row) {
+      int64_t size = column.RangeOf(row).count, best = column.RangeOf(found).count;
       if (largest ? size > best : size < best) found = row;
     }
-    Tensor row = columns[i].Rows(splits[i][found], SizeOf(splits[i], found));
-    rows.push_back(row.Reshaped(row.shape().Prepend(1)));
+    rows.push_back(column.ragged() ? Column::Of(column.Row(found)) : column);
   }
   return rows;
 }
 
 // The first row of some columns.
-Element FirstOf(const std::vector<Tensor>& columns, const Structure* structure) {
+Element FirstOf(const std::vector<Column>& columns, const Structure* structure) {
   Element first;
   first.structure = structure;
-  for (const Tensor& column : columns) first.leaves.push_back(column.Row(0));
+  for (const Column& column : columns) first.leaves.push_back(column.Row(0));
   return first;
 }
 
 // What comes after row `row` of a block, whose columns were moved to `columns` of that structure.
-Block After(Block& block, int64_t row, const std::vector<Tensor>& columns,
+Block After(Block& block, int64_t row, const std::vector<Column>& columns,
             const Structure* structure) {
   Block rest;
   rest.structure = structure;
   if (block.elements.empty()) {  // all rows of a column are alike: only the first is blamed
     rest.rows = block.rows - 1;
-    for (const Tensor& column : columns) {
-      if (rest.rows) rest.columns.push_back(column.Rows(1, rest.rows));
+    for (const Column& column : columns) {
+      if (rest.rows) rest.columns.push_back(column.Slice(1, rest.rows));
     }
     if (rest.rows) rest.origins = block.origins.Slice(1, rest.rows);
   } else {
@@ -84,38 +59,20 @@ Block After(Block& block, int64_t row, const std::vector<Tensor>& columns,
 
 }  // namespace
 
-Shape BatchRows::Piece::first(size_t leaf) const {
-  if (!ragged(leaf)) return columns[leaf].shape().WithoutFirst();
-  Shape shape = columns[leaf].shape();
-  shape[0] = SizeOf(splits[leaf], 0);
-  return shape;
-}
-
-Shape BatchRows::Piece::column(size_t leaf) const {
-  if (!ragged(leaf)) return columns[leaf].shape();
-  int64_t most = 0;
-  for (size_t row = 0; row + 1 < splits[leaf].size(); ++row) {
-    most = std::max(most, SizeOf(splits[leaf], row));
-  }
-  Shape shape = columns[leaf].shape();
-  shape[0] = most;
-  return shape.Prepend(rows);
-}
-
 bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const {
   DType dtype = came.dtype();
   if (dtype == dtypes_[leaf]) return true;
   if (!dtype.is_reference() || !dtypes_[leaf].is_reference()) return false;
   if (came.elements() == 0) return true;
   for (const Piece& piece : pieces_) {
-    if (piece.columns[leaf].elements() > 0) return false;
+    if (piece.columns[leaf].items.elements() > 0) return false;
   }
   if (dtypes->empty()) *dtypes = dtypes_;
   (*dtypes)[leaf] = dtype;
   return true;
 }
 
-std::optional<Error> BatchRows::Check(const std::vector<Tensor>& columns,
+std::optional<Error> BatchRows::Check(const std::vector<Column>& columns,
                                       const Structure* structure, int64_t index) {
   const std::string& stage = stage_.kind;
   std::vector<DType> dtypes;  // when they become known with this row
@@ -147,25 +104,22 @@ std::optional<Error> BatchRows::Check(const std::vector<Tensor>& columns,
 }
 
 bool BatchRows::AppendRagged(const Block& block) {
-  const Structure* structure = block.structure;
-  std::vector<Tensor> columns = block.columns;
-  std::vector<std::vector<int64_t>> splits = block.splits;
-  if (structure_ && structure != structure_) Reorder(columns, splits, structure, structure_);
+  Block rows = block;
+  if (structure_ && Conform(rows.structure, rows.columns, structure_)) rows.structure = structure_;
   try {
     for (bool largest : {false, true}) {
-      if (Check(Extremes(columns, splits, largest), structure, 0)) return false;
+      if (Check(Extremes(rows, largest), rows.structure, 0)) return false;
     }
   } catch (const Error&) {  // it says nothing of the row
     return false;
   }
-  for (size_t i = 0; i < splits.size(); ++i) {
-    if (splits[i].empty()) continue;
+  for (size_t i = 0; i < rows.columns.size(); ++i) {
+    Column& column = rows.columns[i];
+    if (!column.ragged()) continue;
     if (!MayDiffer(i)) return false;
-    const int64_t begin = splits[i].front();
-    columns[i] = columns[i].Rows(begin, splits[i].back() - begin);
-    for (int64_t& end : splits[i]) end -= begin;
+    column = column.FromZero();
   }
-  Include({std::move(columns), block.rows, {}, std::move(splits)}, structure, block, 0);
+  Include({std::move(rows.columns), block.rows, {}}, rows.structure, block, 0);
   return true;
 }
 
@@ -193,15 +147,17 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
     Piece piece;
     const Structure* structure = block.structure;
     if (stacked) {
-      piece = {std::move(block.columns), block.rows, std::move(block.slab), {}};
+      piece = {std::move(block.columns), block.rows, std::move(block.slab)};
     } else {
       Element& element = block.elements[row];
       structure = element.structure;
-      piece = {std::move(element.leaves), 1, {}, {}};
-      for (Tensor& leaf : piece.columns) leaf = leaf.Reshaped(leaf.shape().Prepend(1));
+      piece.rows = 1;
+      piece.columns.reserve(element.leaves.size());
+      for (const Tensor& leaf : element.leaves) piece.columns.push_back(Column::Of(leaf));
+      element.leaves.clear();
     }
-    if (structure_ && structure != structure_) {
-      Reorder(piece.columns, piece.splits, structure, structure_);
+    if (structure_ && structure != structure_ && Conform(structure, piece.columns, structure_)) {
+      structure = structure_;
       piece.slab = {};  // its columns are others than those of the rows before
     }
     std::optional<Error> error;

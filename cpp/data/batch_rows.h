@@ -31,16 +31,9 @@ class BatchRows {
 
  protected:
   struct Piece {
-    std::vector<Tensor> columns;  // stacked; rows that differ in size one behind the other
-    int64_t rows;
-    SlabRows slab;                             // where the dense columns lie
-    std::vector<std::vector<int64_t>> splits;  // of such columns, as in a block, from 0 on
-
-    bool ragged(size_t leaf) const { return !splits.empty() && !splits[leaf].empty(); }
-    // Of the first row.
-    Shape first(size_t leaf) const;
-    // Of a column that all rows fit into.
-    Shape column(size_t leaf) const;
+    std::vector<Column> columns;  // where they are ragged their splits begin with 0
+    int64_t rows = 0;
+    SlabRows slab;  // where the dense columns lie
   };
   const std::string& stage() const { return stage_.kind; }
   std::vector<Piece>& pieces() { return pieces_; }
@@ -56,7 +49,7 @@ class BatchRows {
     (void)structure;
     (void)dtypes;
   }
-  // Why rows of this column cannot join the batch: "has shape ..."; nullopt when they can.
+  // Why rows of this stacked column cannot join the batch: "has shape ..."; nullopt when they can.
   virtual std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const = 0;
   // Whether the rows of a leaf may differ in the size of their first axis.
   virtual bool MayDiffer(size_t leaf) const {
@@ -70,7 +63,7 @@ class BatchRows {
   virtual void Clear() {}
 
  private:
-  std::optional<Error> Check(const std::vector<Tensor>& columns, const Structure* structure,
+  std::optional<Error> Check(const std::vector<Column>& columns, const Structure* structure,
                              int64_t index);
   // Whether all rows of a ragged block have joined; false, with nothing changed, when some may not.
   bool AppendRagged(const Block& block);

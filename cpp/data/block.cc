@@ -19,9 +19,13 @@ bool AreOfSameDTypes(const Element& one, const Element& other) {
 
 size_t Block::footprint() const {
   size_t bytes = 0;
-  for (auto& column : columns) bytes += column.footprint();
+  for (const Tensor& column : columns) bytes += column.footprint();
   for (auto& element : elements) bytes += element.footprint();
   return bytes;
+}
+
+bool Block::ragged() const {
+  return std::ranges::any_of(columns, [](const Column& column) { return column.ragged(); });
 }
 
 bool Block::from_files() const {
@@ -38,9 +42,9 @@ void Block::JoinOrigins(Origin& origin, int64_t begin, int64_t count) const {
 }
 
 bool Block::CanBeAlone() const {
-  return rows == 0 || std::ranges::none_of(leaves(0), [](const Tensor& leaf) {
-           return leaf.storage() == Storage::kObjects;
-         });
+  auto boxed = [](const Tensor& leaf) { return leaf.storage() == Storage::kObjects; };
+  if (stacked()) return std::ranges::none_of(columns, boxed);
+  return std::ranges::none_of(elements.front().leaves, boxed);
 }
 
 Element Block::Row(int64_t row) const {
@@ -48,15 +52,7 @@ Element Block::Row(int64_t row) const {
   Element element;
   element.structure = structure;
   element.leaves.reserve(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (!ragged() || splits[i].empty()) {
-      element.leaves.push_back(columns[i].Row(row));
-    } else {
-      int64_t begin = splits[i][static_cast<size_t>(row)];
-      element.leaves.push_back(
-          columns[i].Rows(begin, splits[i][static_cast<size_t>(row) + 1] - begin));
-    }
-  }
+  for (const Column& column : columns) element.leaves.push_back(column.Row(row));
   element.origin = origins.at(row);
   return element;
 }
@@ -71,15 +67,8 @@ Block Block::Slice(int64_t begin, int64_t count) const {
   }
   slice.origins = origins.Slice(begin, count);
   if (slab) slice.slab = {slab.slab, slab.first + begin};
-  for (size_t i = 0; i < columns.size(); ++i) {
-    bool whole = ragged() && !splits[i].empty();
-    slice.columns.push_back(whole ? columns[i] : columns[i].Rows(begin, count));
-  }
-  for (const std::vector<int64_t>& ends : splits) {
-    slice.splits.emplace_back();
-    if (!ends.empty())
-      slice.splits.back().assign(ends.begin() + begin, ends.begin() + begin + count + 1);
-  }
+  slice.columns.reserve(columns.size());
+  for (const Column& column : columns) slice.columns.push_back(column.Slice(begin, count));
   return slice;
 }
 
@@ -95,13 +84,13 @@ Block Block::Take(const std::vector<int64_t>& chosen) {
   taken.structure = structure;
   taken.rows = static_cast<int64_t>(chosen.size());
   if (stacked()) {
-    for (const Tensor& column : columns) taken.columns.push_back(column.Take(chosen));
+    for (const Column& column : columns) taken.columns.push_back(column.Take(chosen));
     taken.origins = origins.Take(chosen);
     return taken;
   }
   taken.elements.reserve(chosen.size());
   for (int64_t row : chosen) {
-    taken.elements.push_back(ragged() ? Row(row) : std::move(elements[static_cast<size_t>(row)]));
+    taken.elements.push_back(std::move(elements[static_cast<size_t>(row)]));
   }
   return taken;
 }
@@ -116,7 +105,7 @@ bool Block::Concat(Block& next) {
         if (column.dtype().is_reference()) return false;
       }
       for (int64_t i = 0; i < next.rows; ++i) origins.Add(rows + i, next.origins, i);
-      for (Tensor& column : columns) column = column.Rows(0, rows + next.rows);
+      for (Column& column : columns) column = column.Slice(0, rows + next.rows);
     } else {
       if (next.elements.empty() || !AreOfSameDTypes(elements.back(), next.elements.front())) {
         return false;

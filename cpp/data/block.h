@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "data/column.h"
 #include "data/element.h"
 #include "data/origin.h"
 #include "data/slab.h"
@@ -17,20 +18,18 @@ inline constexpr int64_t kMostBlockRows = 1024;
 // Rows as columns or one by one, then perhaps an error or the end.
 struct Block {
   StructureRef structure = Structure::Leaf();
-  int64_t rows = 0;             // elements before the error or the end
-  std::vector<Tensor> columns;  // column form: leaf i of all rows, stacked along axis 0
-  // Ragged form, where rows differ in size: row i of a column is [splits[i], splits[i + 1]) along
-  // its axis 0. A column without splits is stacked. Only for stages that have asked for it
+  int64_t rows = 0;  // elements before the error or the end
+  // Column form: leaf i of all rows, stacked; ragged only for stages that have asked for it
   // (RunContext::ragged).
-  std::vector<std::vector<int64_t>> splits;
+  std::vector<Column> columns;
   std::vector<Element> elements;  // element form, `rows` of them, each with its origin
   RowOrigins origins;             // of the rows of columns
   SlabRows slab;                  // where the dense columns lie, if in a batch that they join
   std::optional<Error> error;     // comes after the rows
   bool end = false;               // nothing comes after the rows
 
-  bool stacked() const { return elements.empty() && splits.empty(); }
-  bool ragged() const { return !splits.empty(); }
+  bool stacked() const { return elements.empty(); }
+  bool ragged() const;
   bool last() const { return end || error.has_value(); }
   // Elements and errors: how far whoever takes the block has come. An interrupt takes no element's
   // position.
@@ -49,10 +48,6 @@ struct Block {
   bool from_files() const;  // whether any row is
   // As Origin::Join, with `count` rows from row `begin` on.
   void JoinOrigins(Origin& origin, int64_t begin, int64_t count) const;
-  // The leaves of one row where rows have their own, else the columns of all rows.
-  const std::vector<Tensor>& leaves(int64_t row) const {
-    return elements.empty() ? columns : elements[static_cast<size_t>(row)].leaves;
-  }
   // Whether each row can be kept for long without the others. References to objects may be copied
   // with the foreign lock only: they are to be pulled one by one where they are kept.
   bool CanBeAlone() const;

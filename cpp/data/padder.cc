@@ -110,7 +110,7 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
         came.ToString(), rule.shape.ToString());
   }
   if (pieces().empty()) return std::nullopt;
-  Shape began = pieces().front().first(leaf);
+  Shape began = pieces().front().columns[leaf].shape(0);
   if (came.rank() == began.rank()) return std::nullopt;
   return Format("has shape {}, the batch began with {}; the numbers of axes must be equal",
                 came.ToString(), began.ToString());
@@ -121,8 +121,8 @@ Tensor Padder::Join(size_t leaf) {
   std::vector<Shape> columns;
   bool equal = true;
   for (const Piece& piece : pieces()) {
-    columns.push_back(piece.column(leaf));
-    equal = equal && !piece.ragged(leaf);
+    columns.push_back(piece.columns[leaf].Cover(piece.rows));
+    equal = equal && !piece.columns[leaf].ragged();
   }
   Shape shape = columns.front();
   shape[0] = rows();
@@ -137,11 +137,11 @@ Tensor Padder::Join(size_t leaf) {
   }
   if (!dtype(leaf).is_reference()) return JoinDense(leaf, shape);
   for (const Piece& piece : pieces()) {
-    equal = equal && piece.columns[leaf].storage() == Storage::kObjects;
+    equal = equal && piece.columns[leaf].items.storage() == Storage::kObjects;
   }
   if (!equal) return JoinStrings(leaf, shape);
   std::vector<const Tensor*> parts;  // nothing is padded: the references move
-  for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+  for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf].items);
   return Tensor::Concat(dtype(leaf), shape, parts);
 }
 
@@ -149,8 +149,9 @@ Tensor Padder::Join(size_t leaf) {
 template <typename Copy, typename Fill>
 void Padder::CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
                       Fill& fill) {
-  Shape part = piece.columns[leaf].shape();
-  if (!piece.ragged(leaf)) {
+  const Column& column = piece.columns[leaf];
+  Shape part = column.items.shape();
+  if (!column.ragged()) {
     Corner corner(shape, part);
     for (int64_t i = 0; i < piece.rows && corner.whole_items() > 0; ++i) {
       corner.Run((to + i) * corner.whole_items(), i * corner.part_items(), copy, fill);
@@ -158,19 +159,19 @@ void Padder::CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64
     return;
   }
   part = part.Prepend(1);
-  const std::vector<int64_t>& splits = piece.splits[leaf];
-  for (size_t i = 0; i + 1 < splits.size(); ++i) {
-    const int64_t row = to + static_cast<int64_t>(i);
-    part[1] = splits[i + 1] - splits[i];
+  for (int64_t i = 0; i < piece.rows; ++i) {
+    const int64_t row = to + i;
+    const auto [begin, count] = column.RangeOf(i);
+    part[1] = count;
     if (shape.rank() == 2 && part[1] > 0) {  // most often
-      copy(row * shape[1], splits[i], part[1]);
+      copy(row * shape[1], begin, part[1]);
       if (part[1] < shape[1]) fill(row * shape[1] + part[1], shape[1] - part[1]);
       continue;
     }
     Corner corner(shape, part);
     if (corner.whole_items() == 0) return;
     int64_t item = part[1] > 0 ? corner.part_items() / part[1] : 0;
-    corner.Run(row * corner.whole_items(), splits[i] * item, copy, fill);
+    corner.Run(row * corner.whole_items(), begin * item, copy, fill);
   }
 }
 
@@ -191,7 +192,7 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
   };
   int64_t row = 0;
   for (const Piece& piece : pieces()) {
-    in = piece.columns[leaf].data();
+    in = piece.columns[leaf].items.data();
     CopyRows(piece, leaf, shape, row, copy, fill);
     row += piece.rows;
   }
@@ -232,7 +233,7 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   };
   int64_t row = 0;
   for (const Piece& piece : pieces()) {
-    column = &piece.columns[leaf];
+    column = &piece.columns[leaf].items;
     CopyRows(piece, leaf, shape, row, copy, fill);
     row += piece.rows;
   }

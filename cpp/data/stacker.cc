@@ -11,7 +11,7 @@ namespace penstock {
 std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) const {
   if (pieces().empty()) return std::nullopt;
   Shape came = column.shape().WithoutFirst();
-  Shape began = pieces().front().columns[leaf].shape().WithoutFirst();
+  Shape began = pieces().front().columns[leaf].shape(0);
   if (came == began) return std::nullopt;
   std::string_view advice = came.rank() == began.rank()
                                 ? "use padded_batch or ragged_batch, or make the shapes equal in "
@@ -38,19 +38,20 @@ bool Stacker::FillSlab() const {
 void Stacker::Absorb() {
   constexpr size_t kLargeRow = 16 << 10;
   constexpr size_t kMost = size_t{1} << 30;  // more may never be filled: "everything in one batch"
-  std::vector<Tensor>& first = pieces().front().columns;
+  std::vector<Column>& columns = pieces().front().columns;
   if (assembled_.empty()) {
-    assembled_.resize(first.size());
-    for (size_t i = 0; i < first.size(); ++i) {
-      size_t row = first[i].dtype().is_reference()
+    assembled_.resize(columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const Tensor& first = columns[i];
+      size_t row = first.dtype().is_reference()
                        ? 0
-                       : first[i].nbytes() / static_cast<size_t>(pieces().front().rows);
+                       : first.nbytes() / static_cast<size_t>(pieces().front().rows);
       bool fits = row >= kLargeRow && row <= kMost / static_cast<size_t>(capacity_);
       if (!fits) continue;
-      Shape shape = first[i].shape();
+      Shape shape = first.shape();
       shape[0] = capacity_;
       try {
-        assembled_[i] = Tensor::Make(first[i].dtype(), shape);
+        assembled_[i] = Tensor::Make(first.dtype(), shape);
       } catch (const std::bad_alloc&) {  // the batch may yet be smaller
       }
     }
@@ -59,7 +60,7 @@ void Stacker::Absorb() {
     Piece& piece = pieces()[absorbed_];
     for (size_t i = 0; i < assembled_.size(); ++i) {
       if (!assembled_[i].buffer()) continue;
-      Tensor& column = piece.columns[i];
+      Tensor& column = piece.columns[i].items;
       size_t bytes = column.nbytes();
       LeaveForeignLockToCopy(bytes);
       size_t row = bytes / static_cast<size_t>(piece.rows);
@@ -76,7 +77,7 @@ void Stacker::Absorb() {
 
 Tensor Stacker::Join(size_t leaf) {
   const int64_t rows = this->rows();
-  Tensor& first = pieces().front().columns[leaf];
+  Tensor& first = pieces().front().columns[leaf].items;
   DType dtype = this->dtype(leaf);
   Shape shape = first.shape();
   shape[0] = rows;
@@ -89,14 +90,15 @@ Tensor Stacker::Join(size_t leaf) {
     LeaveForeignLockToCopy(out.nbytes());
     uint8_t* to = out.mutable_data();
     for (Piece& piece : pieces()) {
-      size_t bytes = piece.columns[leaf].nbytes();
-      if (bytes) std::memcpy(to, piece.columns[leaf].data(), bytes);
+      const Tensor& column = piece.columns[leaf];
+      const size_t bytes = column.nbytes();
+      if (bytes) std::memcpy(to, column.data(), bytes);
       to += bytes;
     }
     return out;
   }
   std::vector<const Tensor*> parts;
-  for (Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
+  for (Piece& piece : pieces()) parts.push_back(&piece.columns[leaf].items);
   return Tensor::Concat(dtype, shape, parts);
 }
 

@@ -130,4 +130,18 @@ inline void StructureRef::Release() const {
 // dict keys.
 std::vector<int> LeafOrder(const Structure* from, const Structure* to);
 
+// Brings leaves, or columns of them, into the order of `wanted`. False, with nothing changed, when
+// the structures differ in more than the order of dict keys.
+template <typename Leaves>
+bool Conform(const Structure* structure, Leaves& leaves, const Structure* wanted) {
+  if (structure == wanted) return true;
+  const std::vector<int> order = LeafOrder(structure, wanted);
+  if (order.empty()) return false;
+  Leaves ordered;
+  ordered.reserve(order.size());
+  for (int from : order) ordered.push_back(std::move(leaves[static_cast<size_t>(from)]));
+  leaves = std::move(ordered);
+  return true;
+}
+
 }  // namespace penstock

@@ -60,7 +60,6 @@ Block CopiesOf(const Block& rows, int64_t count) {
     }
   }
   copies.columns.clear();
-  copies.splits.clear();
   return copies;
 }
 

@@ -32,7 +32,7 @@ PyObject* EmitRow(Run& run) {
   std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
   PyObject** leaves = count > kFewLeaves ? many.data() : few;
   for (size_t i = 0; i < count; ++i) {
-    leaves[i] = stacked ? RowToPython(block.columns[i], row)
+    leaves[i] = stacked ? RowToPython(block.columns[i].items, row)
                         : ToPython(std::move(block.elements[row].leaves[i]));
     if (!leaves[i]) {
       for (size_t j = 0; j < i; ++j) Py_DECREF(leaves[j]);
@@ -82,7 +82,7 @@ bool Fetch(Iter* it) {
   if (run.session->has_warnings() && !ShowWarnings(*run.session)) return false;
   if (run.block.rows > 1 && run.block.stacked() && run.block.columns.size() == 1 &&
       run.block.structure == Structure::Leaf()) {
-    const Tensor& column = run.block.columns[0];
+    const Tensor& column = run.block.columns[0].items;
     bool strings = column.storage() == Storage::kPacked;
     if (column.shape().rank() == 1 && (strings || !column.dtype().is_reference())) {
       it->scalars_left = run.block.rows;

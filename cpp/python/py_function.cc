@@ -118,7 +118,7 @@ class Arguments {
       const bool moves = consume && (array || dtype.code == TypeCode::kObject);
       return ToPython(moves ? std::move(leaf) : leaf);
     }
-    const Tensor& column = rows.columns[i];
+    const Tensor& column = rows.columns[i].items;
     DType dtype = column.dtype();
     if (column.shape().rank() == 1 && !dtype.is_reference()) {
       return Scalar(column, row, i);
@@ -215,8 +215,8 @@ class PyFunction final : public Function {
 
  private:
   static bool IsScalarColumn(const Block& rows) {
-    return rows.stacked() && rows.structure == Structure::Leaf() &&
-           rows.columns[0].shape().rank() == 1 && !rows.columns[0].dtype().is_reference();
+    return rows.stacked() && rows.structure == Structure::Leaf() && rows.columns[0].rank() == 0 &&
+           !rows.columns[0].dtype().is_reference();
   }
 
   // New reference, null with an error set. A lone scalar, the shortest way: no more than making
@@ -239,7 +239,8 @@ class PyFunction final : public Function {
     random.For(rows.key(0));
     constexpr int64_t kRow = 0;
     const RunningCall running(info, rows, kRow);
-    PyObject* frame[2] = {nullptr, MakeScalar(rows.columns[0].dtype(), rows.columns[0].data())};
+    PyObject* frame[2] = {nullptr,
+                          MakeScalar(rows.columns[0].dtype(), rows.columns[0].items.data())};
     PyRef result;
     if (frame[1]) {
       result = PyRef::Steal(

@@ -14,7 +14,7 @@ namespace {
 
 int64_t PositionOf(const Block& rows, int64_t row) {
   if (!rows.stacked()) return rows.elements[row].leaves[0].value<int64_t>();
-  return reinterpret_cast<const int64_t*>(rows.columns[0].data())[row];
+  return reinterpret_cast<const int64_t*>(rows.columns[0].items.data())[row];
 }
 
 class IndexableFunction final : public Function {

@@ -178,8 +178,10 @@ class GeneratorIterator final : public BlockIterator {
     for (Block& block : blocks) {
       std::vector<DType> dtypes;
       if (block.rows > 0) {
-        for (auto& leaf : block.elements.empty() ? block.columns : block.elements[0].leaves) {
-          dtypes.push_back(leaf.dtype());
+        if (block.stacked()) {
+          for (const Column& column : block.columns) dtypes.push_back(column.dtype());
+        } else {
+          for (const Tensor& leaf : block.elements[0].leaves) dtypes.push_back(leaf.dtype());
         }
         if (!structure_) {
           structure_ = block.structure;

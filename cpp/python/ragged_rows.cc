@@ -22,14 +22,14 @@ Shape ShapeOf(PyObject* array) {
 
 }  // namespace
 
-bool RaggedRows::IsAlike(const Column& column) {
-  for (size_t row = 1; row < column.splits.size(); ++row) {
-    if (column.splits[row] - column.splits[row - 1] != column.shape[0]) return false;
+bool RaggedRows::IsAlike(const Gathered& column) {
+  for (size_t row = 1; row < column.ends.size(); ++row) {
+    if (column.ends[row] - column.ends[row - 1] != column.shape[0]) return false;
   }
   return true;
 }
 
-bool RaggedRows::Fits(const Column& column, PyObject* leaf, const LeafSpec* declared) {
+bool RaggedRows::Fits(const Gathered& column, PyObject* leaf, const LeafSpec* declared) {
   DType dtype;
   if (!IsPlainArray(leaf, &dtype) || dtype != column.dtype) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(leaf);
@@ -45,10 +45,10 @@ bool RaggedRows::Begin(const Flattened& flat, const ElementSpec* declared, const
   columns_.resize(flat.leaves.size());
   bool any = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
+    Gathered& column = columns_[i];
     PyObject* leaf = flat.leaves[i];
     column.used = 0;
-    column.splits.assign(1, 0);
+    column.ends.assign(1, 0);
     column.array = Py_TYPE(leaf) == &PyArray_Type;
     if (column.array) {
       bool plain = IsPlainArray(leaf, &column.dtype);
@@ -72,7 +72,7 @@ bool RaggedRows::Begin(const Flattened& flat, const ElementSpec* declared, const
   return any;
 }
 
-uint8_t* RaggedRows::Room(Column& column, size_t bytes) {
+uint8_t* RaggedRows::Room(Gathered& column, size_t bytes) {
   size_t needed = column.used + bytes;
   if (!column.memory || needed > column.memory->size()) {
     size_t more = column.memory ? 2 * column.memory->size() : std::max(column.usual, kFirstRoom);
@@ -92,7 +92,7 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
   }
   // Nothing counts until all columns have taken their part: memory may run out between them.
   for (size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
+    Gathered& column = columns_[i];
     PyObject* leaf = flat.leaves[i];
     if (!column.array) {
       if (!WriteScalar(column.dtype, leaf, Room(column, column.dtype.itemsize))) return false;
@@ -103,17 +103,17 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
     auto bytes = static_cast<size_t>(PyArray_NBYTES(array));
     uint8_t* to = Room(column, bytes);
     if (bytes > 0) std::memcpy(to, PyArray_DATA(array), bytes);
-    column.splits.reserve(static_cast<size_t>(block_.rows) + 2);
+    column.ends.reserve(static_cast<size_t>(block_.rows) + 2);
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
+    Gathered& column = columns_[i];
     if (!column.array) {
       column.used += column.dtype.itemsize;
       continue;
     }
     auto* array = reinterpret_cast<PyArrayObject*>(flat.leaves[i]);
     column.used += static_cast<size_t>(PyArray_NBYTES(array));
-    column.splits.push_back(column.splits.back() + PyArray_DIM(array, 0));
+    column.ends.push_back(column.ends.back() + PyArray_DIM(array, 0));
   }
   ++block_.rows;
   return true;
@@ -121,22 +121,21 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
 
 Block RaggedRows::Take() {
   likely_ = false;
-  block_.splits.resize(columns_.size());
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
+  for (Gathered& column : columns_) {
     Shape shape = column.shape;
-    if (column.array && !IsAlike(column)) {
-      shape[0] = column.splits.back();
-      block_.splits[i] = std::move(column.splits);
-      likely_ = true;
+    const bool ragged = column.array && !IsAlike(column);
+    if (ragged) {
+      shape[0] = column.ends.back();
     } else {
       shape = shape.Prepend(block_.rows);
     }
     Room(column, 0);  // no items are memory too
     column.usual = column.used;
-    block_.columns.push_back(Tensor::View(column.dtype, shape, std::move(column.memory), 0));
+    Tensor items = Tensor::View(column.dtype, shape, std::move(column.memory), 0);
+    block_.columns.push_back(ragged ? Column(std::move(items), std::move(column.ends))
+                                    : Column(std::move(items)));
+    likely_ = likely_ || ragged;
   }
-  if (!likely_) block_.splits.clear();
   return std::exchange(block_, Block());
 }
 

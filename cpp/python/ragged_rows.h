@@ -24,22 +24,22 @@ class RaggedRows {
   bool likely() const { return likely_; }
 
  private:
-  struct Column {
+  struct Gathered {
     DType dtype;
     Shape shape;         // of the first row
     bool array = false;  // else a scalar
     BufferRef memory;
     size_t used = 0;   // bytes of it
     size_t usual = 0;  // of a block before
-    std::vector<int64_t> splits;
+    std::vector<int64_t> ends;
   };
   bool Begin(const Flattened& flat, const ElementSpec* declared, const Origin& origin);
-  static bool IsAlike(const Column& column);
-  static bool Fits(const Column& column, PyObject* leaf, const LeafSpec* declared);
-  static uint8_t* Room(Column& column, size_t bytes);
+  static bool IsAlike(const Gathered& column);
+  static bool Fits(const Gathered& column, PyObject* leaf, const LeafSpec* declared);
+  static uint8_t* Room(Gathered& column, size_t bytes);
 
   Block block_;
-  std::vector<Column> columns_;
+  std::vector<Gathered> columns_;
   bool likely_ = false;
 };
 

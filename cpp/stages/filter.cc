@@ -117,13 +117,13 @@ class FilterIterator final : public BlockIterator {
     for (const Block& block : made_) {
       if (block.error) return std::nullopt;
       for (int64_t i = 0; i < block.rows; ++i, ++row) {
-        const std::vector<Tensor>& leaves = block.leaves(i);
-        const int64_t items = block.stacked() ? block.rows : 1;
-        if (leaves.size() != 1 || leaves[0].dtype().code != TypeCode::kBool ||
-            leaves[0].elements() != items) {
+        const bool stacked = block.stacked();
+        const size_t leaves = stacked ? block.columns.size() : block.elements[i].leaves.size();
+        if (leaves != 1) return std::nullopt;
+        const Tensor& value = stacked ? block.columns[0].items : block.elements[i].leaves[0];
+        if (value.dtype().code != TypeCode::kBool || value.elements() != (stacked ? block.rows : 1))
           return std::nullopt;
-        }
-        if (leaves[0].data()[block.stacked() ? i : 0]) passing.push_back(row);
+        if (value.data()[stacked ? i : 0]) passing.push_back(row);
       }
     }
     return passing;

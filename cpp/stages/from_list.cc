@@ -55,18 +55,17 @@ class RaggedList final : public Indexed {
     block.structure = spec_.structure;
     block.rows = count;
     block.origins = RowOrigins::From(index_of(0));
-    block.splits.resize(spec_.leaves.size());
     for (size_t i = 0; i < spec_.leaves.size(); ++i) {
       const LeafSpec& leaf = spec_.leaves[i];
       auto row = [&](int64_t number) -> const Tensor& {
         return elements_[static_cast<size_t>(index_of(number))]->leaves[i];
       };
       Shape shape = leaf.shape;
+      std::vector<int64_t> ends;
       if (DiffersInSize(leaf)) {
-        std::vector<int64_t>& splits = block.splits[i];
-        splits.assign(1, 0);
-        for (int64_t n = 0; n < count; ++n) splits.push_back(splits.back() + row(n).shape()[0]);
-        shape[0] = splits.back();
+        ends.push_back(0);
+        for (int64_t n = 0; n < count; ++n) ends.push_back(ends.back() + row(n).shape()[0]);
+        shape[0] = ends.back();
       } else {
         shape = shape.Prepend(count);
       }
@@ -77,7 +76,8 @@ class RaggedList final : public Indexed {
         if (bytes > 0) std::memcpy(to, row(n).data(), bytes);
         to += bytes;
       }
-      block.columns.push_back(std::move(column));
+      block.columns.push_back(ends.empty() ? Column(std::move(column))
+                                           : Column(std::move(column), std::move(ends)));
     }
     return block;
   }
@@ -129,10 +129,9 @@ class ListDataset final : public Dataset, public Indexed {
  private:
   // Dicts may list their keys in another order.
   std::shared_ptr<const Element> Reordered(const Element& from) const {
-    auto to = std::make_shared<Element>();
+    auto to = std::make_shared<Element>(from);
+    Conform(from.structure, to->leaves, spec_.structure);
     to->structure = spec_.structure;
-    for (int leaf : LeafOrder(from.structure, spec_.structure))
-      to->leaves.push_back(from.leaves[static_cast<size_t>(leaf)]);
     return to;
   }
   void Add(int64_t index, Block& block) const {

@@ -173,7 +173,7 @@ int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place)
   for (size_t leaf = 0; leaf < row_bytes_.size(); ++leaf) {
     size_t bytes = row_bytes_[leaf];
     at = AlignUp(at, kColumnAlign);
-    uint8_t* target = to.columns[leaf].mutable_data() + static_cast<size_t>(place) * bytes;
+    uint8_t* target = to.columns[leaf].items.mutable_data() + static_cast<size_t>(place) * bytes;
     if (!file.index->ReadAt(entry.offset + at + static_cast<size_t>(skipped) * bytes, target,
                             static_cast<size_t>(count) * bytes)) {
       file.index->ThrowDamaged(chunk, "the file has become shorter");

@@ -117,7 +117,8 @@ class UnbatchIterator final : public BlockIterator {
     for (int64_t i = 0; i < block.rows; ++i) {
       block.origins.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
     }
-    block.columns = std::move(element.leaves);
+    block.columns.assign(std::make_move_iterator(element.leaves.begin()),
+                         std::make_move_iterator(element.leaves.end()));
     return block;
   }
 

@@ -188,12 +188,12 @@ class WindowIterator final : public Iterator {
     int64_t number = 0;
     for (Block& block : rows) {
       if (block.stacked()) {
-        Conform(block.structure, block.columns, structure, number);
+        Reorder(block.structure, block.columns, structure, number);
         block.structure = structure;
       }
       for (size_t i = 0; i < block.elements.size(); ++i) {
         Element& element = block.elements[i];
-        Conform(element.structure, element.leaves, structure, number + static_cast<int64_t>(i));
+        Reorder(element.structure, element.leaves, structure, number + static_cast<int64_t>(i));
         element.structure = structure;
       }
       number += block.rows;
@@ -201,19 +201,14 @@ class WindowIterator final : public Iterator {
     return structure;
   }
 
-  void Conform(const Structure* came, std::vector<Tensor>& leaves, const Structure* wanted,
+  template <typename Leaves>
+  void Reorder(const Structure* came, Leaves& leaves, const Structure* wanted,
                int64_t number) const {
-    if (came == wanted) return;
-    std::vector<int> order = LeafOrder(came, wanted);
-    if (order.empty()) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "window: element {} of window {} has structure {}, the window began with {}; "
-                  "make the structures equal in a map first",
-                  number, index_, came->ToString(), wanted->ToString());
-    }
-    std::vector<Tensor> ordered;
-    for (int from : order) ordered.push_back(std::move(leaves[static_cast<size_t>(from)]));
-    leaves = std::move(ordered);
+    if (Conform(came, leaves, wanted)) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                "window: element {} of window {} has structure {}, the window began with {}; "
+                "make the structures equal in a map first",
+                number, index_, came->ToString(), wanted->ToString());
   }
 
   static Block Component(const Block& rows, size_t leaf) {

@@ -80,49 +80,38 @@ class Concat final : public Joined {
   }
 
   // Behind one another along the axis in which rows differ.
-  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
-                                     int64_t rows) const override {
+  std::optional<Column> CallRagged(const std::vector<Column>& inputs, int64_t rows) const override {
     std::vector<Tensor> items;  // rows without the axis of rows
     int rank = 0;
-    for (const RowItems& input : inputs) {
-      if (input.splits) rank = input.items.shape().rank();
+    for (const Column& input : inputs) {
+      if (input.ragged()) rank = input.rank();
     }
-    for (const RowItems& input : inputs) {
-      Shape shape = input.items.shape();
-      if (input.by_row && !input.splits) {
-        shape = shape.WithoutFirst();
-        if (shape.rank() > 0) shape[0] *= rows;
+    for (const Column& input : inputs) {
+      if (input.rank() == 0 || input.rank() != rank) return std::nullopt;
+      if (input.dtype().code == TypeCode::kObject) return std::nullopt;
+      items.push_back(input.Flat());
+      if (!(items.back().shape().WithoutFirst() == items[0].shape().WithoutFirst())) {
+        return std::nullopt;
       }
-      if (shape.rank() == 0 || shape.rank() != rank) return std::nullopt;
-      if (input.items.dtype().code == TypeCode::kObject) return std::nullopt;
-      items.push_back(input.items.Reshaped(shape));
-      if (!(shape.WithoutFirst() == items[0].shape().WithoutFirst())) return std::nullopt;
     }
     if (NormalAxis("concat", "axis", axis_, rank) != 0) return std::nullopt;
     const DType type = TypeOf(items);
     for (size_t i = 0; i < items.size() && !type.is_reference(); ++i) {
       items[i] = values_.Converted(items, i, type);
     }
-    auto splits = std::make_shared<std::vector<int64_t>>(1, 0);
+    std::vector<int64_t> ends{0};
     std::vector<ItemRun> runs;
     for (int64_t row = 0; row < rows; ++row) {
-      splits->push_back(splits->back());
+      ends.push_back(ends.back());
       for (size_t i = 0; i < items.size(); ++i) {
-        ItemRun run{&items[i], 0, items[i].shape()[0]};
-        if (const auto& ends = inputs[i].splits) {
-          run.first = (*ends)[static_cast<size_t>(row)];
-          run.count = (*ends)[static_cast<size_t>(row) + 1] - run.first;
-        } else if (inputs[i].by_row) {
-          run.count /= rows;
-          run.first = row * run.count;
-        }
-        splits->back() += run.count;
-        runs.push_back(run);
+        const auto [begin, count] = inputs[i].RangeOf(row);
+        ends.back() += count;
+        runs.push_back({&items[i], begin, count});
       }
     }
     Shape shape = items[0].shape();
-    shape[0] = splits->back();
-    return RowItems{JoinRuns(type, shape, runs), std::move(splits), true};
+    shape[0] = ends.back();
+    return Column(JoinRuns(type, shape, runs), std::move(ends));
   }
 
  private:

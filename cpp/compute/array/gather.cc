@@ -22,19 +22,19 @@ class Gather final : public ItemsOp {
         from_end_(args.Bool("from_end")) {}
 
   // From one array for all rows: numbers of all of them are numbers of slices.
-  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
-                                     int64_t /*rows*/) const override {
+  std::optional<Column> CallRagged(const std::vector<Column>& inputs,
+                                   int64_t /*rows*/) const override {
     constexpr size_t kSmallSlice = 4096;  // bytes; large ones are copied to where they belong
-    if (inputs.size() != 2 || inputs[0].by_row || axis_ != 0 || batch_dims_ != 0) {
+    if (inputs.size() != 2 || !inputs[0].constant || axis_ != 0 || batch_dims_ != 0) {
       return std::nullopt;
     }
-    const Tensor& params = inputs[0].items;
+    const Tensor& params = inputs[0];
     const int64_t slices = params.shape().rank() > 0 ? params.shape()[0] : 0;
     if (slices == 0 || params.nbytes() / static_cast<size_t>(slices) > kSmallSlice) {
       return std::nullopt;
     }
-    std::vector<Tensor> taken = Call({inputs[0].items, inputs[1].items}, {});
-    return RowItems{std::move(taken[0]), inputs[1].splits, true};
+    std::vector<Tensor> taken = Call({inputs[0], inputs[1]}, {});
+    return Column(std::move(taken[0]), inputs[1].splits);
   }
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {

@@ -50,40 +50,31 @@ class GetItem final : public CropOp {
 
   // x[number] and x[start:stop], of each row. A number that some row does not have is an error: of
   // that row alone, when they are taken one by one.
-  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
-                                     int64_t rows) const override {
+  std::optional<Column> CallRagged(const std::vector<Column>& inputs, int64_t rows) const override {
     if (inputs.size() != 1 || parts_.size() != kWidth) return std::nullopt;
-    const RowItems& input = inputs[0];
+    const Column& input = inputs[0];
     const bool number = parts_[0] == kNumber;
     const bool slice = parts_[0] == kSlice && (parts_[4] == kAbsent || parts_[4] == 1);
-    const bool scalars = !input.splits && input.items.shape().rank() < 2;
-    if (!(number || slice) || scalars || input.items.dtype().code == TypeCode::kObject) {
+    if (!(number || slice) || input.rank() == 0 || input.dtype().code == TypeCode::kObject) {
       return std::nullopt;
     }
-    Shape shape = input.items.shape();  // of the items, without the axis of rows
-    if (!input.splits) {
-      shape = shape.WithoutFirst();
-      shape[0] *= rows;
-    }
-    const int64_t each = rows > 0 && !input.splits ? shape[0] / rows : 0;
-    const Tensor items = input.items.Reshaped(shape);
-    auto splits = std::make_shared<std::vector<int64_t>>(1, 0);
+    const Tensor items = input.Flat();
+    std::vector<int64_t> ends{0};
     std::vector<ItemRun> runs;
     for (int64_t row = 0; row < rows; ++row) {
-      const auto place = static_cast<size_t>(row);
-      const int64_t begin = input.splits ? (*input.splits)[place] : row * each;
-      const int64_t size = input.splits ? (*input.splits)[place + 1] - begin : each;
+      const auto [begin, size] = input.RangeOf(row);
       const IndexedAxis taken =
           number ? NumberAxis(parts_[2], 0, Shape{size}) : SliceAxis(parts_[2], parts_[3], 1, size);
       runs.push_back({&items, begin + taken.begin, taken.count});
-      splits->push_back(splits->back() + taken.count);
+      ends.push_back(ends.back() + taken.count);
     }
-    shape[0] = splits->back();
+    Shape shape = items.shape();
+    shape[0] = ends.back();
     Tensor taken = JoinRuns(items.dtype(), shape, runs);
-    if (number) return RowItems{std::move(taken), nullptr, true};
-    if (input.splits) return RowItems{std::move(taken), std::move(splits), true};
+    if (number) return Column(std::move(taken));
+    if (input.ragged()) return Column(std::move(taken), std::move(ends));
     shape[0] = rows > 0 ? shape[0] / rows : 0;
-    return RowItems{taken.Reshaped(shape.Prepend(rows)), nullptr, true};
+    return Column(taken.Reshaped(shape.Prepend(rows)));
   }
 
   // image[top:bottom, left:right]: of slices alone, of which the one of channels takes all.

@@ -20,18 +20,13 @@ class ShapeOf final : public FillOp {
     std::ranges::copy(inputs[0].shape().dims(), reinterpret_cast<int64_t*>(out.mutable_data()));
   }
 
-  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
-                                     int64_t rows) const override {
-    const RowItems& input = inputs[0];
-    const Shape& items = input.items.shape();
-    Shape row = input.splits ? items : items.WithoutFirst();
-    Tensor sizes = Tensor::Make(DType::Of(TypeCode::kInt64), {rows, row.rank()});
+  std::optional<Column> CallRagged(const std::vector<Column>& inputs, int64_t rows) const override {
+    Tensor sizes = Tensor::Make(DType::Of(TypeCode::kInt64), {rows, inputs[0].rank()});
     auto* to = reinterpret_cast<int64_t*>(sizes.mutable_data());
-    for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
-      if (input.splits) row[0] = (*input.splits)[i + 1] - (*input.splits)[i];
-      to = std::ranges::copy(row.dims(), to).out;
+    for (int64_t row = 0; row < rows; ++row) {
+      to = std::ranges::copy(inputs[0].shape(row).dims(), to).out;
     }
-    return RowItems{std::move(sizes), nullptr, true};
+    return Column(std::move(sizes));
   }
 };
 

@@ -33,8 +33,9 @@ struct FeatureRequest {
   bool may_miss;
   Shape shape;  // of the values of an example, or of a row of them
   int64_t items;
-  Tensor otherwise;           // the values of an example without it, or one to pad with
-  std::vector<uint8_t> fill;  // the same as items of a Column; strings in the memory of `otherwise`
+  Tensor otherwise;  // the values of an example without it, or one to pad with
+  std::vector<uint8_t>
+      fill;  // the same as items of an ItemList; strings in the memory of `otherwise`
 };
 
 // Where the messages of a map's value lie: one, or several that are to be read as if they were one.
@@ -71,9 +72,9 @@ class FeatureRequests {
 };
 
 // Items of one type behind one another, in memory that becomes a tensor's.
-class Column {
+class ItemList {
  public:
-  Column(size_t itemsize, size_t capacity);
+  ItemList(size_t itemsize, size_t capacity);
   // Room for `count` more items, which are counted as written.
   template <typename T>
   T* Extend(size_t count) {
@@ -119,15 +120,15 @@ class FeatureValues {
   int64_t Read(const FoundValue& feature);
   void ReadList(std::string_view list);
   void Check(int64_t count) const;
-  Tensor Array(Column& column, const Tensor& serialized, const Shape& outer,
+  Tensor Array(ItemList& column, const Tensor& serialized, const Shape& outer,
                const Shape& inner) const;
-  Tensor Strings(Column& column, const Tensor& serialized, const Shape& shape) const;
+  Tensor Strings(ItemList& column, const Tensor& serialized, const Shape& shape) const;
   Tensor Splits(const std::vector<int64_t>& ends) const;
   Tensor Padded(const Tensor& serialized, const Shape& outer) const;
   int64_t rows() const { return static_cast<int64_t>(column_.size()) / request_.items; }
 
   const FeatureRequest& request_;
-  Column column_;
+  ItemList column_;
   std::vector<int64_t> ends_;       // of each example: values, or steps of a list
   std::vector<int64_t> step_ends_;  // of each step of a ragged list: values
 };

@@ -17,7 +17,7 @@ Shape Joined(const Shape& outer, const Shape& inner) {
 
 }  // namespace
 
-void Column::Append(const uint8_t* items, size_t count) {
+void ItemList::Append(const uint8_t* items, size_t count) {
   if (count == 0) return;
   size_t before = size_ * itemsize_;
   if (size_ + count > capacity_) Grow(size_ + count);
@@ -25,7 +25,7 @@ void Column::Append(const uint8_t* items, size_t count) {
   std::memcpy(buffer_->data() + before, items, count * itemsize_);
 }
 
-Tensor FeatureValues::Array(Column& column, const Tensor& serialized, const Shape& outer,
+Tensor FeatureValues::Array(ItemList& column, const Tensor& serialized, const Shape& outer,
                             const Shape& inner) const {
   Shape shape = Joined(outer, inner);
   if (request_.kind == ValueKind::kBytes) return Strings(column, serialized, shape);
@@ -34,7 +34,8 @@ Tensor FeatureValues::Array(Column& column, const Tensor& serialized, const Shap
   return Tensor::View(dtype, shape, column.buffer(), 0);
 }
 
-Tensor FeatureValues::Strings(Column& column, const Tensor& serialized, const Shape& shape) const {
+Tensor FeatureValues::Strings(ItemList& column, const Tensor& serialized,
+                              const Shape& shape) const {
   constexpr size_t kMostKept = 8;  // times what the strings themselves need
   auto* places = reinterpret_cast<StringPlace*>(column.data());
   size_t count = column.size(), bytes = 0;
@@ -98,7 +99,7 @@ Tensor FeatureValues::Padded(const Tensor& serialized, const Shape& outer) const
     longest = std::max(longest, end - before);
     before = end;
   }
-  Column padded(column_.itemsize(), static_cast<size_t>(longest) * ends_.size());
+  ItemList padded(column_.itemsize(), static_cast<size_t>(longest) * ends_.size());
   before = 0;
   for (int64_t end : ends_) {
     padded.Append(column_.data() + static_cast<size_t>(before) * column_.itemsize(),

@@ -15,7 +15,7 @@ size_t ItemSize(ValueKind kind) {
   return kind == ValueKind::kInt64 ? sizeof(int64_t) : sizeof(StringPlace);
 }
 
-void ReadFloats(std::string_view list, Column& column) {
+void ReadFloats(std::string_view list, ItemList& column) {
   for (WireReader values(list); !values.done();) {
     uint32_t tag = values.Tag();
     if (tag == BytesTag(1)) {
@@ -35,7 +35,7 @@ void ReadFloats(std::string_view list, Column& column) {
 }
 
 // Numbers of 7 bits to a byte, of which the last one has no continuation bit.
-void ReadPacked(std::string_view packed, Column& column) {
+void ReadPacked(std::string_view packed, ItemList& column) {
   if (packed.empty()) return;
   auto* at = reinterpret_cast<const uint8_t*>(packed.data());
   auto* end = at + packed.size();
@@ -54,7 +54,7 @@ void ReadPacked(std::string_view packed, Column& column) {
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<int64_t>(numbers.Varint());
 }
 
-void ReadInt64s(std::string_view list, Column& column) {
+void ReadInt64s(std::string_view list, ItemList& column) {
   for (WireReader values(list); !values.done();) {
     uint32_t tag = values.Tag();
     if (tag == BytesTag(1)) {
@@ -68,7 +68,7 @@ void ReadInt64s(std::string_view list, Column& column) {
   }
 }
 
-void ReadStrings(std::string_view list, Column& column) {
+void ReadStrings(std::string_view list, ItemList& column) {
   for (WireReader values(list); !values.done();) {
     uint32_t tag = values.Tag();
     if (tag == BytesTag(1)) {
@@ -102,10 +102,10 @@ struct Lists {
 
 }  // namespace
 
-Column::Column(size_t itemsize, size_t capacity)
+ItemList::ItemList(size_t itemsize, size_t capacity)
     : itemsize_(itemsize), capacity_(capacity), buffer_(Buffer::Allocate(itemsize * capacity)) {}
 
-void Column::Grow(size_t least) {
+void ItemList::Grow(size_t least) {
   constexpr size_t kFewest = 8;
   size_t capacity = std::max({least, 2 * capacity_, kFewest});
   BufferRef larger = Buffer::Allocate(capacity * itemsize_);

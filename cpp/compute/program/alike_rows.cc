@@ -21,12 +21,12 @@ bool IsSmall(const Tensor& leaf) {
 
 }  // namespace
 
-std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows) {
+std::vector<Column> ColumnsOf(const std::vector<Element>& rows) {
   const Element& like = rows.front();
   for (const Element& row : rows) {
     if (row.structure != like.structure) return {};
   }
-  std::vector<Tensor> columns;
+  std::vector<Column> columns;
   std::vector<const Tensor*> parts;
   for (size_t i = 0; i < like.leaves.size(); ++i) {
     const Tensor& first = like.leaves[i];
@@ -42,16 +42,6 @@ std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows) {
     columns.push_back(Tensor::Concat(first.dtype(), shape, parts));
   }
   return columns;
-}
-
-Tensor Repeated(const Tensor& value, int64_t count) {
-  if (value.storage() != Storage::kDense || value.shape().rank() == kMaxRank) return {};
-  Tensor column = Tensor::Make(value.dtype(), value.shape().Prepend(count));
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(column.mutable_data() + static_cast<size_t>(i) * value.nbytes(), value.data(),
-                value.nbytes());
-  }
-  return column;
 }
 
 Tensor ReadShapes(const FillOp& op, const std::vector<Element>& rows, size_t leaf) {

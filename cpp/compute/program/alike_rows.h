@@ -11,9 +11,7 @@ namespace penstock {
 // The columns of rows that are small and alike, which costs less to make than what is then done for
 // all rows at once would cost for each. Empty when they differ in structure, dtype or shape, or are
 // large.
-std::vector<Tensor> ColumnsOf(const std::vector<Element>& rows);
-// `count` rows that are all `value`; empty when it cannot be repeated.
-Tensor Repeated(const Tensor& value, int64_t count);
+std::vector<Column> ColumnsOf(const std::vector<Element>& rows);
 // What `op`, which reads shapes only, gives for leaf `leaf` of each row, whose own shapes may
 // differ; empty when what it gives differs in dtype or shape.
 Tensor ReadShapes(const FillOp& op, const std::vector<Element>& rows, size_t leaf);

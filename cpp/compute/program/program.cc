@@ -113,6 +113,15 @@ class Program final : public Function {
     return values;
   }
 
+  // The same for all rows at once, without the leaves.
+  std::vector<Column> Constants() const {
+    std::vector<Column> values(static_cast<size_t>(values_), Column::Constant({}));
+    for (size_t i = 0; i < plan_.constants.size(); ++i) {
+      values[arguments_ + i].items = plan_.constants[i];
+    }
+    return values;
+  }
+
   // All values of one row; of those that no later step needs, only the results are left.
   std::vector<Tensor> Run(const Element& element, const CallInfo& info, BlockBuilder* into) const {
     std::vector<Tensor> values = Start(element.leaves, OrderOf(element.structure, info));
@@ -178,7 +187,7 @@ class Program final : public Function {
 
   bool ReadsElement(const Instruction& made) const;
   bool OnlyReadsShapes() const;
-  bool Results(std::vector<RowItems>& values, int64_t rows, Block& made);
+  bool Results(std::vector<Column>& values, int64_t rows, Block& made);
   // `ragged`: results may come in that form.
   bool MapStacked(Block& rows, bool ragged, std::vector<Block>& out);
   bool MapAlike(const Block& rows, bool ragged, std::vector<Block>& out);
@@ -255,38 +264,33 @@ bool Program::OnlyReadsShapes() const {
 void TakeOneByOne(Block& results) {
   // Strings that were cut out of much larger ones do not keep those.
   constexpr size_t kMostKept = 8;
-  for (size_t i = 0; i < results.splits.size(); ++i) {
-    Tensor& column = results.columns[i];
-    if (results.splits[i].empty() || column.storage() != Storage::kPacked) continue;
-    if (column.footprint() * kMostKept < column.buffer()->size()) column = column.Alone();
+  for (Column& column : results.columns) {
+    Tensor& items = column.items;
+    if (!column.ragged() || items.storage() != Storage::kPacked) continue;
+    if (items.footprint() * kMostKept < items.buffer()->size()) items = items.Alone();
   }
   std::vector<Element> elements;
   elements.reserve(static_cast<size_t>(results.rows));
   for (int64_t i = 0; i < results.rows; ++i) elements.push_back(results.Row(i));
   results.elements = std::move(elements);
   results.columns.clear();
-  results.splits.clear();
 }
 
 // The results of all rows, made of the values that are there. Throws when an operation fails; false
 // when one does not take rows at once.
-bool Program::Results(std::vector<RowItems>& values, int64_t rows, Block& made) {
+bool Program::Results(std::vector<Column>& values, int64_t rows, Block& made) {
   if (!RunAtOnce(instructions_, rows, values)) {
     by_rows_.store(false, std::memory_order_relaxed);
     return false;
   }
   made.structure = plan_.result;
   made.rows = rows;
-  for (size_t i = 0; i < results_.size(); ++i) {
-    const RowItems& value = values[static_cast<size_t>(results_[i])];
-    made.columns.push_back(value.by_row ? value.items : Repeated(value.items, rows));
-    if (made.columns.back().shape().rank() == 0) {
+  for (int result : results_) {
+    made.columns.push_back(values[static_cast<size_t>(result)].Stacked(rows));
+    if (made.columns.back().items.shape().rank() == 0) {
       by_rows_.store(false, std::memory_order_relaxed);
       return false;
     }
-    if (!value.splits) continue;
-    made.splits.resize(results_.size());
-    made.splits[i] = *value.splits;
   }
   return true;
 }
@@ -299,12 +303,8 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
     order = LeafOrder(rows.structure, plan_.element);
     if (order.empty()) return false;
   }
-  std::vector<Tensor> start = Start(rows.columns, order);
-  std::vector<RowItems> values(start.size());
-  for (size_t i = 0; i < start.size(); ++i) {
-    values[i].items = std::move(start[i]);
-    values[i].by_row = i < arguments_;
-  }
+  std::vector<Column> values = Constants();
+  for (size_t i = 0; i < arguments_; ++i) values[i] = rows.columns[order.empty() ? i : order[i]];
   Block made;
   if (!Results(values, rows.rows, made)) return false;
   if (made.ragged() && !ragged) {
@@ -353,16 +353,14 @@ bool Program::MapShapes(const Block& rows, bool ragged, std::vector<Block>& out)
   for (const Element& row : rows.elements) {
     if (row.structure != rows.structure) return false;
   }
-  std::vector<Tensor> start = Start(std::vector<Tensor>(arguments_), {});
-  std::vector<RowItems> values(start.size());
-  for (size_t i = 0; i < start.size(); ++i) values[i].items = std::move(start[i]);
+  std::vector<Column> values = Constants();
   for (const Instruction& made : instructions_) {
     if (!ReadsElement(made)) continue;
     auto leaf = static_cast<size_t>(made.step.inputs[0]);
     if (!order.empty()) leaf = static_cast<size_t>(order[leaf]);
     Tensor column = ReadShapes(*made.step.op->fill(), rows.elements, leaf);
     if (column.shape().rank() == 0) return false;
-    values[static_cast<size_t>(made.step.output)] = {std::move(column), nullptr, true};
+    values[static_cast<size_t>(made.step.output)] = std::move(column);
   }
   Block made;
   if (!Results(values, rows.rows, made)) return false;

@@ -8,23 +8,22 @@ namespace {
 
 // What the inputs of a step have in common.
 struct Common {
-  bool by_row = false;                                 // any of them
-  int rank = 0;                                        // of a row: the most
-  std::shared_ptr<const std::vector<int64_t>> splits;  // where any is ragged
-  bool item_by_item = true;  // those are alike, and the others one item for all rows
+  bool by_row = false;       // any of them: not all are constant
+  int rank = 0;              // of a row: the most
+  Splits splits;             // where any is ragged
+  bool item_by_item = true;  // they have those splits, or are constants without axes
 
-  static Common Of(const std::vector<RowItems>& inputs) {
+  static Common Of(const std::vector<Column>& inputs) {
     Common common;
-    for (const RowItems& input : inputs) {
-      common.by_row = common.by_row || input.by_row;
-      if (input.splits) common.splits = input.splits;
-      int row = input.items.shape().rank() - (input.by_row && !input.splits);
-      common.rank = std::max(common.rank, row);
+    for (const Column& input : inputs) {
+      common.by_row = common.by_row || !input.constant;
+      if (input.ragged()) common.splits = input.splits;
+      common.rank = std::max(common.rank, input.rank());
     }
-    for (const RowItems& input : inputs) {
-      int rank = input.by_row ? common.rank : 0;
-      bool alike = input.splits == (input.by_row ? common.splits : nullptr);
-      common.item_by_item = common.item_by_item && alike && input.items.shape().rank() == rank;
+    for (const Column& input : inputs) {
+      int rank = input.constant ? 0 : common.rank;
+      bool same = input.splits == (input.constant ? nullptr : common.splits);
+      common.item_by_item = common.item_by_item && same && input.items.shape().rank() == rank;
     }
     return common;
   }
@@ -47,14 +46,14 @@ bool AnyEmpty(const std::vector<int64_t>& splits) {
 
 // Calls the operation once. Items of rows that differ in size are to it rows of their own: what it
 // does row by row it does item by item. False when it is not such an operation.
-bool CallByRows(const Op& op, const std::vector<RowItems>& inputs, const Common& common,
-                std::vector<RowItems>& outputs) {
+bool CallByRows(const Op& op, const std::vector<Column>& inputs, const Common& common,
+                std::vector<Column>& outputs) {
   const bool ragged = common.splits != nullptr;
   if (ragged && !common.item_by_item) return false;
   std::vector<Tensor> items;
-  for (const RowItems& input : inputs) {
-    bool stacked = input.by_row && !ragged;
-    items.push_back(stacked ? Widened(input.items, common.rank) : input.items);
+  for (const Column& input : inputs) {
+    bool stacked = !input.constant && !ragged;
+    items.push_back(stacked ? Widened(input, common.rank) : input.items);
   }
   if (!op.by_rows(items)) return false;
   for (Tensor& output : op.Call(items, {})) {
@@ -62,21 +61,22 @@ bool CallByRows(const Op& op, const std::vector<RowItems>& inputs, const Common&
     if (ragged && (shape.rank() == 0 || shape[0] != common.splits->back())) return false;
     // The further axes of a row without items are its operation's own to decide.
     if (ragged && shape.rank() > 1 && AnyEmpty(*common.splits)) return false;
-    outputs.push_back({std::move(output), common.splits, common.by_row});
+    outputs.push_back(common.by_row ? Column(std::move(output), common.splits)
+                                    : Column::Constant(std::move(output)));
   }
   return true;
 }
 
 }  // namespace
 
-bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<RowItems>& values) {
-  std::vector<RowItems> inputs;
-  std::vector<RowItems> outputs;
+bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<Column>& values) {
+  std::vector<Column> inputs;
+  std::vector<Column> outputs;
   for (const auto& [step, last, leaf] : steps) {
-    if (values[static_cast<size_t>(step.output)].by_row) continue;
+    if (!values[static_cast<size_t>(step.output)].constant) continue;
     inputs.clear();
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      RowItems& value = values[static_cast<size_t>(step.inputs[i])];
+      Column& value = values[static_cast<size_t>(step.inputs[i])];
       inputs.push_back(last[i] ? std::move(value) : value);
     }
     Common common = Common::Of(inputs);

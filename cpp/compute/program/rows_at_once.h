@@ -15,7 +15,8 @@ struct Instruction {
 };
 
 // Runs the steps on values by number: those of arguments and constants are there, and perhaps what
-// some steps would make. False when a step does not take rows at once; throws when one fails.
-bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<RowItems>& values);
+// some steps would make of each row; the others are constant until they are made. False when a step
+// does not take rows at once; throws when one fails.
+bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<Column>& values);
 
 }  // namespace penstock

@@ -21,9 +21,9 @@ void CheckRank(const char* op, const Tensor& input, bool many) {
 }
 
 // The same where it is called for many rows at once.
-bool OneStringPerRow(const RowItems& input) {
-  const TypeCode code = input.items.dtype().code;
-  return !input.splits && input.items.shape().rank() == 1 &&
+bool OneStringPerRow(const Column& input) {
+  const TypeCode code = input.dtype().code;
+  return input.stacked() && input.rank() == 0 &&
          (code == TypeCode::kBytes || code == TypeCode::kText);
 }
 
@@ -51,12 +51,12 @@ class Split final : public Op {
     return outputs;
   }
 
-  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
-                                     int64_t /*rows*/) const override {
-    if (many_ || !OneStringPerRow(inputs[0]) || inputs[1].by_row) return std::nullopt;
-    auto splits = std::make_shared<std::vector<int64_t>>();
-    Tensor parts = PartsOf(inputs[0].items, inputs[1].items, *splits).Take();
-    return RowItems{std::move(parts), std::move(splits), true};
+  std::optional<Column> CallRagged(const std::vector<Column>& inputs,
+                                   int64_t /*rows*/) const override {
+    if (many_ || !OneStringPerRow(inputs[0]) || !inputs[1].constant) return std::nullopt;
+    std::vector<int64_t> ends;
+    Tensor parts = PartsOf(inputs[0], inputs[1], ends).Take();
+    return Column(std::move(parts), std::move(ends));
   }
 
  private:
@@ -166,12 +166,12 @@ class UnicodeDecode final : public Op {
     return outputs;
   }
 
-  std::optional<RowItems> CallRagged(const std::vector<RowItems>& inputs,
-                                     int64_t /*rows*/) const override {
+  std::optional<Column> CallRagged(const std::vector<Column>& inputs,
+                                   int64_t /*rows*/) const override {
     if (many_ || !OneStringPerRow(inputs[0])) return std::nullopt;
-    auto splits = std::make_shared<std::vector<int64_t>>();
-    Tensor points = PointsOf(inputs[0].items, *splits);
-    return RowItems{std::move(points), std::move(splits), true};
+    std::vector<int64_t> ends;
+    Tensor points = PointsOf(inputs[0], ends);
+    return Column(std::move(points), std::move(ends));
   }
 
  private:

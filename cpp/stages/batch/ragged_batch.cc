@@ -73,7 +73,7 @@ class RaggedRows final : public BatchRows {
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override {
     if (pieces().empty()) return std::nullopt;
     Shape came = column.shape().WithoutFirst();
-    Shape began = pieces().front().first(leaf);
+    Shape began = pieces().front().columns[leaf].shape(0);
     int ragged = axes_[leaf] == kAllAxes ? began.rank() : axes_[leaf];
     bool fits = came.rank() == began.rank();
     for (int d = ragged; fits && d < came.rank(); ++d) fits = came[d] == began[d];
@@ -88,7 +88,7 @@ class RaggedRows final : public BatchRows {
     Element batch;
     std::vector<int> axes = axes_;
     for (size_t leaf = 0; !pieces().empty() && leaf < axes.size(); ++leaf) {
-      if (axes[leaf] == kAllAxes) axes[leaf] = pieces().front().first(leaf).rank();
+      if (axes[leaf] == kAllAxes) axes[leaf] = pieces().front().columns[leaf].rank();
       batch.leaves.push_back(Values(leaf, axes[leaf]));
       for (int axis = axes[leaf]; axis > 0; --axis) batch.leaves.push_back(Splits(leaf, axis));
     }
@@ -104,8 +104,8 @@ class RaggedRows final : public BatchRows {
   // The first `ragged` axes of each row are one, behind the rows before.
   Tensor Values(size_t leaf, int ragged) {
     std::vector<const Tensor*> parts;
-    for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf]);
-    const Shape first = pieces().front().first(leaf).Prepend(1);
+    for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf].items);
+    const Shape first = pieces().front().columns[leaf].shape(0).Prepend(1);
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
     dense[0] = 0;
     for (const Piece& piece : pieces()) dense[0] += Parts(piece, leaf, ragged + 1);
@@ -115,8 +115,9 @@ class RaggedRows final : public BatchRows {
   // In how many parts the first `axes` axes cut the rows of a piece; the first one is that of rows.
   static int64_t Parts(const Piece& piece, size_t leaf, int axes) {
     if (axes == 1) return piece.rows;
+    const Column& column = piece.columns[leaf];
     int64_t count = 1;  // where rows differ, the first two axes of their column are one
-    for (int d = 0; d < axes - piece.ragged(leaf); ++d) count *= piece.columns[leaf].shape()[d];
+    for (int d = 0; d < axes - column.ragged(); ++d) count *= column.items.shape()[d];
     return count;
   }
 
@@ -124,13 +125,14 @@ class RaggedRows final : public BatchRows {
   Tensor Splits(size_t leaf, int axis) {
     std::vector<int64_t> ends{0};
     for (const Piece& piece : pieces()) {
-      if (piece.ragged(leaf) && axis == 1) {
-        const std::vector<int64_t>& splits = piece.splits[leaf];
-        const int64_t begin = ends.back();
-        for (size_t i = 1; i < splits.size(); ++i) ends.push_back(begin + splits[i]);
+      const Column& column = piece.columns[leaf];
+      if (axis == 1) {
+        for (int64_t row = 0; row < piece.rows; ++row) {
+          ends.push_back(ends.back() + column.RangeOf(row).count);
+        }
         continue;
       }
-      const int64_t size = piece.columns[leaf].shape()[axis - piece.ragged(leaf)];
+      const int64_t size = column.items.shape()[axis - column.ragged()];
       const int64_t count = Parts(piece, leaf, axis);
       for (int64_t i = 0; i < count; ++i) ends.push_back(ends.back() + size);
     }

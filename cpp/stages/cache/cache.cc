@@ -45,9 +45,10 @@ class Keeper {
     return std::all_of(block.elements.begin(), block.elements.end(),
                        [](const Element& element) { return Numbers(element.leaves, kSmallRow); });
   }
-  static bool Numbers(const std::vector<Tensor>& leaves, size_t most) {
+  template <typename Leaves>
+  static bool Numbers(const Leaves& leaves, size_t most) {
     size_t bytes = 0;
-    for (auto& leaf : leaves) {
+    for (const Tensor& leaf : leaves) {
       if (leaf.dtype().is_reference()) return false;
       bytes += leaf.nbytes();
     }

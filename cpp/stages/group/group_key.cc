@@ -27,8 +27,8 @@ Error NoResult(const CallInfo& info) {
 }
 
 bool IsIntColumn(const Block& block) {
-  return block.stacked() && block.structure == Structure::Leaf() &&
-         block.columns[0].shape().rank() == 1 && block.columns[0].dtype().code == TypeCode::kInt64;
+  return block.stacked() && block.structure == Structure::Leaf() && block.columns[0].rank() == 0 &&
+         block.columns[0].dtype().code == TypeCode::kInt64;
 }
 
 // Rows, without error and end, from number `first` on.
@@ -54,7 +54,8 @@ void CallForInts(Function& function, const char* what, const Block& rows, int64_
       if (block.rows > 0 && IsIntColumn(block)) {
         for (int64_t i = 0; i < block.rows; ++i) {
           int64_t number;
-          std::memcpy(&number, block.columns[0].data() + sizeof(number) * static_cast<size_t>(i),
+          std::memcpy(&number,
+                      block.columns[0].items.data() + sizeof(number) * static_cast<size_t>(i),
                       sizeof(number));
           out.emplace_back(number);
         }

@@ -46,7 +46,7 @@ bool GatheredRows::Fits(const RowCursor& from, int64_t most) {
   stacks_ = false;
   row_bytes_ = alike_ && most > 1 ? RowBytes(block) : std::vector<size_t>();
   if (row_bytes_.empty()) return true;
-  std::vector<Tensor> columns;
+  std::vector<Column> columns;
   for (const Tensor& like : block.columns) {
     Shape shape = like.shape();
     shape[0] = most;
@@ -73,8 +73,8 @@ void GatheredRows::Add(RowCursor& from) {
   const auto at = static_cast<size_t>(from.next());
   for (size_t i = 0; i < row_bytes_.size(); ++i) {
     const size_t bytes = row_bytes_[i];
-    uint8_t* to = block_.columns[i].mutable_data() + row * bytes;
-    const uint8_t* item = from.block().columns[i].data() + at * bytes;
+    uint8_t* to = block_.columns[i].items.mutable_data() + row * bytes;
+    const uint8_t* item = from.block().columns[i].items.data() + at * bytes;
     if (bytes == 8)
       std::memcpy(to, item, 8);
     else
@@ -88,7 +88,7 @@ Block GatheredRows::Take() {
   if (block_.rows == 0) {
     block_ = Block();
   } else if (stacks_) {
-    for (Tensor& column : block_.columns) column = column.Rows(0, block_.rows);
+    for (Column& column : block_.columns) column = column.Slice(0, block_.rows);
   }
   return std::exchange(block_, Block());
 }

@@ -27,7 +27,7 @@ class CounterDataset final : public Dataset {
     Block block;
     block.rows = rows;
     block.columns.push_back(Tensor::Make(spec_.leaves[0].dtype, {rows}));
-    void* out = block.columns[0].mutable_data();
+    void* out = block.columns[0].items.mutable_data();
     if (real_)
       fill_(out, start_, step_, first, rows);
     else

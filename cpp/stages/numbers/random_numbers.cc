@@ -36,7 +36,7 @@ class RandomIterator final : public BlockIterator {
     Block block;
     block.rows = max_rows;
     block.columns.push_back(Tensor::Make(DType::Of(TypeCode::kInt64), {max_rows}));
-    auto* out = reinterpret_cast<int64_t*>(block.columns[0].mutable_data());
+    auto* out = reinterpret_cast<int64_t*>(block.columns[0].items.mutable_data());
     block.origins = RowOrigins::From(next_);
     for (int64_t i = 0; i < max_rows; ++i) {
       out[i] = static_cast<int64_t>(key_.Draw(static_cast<uint64_t>(next_++)) >> 32);

@@ -43,7 +43,7 @@ class RangeDataset final : public Dataset, public Indexed {
       block.columns.push_back(Tensor::ScalarBytes(spec_.leaves[0].dtype, item).Reshaped({1}));
     } else {
       block.columns.push_back(Tensor::Make(spec_.leaves[0].dtype, {rows}));
-      fill_(block.columns[0].mutable_data(), start_, step_, first, rows);
+      fill_(block.columns[0].items.mutable_data(), start_, step_, first, rows);
     }
     block.origins = RowOrigins::From(first);
     return block;
@@ -53,7 +53,7 @@ class RangeDataset final : public Dataset, public Indexed {
     Block block;
     block.rows = rows;
     block.columns.push_back(Tensor::Make(spec_.leaves[0].dtype, {rows}));
-    uint8_t* to = block.columns[0].mutable_data();
+    uint8_t* to = block.columns[0].items.mutable_data();
     block.origins.keys.assign(indices, indices + rows);
     for (int64_t i = 0; i < rows; ++i) {
       fill_(to + i * spec_.leaves[0].dtype.itemsize, start_, step_, indices[i], 1);

@@ -40,6 +40,9 @@ void PrefetchRow(const void* cell, size_t bytes) {
 
 bool IsForeign(const Tensor& leaf) { return leaf.buffer() && leaf.buffer()->foreign(); }
 
+Shape RowShape(const Tensor& leaf) { return leaf.shape(); }
+Shape RowShape(const Column& column) { return column.shape(0); }
+
 size_t LengthAt(const uint8_t* at) {
   size_t length;
   std::memcpy(&length, at, sizeof length);
@@ -48,22 +51,29 @@ size_t LengthAt(const uint8_t* at) {
 
 }  // namespace
 
-bool RowCells::Packs(const Structure* structure, const Leaves& leaves, bool columns) {
-  if (closed_ || std::any_of(leaves.begin(), leaves.end(), IsForeign)) return false;
-  if (!structure_) Learn(structure, leaves, columns);
+bool RowCells::Packs(const Structure* structure, const std::vector<Column>& columns) {
+  return PacksAs(structure, columns);
+}
+
+template <typename Values>
+bool RowCells::PacksAs(const Structure* structure, const Values& values) {
+  if (closed_ || std::any_of(values.begin(), values.end(), IsForeign)) return false;
+  if (!structure_) Learn(structure, values);
   closed_ = closed_ || structure != structure_;
-  for (size_t i = 0; !closed_ && i < leaves.size(); ++i) {
-    const Shape& shape = leaves[i].shape();
-    closed_ = leaves[i].dtype() != form_[i].dtype || leaves[i].storage() == Storage::kObjects ||
-              !((columns ? shape.WithoutFirst() : shape) == form_[i].shape);
+  for (size_t i = 0; !closed_ && i < values.size(); ++i) {
+    const Tensor& leaf = values[i];
+    closed_ = leaf.dtype() != form_[i].dtype || leaf.storage() == Storage::kObjects ||
+              !(RowShape(values[i]) == form_[i].shape);
   }
   return !closed_;
 }
 
-void RowCells::Learn(const Structure* structure, const Leaves& leaves, bool columns) {
+template <typename Values>
+void RowCells::Learn(const Structure* structure, const Values& values) {
   structure_ = structure;
-  for (const Tensor& leaf : leaves) {
-    const Shape shape = columns ? leaf.shape().WithoutFirst() : leaf.shape();
+  for (const auto& value : values) {
+    const Tensor& leaf = value;
+    const Shape shape = RowShape(value);
     const bool string = leaf.dtype().is_reference();
     const size_t numbers = static_cast<size_t>(shape.elements()) * leaf.dtype().itemsize;
     closed_ = closed_ || (string && shape.rank() > 0);
@@ -71,13 +81,19 @@ void RowCells::Learn(const Structure* structure, const Leaves& leaves, bool colu
     fixed_ += form_.back().bytes;
     strings_ = strings_ || string;
   }
-  closed_ = closed_ || leaves.empty() || fixed_ > kMostBytes;
+  closed_ = closed_ || values.empty() || fixed_ > kMostBytes;
 }
 
-RowCells::Cell RowCells::Put(const Leaves& columns, int64_t row, Origin origin) {
+RowCells::Cell RowCells::Put(const std::vector<Column>& columns, int64_t row, Origin origin) {
+  return PutRow(columns, row, std::move(origin));
+}
+
+template <typename Values>
+RowCells::Cell RowCells::PutRow(const Values& values, int64_t row, Origin origin) {
   size_t bytes = fixed_;
   for (size_t i = 0; strings_ && i < form_.size(); ++i) {
-    if (form_[i].dtype.is_reference()) bytes += columns[i].string(row).size();
+    const Tensor& value = values[i];
+    if (form_[i].dtype.is_reference()) bytes += value.string(row).size();
   }
   if (bytes > kMostBytes) return nullptr;
   Cell cell = new (Allocate(sizeof(Row) + bytes)) Row{std::move(origin), nullptr};
@@ -85,14 +101,15 @@ RowCells::Cell RowCells::Put(const Leaves& columns, int64_t row, Origin origin) 
   uint8_t* text = to + fixed_;
   for (size_t i = 0; i < form_.size(); ++i) {
     const Leaf& leaf = form_[i];
+    const Tensor& value = values[i];
     if (leaf.dtype.is_reference()) {
-      std::string_view item = columns[i].string(row);
+      std::string_view item = value.string(row);
       size_t length = item.size();
       std::memcpy(to, &length, sizeof length);
       if (length) std::memcpy(text, item.data(), length);
       text += length;
     } else if (leaf.bytes) {
-      std::memcpy(to, columns[i].data() + static_cast<size_t>(row) * leaf.bytes, leaf.bytes);
+      std::memcpy(to, value.data() + static_cast<size_t>(row) * leaf.bytes, leaf.bytes);
     }
     to += leaf.bytes;
   }
@@ -100,8 +117,8 @@ RowCells::Cell RowCells::Put(const Leaves& columns, int64_t row, Origin origin) 
 }
 
 RowCells::Cell RowCells::Put(Element&& element) {
-  if (Packs(element.structure, element.leaves, false)) {
-    if (Cell cell = Put(element.leaves, 0, element.origin)) return cell;
+  if (PacksAs(element.structure, element.leaves)) {
+    if (Cell cell = PutRow(element.leaves, 0, element.origin)) return cell;
   }
   element.KeepAlone();
   void* memory = Allocate(sizeof(Row) + sizeof(Leaves));
@@ -148,7 +165,7 @@ void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
           Tensor::Packed(leaf.dtype.code, {rows}, std::move(span), std::move(text)));
     } else {
       out.columns.push_back(Tensor::Make(leaf.dtype, leaf.shape.Prepend(rows)));
-      to.push_back(out.columns.back().mutable_data());
+      to.push_back(out.columns.back().items.mutable_data());
       spans.push_back(nullptr);
     }
     LeaveForeignLockToCopy(bytes);

@@ -24,11 +24,9 @@ class RowCells {
 
   // Whether rows of these columns become bytes: numbers and lone strings of the dtypes and shapes
   // of the first row of all. What lies in foreign memory stays there.
-  bool Packs(const Structure* structure, const std::vector<Tensor>& columns) {
-    return Packs(structure, columns, true);
-  }
+  bool Packs(const Structure* structure, const std::vector<Column>& columns);
   // Copies a row of such columns; null when it is large, and better kept as it is.
-  Cell Put(const std::vector<Tensor>& columns, int64_t row, Origin origin);
+  Cell Put(const std::vector<Column>& columns, int64_t row, Origin origin);
   // The element stays as it is when this throws.
   Cell Put(Element&& element);
   // The rows in this order, all of them bytes or all of them of one structure; their cells are free
@@ -51,8 +49,13 @@ class RowCells {
   static constexpr size_t kMostWaste = 8 << 20;
   using Leaves = std::vector<Tensor>;
 
-  bool Packs(const Structure* structure, const Leaves& leaves, bool columns);
-  void Learn(const Structure* structure, const Leaves& leaves, bool columns);
+  // Of an element's leaves, or of columns.
+  template <typename Values>
+  bool PacksAs(const Structure* structure, const Values& values);
+  template <typename Values>
+  void Learn(const Structure* structure, const Values& values);
+  template <typename Values>
+  Cell PutRow(const Values& values, int64_t row, Origin origin);
   size_t BytesOf(Cell cell) const;
   void TakePacked(std::span<const Cell> cells, Block& out);
   void* Allocate(size_t bytes);

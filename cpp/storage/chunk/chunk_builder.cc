@@ -159,14 +159,14 @@ int64_t ChunkBuilder::Add(const Block& block, int64_t first, const char* stage) 
   } else {
     size_t row_bytes = 0;
     bool strings = false;
-    for (auto& column : block.columns) {
+    for (const Tensor& column : block.columns) {
       strings = strings || column.dtype().is_reference();
       if (!strings) row_bytes += column.nbytes() / static_cast<size_t>(block.rows);
     }
     // The sizes of strings are not known without looking at each.
     if (!strings) count = std::min(block.rows - first, Room(row_bytes));
     if (count == 0) return 0;
-    for (auto& column : block.columns) columns.push_back(column.Rows(first, count));
+    for (const Tensor& column : block.columns) columns.push_back(column.Rows(first, count));
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].dtype().code == TypeCode::kObject && columns[i].elements() > 0) {

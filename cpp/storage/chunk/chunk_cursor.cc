@@ -117,7 +117,7 @@ void ChunkCursor::ReadIntoSlabs(size_t chunk, const FixedColumns& fixed, int64_t
     crc = CrcOfZeros(fixed.offsets[leaf] - at, crc);
     at = fixed.offsets[leaf];
     for (Block& block : blocks) {
-      Tensor& column = block.columns[leaf];
+      Tensor& column = block.columns[leaf].items;
       read(column.mutable_data(), column.nbytes());
     }
   }

@@ -1,0 +1,97 @@
+// Rows in and out of columns.
+#include "data/column.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock {
+
+Column Column::Constant(Tensor item) {
+  Column column(std::move(item));
+  column.constant = true;
+  return column;
+}
+
+Column::Range Column::RangeOf(int64_t row) const {
+  if (!ragged()) {
+    const int64_t each = items.shape()[constant ? 0 : 1];
+    return {constant ? 0 : row * each, each};
+  }
+  const auto i = static_cast<size_t>(row);
+  return {(*splits)[i], (*splits)[i + 1] - (*splits)[i]};
+}
+
+Tensor Column::Flat() const {
+  if (!stacked()) return items;
+  Shape shape = items.shape().WithoutFirst();
+  shape[0] *= items.shape()[0];
+  return items.Reshaped(shape);
+}
+
+Tensor Column::OwnRow(int64_t row) const {
+  if (constant) return items;
+  const Range range = RangeOf(row);
+  return items.Rows(range.begin, range.count);
+}
+
+Shape Column::shape(int64_t row) const {
+  if (stacked()) return items.shape().WithoutFirst();
+  Shape shape = items.shape();
+  if (ragged()) shape[0] = RangeOf(row).count;
+  return shape;
+}
+
+Shape Column::Cover(int64_t rows) const {
+  if (stacked()) return items.shape();
+  Shape shape = items.shape();
+  if (ragged()) {
+    shape[0] = 0;
+    for (int64_t row = 0; row < rows; ++row) shape[0] = std::max(shape[0], RangeOf(row).count);
+  }
+  return shape.Prepend(rows);
+}
+
+Column Column::Slice(int64_t begin, int64_t count) const {
+  if (stacked()) return items.Rows(begin, count);
+  if (constant) return *this;
+  auto first = splits->begin() + begin;
+  return {items, std::vector<int64_t>(first, first + count + 1)};
+}
+
+Column Column::Take(const std::vector<int64_t>& rows) const {
+  if (stacked()) return items.Take(rows);
+  if (constant) return *this;
+  std::vector<int64_t> ends{0};
+  std::vector<Tensor> taken;
+  std::vector<const Tensor*> parts;
+  taken.reserve(rows.size());
+  for (int64_t row : rows) {
+    taken.push_back(Row(row));
+    parts.push_back(&taken.back());
+    ends.push_back(ends.back() + taken.back().shape()[0]);
+  }
+  Shape shape = items.shape();
+  shape[0] = ends.back();
+  return {Tensor::Concat(dtype(), shape, parts), std::move(ends)};
+}
+
+Column Column::FromZero() const {
+  const int64_t begin = splits->front();
+  std::vector<int64_t> ends = *splits;
+  for (int64_t& end : ends) end -= begin;
+  Tensor own = items.Rows(begin, ends.back());
+  return {std::move(own), std::move(ends)};
+}
+
+Column Column::Stacked(int64_t rows) const {
+  if (!constant) return *this;
+  if (items.storage() != Storage::kDense || items.shape().rank() == kMaxRank) return {};
+  Tensor column = Tensor::Make(items.dtype(), items.shape().Prepend(rows));
+  const size_t bytes = items.nbytes();
+  for (int64_t row = 0; row < rows; ++row) {
+    std::memcpy(column.mutable_data() + static_cast<size_t>(row) * bytes, items.data(), bytes);
+  }
+  return column;
+}
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// One leaf of consecutive rows, and how it is laid out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "data/tensor.h"
+
+namespace penstock {
+
+// Where the items of each row begin, and at last where those of the last one end.
+using Splits = std::shared_ptr<const std::vector<int64_t>>;
+
+// Whether items are numbers, strings or boxed objects says the storage of the tensor; how they
+// belong to rows:
+// - stacked: one item along the first axis for each row;
+// - ragged: a row has the items [splits[row], splits[row + 1]) along the first axis;
+// - constant: the tensor is the item of every row, without an axis of rows.
+struct Column {
+  Column() = default;
+  Column(Tensor stacked) : items(std::move(stacked)) {}
+  Column(Tensor ragged, Splits ends) : items(std::move(ragged)), splits(std::move(ends)) {}
+  Column(Tensor ragged, std::vector<int64_t> ends)
+      : Column(std::move(ragged), std::make_shared<const std::vector<int64_t>>(std::move(ends))) {}
+  static Column Constant(Tensor item);
+  // The column of one row.
+  static Column Of(const Tensor& row) { return row.Reshaped(row.shape().Prepend(1)); }
+
+  // Where it does not matter how the items belong to rows.
+  operator const Tensor&() const { return items; }
+
+  Tensor items;
+  Splits splits;
+  bool constant = false;
+
+  // Items along the first axis.
+  struct Range {
+    int64_t begin, count;
+  };
+
+  bool ragged() const { return splits != nullptr; }
+  bool stacked() const { return !splits && !constant; }
+  DType dtype() const { return items.dtype(); }
+  // How many axes a row has.
+  int rank() const { return items.shape().rank() - stacked(); }
+  Tensor Row(int64_t row) const { return stacked() ? items.Row(row) : OwnRow(row); }
+  // Of a row.
+  Shape shape(int64_t row) const;
+  // Of stacked rows that the first `rows` of these fit into.
+  Shape Cover(int64_t rows) const;
+
+  Column Slice(int64_t begin, int64_t count) const;
+  // The rows of these numbers, which ascend; a copy of them.
+  Column Take(const std::vector<int64_t>& rows) const;
+  // The same rows of a ragged one, with no items before the first and after the last of them.
+  Column FromZero() const;
+  // `rows` rows stacked, of a constant column too; empty when a constant cannot be repeated.
+  Column Stacked(int64_t rows) const;
+
+  // For rows that have axes. The items of all rows along their own first axis, one row after the
+  // other, and those of a row among them.
+  Tensor Flat() const;
+  Range RangeOf(int64_t row) const;
+
+ private:
+  Tensor OwnRow(int64_t row) const;
+};
+
+}  // namespace penstock

@@ -37,26 +37,6 @@ Element FirstOf(const std::vector<Column>& columns, const Structure* structure) 
   return first;
 }
 
-// What comes after row `row` of a block, whose columns were moved to `columns` of that structure.
-Block After(Block& block, int64_t row, const std::vector<Column>& columns,
-            const Structure* structure) {
-  Block rest;
-  rest.structure = structure;
-  if (block.elements.empty()) {  // all rows of a column are alike: only the first is blamed
-    rest.rows = block.rows - 1;
-    for (const Column& column : columns) {
-      if (rest.rows) rest.columns.push_back(column.Slice(1, rest.rows));
-    }
-    if (rest.rows) rest.origins = block.origins.Slice(1, rest.rows);
-  } else {
-    rest.rows = block.rows - row - 1;
-    for (int64_t i = row + 1; i < block.rows; ++i) {
-      rest.elements.push_back(std::move(block.elements[i]));
-    }
-  }
-  return rest;
-}
-
 }  // namespace
 
 bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const {
@@ -64,8 +44,8 @@ bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtype
   if (dtype == dtypes_[leaf]) return true;
   if (!dtype.is_reference() || !dtypes_[leaf].is_reference()) return false;
   if (came.elements() == 0) return true;
-  for (const Piece& piece : pieces_) {
-    if (piece.columns[leaf].items.elements() > 0) return false;
+  for (const Stretch& stretch : stretches_) {
+    if (stretch.columns[leaf].items.elements() > 0) return false;
   }
   if (dtypes->empty()) *dtypes = dtypes_;
   (*dtypes)[leaf] = dtype;
@@ -76,7 +56,7 @@ std::optional<Error> BatchRows::Check(const std::vector<Column>& columns,
                                       const Structure* structure, int64_t index) {
   const std::string& stage = stage_.kind;
   std::vector<DType> dtypes;  // when they become known with this row
-  if (pieces_.empty()) {
+  if (stretches_.empty()) {
     for (const Tensor& column : columns) dtypes.push_back(column.dtype());
     Begin(structure, dtypes);
   } else if (structure != structure_) {
@@ -123,66 +103,76 @@ bool BatchRows::AppendRagged(const Block& block) {
   return true;
 }
 
-void BatchRows::Include(Piece piece, const Structure* structure, const Block& block, int64_t row) {
-  if (pieces_.empty()) {
+void BatchRows::Include(Stretch stretch, const Structure* structure, const Block& block,
+                        int64_t row) {
+  if (stretches_.empty()) {
     structure_ = structure;
     origin_ = block.origin(row);
     origin_.key = ChildKey(origin_.key, ~uint64_t{0});
   }
-  block.JoinOrigins(origin_, row, piece.rows);
-  rows_ += piece.rows;
-  Keep(std::move(piece));
+  block.JoinOrigins(origin_, row, stretch.rows);
+  rows_ += stretch.rows;
+  Keep(std::move(stretch));
 }
 
 std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) {
   rest->rows = 0;
   if (block.ragged()) {
     if (AppendRagged(block)) return std::nullopt;
-    std::vector<Element> elements;
-    for (int64_t row = 0; row < block.rows; ++row) elements.push_back(block.Row(row));
-    block.elements = std::move(elements);
+    block.Separate();
   }
-  const bool stacked = block.elements.empty();
+  const bool stacked = block.stacked();
   for (int64_t row = 0; row < block.rows; ++row) {
-    Piece piece;
+    Stretch stretch;
     const Structure* structure = block.structure;
     if (stacked) {
-      piece = {std::move(block.columns), block.rows, std::move(block.slab)};
+      stretch = {std::move(block.columns), block.rows, std::move(block.slab)};
     } else {
       Element& element = block.elements[row];
       structure = element.structure;
-      piece.rows = 1;
-      piece.columns.reserve(element.leaves.size());
-      for (const Tensor& leaf : element.leaves) piece.columns.push_back(Column::Of(leaf));
+      stretch.rows = 1;
+      stretch.columns.reserve(element.leaves.size());
+      for (const Tensor& leaf : element.leaves) stretch.columns.push_back(Column::Of(leaf));
       element.leaves.clear();
     }
-    if (structure_ && structure != structure_ && Conform(structure, piece.columns, structure_)) {
+    if (structure_ && structure != structure_ && Conform(structure, stretch.columns, structure_)) {
       structure = structure_;
-      piece.slab = {};  // its columns are others than those of the rows before
+      stretch.slab = {};  // its columns are others than those of the rows before
     }
     std::optional<Error> error;
     try {
-      error = Check(piece.columns, structure, index + row);
+      error = Check(stretch.columns, structure, index + row);
     } catch (const Error& thrown) {
       error = thrown;
     }
     if (error) {
-      error->In({stage_, index + row, ElementText(FirstOf(piece.columns, structure))},
+      error->In({stage_, index + row, ElementText(FirstOf(stretch.columns, structure))},
                 block.origin(row));
-      *rest = After(block, row, piece.columns, structure);
+      if (stacked) {  // all rows of a column are of one shape: only the first is blamed
+        block.columns = std::move(stretch.columns);
+        block.structure = structure;
+      }
+      if (row + 1 < block.rows) *rest = block.Slice(row + 1, block.rows - row - 1);
       return error;
     }
-    Include(std::move(piece), structure, block, row);
+    Include(std::move(stretch), structure, block, row);
     if (stacked) break;
   }
   return std::nullopt;
 }
 
+Tensor BatchRows::JoinItems(size_t leaf, const Shape& shape) const {
+  std::vector<const Tensor*> parts;
+  parts.reserve(stretches_.size());
+  for (const Stretch& stretch : stretches_) parts.push_back(&stretch.columns[leaf].items);
+  return Tensor::Concat(dtypes_[leaf], shape, parts);
+}
+
 Element BatchRows::Assemble(const Structure* structure) {
   Element batch;
   batch.structure = structure;
-  if (pieces_.empty()) return batch;
-  for (size_t leaf = 0; leaf < pieces_.front().columns.size(); ++leaf) {
+  if (stretches_.empty()) return batch;
+  for (size_t leaf = 0; leaf < stretches_.front().columns.size(); ++leaf) {
     batch.leaves.push_back(Join(leaf));
   }
   return batch;
@@ -203,7 +193,7 @@ Element BatchRows::Take() {
 
 void BatchRows::Reset() {
   Clear();
-  pieces_.clear();
+  stretches_.clear();
   structure_ = nullptr;
   origin_ = Origin();
   rows_ = 0;

@@ -30,14 +30,14 @@ class BatchRows {
   Element Take();
 
  protected:
-  struct Piece {
+  struct Stretch {
     std::vector<Column> columns;  // where they are ragged their splits begin with 0
     int64_t rows = 0;
     SlabRows slab;  // where the dense columns lie
   };
   const std::string& stage() const { return stage_.kind; }
-  std::vector<Piece>& pieces() { return pieces_; }
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  std::vector<Stretch>& stretches() { return stretches_; }
+  const std::vector<Stretch>& stretches() const { return stretches_; }
 
   // Of a leaf of the batch. Where all its rows are empty it may still change: an empty array of
   // strings does not show of which kind they would be.
@@ -56,8 +56,10 @@ class BatchRows {
     (void)leaf;
     return false;
   }
-  virtual void Keep(Piece piece) { pieces_.push_back(std::move(piece)); }
+  virtual void Keep(Stretch stretch) { stretches_.push_back(std::move(stretch)); }
   virtual Tensor Join(size_t leaf) = 0;
+  // All items of a leaf, one after the other, under a shape.
+  Tensor JoinItems(size_t leaf, const Shape& shape) const;
   // The leaves and the structure of the batch.
   virtual Element Assemble(const Structure* structure);
   virtual void Clear() {}
@@ -68,7 +70,7 @@ class BatchRows {
   // Whether all rows of a ragged block have joined; false, with nothing changed, when some may not.
   bool AppendRagged(const Block& block);
   // Takes up rows of a block, from row `row` on.
-  void Include(Piece piece, const Structure* structure, const Block& block, int64_t row);
+  void Include(Stretch stretch, const Structure* structure, const Block& block, int64_t row);
   // Whether an array of `came` may join leaf `leaf`; it may make its dtype known.
   bool Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtypes) const;
   void Reset();
@@ -78,7 +80,7 @@ class BatchRows {
   StructureRef structure_;
   std::vector<DType> dtypes_;
   Origin origin_;  // of the first row; of its file only if all are
-  std::vector<Piece> pieces_;
+  std::vector<Stretch> stretches_;
 };
 
 }  // namespace penstock

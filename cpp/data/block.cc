@@ -95,6 +95,16 @@ Block Block::Take(const std::vector<int64_t>& chosen) {
   return taken;
 }
 
+void Block::Separate() {
+  if (!stacked()) return;
+  std::vector<Element> separate;
+  separate.reserve(static_cast<size_t>(rows));
+  for (int64_t row = 0; row < rows; ++row) separate.push_back(Row(row));
+  elements = std::move(separate);
+  columns.clear();
+  slab = {};
+}
+
 bool Block::Concat(Block& next) {
   if (last()) return false;
   if (next.rows > 0) {

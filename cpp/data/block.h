@@ -11,10 +11,6 @@
 
 namespace penstock {
 
-// Rows that travel together at most, however many are asked for: what is done once for a block
-// costs nothing any more, and an error, a signal or a close waits for no more than these.
-inline constexpr int64_t kMostBlockRows = 1024;
-
 // Rows as columns or one by one, then perhaps an error or the end.
 struct Block {
   StructureRef structure = Structure::Leaf();
@@ -57,6 +53,8 @@ struct Block {
   Block Slice(int64_t first, int64_t count) const;
   // Moves out the rows of these numbers, which ascend. All stay where they are when this throws.
   Block Take(const std::vector<int64_t>& chosen);
+  // Brings the rows of columns into element form.
+  void Separate();
   // Takes up `next`, which comes after these rows, where that copies nothing: elements of one
   // structure and the same dtypes, or the next rows of a slab. False, with nothing changed, where
   // it would.

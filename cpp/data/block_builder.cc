@@ -8,22 +8,22 @@
 
 namespace penstock {
 
-Tensor BlockBuilder::Place(size_t leaf, DType dtype, const Shape& shape) {
-  if (places_.size() <= leaf) places_.resize(leaf + 1);
-  Tensor& place = places_[leaf];
-  place = {};
+Tensor BlockBuilder::MemoryFor(size_t leaf, DType dtype, const Shape& shape) {
+  if (lent_.size() <= leaf) lent_.resize(leaf + 1);
+  Tensor& lent = lent_[leaf];
+  lent = {};
   if (dtype.is_reference() || shape.rank() == kMaxRank) return Tensor::Make(dtype, shape);
   if (slabs_) {
-    if (shape.rank() > 0) place = InSlab(leaf, dtype, shape);
+    if (shape.rank() > 0) lent = InSlab(leaf, dtype, shape);
   } else if (left_ > 1 || open_.rows > 0) {
     if (columns_.size() <= leaf) columns_.resize(leaf + 1);
     Tensor& column = columns_[leaf];
     if (open_.rows == 0) column = Tensor::Make(dtype, shape.Prepend(left_));
     bool fits =
         column.buffer() && column.dtype() == dtype && column.shape().WithoutFirst() == shape;
-    if (fits) place = column.Rows(open_.rows, 1);
+    if (fits) lent = column.Rows(open_.rows, 1);
   }
-  return place.buffer() ? place.Reshaped(shape) : Tensor::Make(dtype, shape);
+  return lent.buffer() ? lent.Reshaped(shape) : Tensor::Make(dtype, shape);
 }
 
 void BlockBuilder::Add(Element row) {
@@ -58,23 +58,25 @@ void BlockBuilder::AddError(Error error) {
 void BlockBuilder::Finish(std::vector<Block>& out) {
   CloseColumns();
   if (!copies_.empty()) LeaveForeignLock();
-  for (Copy& copy : copies_) std::memcpy(copy.to, copy.from.data(), copy.from.nbytes());
+  for (Copy& copy : copies_) {
+    std::memcpy(copy.to.mutable_data(), copy.from.data(), copy.from.nbytes());
+  }
   copies_.clear();
   for (Block& block : done_) out.push_back(std::move(block));
   done_.clear();
 }
 
 void BlockBuilder::Passed(int64_t rows) {
-  for (Tensor& place : places_) place = {};
+  for (Tensor& lent : lent_) lent = {};
   at_ = {};
   left_ -= rows;
   added_ += rows;
 }
 
-bool BlockBuilder::IsPlaced(size_t leaf, const Tensor& made) const {
-  if (leaf >= places_.size()) return false;
-  const Tensor& place = places_[leaf];
-  return place.buffer() && made.buffer() == place.buffer() && made.offset() == place.offset();
+bool BlockBuilder::IsLent(size_t leaf, const Tensor& made) const {
+  if (leaf >= lent_.size()) return false;
+  const Tensor& lent = lent_[leaf];
+  return lent.buffer() && made.buffer() == lent.buffer() && made.offset() == lent.offset();
 }
 
 Tensor BlockBuilder::InSlab(size_t leaf, DType dtype, const Shape& shape) {
@@ -91,22 +93,22 @@ void BlockBuilder::AddToSlab(Element row) {
   bool whole = true;
   for (size_t i = 0; i < row.leaves.size(); ++i) {
     Tensor& leaf = row.leaves[i];
-    if (IsPlaced(i, leaf)) {
-      block.columns.push_back(std::move(places_[i]));
+    if (IsLent(i, leaf)) {
+      block.columns.push_back(std::move(lent_[i]));
       continue;
     }
-    Tensor place = InSlab(i, leaf.dtype(), leaf.shape());
-    if (!place.buffer()) {
+    Tensor lent = InSlab(i, leaf.dtype(), leaf.shape());
+    if (!lent.buffer()) {
       whole = whole && leaf.dtype().is_reference();
       block.columns.push_back(leaf.Reshaped(leaf.shape().Prepend(1)));
       continue;
     }
     if (leaf.nbytes() >= kLongCopy) {
-      copies_.push_back({place.mutable_data(), std::move(leaf)});
+      copies_.push_back({lent, std::move(leaf)});
     } else {
-      std::memcpy(place.mutable_data(), leaf.data(), leaf.nbytes());
+      std::memcpy(lent.mutable_data(), leaf.data(), leaf.nbytes());
     }
-    block.columns.push_back(std::move(place));
+    block.columns.push_back(std::move(lent));
   }
   if (whole) block.slab = std::move(at_);
   if (done_.empty() || !done_.back().Concat(block)) done_.push_back(std::move(block));
@@ -118,7 +120,7 @@ bool BlockBuilder::StartColumns(const Element& row) {
   for (size_t i = 0; i < row.leaves.size(); ++i) {
     const Tensor& leaf = row.leaves[i];
     if (leaf.storage() != Storage::kDense || leaf.shape().rank() == kMaxRank) return false;
-    if (!IsPlaced(i, leaf)) columns_[i] = Tensor::Make(leaf.dtype(), leaf.shape().Prepend(left_));
+    if (!IsLent(i, leaf)) columns_[i] = Tensor::Make(leaf.dtype(), leaf.shape().Prepend(left_));
   }
   open_.structure = row.structure;
   return true;
@@ -136,7 +138,7 @@ bool BlockBuilder::AddToColumns(const Element& row) {
   }
   for (size_t i = 0; i < row.leaves.size(); ++i) {
     const Tensor& leaf = row.leaves[i];
-    if (IsPlaced(i, leaf)) continue;
+    if (IsLent(i, leaf)) continue;
     std::memcpy(columns_[i].mutable_data() + static_cast<size_t>(open_.rows) * leaf.nbytes(),
                 leaf.data(), leaf.nbytes());
   }

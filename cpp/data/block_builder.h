@@ -16,8 +16,8 @@ class BlockBuilder {
       : slabs_(slabs), first_row_(first_row), left_(rows) {}
 
   // Memory for a leaf of the next row.
-  Tensor Place(size_t leaf, DType dtype, const Shape& shape);
-  // The next row, whose leaves may or may not be those that Place has given.
+  Tensor MemoryFor(size_t leaf, DType dtype, const Shape& shape);
+  // The next row, whose leaves may or may not be those that MemoryFor has given.
   void Add(Element row);
   // The next row, which is stacked with no other outside of a slab.
   void AddAlone(Element row);
@@ -30,11 +30,11 @@ class BlockBuilder {
 
  private:
   struct Copy {
-    uint8_t* to;
+    Tensor to;  // holds the memory, whatever becomes of its row
     Tensor from;
   };
 
-  bool IsPlaced(size_t leaf, const Tensor& made) const;
+  bool IsLent(size_t leaf, const Tensor& made) const;
   Tensor InSlab(size_t leaf, DType dtype, const Shape& shape);
   void AddToSlab(Element row);
   bool AddToColumns(const Element& row);
@@ -47,7 +47,7 @@ class BlockBuilder {
   int64_t left_;                 // rows that are still to come
   int64_t added_ = 0;            // rows
   SlabRows at_;                  // the next row, once it is known
-  std::vector<Tensor> places_;   // given out for the next row: [1, shape...] or empty
+  std::vector<Tensor> lent_;     // given out for the next row: [1, shape...] or empty
   std::vector<Tensor> columns_;  // of the open block, with room for all that is to come
   Block open_;                   // without columns
   std::vector<Block> done_;

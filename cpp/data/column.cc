@@ -12,6 +12,30 @@ Column Column::Constant(Tensor item) {
   return column;
 }
 
+std::optional<Column> Column::Of(const std::vector<const Tensor*>& rows) {
+  const Tensor& first = *rows.front();
+  const int rank = first.shape().rank();
+  std::vector<int64_t> ends{0};
+  bool equal = true;
+  for (const Tensor* row : rows) {
+    const Shape& shape = row->shape();
+    if (row->dtype() != first.dtype() || shape.rank() != rank) return std::nullopt;
+    for (int d = 1; d < rank; ++d) {
+      if (shape[d] != first.shape()[d]) return std::nullopt;
+    }
+    if (rank == 0) continue;
+    equal = equal && shape[0] == first.shape()[0];
+    ends.push_back(ends.back() + shape[0]);
+  }
+  Shape shape = first.shape();
+  if (equal) {
+    shape = shape.Prepend(static_cast<int64_t>(rows.size()));
+    return Tensor::Concat(first.dtype(), shape, rows);
+  }
+  shape[0] = ends.back();
+  return Column(Tensor::Concat(first.dtype(), shape, rows), std::move(ends));
+}
+
 Column::Range Column::RangeOf(int64_t row) const {
   if (!ragged()) {
     const int64_t each = items.shape()[constant ? 0 : 1];
@@ -61,18 +85,11 @@ Column Column::Slice(int64_t begin, int64_t count) const {
 Column Column::Take(const std::vector<int64_t>& rows) const {
   if (stacked()) return items.Take(rows);
   if (constant) return *this;
-  std::vector<int64_t> ends{0};
   std::vector<Tensor> taken;
   std::vector<const Tensor*> parts;
   taken.reserve(rows.size());
-  for (int64_t row : rows) {
-    taken.push_back(Row(row));
-    parts.push_back(&taken.back());
-    ends.push_back(ends.back() + taken.back().shape()[0]);
-  }
-  Shape shape = items.shape();
-  shape[0] = ends.back();
-  return {Tensor::Concat(dtype(), shape, parts), std::move(ends)};
+  for (int64_t row : rows) parts.push_back(&taken.emplace_back(Row(row)));
+  return *Of(parts);
 }
 
 Column Column::FromZero() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,11 @@ struct Column {
   Column(Tensor ragged, std::vector<int64_t> ends)
       : Column(std::move(ragged), std::make_shared<const std::vector<int64_t>>(std::move(ends))) {}
   static Column Constant(Tensor item);
-  // The column of one row.
+  // Of one row.
   static Column Of(const Tensor& row) { return row.Reshaped(row.shape().Prepend(1)); }
+  // Of rows that each stand alone: stacked where they are of one shape, else ragged; nullopt where
+  // they differ in more than the size of their first axis.
+  static std::optional<Column> Of(const std::vector<const Tensor*>& rows);
 
   // Where it does not matter how the items belong to rows.
   operator const Tensor&() const { return items; }

@@ -109,8 +109,8 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
         "a map first",
         came.ToString(), rule.shape.ToString());
   }
-  if (pieces().empty()) return std::nullopt;
-  Shape began = pieces().front().columns[leaf].shape(0);
+  if (stretches().empty()) return std::nullopt;
+  Shape began = stretches().front().columns[leaf].shape(0);
   if (came.rank() == began.rank()) return std::nullopt;
   return Format("has shape {}, the batch began with {}; the numbers of axes must be equal",
                 came.ToString(), began.ToString());
@@ -120,9 +120,9 @@ Tensor Padder::Join(size_t leaf) {
   const LeafPadding& rule = leaves_[leaf];
   std::vector<Shape> columns;
   bool equal = true;
-  for (const Piece& piece : pieces()) {
-    columns.push_back(piece.columns[leaf].Cover(piece.rows));
-    equal = equal && !piece.columns[leaf].ragged();
+  for (const Stretch& stretch : stretches()) {
+    columns.push_back(stretch.columns[leaf].Cover(stretch.rows));
+    equal = equal && !stretch.columns[leaf].ragged();
   }
   Shape shape = columns.front();
   shape[0] = rows();
@@ -136,30 +136,28 @@ Tensor Padder::Join(size_t leaf) {
     for (const Shape& column : columns) equal = equal && column[d] == most;
   }
   if (!dtype(leaf).is_reference()) return JoinDense(leaf, shape);
-  for (const Piece& piece : pieces()) {
-    equal = equal && piece.columns[leaf].items.storage() == Storage::kObjects;
+  for (const Stretch& stretch : stretches()) {
+    equal = equal && stretch.columns[leaf].items.storage() == Storage::kObjects;
   }
   if (!equal) return JoinStrings(leaf, shape);
-  std::vector<const Tensor*> parts;  // nothing is padded: the references move
-  for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf].items);
-  return Tensor::Concat(dtype(leaf), shape, parts);
+  return JoinItems(leaf, shape);  // nothing is padded: the references move
 }
 
-// Copies the rows of a piece to those of the batch from row `to` on, item numbers as in Corner.
+// Copies the rows of a stretch to those of the batch from row `to` on, item numbers as in Corner.
 template <typename Copy, typename Fill>
-void Padder::CopyRows(const Piece& piece, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
-                      Fill& fill) {
-  const Column& column = piece.columns[leaf];
+void Padder::CopyRows(const Stretch& stretch, size_t leaf, const Shape& shape, int64_t to,
+                      Copy& copy, Fill& fill) {
+  const Column& column = stretch.columns[leaf];
   Shape part = column.items.shape();
   if (!column.ragged()) {
     Corner corner(shape, part);
-    for (int64_t i = 0; i < piece.rows && corner.whole_items() > 0; ++i) {
+    for (int64_t i = 0; i < stretch.rows && corner.whole_items() > 0; ++i) {
       corner.Run((to + i) * corner.whole_items(), i * corner.part_items(), copy, fill);
     }
     return;
   }
   part = part.Prepend(1);
-  for (int64_t i = 0; i < piece.rows; ++i) {
+  for (int64_t i = 0; i < stretch.rows; ++i) {
     const int64_t row = to + i;
     const auto [begin, count] = column.RangeOf(i);
     part[1] = count;
@@ -191,10 +189,10 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
     Repeat(out + static_cast<size_t>(to) * size, item.data(), size, items);
   };
   int64_t row = 0;
-  for (const Piece& piece : pieces()) {
-    in = piece.columns[leaf].items.data();
-    CopyRows(piece, leaf, shape, row, copy, fill);
-    row += piece.rows;
+  for (const Stretch& stretch : stretches()) {
+    in = stretch.columns[leaf].items.data();
+    CopyRows(stretch, leaf, shape, row, copy, fill);
+    row += stretch.rows;
   }
   return batch;
 }
@@ -203,8 +201,8 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
 Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   std::string_view padding = leaves_[leaf].value ? leaves_[leaf].value->string() : "";
   size_t bytes = padding.size();
-  for (const Piece& piece : pieces()) {
-    const Tensor& column = piece.columns[leaf];
+  for (const Stretch& stretch : stretches()) {
+    const Tensor& column = stretch.columns[leaf];
     for (int64_t i = 0; i < column.elements(); ++i) bytes += column.string(i).size();
   }
   // Sized as an array of spans, so that an absurd shape is an error.
@@ -232,10 +230,10 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
     }
   };
   int64_t row = 0;
-  for (const Piece& piece : pieces()) {
-    column = &piece.columns[leaf].items;
-    CopyRows(piece, leaf, shape, row, copy, fill);
-    row += piece.rows;
+  for (const Stretch& stretch : stretches()) {
+    column = &stretch.columns[leaf].items;
+    CopyRows(stretch, leaf, shape, row, copy, fill);
+    row += stretch.rows;
   }
   TypeCode code = dtype(leaf).code;
   if (code == TypeCode::kObject) {  // all are empty: only the padding says what it would hold

@@ -1,4 +1,4 @@
-// Blocks that are made but not delivered yet, given out in pieces.
+// Blocks that are made but not delivered yet, given out as they are asked for.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,8 @@
 // Stacks rows of one shape, without copying those that already lie one after the other in a slab.
 #pragma once
 
+#include <memory>
+
 #include "data/batch_rows.h"
 
 namespace penstock {
@@ -13,20 +15,20 @@ class Stacker final : public BatchRows {
 
  protected:
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override;
-  void Keep(Piece piece) override;
+  void Keep(Stretch stretch) override;
   Tensor Join(size_t leaf) override;
   void Clear() override;
 
  private:
+  bool AreLarge(const Stretch& stretch) const;
+  void CopyToSlab(Stretch& stretch);
   // Whether all rows lie one after the other in a slab.
   bool FillSlab() const;
-  // Copies large rows while they are still in the CPU's cache, instead of all at the end.
-  void Absorb();
 
   int64_t capacity_ = 1;
-  std::vector<Tensor> assembled_;  // for each leaf the batch so far, when rows are copied at once
-  size_t absorbed_ = 0;            // pieces in it
-  int64_t absorbed_rows_ = 0;
+  // Of large rows that lie elsewhere: they are copied while they are still in the CPU's cache,
+  // instead of all at the end.
+  SlabRows next_;
 };
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/kept_rows.h"
 #include "engine/dataset.h"
 #include "engine/iterator.h"
 
@@ -20,7 +21,7 @@ class RunFills;
 // again.
 class CacheFill {
  public:
-  using Rows = std::shared_ptr<const std::vector<Block>>;
+  using Rows = std::shared_ptr<const KeptRows>;
 
   CacheFill(const Dataset& cache, const RunContext& context);
   // From what VisitState has saved.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "data/kept_rows.h"
 #include "engine/registry.h"
 
 namespace penstock {
@@ -11,18 +12,13 @@ namespace {
 class HeldRows final : public Dataset {
  public:
   void Fill(std::vector<Block> parts) {
-    for (Block& part : parts) {
-      if (part.rows == 0) continue;
-      starts_.push_back(rows_);
-      rows_ += part.rows;
-      parts_.push_back(std::move(part));
-    }
+    for (Block& part : parts) kept_.Add(std::move(part));
   }
-  int64_t cardinality() const override { return rows_; }
+  int64_t cardinality() const override { return kept_.rows(); }
   MaybeSpec spec() const override {
     MaybeSpec all;
-    for (const Block& part : parts_) {
-      int64_t different = part.stacked() ? 1 : part.rows;  // rows of columns are alike
+    for (const Block& part : kept_.blocks()) {
+      int64_t different = part.stacked() ? 1 : part.rows;  // rows of columns are of one shape
       for (int64_t row = 0; row < different; ++row) {
         ElementSpec one = ElementSpec::Of(part.Row(row));
         all = all ? ElementSpec::Cover(*all, one) : one;
@@ -34,10 +30,7 @@ class HeldRows final : public Dataset {
 
   // At most `max_rows` rows from row `first` on, which there is.
   Block Rows(int64_t first, int64_t max_rows) const {
-    auto after = std::upper_bound(starts_.begin(), starts_.end(), first);
-    auto part = static_cast<size_t>(after - starts_.begin()) - 1;
-    int64_t begin = first - starts_[part];
-    Block block = parts_[part].Slice(begin, std::min(max_rows, parts_[part].rows - begin));
+    Block block = kept_.Slice(first, max_rows);
     block.Renumber(first);
     return block;
   }
@@ -46,9 +39,7 @@ class HeldRows final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  std::vector<Block> parts_;     // each with rows
-  std::vector<int64_t> starts_;  // the number of the first row of each
-  int64_t rows_ = 0;
+  KeptRows kept_;
 };
 
 class HeldRowsIterator final : public BlockIterator {

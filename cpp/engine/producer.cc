@@ -40,20 +40,6 @@ void Permits::Release() {
   event_.NotifyAll();
 }
 
-void Grain::Learn(int64_t rows, int64_t nanoseconds) {
-  if (rows == 0) return;
-  // Growth takes some blocks each time: the first calls of a function run one by one, as many at a
-  // time as were asked for.
-  constexpr int kBlocksToGrow = 8;
-  int64_t each = nanoseconds / rows;
-  if (each >= block_ns_ / 2)
-    rows_ = 1, cheap_blocks_ = 0;
-  else if (nanoseconds < block_ns_ / 2 && rows == rows_ && ++cheap_blocks_ >= kBlocksToGrow)
-    rows_ = std::min(rows_ * 2, kMostBlockRows), cheap_blocks_ = 0;
-  else if (nanoseconds > 2 * block_ns_)
-    rows_ = std::max<int64_t>(rows_ / 2, 1);
-}
-
 Producer::Producer(Session& session, const Dataset& data, IteratorPtr input, CancelToken cancel,
                    StageStats* stats, ProducerOptions options)
     : session_(session),
@@ -68,7 +54,7 @@ Producer::Producer(Session& session, const Dataset& data, IteratorPtr input, Can
       ready_watch_(cancel_, *ready_),
       limit_(options_.limit == kAutotune ? 2 : options_.limit),
       ring_(RingSize(options_.limit)),
-      grain_(lane_) {
+      grain_(Grain::Ahead(lane_)) {
   stats_->buffer_limit.store(static_cast<int32_t>(limit_.load(std::memory_order_relaxed)),
                              std::memory_order_relaxed);
   if (options_.permits) permit_watch_.emplace(cancel_, options_.permits->event());

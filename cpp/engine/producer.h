@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "data/block_size.h"
 #include "data/pending.h"
 #include "engine/dataset.h"
 #include "engine/delayed_restore.h"
@@ -42,20 +43,6 @@ class Permits {
  private:
   std::atomic<int64_t> left_;
   EventCount event_;
-};
-
-// How many rows to move at once: one while rows are slow, of cheap ones up to 200 us of work, or 1
-// ms in Python's lane, where handing over costs a change of the GIL's holder (some 50 us).
-class Grain {
- public:
-  explicit Grain(Lane lane) : block_ns_(lane == Lane::kPython ? 1'000'000 : 200'000) {}
-  int64_t rows() const { return rows_; }
-  void Learn(int64_t rows, int64_t nanoseconds);
-
- private:
-  int64_t block_ns_;
-  int64_t rows_ = 1;
-  int cheap_blocks_ = 0;
 };
 
 struct ProducerOptions {

@@ -9,10 +9,9 @@ namespace penstock {
 void RowCursor::Pull(int64_t max_rows) {
   next_ = 0;
   block_ = Block();  // its memory may be needed for the next one
-  block_ = input_.NextBlock(bytes_together_ > 0 ? std::min(max_rows, together_) : max_rows);
-  if (bytes_together_ == 0 || block_.rows == 0) return;
-  const int64_t each = static_cast<int64_t>(block_.footprint()) / block_.rows;
-  together_ = block_.CanBeAlone() ? std::max<int64_t>(bytes_together_ / (each + 1), 1) : 1;
+  block_ = input_.NextBlock(std::min(max_rows, together_.rows()));
+  if (!together_.limited() || block_.rows == 0) return;
+  together_.Learn(block_.rows, block_.footprint(), !block_.CanBeAlone());
 }
 
 Element RowCursor::Take() {

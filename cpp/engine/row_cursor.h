@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "data/block_size.h"
 #include "engine/input.h"
 
 namespace penstock {
@@ -15,7 +16,7 @@ class RowCursor {
   // can be copied with the foreign lock only are then pulled one by one. 0: rows are only passed
   // on, and there is no limit.
   explicit RowCursor(IteratorPtr iterator, int64_t bytes_together = 0)
-      : input_(std::move(iterator)), bytes_together_(bytes_together) {}
+      : input_(std::move(iterator)), together_(bytes_together) {}
 
   // Once nothing is left of the block before: pulls at most `max_rows` rows.
   void Pull(int64_t max_rows);
@@ -55,8 +56,7 @@ class RowCursor {
   Input input_;
   Block block_;
   int64_t next_ = 0;
-  const int64_t bytes_together_;
-  int64_t together_ = 1;  // rows that may be pulled at a time, if bytes_together_ is set
+  BytesTogether together_;
 };
 
 }  // namespace penstock

@@ -292,7 +292,7 @@ PyObject* SetState(PyObject* self, PyObject* state) {
       passed = std::exchange(run.block, Block());
       it->scalars_left = 0;
       run.row = 0;
-      run.ask = 1;
+      run.ask = Grain::AsWanted();
       run.closed = false;
       run.restored = true;
     }

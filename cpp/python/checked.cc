@@ -48,18 +48,12 @@ PyRef ToObject(const Element& element) {
 // Rows in memory of their own: a plain function may change them, as it may those of a pipeline.
 Block CopiesOf(const Block& rows, int64_t count) {
   Block copies = rows.Slice(0, count);
-  for (int64_t i = 0; i < count; ++i) {
-    Element row = rows.Row(i);
+  copies.Separate();
+  for (Element& row : copies.elements) {
     for (Tensor& leaf : row.leaves) {
       if (!leaf.dtype().is_reference()) leaf = leaf.Alone();
     }
-    if (copies.elements.size() == static_cast<size_t>(i)) {
-      copies.elements.push_back(std::move(row));
-    } else {
-      copies.elements[static_cast<size_t>(i)] = std::move(row);
-    }
   }
-  copies.columns.clear();
   return copies;
 }
 

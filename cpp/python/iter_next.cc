@@ -17,7 +17,6 @@ namespace penstock {
 namespace {
 
 constexpr size_t kFewLeaves = 8;
-constexpr int64_t kBlockNs = 200'000;  // a block should be about this much work
 
 // One row that is no ready scalar. New reference.
 PyObject* EmitRow(Run& run) {
@@ -58,7 +57,7 @@ bool Fetch(Iter* it) {
   int64_t start = quiet ? NowNs() : 0;
   Block block;
   do {
-    block = run.session->NextBlock(run.ask);
+    block = run.session->NextBlock(run.ask.rows());
     // One that was raised already and came after the rows before it: the work is taken up again.
     if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
   } while (block.rows == 0 && !block.last() && !attachment.interrupted());
@@ -70,13 +69,7 @@ bool Fetch(Iter* it) {
     attachment.RestoreInterrupt();
     return false;
   }
-  if (quiet) {
-    bool full = block.rows == run.ask;
-    if (full && took < kBlockNs / 4)
-      run.ask = std::min(run.ask * 2, kMostBlockRows);
-    else if (took > kBlockNs)
-      run.ask = std::max<int64_t>(run.ask / 2, 1);
-  }
+  if (quiet) run.ask.Learn(block.rows, took);
   run.block = std::move(block);
   run.row = 0;
   if (run.session->has_warnings() && !ShowWarnings(*run.session)) return false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "data/block_size.h"
 #include "data/pending.h"
 #include "engine/registry.h"
 #include "python/errors.h"

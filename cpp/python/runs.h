@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "data/block_size.h"
 #include "engine/session.h"
 #include "python/python.h"
 #include "runtime/event_count.h"
@@ -18,11 +19,11 @@ struct Run {
   RunIdentity identity;  // from the moment that the iterator is made
   std::shared_ptr<Session> session;
   Block block;
-  int64_t row = 0;          // of the block, next to be handed out
-  int64_t ask = 1;          // rows to ask for
-  bool busy = false;        // a thread is inside the engine
-  unsigned long owner = 0;  // that thread
-  EventCount idle;          // woken when it leaves
+  int64_t row = 0;                // of the block, next to be handed out
+  Grain ask = Grain::AsWanted();  // how many rows to ask for
+  bool busy = false;              // a thread is inside the engine
+  unsigned long owner = 0;        // that thread
+  EventCount idle;                // woken when it leaves
   bool closed = false;
   bool restored = false;  // its session began at a saved state
   uint64_t fork_generation = ForkGeneration();

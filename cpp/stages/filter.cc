@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <new>
 
+#include "data/block_size.h"
 #include "engine/registry.h"
 #include "engine/row_cursor.h"
 

@@ -55,29 +55,13 @@ class RaggedList final : public Indexed {
     block.structure = spec_.structure;
     block.rows = count;
     block.origins = RowOrigins::From(index_of(0));
+    std::vector<const Tensor*> leaves(static_cast<size_t>(count));
     for (size_t i = 0; i < spec_.leaves.size(); ++i) {
-      const LeafSpec& leaf = spec_.leaves[i];
-      auto row = [&](int64_t number) -> const Tensor& {
-        return elements_[static_cast<size_t>(index_of(number))]->leaves[i];
-      };
-      Shape shape = leaf.shape;
-      std::vector<int64_t> ends;
-      if (DiffersInSize(leaf)) {
-        ends.push_back(0);
-        for (int64_t n = 0; n < count; ++n) ends.push_back(ends.back() + row(n).shape()[0]);
-        shape[0] = ends.back();
-      } else {
-        shape = shape.Prepend(count);
+      for (int64_t row = 0; row < count; ++row) {
+        leaves[static_cast<size_t>(row)] =
+            &elements_[static_cast<size_t>(index_of(row))]->leaves[i];
       }
-      Tensor column = Tensor::Make(leaf.dtype, shape);
-      uint8_t* to = column.mutable_data();
-      for (int64_t n = 0; n < count; ++n) {
-        size_t bytes = row(n).nbytes();
-        if (bytes > 0) std::memcpy(to, row(n).data(), bytes);
-        to += bytes;
-      }
-      block.columns.push_back(ends.empty() ? Column(std::move(column))
-                                           : Column(std::move(column), std::move(ends)));
+      block.columns.push_back(*Column::Of(leaves));
     }
     return block;
   }

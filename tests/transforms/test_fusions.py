@@ -111,6 +111,32 @@ def test_batches_of_a_fused_map_do_not_share_rows():
     assert not any(np.shares_memory(a, b) for a, _ in batches for b, _ in batches if a is not b)
 
 
+def test_rows_of_a_slab_may_list_the_keys_of_their_dicts_in_any_order():
+    def row(i):
+        a, b = np.full(4, i), np.full(4, -i)
+        return {"a": a, "b": b} if i % 3 else {"b": b, "a": a}
+
+    batches = list(ps.Dataset.range(24).map(row, num_parallel_calls=3).batch(8))
+    np.testing.assert_array_equal(
+        np.concatenate([batch["a"] for batch in batches]), np.repeat(range(24), 4).reshape(24, 4)
+    )
+    np.testing.assert_array_equal(
+        np.concatenate([batch["b"] for batch in batches]), -np.repeat(range(24), 4).reshape(24, 4)
+    )
+
+
+def test_arrays_beside_strings_and_arrays_of_another_dtype_are_in_their_batch():
+    def row(i):
+        return np.full(9000, i), f"text {i}", np.full(2, i, np.int8 if i == 20 else np.int16)
+
+    data = ps.Dataset.range(32).map(row, num_parallel_calls=3).batch(8).ignore_errors()
+    (arrays, strings, _), (later, *_), *_ = batches = list(data)
+    np.testing.assert_array_equal(arrays[:, 0], range(8))
+    np.testing.assert_array_equal(later[:, -1], range(8, 16))
+    assert list(strings) == [f"text {i}" for i in range(8)]
+    assert [int(i) for batch in batches for i in batch[0][:, 5]] == [*range(20), *range(21, 32)]
+
+
 def test_a_fused_gather_does_not_share_memory_with_the_source():
     array = np.arange(20.0)
     for batch in ps.Dataset.from_tensor_slices(array).shuffle(20).batch(5):

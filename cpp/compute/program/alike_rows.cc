@@ -27,19 +27,16 @@ std::vector<Column> ColumnsOf(const std::vector<Element>& rows) {
     if (row.structure != like.structure) return {};
   }
   std::vector<Column> columns;
-  std::vector<const Tensor*> parts;
+  std::vector<const Tensor*> leaves;
   for (size_t i = 0; i < like.leaves.size(); ++i) {
-    const Tensor& first = like.leaves[i];
-    parts.clear();
+    leaves.clear();
     for (const Element& row : rows) {
-      const Tensor& leaf = row.leaves[i];
-      if (leaf.dtype() != first.dtype() || !(leaf.shape() == first.shape()) || !IsSmall(leaf)) {
-        return {};
-      }
-      parts.push_back(&leaf);
+      if (!(row.leaves[i].shape() == like.leaves[i].shape()) || !IsSmall(row.leaves[i])) return {};
+      leaves.push_back(&row.leaves[i]);
     }
-    Shape shape = first.shape().Prepend(static_cast<int64_t>(rows.size()));
-    columns.push_back(Tensor::Concat(first.dtype(), shape, parts));
+    std::optional<Column> column = Column::Of(leaves);
+    if (!column) return {};
+    columns.push_back(*std::move(column));
   }
   return columns;
 }

@@ -141,7 +141,7 @@ class Program final : public Function {
       if (into && fill && leaf >= 0) {
         values[static_cast<size_t>(step.output)] =
             fill->Fill(inputs, key, [&](const LeafSpec& spec) {
-              return into->Place(static_cast<size_t>(leaf), spec.dtype, spec.shape);
+              return into->MemoryFor(static_cast<size_t>(leaf), spec.dtype, spec.shape);
             });
         continue;
       }
@@ -269,11 +269,7 @@ void TakeOneByOne(Block& results) {
     if (!column.ragged() || items.storage() != Storage::kPacked) continue;
     if (items.footprint() * kMostKept < items.buffer()->size()) items = items.Alone();
   }
-  std::vector<Element> elements;
-  elements.reserve(static_cast<size_t>(results.rows));
-  for (int64_t i = 0; i < results.rows; ++i) elements.push_back(results.Row(i));
-  results.elements = std::move(elements);
-  results.columns.clear();
+  results.Separate();
 }
 
 // The results of all rows, made of the values that are there. Throws when an operation fails; false

@@ -71,9 +71,9 @@ class RaggedRows final : public BatchRows {
   }
 
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override {
-    if (pieces().empty()) return std::nullopt;
+    if (stretches().empty()) return std::nullopt;
     Shape came = column.shape().WithoutFirst();
-    Shape began = pieces().front().columns[leaf].shape(0);
+    Shape began = stretches().front().columns[leaf].shape(0);
     int ragged = axes_[leaf] == kAllAxes ? began.rank() : axes_[leaf];
     bool fits = came.rank() == began.rank();
     for (int d = ragged; fits && d < came.rank(); ++d) fits = came[d] == began[d];
@@ -87,14 +87,14 @@ class RaggedRows final : public BatchRows {
   Element Assemble(const Structure* structure) override {
     Element batch;
     std::vector<int> axes = axes_;
-    for (size_t leaf = 0; !pieces().empty() && leaf < axes.size(); ++leaf) {
-      if (axes[leaf] == kAllAxes) axes[leaf] = pieces().front().columns[leaf].rank();
+    for (size_t leaf = 0; !stretches().empty() && leaf < axes.size(); ++leaf) {
+      if (axes[leaf] == kAllAxes) axes[leaf] = stretches().front().columns[leaf].rank();
       batch.leaves.push_back(Values(leaf, axes[leaf]));
       for (int axis = axes[leaf]; axis > 0; --axis) batch.leaves.push_back(Splits(leaf, axis));
     }
     size_t next = 0;
     batch.structure = structure;
-    if (!pieces().empty()) batch.structure = WithRaggedLeaves(structure, axes, &next);
+    if (!stretches().empty()) batch.structure = WithRaggedLeaves(structure, axes, &next);
     return batch;
   }
 
@@ -103,19 +103,18 @@ class RaggedRows final : public BatchRows {
  private:
   // The first `ragged` axes of each row are one, behind the rows before.
   Tensor Values(size_t leaf, int ragged) {
-    std::vector<const Tensor*> parts;
-    for (const Piece& piece : pieces()) parts.push_back(&piece.columns[leaf].items);
-    const Shape first = pieces().front().columns[leaf].shape(0).Prepend(1);
+    const Shape first = stretches().front().columns[leaf].shape(0).Prepend(1);
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
     dense[0] = 0;
-    for (const Piece& piece : pieces()) dense[0] += Parts(piece, leaf, ragged + 1);
-    return Tensor::Concat(dtype(leaf), dense, parts);
+    for (const Stretch& stretch : stretches()) dense[0] += Parts(stretch, leaf, ragged + 1);
+    return JoinItems(leaf, dense);
   }
 
-  // In how many parts the first `axes` axes cut the rows of a piece; the first one is that of rows.
-  static int64_t Parts(const Piece& piece, size_t leaf, int axes) {
-    if (axes == 1) return piece.rows;
-    const Column& column = piece.columns[leaf];
+  // In how many parts the first `axes` axes cut the rows of a stretch; the first one is that of
+  // rows.
+  static int64_t Parts(const Stretch& stretch, size_t leaf, int axes) {
+    if (axes == 1) return stretch.rows;
+    const Column& column = stretch.columns[leaf];
     int64_t count = 1;  // where rows differ, the first two axes of their column are one
     for (int d = 0; d < axes - column.ragged(); ++d) count *= column.items.shape()[d];
     return count;
@@ -124,16 +123,16 @@ class RaggedRows final : public BatchRows {
   // Where the parts along axis `axis` of the rows begin; 1 is the first one.
   Tensor Splits(size_t leaf, int axis) {
     std::vector<int64_t> ends{0};
-    for (const Piece& piece : pieces()) {
-      const Column& column = piece.columns[leaf];
+    for (const Stretch& stretch : stretches()) {
+      const Column& column = stretch.columns[leaf];
       if (axis == 1) {
-        for (int64_t row = 0; row < piece.rows; ++row) {
+        for (int64_t row = 0; row < stretch.rows; ++row) {
           ends.push_back(ends.back() + column.RangeOf(row).count);
         }
         continue;
       }
       const int64_t size = column.items.shape()[axis - column.ragged()];
-      const int64_t count = Parts(piece, leaf, axis);
+      const int64_t count = Parts(stretch, leaf, axis);
       for (int64_t i = 0; i < count; ++i) ends.push_back(ends.back() + size);
     }
     Tensor splits = Tensor::Make(splits_, {static_cast<int64_t>(ends.size())});

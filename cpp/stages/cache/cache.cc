@@ -1,8 +1,8 @@
 // cache: the elements of the first full pass, kept in memory for the next ones.
 #include <algorithm>
-#include <mutex>
 #include <optional>
 
+#include "data/block_size.h"
 #include "engine/cache_fills.h"
 #include "engine/input.h"
 #include "engine/random_access.h"
@@ -21,8 +21,7 @@ class Keeper {
   void Add(const Block& block) {
     if (!Small(block)) {
       Flush();
-      blocks_.push_back(block.Slice(0, block.rows));
-      return;
+      return rows_.Add(block);
     }
     for (int64_t row = 0; row < block.rows;) {
       int64_t added = builder_.Add(block, row, "cache");
@@ -30,9 +29,9 @@ class Keeper {
       if (added == 0 || builder_.full()) Flush();
     }
   }
-  std::vector<Block> Take() {
+  KeptRows Take() {
     Flush();
-    return std::move(blocks_);
+    return std::move(rows_);
   }
 
  private:
@@ -59,10 +58,10 @@ class Keeper {
     ChunkForm form;
     BufferRef bytes = builder_.Take(&form);
     int64_t rows = form.rows;
-    blocks_.push_back(ChunkRows(std::move(form), std::move(bytes)).Rows(0, rows));
+    rows_.Add(ChunkRows(std::move(form), std::move(bytes)).Rows(0, rows));
   }
 
-  std::vector<Block> blocks_;
+  KeptRows rows_;
   ChunkBuilder builder_{true};
 };
 
@@ -74,17 +73,7 @@ class CacheDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     CacheFillPtr fill = store_.fill();
     if (!fill) return InputAt(*this, index, context);
-    CacheFill::Rows blocks = fill->rows();
-    std::lock_guard lock(ends_mutex_);
-    if (ends_.empty()) {
-      for (const Block& block : *blocks) {
-        ends_.push_back((ends_.empty() ? 0 : ends_.back()) + block.rows);
-      }
-    }
-    auto found =
-        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
-    const Block& block = (*blocks)[found];
-    return block.Row(index - (ends_[found] - block.rows));
+    return fill->rows()->Slice(index, 1).Row(0);
   }
   CacheStore* cache_store() const override { return &store_; }
 
@@ -92,9 +81,7 @@ class CacheDataset final : public Dataset, public RandomAccess {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  mutable MemoryStore store_;          // guards itself
-  mutable std::mutex ends_mutex_;      // a leaf lock over what follows
-  mutable std::vector<int64_t> ends_;  // rows up to the end of each block, once it was asked for
+  mutable MemoryStore store_;  // guards itself
 };
 
 class CacheIterator final : public BlockIterator {
@@ -103,7 +90,7 @@ class CacheIterator final : public BlockIterator {
       : data_(std::move(data)),
         context_(std::move(context)),
         fill_(context_.session->fills().For(*data_, context_)),
-        blocks_(fill_->rows()) {}
+        kept_(fill_->rows()) {}
 
   void VisitState(StateVisitor& visitor) override {
     // Elements are never saved: a cache that is not there any more is filled again, by the same
@@ -114,7 +101,7 @@ class CacheIterator final : public BlockIterator {
       // Not known to the run by that: in the pass that fills it, an element may fail or have
       // failed.
       fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
-      blocks_ = fill_->rows();
+      kept_ = fill_->rows();
     }
     int64_t steps = steps_ + to_pass_;
     visitor.Count(steps, "elements given");
@@ -125,10 +112,9 @@ class CacheIterator final : public BlockIterator {
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    constexpr int64_t kAtOnce = 4096;  // rows that are made for nothing
     while (to_pass_ > 0) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      Block block = Advance(std::min(to_pass_, kAtOnce));
+      Block block = Advance(std::min(to_pass_, kMostBlockRows));
       int64_t passed = block.rows + block.error.has_value();
       if (block.error && block.error->transient()) return block;
       if (passed == 0) break;
@@ -139,45 +125,21 @@ class CacheIterator final : public BlockIterator {
 
  private:
   Block Advance(int64_t max_rows) {
-    Block block = blocks_ ? Read(max_rows) : Fill(max_rows);
+    Block block = kept_ ? Read(max_rows) : Fill(max_rows);
     steps_ += block.steps();
     return block;
   }
 
   Block Read(int64_t max_rows) {
-    if (at_ == blocks_->size()) {
-      Complete(blocks_);
+    if (row_ == kept_->rows()) {
+      Complete(kept_);
       return Block::AtEnd();
     }
-    const Block& stored = (*blocks_)[at_];
-    if (row_ == 0 && !stored.stacked() && stored.rows == 1) return ReadElements(max_rows);
-    int64_t rows = std::min(max_rows, stored.rows - row_);
-    Block block = row_ == 0 && rows == stored.rows ? stored : stored.Slice(row_, rows);
-    row_ += rows;
-    if (row_ == stored.rows) {
-      ++at_;
-      row_ = 0;
-      Passed();
-    }
-    return block;
-  }
-
-  // At its end it is for the run as if this pass had filled the cache, as it has where what it
-  // would have made was there already; so that is at the same moment.
-  void Passed() {
-    if (at_ == blocks_->size() && data_->cardinality() >= 0) Complete(blocks_);
-  }
-
-  // Elements that were stored one by one, several at a time.
-  Block ReadElements(int64_t max_rows) {
-    Block block;
-    block.structure = (*blocks_)[at_].structure;
-    for (; at_ < blocks_->size() && block.rows < max_rows; ++at_, ++block.rows) {
-      const Block& stored = (*blocks_)[at_];
-      if (stored.stacked() || stored.rows != 1) break;
-      block.elements.push_back(stored.elements[0]);
-    }
-    Passed();
+    Block block = kept_->Slice(row_, max_rows);
+    row_ += block.rows;
+    // At its end it is for the run as if this pass had filled the cache, as it has where what it
+    // would have made was there already; so that is at the same moment.
+    if (row_ == kept_->rows() && data_->cardinality() >= 0) Complete(kept_);
     return block;
   }
 
@@ -195,22 +157,21 @@ class CacheIterator final : public BlockIterator {
     EndAlone(block);
     finished_ = block.end;
     if (filling_ && (block.end || rows_ == data_->cardinality())) {
-      auto blocks = std::make_shared<const std::vector<Block>>(filling_->Take());
+      auto rows = std::make_shared<const KeptRows>(filling_->Take());
       filling_.reset();
-      Complete(std::move(blocks));
+      Complete(std::move(rows));
     }
     return block;
   }
 
-  void Complete(CacheFill::Rows blocks) {
-    context_.session->fills().Complete(*data_, fill_, std::move(blocks));
+  void Complete(CacheFill::Rows rows) {
+    context_.session->fills().Complete(*data_, fill_, std::move(rows));
   }
 
   std::shared_ptr<const CacheDataset> data_;
   RunContext context_;
   CacheFillPtr fill_;
-  CacheFill::Rows blocks_;  // complete: read from here
-  size_t at_ = 0;
+  CacheFill::Rows kept_;  // complete: read from here
   int64_t row_ = 0;
   IteratorPtr input_;  // not complete yet: filled from here
   std::optional<Keeper> filling_;

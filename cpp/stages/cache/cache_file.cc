@@ -2,6 +2,7 @@
 // ones.
 #include <functional>
 
+#include "data/block_size.h"
 #include "engine/cache_fills.h"
 #include "engine/registry.h"
 #include "stages/cache/filling_pass.h"
@@ -97,10 +98,9 @@ class CacheFileIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     if (failed_) return Block::AtEnd();
     Decide();
-    constexpr int64_t kAtOnce = 4096;  // rows that are made for nothing
     while (to_pass_ > 0) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      Block block = Make(std::min(to_pass_, kAtOnce));
+      Block block = Make(std::min(to_pass_, kMostBlockRows));
       if (block.error && block.error->transient()) return block;
       int64_t passed = block.rows + block.error.has_value();
       if (passed == 0) break;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "data/block_size.h"
 #include "engine/copied_args.h"
 #include "stages/files/byte_source.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/function.h"
+#include "data/block_size.h"
 #include "engine/producer.h"
 #include "engine/session.h"
 #include "runtime/clock.h"
@@ -29,7 +30,7 @@ class MapInLine final {
     Delivered& delivered;
   };
   MapInLine(const Shared& shared, Lane lane, int stages)
-      : shared_(shared), stages_(stages), grain_(lane) {}
+      : shared_(shared), stages_(stages), grain_(Grain::Ahead(lane)) {}
 
   // `info`: what is the same for all calls; its index is that of position 0.
   Block Next(int64_t max_rows, CallInfo info) {

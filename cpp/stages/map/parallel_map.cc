@@ -4,6 +4,7 @@
 #include <system_error>
 #include <vector>
 
+#include "data/block_size.h"
 #include "data/pending.h"
 #include "engine/out_of_memory.h"
 #include "engine/producer.h"
@@ -228,7 +229,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   void Work(int number, Parking& parking) {
     Session::Serving serving(session_);
-    Grain grain(lane_);
+    Grain grain = Grain::Ahead(lane_);
     for (;;) {
       // A worker beyond the present width sleeps until it is wanted again.
       WaitStatus wanted = parking.Wait(room_, cancel_, Patience(), [&] {

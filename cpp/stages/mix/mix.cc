@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "data/block_size.h"
 #include "data/whole_number.h"
 #include "engine/registry.h"
 #include "engine/sequence_key.h"

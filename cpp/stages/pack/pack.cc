@@ -158,10 +158,8 @@ class PackIterator final : public Iterator {
       layout_.emplace(element.structure, dtypes, options_.Match(element.structure, dtypes));
       return element.leaves;
     }
-    std::vector<int> order = LeafOrder(element.structure, layout_->structure());
-    std::vector<Tensor> leaves;
-    for (int from : order) leaves.push_back(element.leaves[static_cast<size_t>(from)]);
-    bool same = leaves.size() == layout_->leaves();
+    std::vector<Tensor> leaves = element.leaves;
+    bool same = Conform(element.structure, leaves, layout_->structure());
     for (size_t i = 0; same && i < leaves.size(); ++i) {
       same = leaves[i].dtype() == layout_->dtypes()[i];
     }

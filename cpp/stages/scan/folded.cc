@@ -126,26 +126,21 @@ Element Folded::Call(Function& function, const CallInfo& info, Element element) 
 }
 
 void Folded::Set(const Structure* structure, const Element& result) {
-  // Dicts may list their keys in another order.
-  std::vector<int> order = LeafOrder(structure, initial_.structure);
-  bool alike =
-      order.size() == initial_.leaves.size() && (!order.empty() || structure == initial_.structure);
+  std::vector<Tensor> leaves = result.leaves;
+  leaves.resize(static_cast<size_t>(structure->leaves()));
   ElementSpec came{structure, {}};
-  for (int i = 0; i < structure->leaves(); ++i) {
-    const Tensor& leaf = result.leaves[static_cast<size_t>(i)];
-    came.leaves.push_back({leaf.dtype(), leaf.shape(), false});
-  }
-  for (size_t i = 0; alike && i < order.size(); ++i)
-    alike = came.leaves[static_cast<size_t>(order[i])].dtype == initial_.leaves[i].dtype;
-  if (!alike) {
+  for (const Tensor& leaf : leaves) came.leaves.push_back({leaf.dtype(), leaf.shape(), false});
+  bool fits = Conform(structure, leaves, initial_.structure);
+  for (size_t i = 0; fits && i < leaves.size(); ++i)
+    fits = leaves[i].dtype() == initial_.leaves[i].dtype;
+  if (!fits) {
     throw Error(
         ErrorKind::kType,
         "{}: the new state must have the structure and dtypes of initial_state, {}, got {}; "
         "give initial_state the type that the function returns",
         std::string_view(stage_), initial_.ToString(), came.ToString());
   }
-  for (size_t i = 0; i < order.size(); ++i)
-    value_.leaves[i] = result.leaves[static_cast<size_t>(order[i])];
+  std::ranges::move(leaves, value_.leaves.begin());
 }
 
 void Folded::VisitState(StateVisitor& visitor) {

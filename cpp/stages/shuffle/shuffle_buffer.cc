@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "data/block_size.h"
 #include "storage/stop_check.h"
 
 namespace penstock {

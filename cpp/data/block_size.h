@@ -1,0 +1,79 @@
+// How many rows travel together.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/thread_pool.h"
+
+namespace penstock {
+
+// A block costs some hundred nanoseconds to hand on, whatever is in it: to pull it, to keep a state
+// before it, to wake who waits for it. Many cheap rows share that. Slow rows gain nothing by it and
+// would wait for each other, so they travel alone; rows that are copied or kept are not to hold
+// much memory at once. Hence whoever pulls asks
+// - for as many rows as its own consumer has asked for, where it only passes them on;
+// - for as many as Grain says, where it runs ahead of its consumer;
+// - for as many as BytesTogether says, where it copies rows or keeps them for long;
+// and in each case for kMostBlockRows at most, where many may be asked for.
+
+// With more rows than this what is done once for a block costs nothing any more; and an error, a
+// signal or a close waits for no more than these.
+inline constexpr int64_t kMostBlockRows = 1024;
+
+// As many rows as are some time of work: one at first and while rows are slow, of cheap ones more
+// and more.
+class Grain {
+ public:
+  // For a thread that runs ahead: 200 us, or 1 ms in Python's lane, where handing over costs a
+  // change of the GIL's holder (some 50 us). Growth takes some blocks each time: the first calls of
+  // a function run one by one, as many at a time as were asked for.
+  static Grain Ahead(Lane lane) { return {lane == Lane::kPython ? 1'000'000 : 200'000, 8}; }
+  // For the thread that wants the rows, where no function of the user is called for them.
+  static Grain AsWanted() { return {100'000, 1}; }
+
+  int64_t rows() const { return rows_; }
+  // A block of so many rows took so long.
+  void Learn(int64_t rows, int64_t nanoseconds) {
+    if (rows == 0) return;
+    if (nanoseconds / rows >= block_ns_ / 2) {
+      rows_ = 1;
+      cheap_ = 0;
+    } else if (nanoseconds < block_ns_ / 2 && rows == rows_ && ++cheap_ >= to_grow_) {
+      rows_ = std::min(rows_ * 2, kMostBlockRows);
+      cheap_ = 0;
+    } else if (nanoseconds > 2 * block_ns_) {
+      rows_ = std::max<int64_t>(rows_ / 2, 1);
+    }
+  }
+
+ private:
+  Grain(int64_t block_ns, int cheap_blocks) : block_ns_(block_ns), to_grow_(cheap_blocks) {}
+
+  int64_t block_ns_;
+  int to_grow_;  // blocks of less than half that time
+  int64_t rows_ = 1;
+  int cheap_ = 0;  // blocks since it has changed
+};
+
+// As many rows as have some bytes, by those of the block before: one at first.
+class BytesTogether {
+ public:
+  // 0: there is no limit.
+  explicit BytesTogether(int64_t bytes)
+      : bytes_(bytes), rows_(bytes == 0 ? std::numeric_limits<int64_t>::max() : 1) {}
+  bool limited() const { return bytes_ > 0; }
+  int64_t rows() const { return rows_; }
+  // A block of so many rows had so many bytes; where `alone` such rows are to come one by one.
+  void Learn(int64_t rows, size_t bytes, bool alone) {
+    const int64_t each = static_cast<int64_t>(bytes) / rows;
+    rows_ = alone ? 1 : std::max<int64_t>(bytes_ / (each + 1), 1);
+  }
+
+ private:
+  int64_t bytes_;
+  int64_t rows_;
+};
+
+}  // namespace penstock

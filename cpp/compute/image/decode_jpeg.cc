@@ -118,11 +118,11 @@ class DecodeJpegOp final : public RegionOp {
 };
 const RegisterOp image_decode_jpeg_op("image.decode_jpeg", NewOp<DecodeJpegOp>);
 #else
-std::unique_ptr<const Op> Missing(const Args&) {
+std::unique_ptr<const Op> MissingJpegDecoder(const Args&) {
   throw MissingCodec("decode_jpeg", "libjpeg", "libjpeg62-turbo-dev");
 }
 
-const RegisterOp image_decode_jpeg_op("image.decode_jpeg", Missing);
+const RegisterOp image_decode_jpeg_op("image.decode_jpeg", MissingJpegDecoder);
 #endif
 
 }  // namespace

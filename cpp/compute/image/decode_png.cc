@@ -56,11 +56,11 @@ class DecodePngOp final : public RegionOp {
 };
 const RegisterOp image_decode_png_op("image.decode_png", NewOp<DecodePngOp>);
 #else
-std::unique_ptr<const Op> Missing(const Args&) {
+std::unique_ptr<const Op> MissingPngDecoder(const Args&) {
   throw MissingCodec("decode_png", "libpng", "libpng-dev");
 }
 
-const RegisterOp image_decode_png_op("image.decode_png", Missing);
+const RegisterOp image_decode_png_op("image.decode_png", MissingPngDecoder);
 #endif
 
 }  // namespace

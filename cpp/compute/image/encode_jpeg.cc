@@ -193,11 +193,11 @@ class EncodeJpeg final : public Op {
 
 const RegisterOp image_encode_jpeg_op("image.encode_jpeg", NewOp<EncodeJpeg>);
 #else
-std::unique_ptr<const Op> Missing(const Args&) {
+std::unique_ptr<const Op> MissingJpegEncoder(const Args&) {
   throw MissingCodec("encode_jpeg", "libjpeg", "libjpeg62-turbo-dev");
 }
 
-const RegisterOp image_encode_jpeg_op("image.encode_jpeg", Missing);
+const RegisterOp image_encode_jpeg_op("image.encode_jpeg", MissingJpegEncoder);
 #endif
 
 }  // namespace

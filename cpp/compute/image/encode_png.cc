@@ -150,11 +150,11 @@ class EncodePng final : public Op {
 
 const RegisterOp image_encode_png_op("image.encode_png", NewOp<EncodePng>);
 #else
-std::unique_ptr<const Op> Missing(const Args&) {
+std::unique_ptr<const Op> MissingPngEncoder(const Args&) {
   throw MissingCodec("encode_png", "libpng", "libpng-dev");
 }
 
-const RegisterOp image_encode_png_op("image.encode_png", Missing);
+const RegisterOp image_encode_png_op("image.encode_png", MissingPngEncoder);
 #endif
 
 }  // namespace

@@ -166,7 +166,7 @@ Pair PairOf(const ProgramStep& image, const ProgramStep& step) {
 }
 
 // The step as one operation with that which makes its image.
-void Join(const ProgramStep& image, ProgramStep& step, std::shared_ptr<const Op> op) {
+void Fuse(const ProgramStep& image, ProgramStep& step, std::shared_ptr<const Op> op) {
   std::vector<int> inputs = image.inputs;
   std::ranges::copy_if(step.inputs, std::back_inserter(inputs),
                        [&](int input) { return input != image.output; });
@@ -207,9 +207,9 @@ bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& 
   if (!user || (!readers.empty() && image.op->random())) return false;
   std::shared_ptr<const Op> joined = Joined(image, *user);
   if (!joined) return false;
-  Join(image, *user, std::move(joined));
+  Fuse(image, *user, std::move(joined));
   for (ProgramStep* reader : readers) {
-    Join(image, *reader, std::make_shared<OnShape>(PairOf(image, *reader)));
+    Fuse(image, *reader, std::make_shared<OnShape>(PairOf(image, *reader)));
   }
   steps.erase(steps.begin() + static_cast<int64_t>(at));
   return true;

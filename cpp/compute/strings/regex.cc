@@ -124,13 +124,13 @@ const RegisterOp regex_replace_op(kReplace, NewOp<RegexReplace>);
 
 #else
 
-std::unique_ptr<const Op> Missing(const Args& args) {
+std::unique_ptr<const Op> MissingRe2(const Args& args) {
   throw MissingLibrary(args.owner().c_str(), "RE2", "libre2-dev",
                        "or drop @ps.native to use Python's re");
 }
 
-const RegisterOp regex_full_match_op(kFullMatch, Missing);
-const RegisterOp regex_replace_op(kReplace, Missing);
+const RegisterOp regex_full_match_op(kFullMatch, MissingRe2);
+const RegisterOp regex_replace_op(kReplace, MissingRe2);
 
 #endif
 

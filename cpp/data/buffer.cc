@@ -1,4 +1,4 @@
-// The recycling pool behind Buffer.
+// The pool from which Buffer takes memory that was used before.
 #include "data/buffer.h"
 
 #include <array>
@@ -32,7 +32,7 @@ constexpr size_t kPooledFrom = size_t{16} << 10;
 constexpr size_t kIdleLimit = size_t{512} << 20;
 constexpr int kClasses = 4 * 48;
 constexpr size_t kLargest = size_t{1} << 47;  // no address space is larger; the last class
-// What nobody has taken again for one to two of these times goes back to the system.
+// Memory that stays unused in the pool for one to two of these periods goes back to the system.
 constexpr int64_t kTimeIdleNs = 1'000'000'000;
 constexpr int64_t kWorthTrimming = 1 << 20;  // bytes
 

@@ -11,8 +11,8 @@ namespace penstock {
 
 // As Python writes it, on one line of limited length: "('photos/a.jpg', 3)". Strings are shortened
 // in the middle, arrays are dtype and shape, arrays of strings have the first ones as well. "" when
-// nothing in it tells it from others: it has neither a string nor a lone number. Leaves whose
-// memory has been moved out may be arrays.
+// nothing in it distinguishes it from other elements: it has neither a string nor a lone number.
+// Leaves whose memory has been moved out may be arrays.
 std::string ElementText(const Element& element);
 // The same of one row.
 std::string RowText(const Block& rows, int64_t row);

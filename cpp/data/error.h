@@ -1,5 +1,5 @@
-// Errors as values that keep their place in the stream; thrown inside a stage, passed between
-// stages.
+// Errors are values that keep their position in the stream: they are thrown inside a stage and
+// passed between stages.
 #pragma once
 
 #include <concepts>
@@ -35,7 +35,7 @@ enum class ErrorKind : uint8_t {
 struct ErrorPlace {
   StageLabel stage;
   int64_t element = 0;  // its number at the stage
-  std::string text;     // what it is, shortly (ElementText); "": nothing to tell
+  std::string text;     // the element in short form (ElementText), or ""
 };
 
 namespace internal {
@@ -100,8 +100,9 @@ class Error : public std::exception {
   // Says in a note which element of which stage failed, and which file that is from.
   Error& In(ErrorPlace place, Origin origin);
   const ErrorPlace* place() const { return place_.get(); }
-  // By the frame of the stage that it comes from, before any other sees it: without a place, a note
-  // has the stage's label, if that says more than what it is and there is memory for it.
+  // Called by the frame of the stage that the error comes from, before any other stage sees it. An
+  // error without an ErrorPlace gets a note with the stage's label, if the label says more than the
+  // kind of the stage and there is memory for the note.
   void LeftStage(const StageLabel& stage) noexcept;
   // Interruptions and cancellations pass through stages without being counted as elements.
   bool transient() const {

@@ -24,15 +24,15 @@ inline const std::string& ForeignName(const Structure& structure) {
   return structure.foreign_form() ? structure.foreign_form()->name : none;
 }
 
-// Null for one that nobody has.
+// Null when no ForeignRef to this object exists.
 ForeignRef KnownForeign(const void* object);
 // Takes over a reference to the object. `fields` are Structure::names() of its structures.
 ForeignRef NameForeign(Structure::Kind kind, ForeignForm form,
                        const std::vector<std::string>& fields);
 
 // Looks up what has been named in this process; asks the runtime for the rest, which may have no
-// answer on a thread that cannot call it. What is found has these fields: both may be of a file
-// that nobody has checked. Null: not found.
+// answer on a thread that cannot call it. What is found has these fields: both may come from a file
+// that has not been checked. Null: not found.
 ForeignRef FindForeign(Structure::Kind kind, const std::string& name,
                        const std::vector<std::string>& fields);
 // How many of these have found nothing, on this thread: whoever reads a file learns from it whether

@@ -1,4 +1,4 @@
-// Copying rows into the corner of their place in the batch, and filling what they leave.
+// Copies each row into the corner of its area in the batch, and fills the rest of that area.
 #include "data/padder.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Corner {
     }
     whole_items_ = whole_items;
     part_items_ = part_items;
-    // Behind this axis everything is of one size: it is copied in one run.
+    // All axes after this one have the same size: they are copied in one run.
     while (flat_ > 0 && whole_[flat_] == part_[flat_]) --flat_;
   }
 
@@ -197,7 +197,7 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
   return batch;
 }
 
-// The padding is one string, which all its places refer to.
+// The padding is one string, which all padded items refer to.
 Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   std::string_view padding = leaves_[leaf].value ? leaves_[leaf].value->string() : "";
   size_t bytes = padding.size();

@@ -51,7 +51,8 @@ struct RandomKey {
 // The identity of child number i of an element (flat_map, interleave, unbatch).
 inline uint64_t ChildKey(uint64_t parent, uint64_t i) { return RandomKey{parent}.Fold(i).value; }
 
-// What the randomness of a stage depends on: the seed of the run, or the user's, and its place.
+// What the randomness of a stage depends on: the seed (of the run, or given by the user) and where
+// the stage stands in the plan.
 struct StageRandom {
   uint64_t seed = 0;
   RandomKey place;

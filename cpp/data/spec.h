@@ -1,4 +1,4 @@
-// Types and shapes of elements: what element_spec tells before anything runs.
+// Types and shapes of elements: what element_spec says before anything runs.
 #pragma once
 
 #include <optional>

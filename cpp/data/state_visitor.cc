@@ -142,7 +142,7 @@ void StateVisitor::Position(int64_t& value, int64_t size) {
   if (value < 0) ThrowDamaged(stage_, problem);
   throw Error(ErrorKind::kInvalidArgument,
               "set_state: the state is damaged, or of a source that was longer: {}: {}; it stands "
-              "behind the end of the {} elements that there are now: give the source those that it "
+              "after the end of the {} elements that there are now: give the source those that it "
               "had, or begin without a state",
               stage_, problem, size);
 }

@@ -11,16 +11,16 @@
 
 namespace penstock {
 
-// One structure of each meaning that somebody keeps.
+// One structure of each meaning, for as long as it has references.
 //
-// The first kMostLasting of them whose parts live as long as the process do so themselves, and are
-// not counted: their references are copied for every element, by all threads. The others are gone
-// with their last reference. A count that has come to zero never rises again, so that its structure
-// is destroyed once, by the thread that has brought it there: that one removes the entry, with the
-// mutex held. A lookup between these two finds the entry with a count of zero, leaves the structure
-// alone, and puts a new one in its place. Two structures of the same meaning are never kept at the
-// same time. A dying one keeps its children and its class to the end: no new one has their
-// addresses while the entry is there to be compared with.
+// The first kMostLasting structures whose children and class live as long as the process do so too,
+// and their references are not counted, because all threads copy them for every element. The others
+// are destroyed with their last reference. A count that has come to zero never rises again, so that
+// its structure is destroyed once, by the thread that has brought it there: that one removes the
+// entry, with the mutex held. A lookup between these two moments finds the entry with a count of
+// zero, leaves that structure alone, and makes the entry refer to a new one. Two structures of the
+// same meaning are never kept at the same time. A dying one keeps its children and its class to the
+// end: no new one has their addresses while the entry is there to be compared with.
 struct StructureTable {
   using Kind = Structure::Kind;
   static constexpr size_t kMostLasting = 1024;

@@ -21,7 +21,7 @@ class StructureRef {
  public:
   StructureRef() = default;
   StructureRef(std::nullptr_t) {}
-  // Somebody keeps it during the call, or it is null.
+  // The caller keeps the structure alive during the call, or it is null.
   StructureRef(const Structure* structure);
   StructureRef(const StructureRef& other) : bits_(other.bits_) {
     if (bits_ & kCounted) Retain();
@@ -86,7 +86,7 @@ class Structure {
   int leaves() const { return leaves_; }
   // The path of a leaf, for messages: "['image']", "[0].x", "" for a lone leaf.
   std::string LeafPath(int leaf) const;
-  // "(leaf, {'a': leaf})", or with what is given in the place of each leaf: "(int64, {'a': str})".
+  // "(leaf, {'a': leaf})", or with the given text for each leaf: "(int64, {'a': str})".
   std::string ToString(const std::vector<std::string>& leaves = {}) const;
 
  private:
@@ -117,7 +117,7 @@ inline StructureRef::StructureRef(const Structure* structure)
   }
 }
 
-// relaxed: who copies a reference has one, or somebody keeps one for the time.
+// relaxed: whoever copies a reference has one, or another owner keeps one meanwhile.
 inline void StructureRef::Retain() const { get()->refs_.fetch_add(1, std::memory_order_relaxed); }
 
 inline void StructureRef::Release() const {

@@ -117,7 +117,8 @@ class Tensor {
   // The rows of these numbers, which ascend; a copy.
   Tensor Take(const std::vector<int64_t>& rows) const;
   // The items of `parts`, in order, under `shape`. All have this dtype, but arrays without items
-  // may have another one. Strings stay where they are when there is one part, and little around it.
+  // may have another one. Strings are not copied when there is one tensor only and its buffer holds
+  // little else.
   static Tensor Concat(DType dtype, const Shape& shape, const std::vector<const Tensor*>& parts);
   // A copy in memory that holds nothing else; not of foreign objects.
   Tensor Alone() const;

@@ -24,9 +24,9 @@ void VisitPlaces(StateVisitor& visitor, const Dataset& cache, RunIdentity& ident
       places.push_back(found == identity.runs.end() ? -1 : found - identity.runs.begin());
     });
   }
-  visitor.IntsIn(places, -1, kMost - 1, "the place of a stage among all");
+  visitor.IntsIn(places, -1, kMost - 1, "the position of a stage among all");
   if (visitor.saving()) return;
-  visitor.Demand(places.size() == identity.runs.size(), "every stage must have a place");
+  visitor.Demand(places.size() == identity.runs.size(), "every stage must have a position");
   std::vector<std::pair<const Dataset*, int64_t>> placed;
   for (size_t i = 0; i < places.size(); ++i) {
     if (places[i] < 0) continue;  // made while running, it has none
@@ -58,7 +58,7 @@ CacheFillPtr CacheFill::FromFile(const Dataset& cache, const std::string& text) 
     visitor.ExpectEnd();
     return fill;
   } catch (const Error&) {
-    // Older ones begin with the same, and have no places.
+    // Older states begin with the same fields, and do not say which stage a fill belongs to.
   }
   try {
     StateVisitor visitor{std::string_view(text)};

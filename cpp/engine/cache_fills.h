@@ -1,5 +1,5 @@
-// What caches were filled with, in memory and in files: part of what decides a run's elements,
-// beside its seed.
+// What caches were filled with, in memory and in files. A run's elements depend on it, as they do
+// on the seed.
 #pragma once
 
 #include <functional>
@@ -61,7 +61,7 @@ class CacheFills {
   }
 
   bool restored() const { return restored_; }
-  void Set(const Dataset& cache, CacheFillPtr fill);  // in the place of what was there
+  void Set(const Dataset& cache, CacheFillPtr fill);  // replaces what was there
 
   // Saves or restores, for the caches in the plan of `root`; those upstream of another that has a
   // fill are in that. `fills` may be null: none. `run`, when it restores: that they are for.

@@ -1,4 +1,4 @@
-// Starting stages: statistics, names and keys by their place in the plan.
+// Starting stages: their statistics, names and keys follow from where they stand in the plan.
 #include "engine/dataset.h"
 
 #include <set>
@@ -60,7 +60,8 @@ IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t bat
   below.batch_rows = batch_rows;
   below.ragged = ragged;
   below.path += "." + std::to_string(i);
-  // Only a fork in the pipeline tells branches apart; a chain does so by its stages (chain()).
+  // Only a fork in the pipeline distinguishes branches; a chain is distinguished by its stages
+  // (chain()).
   if (inputs_.size() > 1) below.place = context.place.Fold(i);
   return inputs_[i]->Start(below);
 }

@@ -87,7 +87,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
  public:
   virtual ~Dataset();
 
-  // Makes this stage's iterator, with its place in the statistics.
+  // Makes this stage's iterator, with an entry in the statistics.
   IteratorPtr Start(const RunContext& context) const;
   // Starts input i on this stage's behalf. batch_rows, ragged: of its context.
   IteratorPtr StartInput(const RunContext& context, size_t i = 0, int64_t batch_rows = 0,
@@ -113,7 +113,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // The kind that makes it, and the name that users know it by (map, however it is run).
   const std::string& kind() const { return kind_; }
   const std::string& name() const { return label_.kind; }
-  // The same with what tells it from others of its kind.
+  // The kind, with what distinguishes this stage from others of its kind.
   const StageLabel& label() const { return label_; }
   const std::vector<DatasetPtr>& inputs() const { return inputs_; }
   const Dataset& input(size_t i = 0) const { return *inputs_[i]; }
@@ -124,13 +124,13 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Whether this stage or one upstream calls into the foreign runtime.
   bool needs_lock() const { return needs_lock_; }
   Lane lane() const { return needs_lock_ ? Lane::kPython : Lane::kNative; }
-  // The same for equal chains from the source up to here: a stage's own part of random keys.
+  // Equal for equal chains from the source up to here: what a stage contributes to random keys.
   uint64_t chain() const { return chain_; }
 
   // Its counters in the statistics of the run.
   StageStats* Stats(const RunContext& context) const;
 
-  // What randomness of this stage depends on: the seed of the run, its place, its chain.
+  // What the randomness of this stage depends on: the seed of the run, the branch, and the chain.
   StageRandom Randomness(const RunContext& context) const;
 
   // How often a run has been started over this node; for reshuffling.

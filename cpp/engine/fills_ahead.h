@@ -18,7 +18,7 @@ class FillsAhead {
   // some the input is gone, so that another one may be started.
   virtual int64_t Draining() = 0;
   // Before the first element: takes `steps` steps of the input, or as many as there is room for. An
-  // error keeps its place; only a transient one is returned.
+  // error keeps its position; only a transient one is returned.
   virtual std::optional<Error> FillAhead(int64_t steps) = 0;
 };
 

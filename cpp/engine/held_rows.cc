@@ -1,4 +1,4 @@
-// Going through rows in memory, part after part.
+// Going through rows in memory, Block after Block.
 #include "engine/held_rows.h"
 
 #include <algorithm>
@@ -11,16 +11,16 @@ namespace {
 
 class HeldRows final : public Dataset {
  public:
-  void Fill(std::vector<Block> parts) {
-    for (Block& part : parts) kept_.Add(std::move(part));
+  void Fill(std::vector<Block> blocks) {
+    for (Block& block : blocks) kept_.Add(std::move(block));
   }
   int64_t cardinality() const override { return kept_.rows(); }
   MaybeSpec spec() const override {
     MaybeSpec all;
-    for (const Block& part : kept_.blocks()) {
-      int64_t different = part.stacked() ? 1 : part.rows;  // rows of columns are of one shape
+    for (const Block& block : kept_.blocks()) {
+      int64_t different = block.stacked() ? 1 : block.rows;  // rows of columns are of one shape
       for (int64_t row = 0; row < different; ++row) {
-        ElementSpec one = ElementSpec::Of(part.Row(row));
+        ElementSpec one = ElementSpec::Of(block.Row(row));
         all = all ? ElementSpec::Cover(*all, one) : one;
         if (!all) return all;
       }
@@ -81,10 +81,10 @@ const RegisterDataset elements_stage("elements",
 
 }  // namespace
 
-DatasetPtr HoldRows(std::vector<Block> parts) {
+DatasetPtr HoldRows(std::vector<Block> blocks) {
   DatasetPtr made = MakeDataset("elements", {}, Args("elements"));
-  // Nobody else has seen it yet.
-  const_cast<HeldRows&>(static_cast<const HeldRows&>(*made)).Fill(std::move(parts));
+  // No other code has seen the dataset yet, so it may still be changed.
+  const_cast<HeldRows&>(static_cast<const HeldRows&>(*made)).Fill(std::move(blocks));
   return made;
 }
 

@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// The rows of `parts`, one part after the other; they are shared, not copied. Their identities are
-// their numbers from 0 on: what tells the rows of one window from those of another is the identity
-// of the window. Neither errors nor ends of the parts are looked at.
-DatasetPtr HoldRows(std::vector<Block> parts);
+// The rows of `blocks` in order; they are shared, not copied. Their identities are their numbers
+// from 0 on: the rows of two windows differ by the identity of the window. The errors and ends of
+// the blocks are ignored.
+DatasetPtr HoldRows(std::vector<Block> blocks);
 
 }  // namespace penstock

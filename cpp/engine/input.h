@@ -13,7 +13,8 @@ class Input {
   explicit Input(IteratorPtr iterator) : iterator_(std::move(iterator)) {}
 
   Step Next();
-  // Marks the position first when more than one row is asked for: the stage may hand out a part.
+  // Marks the position first when more than one row is asked for, because the stage may emit only
+  // some of the rows.
   Block NextBlock(int64_t max_rows);
   // The same for a stage that marks where it wants to.
   Block NextRows(int64_t max_rows);

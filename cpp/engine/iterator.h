@@ -22,7 +22,7 @@ class Iterator {
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
 
-  // The next element, an error at its position (the following call goes on behind it), or the end
+  // The next element, an error at its position (the following call goes on after it), or the end
   // (again and again). Never throws.
   Step Next();
   // From 1 to max_rows consecutive elements, stacked where that is cheaper, then perhaps the error

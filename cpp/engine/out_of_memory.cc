@@ -1,4 +1,4 @@
-// Telling of a lack of memory without any.
+// Reporting a lack of memory without needing any.
 #include "engine/out_of_memory.h"
 
 #include <new>

@@ -11,7 +11,7 @@ namespace penstock {
 class PlanDetail {
  public:
   virtual ~PlanDetail() = default;
-  // What is said behind the name.
+  // What stands after the name.
   virtual std::string plan_detail() const = 0;
 };
 

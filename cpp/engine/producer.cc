@@ -118,7 +118,7 @@ Producer::Packet Producer::Pull(int64_t most) {
   const bool cut_short = error && error->transient();
   grain_.Learn(packet.block.rows, NowNs() - start);
   pulled_ += packet.block.rows + (error && !cut_short);
-  // Nothing may have to be pulled again: the state behind each element.
+  // Nothing may have to be pulled again, so the state after each element is kept.
   if (exact && (packet.block.rows > 0 || !cut_short)) {
     packet.state = SaveState(*input_);
     packet.position = pulled_;
@@ -158,7 +158,7 @@ Producer::Packet Producer::PullHere(int64_t max_rows) {
   Packet packet;
   try {
     session_.RequireStackHere(options_.stages);
-  } catch (const Error& error) {  // others that ask again and again behind an error find the end
+  } catch (const Error& error) {  // a caller that goes on asking after an error finds the end
     packet.block = Block::Of(error);
     packet.block.end = true;
     return packet;
@@ -252,12 +252,13 @@ Block Producer::Take(int64_t max_rows) {
     int64_t count = packet.block.rows;
     if (packet.state) trail_.Add(packet.position, std::move(packet.state));
     finished_ = packet.block.end;
-    if (packet.block.error) packet.block.end = false;  // it comes behind the error
+    if (packet.block.error) packet.block.end = false;  // it comes after the error
     // The input ran out of memory, which ends the thread, too: each later call gets the same error.
     if (packet.block.error && EndsRun(*packet.block.error)) {
       halted_.store(true, std::memory_order_release);  // as in Run
     }
-    // Nearly always: nothing stays behind. An error beside the last row has no place in one step.
+    // Nearly always the whole packet is taken. An error after the last row does not fit into one
+    // step.
     bool whole = count < max_rows || (count == max_rows && !packet.block.error);
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
     // release: pairs with the acquire in Room.

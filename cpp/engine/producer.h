@@ -118,7 +118,7 @@ class Producer {
   std::atomic<bool> halted_{false};   // the thread ended without memory: nothing more comes
   SpscRing<Packet> ring_;
   Parking parking_;
-  // The thread's side, handed on to the one that takes its place.
+  // The thread's side, handed on to the thread that replaces it.
   DelayedRestore restore_;
   bool ended_ = false;
   int64_t pulled_ = 0;  // steps

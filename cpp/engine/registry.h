@@ -30,7 +30,7 @@ enum class ArgumentForm {
 };
 std::string_view NameOf(ArgumentForm form);
 
-// What a stage says of itself, so that nobody else keeps a list of stages.
+// What a stage says of itself, so that no list of stages is kept elsewhere.
 struct StageTraits {
   // What errors, states and random keys call it; "": its kind.
   std::string name = {};

@@ -33,7 +33,8 @@ class SequenceKey {
       for (char letter : stage.name()) key = key.Fold(static_cast<uint64_t>(letter));
       return key;
     }
-    // Its number among those that count runs tells it from others, and no epoch is in it.
+    // The stage is distinguished by its number among those that count runs, which is the same in
+    // every epoch.
     for (size_t i = 0; i < identity.runs.size(); ++i) {
       if (identity.runs[i].first == &stage)
         return RandomKey{identity.seed}.Fold(stage.chain()).Fold(i);

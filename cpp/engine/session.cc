@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
 
-// A quarter of what this process may still take, 1 GiB when nobody says.
+// A quarter of what this process may still take, 1 GiB when that is unknown.
 int64_t DefaultMemoryLimit() {
   const int64_t available = AvailableMemory();
   return available == 0 ? int64_t{1} << 30 : std::max(available / 4, int64_t{64} << 20);

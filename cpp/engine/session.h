@@ -88,7 +88,7 @@ class Session {
   // Of the calls that AUTOTUNE may have run at a time: `wanted` where that
   // many are left, `least` otherwise.
   int64_t TakeCalls(int64_t least, int64_t wanted);
-  // At first, no more than an even part for each of the stages that share them.
+  // At first, no more than an equal share for each of the stages that use them.
   int64_t TakeFirstCalls(int64_t wanted);
   // Announces stages that will take calls, before the stages upstream are made.
   void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
@@ -114,7 +114,7 @@ class Session {
   // The same for `stages` stages that were to have a thread of their own and now run in the calling
   // one. Throws Error(kRecursion) where its stack does not carry them.
   void RequireStackHere(int stages);
-  // Set by the first stage that starts a thread: without one, closing needs nobody to wait.
+  // Set by the first stage that starts a thread: without threads, closing waits for none.
   void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }
   bool has_threads() const { return has_threads_.load(std::memory_order_relaxed); }
 

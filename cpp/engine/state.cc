@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 // The stage that may be put in or left out between saving and restoring: it changes nothing but the
-// timing, and batch(num_parallel_calls=n) is one with a prefetch behind it. Its state is a
+// timing, and batch(num_parallel_calls=n) is a batch with a prefetch after it. Its state is a
 // StateTrail's: how many steps to pass over, and the state of its input.
 constexpr std::string_view kPrefetch = "prefetch";
 
@@ -43,7 +43,7 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
     } else if (kind == kPrefetch) {
       int64_t more;
       bool present;
-      inner.Count(more, "steps to pass over behind prefetch", StateVisitor::kMostCount - skip);
+      inner.Count(more, "steps to pass over after prefetch", StateVisitor::kMostCount - skip);
       skip += more;
       inner.Bool(present);
       if (present) {
@@ -100,7 +100,7 @@ void StateTrail::Reset(int64_t position, StateBlob blob) {
 }
 
 void StateTrail::Add(int64_t position, StateBlob blob) {
-  // Nearly always behind the last one; blocks taken out of order bring older ones.
+  // Nearly always after the last one; blocks taken out of order bring older ones.
   auto at = marks_.end();
   while (at != marks_.begin() && std::prev(at)->position > position) --at;
   if (at != marks_.begin() && std::prev(at)->position == position) {

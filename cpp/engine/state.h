@@ -10,7 +10,7 @@ namespace penstock {
 
 class Iterator;
 
-// Saves or restores an iterator as a part of the state of another, guarded by the name of its kind.
+// Saves or restores an iterator inside the state of another, guarded by the name of its kind.
 void VisitChild(StateVisitor& visitor, Iterator& iterator);
 StateBlob SaveState(Iterator& iterator);
 void RestoreState(Iterator& iterator, const StateBlob& blob);
@@ -23,8 +23,8 @@ class StateTrail {
   void Add(int64_t position, StateBlob blob);
   // Positions below `low` will not be asked for again.
   void Prune(int64_t low);
-  // Drops every other one when there are very many, as behind a step that takes long while others
-  // overtake it. Not for a trail with a state at every position that must not be replayed.
+  // Drops every other one when there are very many, as there are while others overtake a step that
+  // takes long. Not for a trail with a state at every position that must not be replayed.
   void Thin();
   // Saves (blob, steps to skip) for `position`; restores into a trail at -skip, positions from 0.
   void VisitState(StateVisitor& visitor, int64_t position);

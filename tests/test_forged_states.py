@@ -37,7 +37,7 @@ FORGED = {
         "concatenate: datasets gone through must be from 0 to 2, got 3",
     ),
     "repeat": (nine().repeat(2), "repeat", 0, 3, "repeat: the epoch must be from -1 to 2, got 3"),
-    "repeat, over": (nine().repeat(2), "repeat", 0, 2, "repeat: nothing runs behind the last"),
+    "repeat, over": (nine().repeat(2), "repeat", 0, 2, "repeat: nothing runs after the last"),
     "batch": (nine().batch(2), "batch", 0, -1, "batch: steps pulled before must be from 0"),
     "window": (nine().window(4, 3), "window", 1, 4, "elements between two windows must be from 0"),
     "shuffle": (nine().shuffle(3), "shuffle", 1, 9, "shuffle: no more elements can be drawn than"),
@@ -61,7 +61,7 @@ FORGED = {
         "shard_evenly",
         1,
         10,
-        "shard_evenly: elements dealt out must be from 0 to 9, got 10",
+        "shard_evenly: elements distributed must be from 0 to 9, got 10",
     ),
     "flag": (nine().filter(even).take_while(even), "take_while", 1, 1, "damaged"),
 }

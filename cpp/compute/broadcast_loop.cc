@@ -1,4 +1,4 @@
-// Axes that lie behind one another are one; short rows that repeat are written out.
+// Contiguous axes become one; short rows that repeat are written out.
 #include "compute/broadcast_loop.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Axes {
   std::array<std::array<intptr_t, kMaxRank>, kMostOperands> strides{};
 };
 
-// Axes that lie behind one another in every operand are one.
+// Axes that are contiguous in every operand become one.
 Axes Joined(const Operands& operands, size_t count, const Shape& shape) {
   Axes axes;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -41,7 +41,7 @@ Axes Joined(const Operands& operands, size_t count, const Shape& shape) {
 
 // An operand on the two inner axes.
 enum class Inner {
-  kWhole,     // one behind the other, or one item for all
+  kWhole,     // contiguous items, or one item for all
   kRepeated,  // the same row again and again, on all outer axes
   kOtherwise,
 };

@@ -34,7 +34,7 @@ class Signature {
     }
     size_t bound = names_.size();
     output_ = Operand();
-    if (names_.size() > bound) Fail("a size of an input in place of a new name");
+    if (names_.size() > bound) Fail("a size of an input instead of a new name");
     Skip();
     if (at_ != text_.size()) Fail("the end");
   }

@@ -1,4 +1,4 @@
-// One loop per pair of real types; complex numbers go through their parts.
+// One loop per pair of real types; complex numbers go through their real and imaginary parts.
 #include "compute/cast_items.h"
 
 #include <algorithm>

@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 10> kExactOps{
 
 // These have shorter ways for one exponent, or one limit, of many items, which give other bits.
 constexpr std::array<std::string_view, 2> kShorter{"power", "clip"};
-// Which of two zeros they give depends on the place among the items.
+// Which of two zeros they give depends on the position among the items.
 constexpr std::array<std::string_view, 2> kByPlace{"fmin", "fmax"};
 
 // Comparisons, as what they say of a smaller and of a larger first operand.

@@ -28,7 +28,7 @@ struct CallInfo {
   Session* session = nullptr;  // for Open: the run that will hold what it returns
 };
 
-// The place of a failure: row `row` of the call, which is `element`.
+// Where a call failed: at its row number `row`, which is `element`.
 ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element);
 
 class Function {

@@ -40,7 +40,7 @@ Half HalfOfBits(Bits bits) {
       half += half == 0x7C00u;  // a NaN stays one
     }
   } else if (bits < kNormal) {
-    // The sum's last place is the spacing of subnormal halves, 2^-24: the hardware rounds.
+    // The sum's last bit is the spacing of subnormal halves, 2^-24: the hardware rounds.
     constexpr Float kAlign =
         sizeof(Float) == 4 ? static_cast<Float>(0x1p-1) : static_cast<Float>(0x1p28);
     half = static_cast<uint32_t>(std::bit_cast<Bits>(std::bit_cast<Float>(bits) + kAlign) -

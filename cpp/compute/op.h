@@ -32,10 +32,10 @@ class Op {
   virtual bool random() const { return false; }
   // May wait, for a file for example.
   virtual bool waits() const { return false; }
-  // Rows in, rows out: called on inputs that have one more axis in front, it returns for each row,
-  // bit by bit, what it would for that row alone. Inputs that are the same for all rows come
-  // without that axis, and the others with axes of size 1 behind it where they have fewer than the
-  // rest (so that an operation which broadcasts is such a one). Never for a random operation.
+  // Whether the op can be called on rows: with inputs that have one more axis in front, it returns
+  // for each row, bit by bit, what it would for that row alone. Inputs that are the same for all
+  // rows come without that axis. Inputs that have fewer axes than others get axes of size 1 after
+  // it, so that an op which broadcasts can be called on rows too. Never true for a random op.
   virtual bool by_rows(const std::vector<Tensor>& /*inputs*/) const { return false; }
   // For rows whose results differ in size: a column of them all, bit by bit what Call returns for
   // each row alone. nullopt when it has no such form for these inputs. Never for a

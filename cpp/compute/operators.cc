@@ -31,7 +31,8 @@ class Power final : public FillOp {
         sqrt_(MakeElementwise(loops.sqrt, {base.weak})) {}
 
   bool by_rows(const std::vector<Tensor>& inputs) const override {
-    // Rows of scalars cannot be told from an array, nor can a plain exponent of each from many.
+    // Rows of scalars cannot be distinguished from an array, nor a plain exponent for each row from
+    // an array of them.
     const bool array =
         std::ranges::any_of(inputs, [](const Tensor& input) { return input.shape().rank() > 1; });
     if (!array || (weak_[1] != LoopTable::kStrong && inputs[1].shape().rank() > 0)) return false;

@@ -19,7 +19,7 @@ bool Fit(const Tensor& integers, TypeCode code);
 // As that type, as NumPy converts them; one that does not fit is an Error of `op`.
 Tensor FromPlain(std::string_view op, const Tensor& integers, DType type);
 
-// Values that become parts of one array. `weak` says for each whether it is a plain number of the
+// Values that are joined into one array. `weak` says for each whether it is a plain number of the
 // user's code, which takes the type of the others (LoopTable::Weak); empty: none is. An Error names
 // operation and argument.
 struct Promotion {

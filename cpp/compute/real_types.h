@@ -65,7 +65,7 @@ inline bool IsFloating(TypeCode code) {
   return code >= TypeCode::kFloat16 && code <= TypeCode::kLongDouble;
 }
 inline bool IsReal(TypeCode code) { return code <= TypeCode::kLongDouble; }
-// The type of the parts of a complex type; the type itself for others.
+// The type of the real and imaginary parts of a complex type; the type itself for others.
 TypeCode PartOf(TypeCode code);
 
 // The number type that NumPy calls `name`; a TypeError that names operation and argument otherwise.

@@ -17,11 +17,11 @@
 namespace penstock {
 namespace {
 
-// Axes that are treated alike and lie behind one another.
+// Contiguous axes that are reduced or kept together.
 struct Group {
   int64_t size;
   bool reduced;
-  intptr_t from = 0;  // how far a place is from the next one, bytes: in the input
+  intptr_t from = 0;  // bytes from one index to the next: in the input
   intptr_t to = 0;    // and in the output, 0 where it is reduced
 };
 
@@ -265,7 +265,7 @@ class Reduce final : public FillOp {
       for (int64_t i = 0; i < means.elements(); ++i) {
         mean[i] = static_cast<T>(mean[i] + left[i] / number);
         const T cut = static_cast<T>(left[i] % number);
-        if constexpr (std::is_signed_v<T>) {  // cut towards zero, as each part was
+        if constexpr (std::is_signed_v<T>) {  // cut towards zero, as each partial result was
           if (mean[i] > 0 && cut < 0) --mean[i];
           if (mean[i] < 0 && cut > 0) ++mean[i];
         }

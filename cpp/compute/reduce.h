@@ -23,8 +23,8 @@ struct Reduction {
   enum Type { kSame, kSum, kMean, kMeanOfInput } type = kSame;
 };
 
-// Goes through the items as NumPy does, so that sums of floats have the same rounding: along axes
-// that lie behind one another at once, and where the last axis stays, row by row.
+// Goes through the items as NumPy does, so that sums of floats have the same rounding: along
+// contiguous axes at once, and where the last axis stays, row by row.
 std::unique_ptr<const Op> MakeReduce(Reduction reduction);
 
 }  // namespace penstock

@@ -29,7 +29,7 @@ Error Caught(std::string_view stage) noexcept {
   } catch (const std::exception& error) {
     try {
       return Error(ErrorKind::kRuntime, "{}", std::string_view(error.what()));
-    } catch (const std::bad_alloc&) {  // no memory for the note
+    } catch (const std::bad_alloc&) {  // no memory for the message
     }
   }
   return OutOfMemory(stage);

@@ -1,4 +1,4 @@
-// Telling those that wait for room in the budget.
+// Notifying those that wait for room in the budget.
 #include "runtime/budget.h"
 
 #include <algorithm>

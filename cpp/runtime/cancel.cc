@@ -19,8 +19,8 @@ struct CancelToken::Tree {
   bool inherited() const { return generation != ForkGeneration(); }
 };
 
-// The links are raw: a state takes itself out when its last handle dies, so a dead child leaves
-// nothing behind in its parent. Its own children move up to its parent.
+// The links are raw: a state takes itself out when its last handle dies, so nothing of a dead child
+// remains in its parent. Its own children move up to its parent.
 struct CancelToken::State {
   explicit State(std::shared_ptr<Tree> its_tree) : tree(std::move(its_tree)) {}
   ~State();
@@ -103,7 +103,7 @@ CancelToken CancelToken::Child() const {
   auto child = std::make_shared<State>(state_->tree);
   const std::lock_guard lock(state_->tree->mutex);
   child->Link(state_.get());
-  // relaxed: nobody else has the child yet, and whoever hands it over synchronises.
+  // relaxed: no other thread has the child yet, and whoever hands it over synchronises.
   child->cancelled.store(cancelled(), std::memory_order_relaxed);
   return CancelToken(std::move(child));
 }

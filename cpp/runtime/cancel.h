@@ -1,4 +1,4 @@
-// CancelToken: one flag that ends a pipeline, or a part of one, and wakes all that wait in it.
+// CancelToken: one flag that ends a pipeline, or some of its stages, and wakes all that wait there.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ int CpuCount();
 // CPUs' worth of time that the container's quota grants (1.5 = 150 %); 0 when there is none.
 double CgroupQuota();
 
-// The same from other files, for tests: a copy of /proc/self/cgroup and a directory in place of
+// The same from other files, for tests: a copy of /proc/self/cgroup and a directory instead of
 // /sys/fs/cgroup. cgroup v2: the smallest cpu.max from the process's group up to the root; v1:
 // likewise with cpu.cfs_quota_us / cpu.cfs_period_us under cpu,cpuacct or cpu.
 double CgroupQuotaFrom(const std::string& membership_file, const std::string& mount);

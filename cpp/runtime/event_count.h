@@ -1,4 +1,4 @@
-// EventCount: sleep until somebody says that something changed, without lost wake-ups.
+// EventCount: sleep until another thread says that something changed, without lost wake-ups.
 #pragma once
 
 #include <atomic>

@@ -65,7 +65,7 @@ uint64_t ForkGeneration() {
 
 void HoldAcrossFork(std::mutex& mutex) {
   InstallOnce();
-  const int i = held_count.fetch_add(1, std::memory_order_relaxed);  // only hands out places
+  const int i = held_count.fetch_add(1, std::memory_order_relaxed);  // only hands out entries
   if (i >= kMaxHandlers) {
     std::fputs("penstock: more than 16 mutexes to hold across a fork\n", stderr);
     std::abort();
@@ -75,7 +75,7 @@ void HoldAcrossFork(std::mutex& mutex) {
 
 void OnForkChild(void (*fn)()) {
   InstallOnce();
-  const int i = handler_count.fetch_add(1, std::memory_order_relaxed);  // only hands out places
+  const int i = handler_count.fetch_add(1, std::memory_order_relaxed);  // only hands out entries
   if (i >= kMaxHandlers) {
     std::fputs("penstock: more than 16 fork handlers\n", stderr);
     std::abort();

@@ -1,4 +1,4 @@
-// What fork() leaves behind: a generation number and a list of things to reset in the child.
+// What a child needs after fork(): a generation number, and a list of things to reset.
 #pragma once
 
 #include <cstdint>

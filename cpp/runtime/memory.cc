@@ -18,7 +18,7 @@ namespace {
 constexpr MonoTime kMemoryReadAgainNs = 1'000'000'000;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// The value behind `name` in lines of "name value".
+// The value of `name` in lines of "name value".
 double Named(const std::string& file, const std::string& name) {
   std::ifstream in(file);
   double value = 0;
@@ -29,7 +29,7 @@ double Named(const std::string& file, const std::string& name) {
   return 0;
 }
 
-// Pages of files that nobody reads now count as used, but are given back on demand.
+// Pages of files that are not being read count as used, but are given back on demand.
 double Headroom(const std::string& folder, const char* limit, const char* used, const char* idle) {
   const std::string most = FirstLineOf(folder + limit);
   const std::string now = FirstLineOf(folder + used);
@@ -73,8 +73,8 @@ int64_t CgroupHeadroom() {
 }
 
 int64_t AvailableMemory() {
-  // Whoever finds that it was read lately must find what was read, or something newer, and not the
-  // zero of the beginning: the number is written before the time, and read behind it. At worst
+  // A thread that finds a recent time must find the number that was read then, or a newer one, and
+  // not the initial zero: the number is written before the time, and read after it. At worst
   // several threads read the files at once; each of their numbers will do.
   static std::atomic<int64_t> available{0};
   static std::atomic<MonoTime> read_at{std::numeric_limits<MonoTime>::min() / 2};

@@ -11,7 +11,7 @@ namespace penstock {
 int64_t AvailableMemory();
 
 // Bytes left below the limits of the control group; 0 when there are none. The second one is for
-// tests: it reads a copy of /proc/self/cgroup and a directory in place of /sys/fs/cgroup.
+// tests: it reads a copy of /proc/self/cgroup and a directory instead of /sys/fs/cgroup.
 int64_t CgroupHeadroom();
 int64_t CgroupHeadroomFrom(const std::string& membership_file, const std::string& mount);
 

@@ -14,7 +14,7 @@ inline constexpr int64_t kThreadStack = int64_t{8} << 20;
 // asynchronous signal is handled. Throws std::system_error when none can be had.
 void StartNativeThread(std::function<void()> body);
 
-// The stack that the system gives to threads for which nobody asks for another size; 0: unknown.
+// The stack that the system gives to threads that are created without a size; 0: unknown.
 int64_t UsualThreadStack();
 
 }  // namespace penstock

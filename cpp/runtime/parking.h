@@ -48,7 +48,7 @@ class Parking final {
   template <class Ready>
   bool Leave(Ready ready) {
 #if defined(PENSTOCK_TSAN)
-    parked_.exchange(true, std::memory_order_seq_cst);  // in place of the fence: pairs with Replace
+    parked_.exchange(true, std::memory_order_seq_cst);  // instead of the fence: pairs with Replace
 #else
     // Only read-modify-writes follow in Replace; release: pairs with its acquire.
     parked_.store(true, std::memory_order_release);
@@ -63,7 +63,7 @@ class Parking final {
 #if defined(PENSTOCK_TSAN)
     return parked_.exchange(false, std::memory_order_seq_cst);  // pairs with Leave
 #else
-    // relaxed: behind fence N. acq_rel: pairs with the store and the exchange in Leave.
+    // relaxed: after fence N. acq_rel: pairs with the store and the exchange in Leave.
     return parked_.load(std::memory_order_relaxed) &&
            parked_.exchange(false, std::memory_order_acq_rel);
 #endif

@@ -13,15 +13,16 @@
 
 namespace penstock {
 
-// Somebody numbers the work (seq = start, start + 1, ...) and begins number seq only after
-// has_room(seq) was true; whoever did the work publishes it, once: under its number (publish), or
+// The work is numbered (seq = start, start + 1, ...), and number seq begins only after
+// has_room(seq) was true. Whoever did the work publishes it, once: under its number (publish), or
 // under the next number of those that are finished (publish_next). One ring is used in one of the
 // two ways. One consumer takes values in order (try_pop) or any finished one, the oldest first
 // (try_pop_any).
 //
-// With publish, work that takes long keeps its slot and all behind it: no more than `limit` may
-// overtake it. With publish_next it holds none: work in hand and values not taken are together at
-// most `limit`, and of these only what is in hand waits for itself, however long the others go on.
+// With publish, work that takes long keeps its slot and all slots after it: no more than `limit`
+// may overtake it. With publish_next it holds none: work in hand and values not taken are together
+// at most `limit`, and of these only what is in hand waits for itself, however long the others go
+// on.
 //
 // Memory orders. A slot is owned by one side at a time:
 //   producer -> consumer: the value is written, then state = kReady (release); the consumer reads
@@ -30,14 +31,15 @@ namespace penstock {
 //     (release). The next owner of the slot, number seq, was begun after has_room(seq) read head_
 //     (acquire) as > seq - capacity; so the slot is empty for it. If one thread asks has_room and
 //     another publishes, the hand-over of the work between them must synchronise (a queue does).
-// publish_next: those numbers have the same bounds. Before number t is drawn, t others were, each
-// for a different piece of work, so one of these t + 1 pieces has a number m >= t. Whoever did that
-// piece began it after has_room(m) read head_ (acquire) as > m - limit >= t - capacity: slot t is
-// empty. Its draw is this one or an earlier one; draws are read-modify-writes (acq_rel) of one
-// variable, so that what it saw is before this publish, too. A thread that is stopped between its
-// draw and its publish leaves a hole: try_pop_any passes over it, with up to `limit` values.
-// try_pop_any leaves kTaken behind; only the consumer reads that (relaxed is enough), and the slot
-// is not reused before head_ has moved past it. Invariant: slot[head_] is never kTaken.
+//     publish_next: those numbers have the same bounds. Before number t is drawn, t others were,
+//     each for another item of work, so one of these t + 1 items has a number m >= t. Whoever did
+//     that item began it after has_room(m) read head_ (acquire) as > m - limit >= t - capacity:
+//     slot t is empty. Its draw is this one or an earlier one; draws are read-modify-writes
+//     (acq_rel) of one variable, so that what it saw is before this publish, too. A thread that is
+//     stopped between its draw and its publish leaves a hole: try_pop_any passes over it, with up
+//     to `limit` values. try_pop_any leaves kTaken behind; only the consumer reads that (relaxed is
+//     enough), and the slot is not reused before head_ has moved past it. Invariant: slot[head_] is
+//     never kTaken.
 template <class T>
 class SlotRing final {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
@@ -77,8 +79,8 @@ class SlotRing final {
     slot.state.store(kReady, std::memory_order_release);  // pairs with acquire in is_ready
   }
 
-  // Any thread; once for each piece of work, after has_room of its number. Notify the consumer
-  // after it; take with try_pop_any.
+  // Any thread; once for each item of work, after has_room of its number. Notify the consumer after
+  // it; take with try_pop_any.
   void publish_next(T&& x) {
     // acq_rel: pairs with the other draws, as above.
     publish(finished_.fetch_add(1, std::memory_order_acq_rel), std::move(x));
@@ -145,7 +147,8 @@ class SlotRing final {
     slot.state.store(kTaken, std::memory_order_relaxed);  // published by release in Advance
   }
 
-  // slot[head] was taken: gives it and all taken ones right behind it back to the producers.
+  // slot[head] was taken: gives it and the taken ones that follow it directly back to the
+  // producers.
   void Advance(uint64_t head) {
     do {
       slots_[head & mask_].state.store(kEmpty, std::memory_order_relaxed);

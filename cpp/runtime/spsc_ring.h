@@ -30,7 +30,7 @@ class SpscRing final {
   // (0: all of `capacity`). `start` is the first value of both indices, for tests.
   explicit SpscRing(size_t capacity, size_t limit = 0, uint64_t start = 0)
       : mask_(std::bit_ceil(std::max<size_t>(capacity, 1)) - 1), slots_(new Slot[mask_ + 1]) {
-    producer_.tail.store(start, std::memory_order_relaxed);  // relaxed: nobody else is here yet
+    producer_.tail.store(start, std::memory_order_relaxed);  // relaxed: no other thread has it yet
     producer_.head_copy = start;
     consumer_.head.store(start, std::memory_order_relaxed);
     consumer_.tail_copy = start;

@@ -1,4 +1,4 @@
-// Where the stack of a thread ends, as each system tells it.
+// Where the stack of a thread ends, as each system reports it.
 #include "runtime/stack.h"
 
 #include "runtime/platform.h"
@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// [low, high); both 0 where nobody can say.
+// [low, high); both 0 where that is unknown.
 struct StackBounds {
   uintptr_t low = 0;
   uintptr_t high = 0;
@@ -29,7 +29,7 @@ constinit thread_local StackBounds this_stack;
 
 #if defined(PENSTOCK_LINUX)
 
-// The C library of glibc knows the limit of the first thread's stack; others tell how far it has
+// The C library of glibc knows the limit of the first thread's stack; others report how far it has
 // grown.
 void MindLimitOfFirstThread([[maybe_unused]] StackBounds& bounds) {
 #if !defined(__GLIBC__)

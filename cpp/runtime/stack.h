@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Nobody can say: taken for plenty.
+// The size is unknown, which counts as plenty.
 inline constexpr int64_t kUnknownStack = std::numeric_limits<int64_t>::max();
 
 // Bytes from here to the end of the stack of the calling thread. The thread asks the system once;

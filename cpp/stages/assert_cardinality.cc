@@ -42,21 +42,21 @@ class AssertCardinalityIterator final : public BlockIterator {
     if (over_) return Block::AtEnd();
     bool finite = expected_ != kInfinite;
     if (finite && count_ > expected_) return Fail(TooMany());
-    // Behind the last one the input is asked once more: it must have ended.
+    // After the last one the input is asked once more: it must have ended.
     int64_t want = finite ? std::max<int64_t>(std::min(max_rows, expected_ - count_), 1) : max_rows;
     Block block = input_->NextBlock(want);
     bool full = count_ == expected_;
     count_ += block.steps();
     if (finite && count_ > expected_) {
       if (full) return Fail(TooMany());
-      // Behind the last element came an error: it is one too many, and the element is not.
+      // An error came after the last element: the error is one too many, the element is not.
       block.error.reset();
       block.end = false;
       return block;
     }
     if (!block.end || count_ == expected_) return block;
     block.end = false;
-    if (block.rows > 0 || block.error) return block;  // the end comes again behind it
+    if (block.rows > 0 || block.error) return block;  // the end comes again after it
     return Fail(TooFew());
   }
 

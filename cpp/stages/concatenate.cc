@@ -1,4 +1,4 @@
-// concatenate: one dataset behind the other.
+// concatenate: one dataset after the other.
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "engine/session.h"
@@ -82,7 +82,7 @@ class ConcatenateIterator final : public BlockIterator {
  private:
   int64_t parts() const { return static_cast<int64_t>(data_->inputs().size()); }
   void Start() { input_ = data_->StartInput(context_, static_cast<size_t>(part_)); }
-  // One that cannot be started is an error in its place; behind it come the others.
+  // An input that cannot be started is an error at its position; the others come after it.
   void StartOrPass() {
     try {
       Start();

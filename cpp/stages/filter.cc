@@ -94,8 +94,8 @@ class FilterIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // Those that pass, or none; nullopt, with all as they were, when each is to be tested alone: that
-  // tells what is wrong with one, and needs less memory.
+  // The rows that pass, perhaps none; nullopt, with all rows as they were, when each must be tested
+  // alone: that shows which one fails, and needs less memory.
   std::optional<Block> Passing() {
     try {
       std::optional<std::vector<int64_t>> passing = Tested();

@@ -10,7 +10,7 @@ namespace {
 struct IgnoreErrorsOptions {
   std::string stage;        // the one whose errors are meant; "": the input
   PlannedFunction handler;  // called with each error; may be null
-  bool decides = false;  // an error that the handler raises is delivered in place of the one it got
+  bool decides = false;  // an error that the handler raises is delivered instead of the one it got
   int64_t most = -1;     // errors in a row that are left out; negative: any number
 };
 
@@ -19,7 +19,7 @@ class IgnoreErrorsDataset final : public Dataset {
   explicit IgnoreErrorsDataset(IgnoreErrorsOptions options) : options_(std::move(options)) {}
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return input_spec(); }
-  // What is random behind it does not change when errors are left out.
+  // Randomness of later stages does not change when errors are left out.
   bool transparent() const override { return true; }
   const IgnoreErrorsOptions& options() const { return options_; }
 
@@ -69,13 +69,13 @@ class IgnoreErrorsIterator final : public BlockIterator {
       index_ += block.rows;
       if (!block.error || block.error->transient()) return block;
       failed_ = std::exchange(block.error, std::nullopt);
-      block.end = false;  // it comes again behind the error
+      block.end = false;  // it comes again after the error
       if (block.rows > 0) return block;
     }
   }
 
  private:
-  // What is delivered in the place of the error that came last; nothing when it is left out.
+  // What is delivered instead of the error that came last; nothing when it is left out.
   std::optional<Error> Judge() {
     Error error = *failed_;
     bool all = options_.most >= 0 && in_a_row_ >= options_.most;
@@ -88,7 +88,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
     if (all || ends_program)
       delivered = std::move(error);
     else if (handler_ && !(again_ && !options_.decides))
-      delivered = Tell(error);  // throws when it is interrupted, to be asked again
+      delivered = AskHandler(error);  // throws when it is interrupted, to be asked again
     failed_.reset();
     ++index_;
     if (!all) ++in_a_row_;
@@ -105,16 +105,16 @@ class IgnoreErrorsIterator final : public BlockIterator {
 
   // Calls the handler with (error, stage, element, file, offset, name, function, text); returns
   // what it raised.
-  std::optional<Error> Tell(const Error& error) {
+  std::optional<Error> AskHandler(const Error& error) {
     static const StructureRef arguments =
         Structure::Tuple(std::vector<StructureRef>(8, Structure::Leaf()));
     const Origin& origin = error.origin();
     const ErrorPlace place = PlaceOf(error);
     auto text = [](const std::string& t) { return Tensor::String(TypeCode::kText, t); };
-    Element told;
-    told.structure = arguments;
-    told.origin = origin;
-    told.leaves = {TheForeignRuntime().ErrorObject(error),
+    Element call;
+    call.structure = arguments;
+    call.origin = origin;
+    call.leaves = {TheForeignRuntime().ErrorObject(error),
                    text(place.stage.kind),
                    Tensor::Scalar<int64_t>(place.element),
                    text(origin.file ? *origin.file : ""),
@@ -125,11 +125,12 @@ class IgnoreErrorsIterator final : public BlockIterator {
     const StageLabel stage{place.stage.kind, "", ""};
     CallInfo info{&stage, {}, place.element};
     std::vector<Block> answers;
-    handler_->Map(Block::Of(std::move(told)), info, answers);
+    handler_->Map(Block::Of(std::move(call)), info, answers);
     for (Block& answer : answers) {
       if (!answer.error) continue;
       if (!answer.error->foreign()) return std::move(answer.error);
-      // It stands for the element, whose place it has: the arguments of the call say nothing.
+      // The error takes the position of the element: the arguments of the handler's call say
+      // nothing.
       return Error::Foreign(answer.error->foreign()).In(place, origin);
     }
     return std::nullopt;

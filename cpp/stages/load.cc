@@ -87,7 +87,7 @@ class LoadIterator final : public BlockIterator {
       try {
         block = cursor_->Next(max_rows);
       } catch (...) {
-        // One error for all rows of a damaged chunk: behind it comes the next.
+        // There is one error for all rows of a damaged chunk; the next chunk comes after it.
         row_ += cursor_->row() - before;
         throw;
       }

@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// Behind it too, randomness is another in every epoch: identities move on, to where no others are.
+// Later stages draw other random numbers in every epoch too: each epoch moves identities to values
+// that no other epoch uses.
 uint64_t KeysMovedBy(int64_t epoch) { return 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch); }
 
 class RepeatDataset final : public Dataset, public RandomAccess {
@@ -56,7 +57,7 @@ class RepeatIterator final : public BlockIterator {
     bool running = input_ != nullptr;
     visitor.Bool(running);
     visitor.Demand(!running || (epoch_ != kEnded && epoch_ != count_),
-                   "nothing runs behind the last epoch");
+                   "nothing runs after the last epoch");
     // The first epoch has those that the stage was started with.
     if (epoch_ > 0) {
       if (visitor.saving() && !running) FindFills();
@@ -140,7 +141,7 @@ class RepeatIterator final : public BlockIterator {
         next_fills_ = FillsNow();
         next_ = StartEpoch(epoch_ + 1, next_fills_);
       } catch (...) {
-        filling_ = nullptr;  // it fails again, at its place
+        filling_ = nullptr;  // it fails again, at its position
         return std::nullopt;
       }
     }
@@ -157,7 +158,7 @@ class RepeatIterator final : public BlockIterator {
   IteratorPtr input_;
   std::shared_ptr<const CacheFills> fills_;  // of epoch number found_
   int64_t found_ = 0;
-  IteratorPtr next_;  // the epoch behind it, when that has been started
+  IteratorPtr next_;  // the epoch after it, when that has been started
   std::shared_ptr<const CacheFills> next_fills_;
   FillsAhead* filling_ = nullptr;  // input_, if it is one
 };

@@ -1,4 +1,4 @@
-// skip: everything behind the first elements.
+// skip: everything after the first elements.
 #include <algorithm>
 
 #include "engine/random_access.h"

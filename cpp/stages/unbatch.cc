@@ -48,7 +48,7 @@ class UnbatchIterator final : public BlockIterator {
       : input_(std::move(input)), stage_(std::move(stage)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // A batch handed out in part is pulled again, and its first rows are passed over.
+    // A batch of which only some rows were emitted is pulled again, and those rows are passed over.
     bool pulled = !rows_.empty();
     bool open = pulled || to_skip_ > 0;
     visitor.Bool(open);

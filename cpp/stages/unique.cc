@@ -92,7 +92,8 @@ class UniqueIterator final : public Iterator {
     } else {
       append(leaf.data(), leaf.nbytes());
     }
-    // Behind the value: that of a number stays short enough for no memory of its own.
+    // These come after the value. The text of a number is short enough to need no memory of its
+    // own.
     for (int64_t size : leaf.shape().dims()) append(&size, sizeof size);
     key.push_back(static_cast<char>(leaf.dtype().code));
     key.push_back(static_cast<char>(leaf.shape().rank()));

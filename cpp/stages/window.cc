@@ -92,7 +92,7 @@ class RowQueue {
     int64_t position;
   };
   std::deque<Part> parts_;
-  int64_t begin_ = 0;  // the first row, in the first part
+  int64_t begin_ = 0;  // the first row, in the first Block
   int64_t rows_ = 0;
 };
 
@@ -232,12 +232,12 @@ class WindowIterator final : public Iterator {
   int64_t to_skip_ = 0;         // rows between two windows that belong to none
   int64_t index_ = 0;           // of the next window
   int64_t replay_ = 0;          // steps that were pulled before the state was saved
-  std::optional<Error> error_;  // comes behind the rows of the queue
+  std::optional<Error> error_;  // comes after the rows of the queue
   bool ended_ = false;
 };
 
 IteratorPtr WindowDataset::MakeIterator(const RunContext& context) const {
-  // Rows that lie in memory cost nothing; windows are then parts of few large blocks.
+  // Rows that lie in memory cost nothing; windows are then slices of few large blocks.
   int64_t ahead = input().indexed() ? 256 : 1;
   return std::make_unique<WindowIterator>(StartInput(context.Replayed()), shape_, ahead,
                                           context.cancel);

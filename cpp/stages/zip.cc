@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// `shape` with its leaves replaced, in order, by the parts.
+// `shape` with its leaves replaced, in order, by `parts`.
 StructureRef Substitute(const Structure* shape, const std::vector<StructureRef>& parts,
                         size_t* next) {
   if (shape->kind() == Structure::Kind::kLeaf) return parts[(*next)++];
@@ -24,7 +24,7 @@ class Zipper {
   explicit Zipper(const Structure* shape) : shape_(shape) {}
 
   Step Join(std::vector<std::optional<Step>>& got) {
-    // Every input has moved, whatever came: so they stay side by side behind an error.
+    // Every input has moved, whatever came, so they stay at the same position after an error.
     bool ended = false;
     std::optional<Error> failure;
     Element all;

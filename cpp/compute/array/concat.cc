@@ -1,4 +1,4 @@
-// concat and stack: arrays one behind the other, along an axis or along a new one.
+// concat and stack: arrays one after the other, along an axis or along a new one.
 #include <cstring>
 
 #include "compute/array/axes.h"
@@ -20,7 +20,7 @@ class Joined : public ItemsOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     std::vector<Tensor> parts;
-    std::vector<size_t> sizes;  // bytes of a part between two others
+    std::vector<size_t> sizes;  // bytes of each input between those of two others
     for (size_t i = 0; i < inputs.size(); ++i) {
       parts.push_back(values_.Converted(inputs, i, out.dtype()));
       int axis = AxisOf(parts[i].shape());
@@ -79,7 +79,7 @@ class Concat final : public Joined {
     return {type, shape};
   }
 
-  // Behind one another along the axis in which rows differ.
+  // The inputs follow one another along the axis in which rows differ.
   std::optional<Column> CallRagged(const std::vector<Column>& inputs, int64_t rows) const override {
     std::vector<Tensor> items;  // rows without the axis of rows
     int rank = 0;

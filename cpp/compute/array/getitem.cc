@@ -12,20 +12,20 @@
 namespace penstock {
 namespace {
 
-// What stands in one place of the index. Numbers that are traced come as inputs.
+// The kind of one entry of the index. Numbers that are traced come as inputs.
 enum Part : int64_t { kNumber, kSlice, kEllipsis, kNewAxis };
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
-// Which part of one axis of the input is taken.
+// Which items are taken along one axis of the input.
 struct IndexedAxis {
   int64_t begin, step, count;
 };
 
 class GetItem final : public CropOp {
  public:
-  // parts: for each place of the index its kind and four numbers: of a number itself, of a slice
-  // start, stop and step; each is kAbsent, or an input when `traced` says so, which is a bit for
-  // each of the three.
+  // parts: for each entry of the index its kind and four numbers: a number itself; start, stop and
+  // step of a slice. Each is kAbsent, or an input when `traced` says so, which has one bit for each
+  // of the three.
   explicit GetItem(const Args& args) : parts_(args.Ints("parts")) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {

@@ -1,4 +1,4 @@
-// Items of rows that differ in size, put one behind the other.
+// Items of rows that differ in size, put one after the other.
 #pragma once
 
 #include <vector>

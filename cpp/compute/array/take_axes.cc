@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// `count` places one after the other: from `begin` on, or all kOtherwise.
+// `count` consecutive indices: from `begin` on, or all kOtherwise.
 struct Run {
   int64_t begin, count;
 };
@@ -94,8 +94,8 @@ class Taker {
   const uint8_t* otherwise_;
   uint8_t* to_;
   std::vector<int64_t> strides_;  // of the input along each axis, bytes
-  std::vector<int64_t> sizes_;    // of one place of the output along each axis, bytes
-  size_t last_ = 0;               // behind it all axes are kept
+  std::vector<int64_t> sizes_;    // of one index of the output along each axis, bytes
+  size_t last_ = 0;               // all axes after it are kept
   std::vector<Run> runs_;         // of the table of that axis
 };
 

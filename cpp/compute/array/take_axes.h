@@ -1,4 +1,5 @@
-// Making an array by saying, for each place along each axis, which place of the input it is.
+// Making an array from tables that say, for each index along each axis, which index of the input to
+// take.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace penstock {
 
-// For each place of the output along one axis the place of the input; kOtherwise for none.
+// For each index of the output along one axis the index of the input; kOtherwise for none.
 using AxisTable = std::vector<int64_t>;
 constexpr int64_t kOtherwise = -1;
 

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Copies `count` pieces of `size` bytes that lie `stride` bytes apart.
+// Copies `count` runs of `size` bytes that lie `stride` bytes apart.
 template <size_t size>
 void Collect(const uint8_t* from, int64_t stride, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i, from += stride, to += size) std::memcpy(to, from, size);

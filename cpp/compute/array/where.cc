@@ -26,7 +26,7 @@ std::vector<uint8_t> Truth(const char* op, const Tensor& condition) {
   return truth;
 }
 
-// Places in arrays that are broadcast to one shape, item by item.
+// Walks arrays that are broadcast to one shape, item by item.
 template <size_t count>
 class BroadcastWalk {
  public:

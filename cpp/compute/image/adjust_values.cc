@@ -11,7 +11,7 @@ namespace {
 // Sums of every kLanes-th item: the compiler keeps them in registers, and their order depends on no
 // CPU.
 constexpr size_t kLanes = 12;  // a whole number of pixels of 1, 2, 3, 4 and 6 channels
-static_assert(kPieceFloats % kLanes == 0);
+static_assert(kRunFloats % kLanes == 0);
 
 void AddToLanes(const float* from, size_t count, std::array<double, kLanes>& sums) {
   std::array<double, kLanes> local = sums;

@@ -1,4 +1,4 @@
-// The loops behind image.adjust_* and image.random_*: each changes a whole image by one number.
+// The loops of image.adjust_* and image.random_*: each changes a whole image by one number.
 #pragma once
 
 #include "data/tensor.h"

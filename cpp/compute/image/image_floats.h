@@ -1,5 +1,5 @@
-// Images of any number type as float32, a piece at a time, so that it stays in the first-level
-// cache: memory is gone through once.
+// Images of any number type as float32, a run of items at a time. A run stays in the first-level
+// cache, so memory is gone through once.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace penstock {
 
-// Floats of a piece. Its first one has a number that is a multiple of this.
-constexpr size_t kPieceFloats = 1536;  // whole pixels of 1, 2, 3 and 4 channels
+// Floats of a run. The number of its first one is a multiple of this.
+constexpr size_t kRunFloats = 1536;  // whole pixels of 1, 2, 3 and 4 channels
 
-// A number for each channel, again and again: what stands beside the items of a piece.
+// A number for each channel, repeated: the operand that goes with the items of a run.
 class ChannelRow {
  public:
   explicit ChannelRow(const std::vector<float>& values)
-      : channels_(values.size()), row_(channels_ + kPieceFloats) {
+      : channels_(values.size()), row_(channels_ + kRunFloats) {
     for (size_t i = 0; i < row_.size(); ++i) row_[i] = values[i % channels_];
   }
   // At item number `first` of an image.
@@ -30,12 +30,12 @@ class ChannelRow {
   std::vector<float> row_;
 };
 
-// visit(floats, count, first) for each piece in turn; `first` is the number of its first item.
+// visit(floats, count, first) for each run in turn; `first` is the number of its first item.
 template <typename Visit>
 void VisitFloats(const ImageConversion& load, const uint8_t* in, size_t count, const Visit& visit) {
-  alignas(64) float loaded[kPieceFloats];
-  for (size_t done = 0; done < count; done += kPieceFloats) {
-    size_t n = std::min(kPieceFloats, count - done);
+  alignas(64) float loaded[kRunFloats];
+  for (size_t done = 0; done < count; done += kRunFloats) {
+    size_t n = std::min(kRunFloats, count - done);
     const uint8_t* from = in + done * load.from_size();
     if (load.same()) {
       visit(reinterpret_cast<const float*>(from), n, done);
@@ -46,11 +46,11 @@ void VisitFloats(const ImageConversion& load, const uint8_t* in, size_t count, c
   }
 }
 
-// change(from, to, count, first) fills the floats that are stored for each piece.
+// change(from, to, count, first) fills the floats that are stored for each run.
 template <typename Change>
 void ChangeFloats(const ImageConversion& load, const uint8_t* in, const ImageConversion& store,
                   uint8_t* out, size_t count, const Change& change) {
-  alignas(64) float made[kPieceFloats];
+  alignas(64) float made[kRunFloats];
   VisitFloats(load, in, count, [&](const float* from, size_t n, size_t first) {
     uint8_t* to = out + first * store.to_size();
     if (store.same()) {

@@ -1,4 +1,4 @@
-// libjpeg behind a function: its errors become exceptions, its warnings are never printed.
+// libjpeg as a function: its errors become exceptions, its warnings are never printed.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_decoder.h"
 

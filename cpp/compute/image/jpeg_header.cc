@@ -32,7 +32,7 @@ class SegmentWalk {
   SegmentWalk(const char* op, std::string_view contents) : op_(op), contents_(contents) {}
 
   JpegHeader FindFrame() {
-    at_ = 2;  // behind SOI
+    at_ = 2;  // after SOI
     for (;;) {
       uint8_t marker = NextMarker();
       if (marker == kSos || marker == kEoi || marker == kSoi) {

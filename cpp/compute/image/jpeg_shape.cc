@@ -1,5 +1,4 @@
-// image.extract_jpeg_shape and image.is_jpeg: what the header of a JPEG tells; need no JPEG
-// library.
+// image.extract_jpeg_shape and image.is_jpeg read the header of a JPEG, without a JPEG library.
 #include "compute/image/jpeg_header.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"

@@ -1,4 +1,4 @@
-// The version of the JPEG library, as its headers tell it.
+// The version of the JPEG library, from its headers.
 #include "compute/image/jpeg_version.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// libpng behind a function: its errors become exceptions, its warnings are never printed.
+// libpng as a function: its errors become exceptions, its warnings are never printed.
 #if defined(PENSTOCK_HAS_PNG)
 #include "compute/image/png_decoder.h"
 
@@ -142,7 +142,7 @@ class Reader final : public Rows {
     return ReadEnd();
   }
 
-  // Behind the last row stand the checksums of the data.
+  // The checksums of the data come after the last row.
   bool ReadEnd() {
     if (row_ == header_.height) png_read_end(png_, nullptr);
     return true;

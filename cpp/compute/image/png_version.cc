@@ -1,4 +1,4 @@
-// The version of the PNG library, as its headers tell it.
+// The version of the PNG library, from its headers.
 #include "compute/image/png_version.h"
 
 #if defined(PENSTOCK_HAS_PNG)

@@ -1,4 +1,4 @@
-// image.random_crop: a part of an array, of a given size and at a random place.
+// image.random_crop: a subarray of a given size at a random offset.
 #include <cstring>
 
 #include "compute/new_op.h"
@@ -57,7 +57,7 @@ class RandomCrop final : public CropOp {
     const Shape& size = out.shape();
     if (out.elements() == 0) return;
     Shape offset = OffsetOf(shape, size, key);
-    int last = 0;  // the last axis that is cropped: behind it, memory is copied whole
+    int last = 0;  // the last axis that is cropped: memory of the axes after it is copied whole
     for (int i = 0; i < shape.rank(); ++i) {
       if (size[i] < shape[i]) last = i;
     }

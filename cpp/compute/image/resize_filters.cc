@@ -83,8 +83,8 @@ Filter Sampled(const FilterKernel& kernel, bool antialias, int64_t from, int64_t
   return filter;
 }
 
-// ResizeBicubic of TensorFlow with half-pixel centers: four pixels, at a place that is rounded to
-// 1/1024; those outside of the image count nothing.
+// ResizeBicubic of TensorFlow with half-pixel centers: four pixels around a position that is
+// rounded to 1/1024; pixels outside of the image count nothing.
 Filter Bicubic(int64_t from, int64_t to) {
   Filter filter;
   constexpr float kPlaces = 1024;

@@ -8,7 +8,7 @@
 namespace penstock {
 
 struct RgbPlanes {
-  static constexpr size_t kPixels = kPieceFloats / 3;
+  static constexpr size_t kPixels = kRunFloats / 3;
   alignas(64) float r[kPixels], g[kPixels], b[kPixels];
 
   void Split(const float* from, size_t pixels) {

@@ -17,7 +17,7 @@ class CsvLine {
   CsvLine(std::string_view line, char delimiter, bool quotes, bool blank)
       : line_(line), delimiter_(delimiter), quotes_(quotes), more_(blank || !line.empty()) {}
 
-  // False behind the last field. The field stays valid until the next call.
+  // False after the last field. The field stays valid until the next call.
   bool Next(std::string_view* field) {
     if (!more_) return false;
     if (quotes_ && at_ < line_.size() && line_[at_] == '"')
@@ -82,7 +82,7 @@ struct CsvColumn {
 // The values of a column over all lines.
 struct CsvValues {
   std::vector<uint8_t> items;
-  std::string text;            // of strings, behind one another
+  std::string text;            // of strings, one after the other
   std::vector<int64_t> spans;  // begin and end of each
 
   void Add(std::string_view field, const CsvColumn& column) {

@@ -54,13 +54,13 @@ class FeatureRequests {
   const std::vector<FeatureRequest>& all() const { return all_; }
   const std::string& key(const FeatureRequest& request) const { return keys_[request.key]; }
   // Adds the entries of a message whose field 1 is the map: the last one of a key counts.
-  // `found` has a place for each key.
+  // `found` has an entry for each key.
   void Find(std::string_view map, std::vector<FoundValue>& found) const;
-  // Makes the places ready for another example.
+  // Makes the entries ready for another example.
   void Forget(std::vector<FoundValue>& found) const;
 
  private:
-  // keys_.size() when nobody asks for it. Most examples have their keys in the same order.
+  // keys_.size() for a key that was not requested. Most examples have their keys in the same order.
   size_t NumberOf(std::string_view key, size_t guess) const {
     return guess < keys_.size() && keys_[guess] == key ? guess : Search(key);
   }
@@ -71,7 +71,7 @@ class FeatureRequests {
   std::unordered_map<std::string_view, size_t> numbers_;
 };
 
-// Items of one type behind one another, in memory that becomes a tensor's.
+// Items of one type, contiguous in memory that becomes a tensor's.
 class ItemList {
  public:
   ItemList(size_t itemsize, size_t capacity);

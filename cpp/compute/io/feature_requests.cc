@@ -28,7 +28,8 @@ std::vector<uint8_t> AsItems(const Tensor& tensor) {
   return items;
 }
 
-// Key and value of an entry of a map; further pieces of the value go to `more`, which is empty.
+// Key and value of an entry of a map; when the value comes in several fields, those after the first
+// go to `more`, which is empty.
 void ReadEntry(std::string_view entry, std::string_view* key, std::string_view* value,
                std::vector<std::string_view>& more) {
   bool any = false;

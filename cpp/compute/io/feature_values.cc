@@ -81,7 +81,7 @@ void ReadStrings(std::string_view list, ItemList& column) {
   }
 }
 
-// The lists of a Feature that count, and their kind: those behind the last one of another kind.
+// The lists of a Feature that count, and their kind: those after the last one of another kind.
 struct Lists {
   uint32_t kind = 0;
   std::vector<std::string_view> lists;

@@ -11,7 +11,7 @@ namespace penstock {
 // What is wrong with a message; the operation that reads it adds which one it is.
 struct WireError {
   std::string what;
-  const void* at = nullptr;  // the place in memory, where there is one
+  const void* at = nullptr;  // the address in memory, where there is one
 };
 
 // A field's number and how it is written, in one.
@@ -52,7 +52,7 @@ class WireReader {
   }
   // The bytes of a fixed32 or fixed64.
   const uint8_t* Fixed(size_t size);
-  // Passes over the rest of a field that nobody knows.
+  // Passes over the rest of an unknown field.
   void Skip(uint32_t tag);
 
  private:

@@ -7,8 +7,8 @@
 #include <new>
 #include <string>
 
-#include "compute/program/alike_rows.h"
 #include "compute/program/regions.h"
+#include "compute/program/row_columns.h"
 #include "compute/program/rows_at_once.h"
 #include "data/block_builder.h"
 #include "runtime/blocking.h"
@@ -172,8 +172,8 @@ class Program final : public Function {
     return result;
   }
 
-  // False, with `rows` as they were, when they have to be taken one by one: then those tell which
-  // of them fails, and all others are made. Together they may need more memory than there is.
+  // False, with `rows` as they were, when they have to be taken one by one: that shows which of
+  // them fails, and makes all others. Together they may need more memory than there is.
   bool AllAtOnce(Block& rows, bool ragged, std::vector<Block>& out) {
     if (rows.rows == 0 || !by_rows_.load(std::memory_order_relaxed)) return false;
     try {

@@ -1,4 +1,4 @@
-// All rows at once: stacked, or one behind the other where they differ in size.
+// All rows at once: stacked, or one after the other where they differ in size.
 #include "compute/program/rows_at_once.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Common {
   }
 };
 
-// `tensor` stacked, with axes of size 1 behind the first one until each row has `rank` axes.
+// `tensor` stacked, with axes of size 1 after the first one until each row has `rank` axes.
 Tensor Widened(const Tensor& tensor, int rank) {
   const Shape& shape = tensor.shape();
   int missing = rank - (shape.rank() - 1);

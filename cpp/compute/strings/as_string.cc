@@ -13,8 +13,8 @@ namespace {
 
 class AsString final : public Op {
  public:
-  // format: of a float, behind the %, without its letter; letter: f, e or g; prefix: fill and
-  // width, of every number.
+  // format: of a float, what comes after the %, without its letter; letter: f, e or g; prefix: fill
+  // and width, of every number.
   explicit AsString(const Args& args)
       : width_(args.Text("width")),
         precision_(args.Text("precision")),

@@ -1,4 +1,4 @@
-// join and reduce_join: strings one behind the other.
+// join and reduce_join: strings one after the other.
 #include <string>
 
 #include "compute/array/axes.h"

@@ -1,4 +1,4 @@
-// length and substr: how long strings are, and parts of them.
+// length and substr: how long strings are, and substrings.
 #include <algorithm>
 
 #include "compute/array/axes.h"

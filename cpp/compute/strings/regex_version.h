@@ -3,7 +3,7 @@
 
 namespace penstock {
 
-// "RE2", whose headers tell no version; "" when penstock was built without it.
+// "RE2", whose headers have no version; "" when penstock was built without it.
 const char* RegexVersion();
 
 }  // namespace penstock

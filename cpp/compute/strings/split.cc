@@ -1,5 +1,5 @@
-// split and unicode_decode: strings as arrays of their parts; of many strings, all parts and where
-// those of each begin.
+// split and unicode_decode: a string becomes the array of its substrings; many strings become all
+// their substrings and where those of each begin.
 #include <cstring>
 
 #include "compute/new_op.h"
@@ -60,7 +60,7 @@ class Split final : public Op {
   }
 
  private:
-  // The parts of all strings, and where those of each begin and end.
+  // The substrings of all strings, and where those of each begin and end.
   StringParts PartsOf(const Tensor& strings, const Tensor& sep, std::vector<int64_t>& ends) const {
     TypeCode kind = StringKind("strings.split", "input", strings);
     std::string_view separator = OneString("strings.split", "sep", sep);
@@ -93,7 +93,7 @@ class Split final : public Op {
     parts.Add(text);
   }
 
-  // The words, the last one with all that is behind it.
+  // The words, the last one with everything after it.
   void AtSpaces(std::string_view text, StringParts& parts) const {
     for (int64_t splits = 0;; ++splits) {
       while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);

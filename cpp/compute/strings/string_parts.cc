@@ -1,4 +1,4 @@
-// Finding parts 64 bytes at a time.
+// Finding substrings 64 bytes at a time.
 #include "compute/strings/string_parts.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Parts of strings, by where they lie in the bytes of these.
+// Substrings, by where they lie in the bytes of their strings.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Collects parts of strings, in any order, without copying them.
+// Collects substrings, in any order, without copying them.
 class StringParts {
  public:
   // `strings`: bytes or text, as `kind` says; foreign ones are copied once.
@@ -28,7 +28,7 @@ class StringParts {
   // What lies between separators of one byte.
   void AddBetween(char separator, std::string_view text);
 
-  // The parts, which keep the bytes of the strings.
+  // The substrings, which keep the bytes of the strings alive.
   Tensor Take() &&;
   // The same, copied where they would keep much more than themselves.
   Tensor TakeAlone() &&;
@@ -47,7 +47,7 @@ class StringParts {
   const TypeCode kind_;
   Tensor strings_;
   const char* bytes_;  // that hold the strings
-  const char* last_;   // where the last of them ends: what is behind may be somebody else's
+  const char* last_;   // where the last of them ends: the bytes after it may have another owner
   BufferRef spans_;
   int64_t *begin_ = nullptr, *next_ = nullptr, *end_ = nullptr;
 };

@@ -10,7 +10,7 @@ namespace {
 
 class BatchDataset final : public BatchingDataset {
  public:
-  // `placed`: whether rows may be made where they belong.
+  // `placed`: whether workers may write rows directly into the batch's memory.
   BatchDataset(std::vector<int64_t> sizes, bool drop, bool placed)
       : BatchingDataset(std::move(sizes), drop), placed_(placed) {}
   MaybeSpec spec() const override {

@@ -56,10 +56,11 @@ class BatchIterator final : public Iterator {
       : input_(std::move(input)), sizes_(std::move(sizes)), drop_(drop), rows_(std::move(rows)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // A batch half full (an error came in between): its elements are pulled again, and what has
-    // failed before does not fail again. What waits behind the error has not been looked at yet.
-    // Errors that are held back have not been reported, nor has what came after the first of them.
-    int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : told_;
+    // The elements of a batch that is half full (an error came in between) are pulled again, and
+    // what has failed before does not fail again. The rows that wait after the error have not been
+    // looked at yet. Errors that are held back have not been reported, nor has what came after the
+    // first of them.
+    int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : reported_;
     visitor.Count(again, "steps pulled before");
     input_.VisitState(visitor, pulled_);
     int64_t first = pulled_ == 0 ? index_ : first_;
@@ -72,7 +73,7 @@ class BatchIterator final : public Iterator {
                   "pipeline has {}; make the pipeline as it was",
                   turn_, sizes_.size());
     }
-    replay_ = told_ = again;
+    replay_ = reported_ = again;
     index_ = first;
   }
 
@@ -108,7 +109,7 @@ class BatchIterator final : public Iterator {
           held_.push_back({std::move(error), pulled_, false});
           continue;
         }
-        told_ = pulled_;
+        reported_ = pulled_;
         return error;
       }
       if (ended_) break;
@@ -118,7 +119,7 @@ class BatchIterator final : public Iterator {
       pulled_ += input_.position() - before;
       ended_ = block.end;
       error_ = std::exchange(block.error, std::nullopt);
-      bool told = replay_ > 0;
+      bool reported = replay_ > 0;
       replay_ = std::max<int64_t>(replay_ - block.rows, 0);
       if (error_ && !error_->transient() && replay_ > 0) {
         --replay_;
@@ -126,12 +127,12 @@ class BatchIterator final : public Iterator {
         error_.reset();
       }
       if (block.rows > 0) {
-        if (auto error = Append(std::move(block), told)) return *std::move(error);
+        if (auto error = Append(std::move(block), reported)) return *std::move(error);
       }
     }
     if (auto error = NextHeld(size)) return *std::move(error);
     if (rows_->rows() == 0 || (drop_ && rows_->rows() < size)) return End{};
-    pulled_ = told_ = misfits_ = replay_ = 0;
+    pulled_ = reported_ = misfits_ = replay_ = 0;
     turn_ = (turn_ + 1) % static_cast<int64_t>(sizes_.size());
     const int64_t rows = rows_->rows();
     try {
@@ -152,27 +153,27 @@ class BatchIterator final : public Iterator {
   // Steps that were pulled and that nothing has been done with.
   int64_t NotLookedAt() const { return rest_.rows + (error_ && !error_->transient()); }
 
-  // `told`: when it does not fit, that was said before the state was saved.
-  std::optional<Error> Append(Block block, bool told) {
+  // `reported`: a misfit among these rows was reported before the state was saved.
+  std::optional<Error> Append(Block block, bool reported) {
     int64_t rows = block.rows;
     auto error = rows_->Append(std::move(block), index_, &rest_);
     index_ += rows - rest_.rows;
     if (!error) return error;
     if (rows_->rows() == 0) {
-      if (told) return std::nullopt;
+      if (reported) return std::nullopt;
       pulled_ = NotLookedAt();  // nothing is held: go on from here
-      told_ = 0;
+      reported_ = 0;
       first_ = index_;
       input_.Keep(input_.position() - pulled_);
       return error;
     }
     ++misfits_;
-    if (told) return std::nullopt;
+    if (reported) return std::nullopt;
     if (drop_) {
       held_.push_back({*std::move(error), pulled_ - NotLookedAt(), true});
       return std::nullopt;
     }
-    told_ = pulled_ - NotLookedAt();
+    reported_ = pulled_ - NotLookedAt();
     return error;
   }
 
@@ -183,7 +184,7 @@ class BatchIterator final : public Iterator {
     while (dropped && !held_.empty() && held_.front().misfit) held_.pop_front();
     if (held_.empty() || (!dropped && rows_->rows() + misfits_ < size)) return std::nullopt;
     Error error = std::move(held_.front().error);
-    told_ = held_.front().step;
+    reported_ = held_.front().step;
     held_.pop_front();
     return error;
   }
@@ -197,7 +198,7 @@ class BatchIterator final : public Iterator {
   int64_t first_ = 0;      // the same for the first row of the batch
   int64_t pulled_ = 0;     // steps of the input since the last batch was full
   int64_t replay_ = 0;     // of these, seen before the state was saved
-  int64_t told_ = 0;       // of these, all up to the last one whose error has been returned
+  int64_t reported_ = 0;   // of these, all up to the last one whose error has been returned
   int64_t misfits_ = 0;    // rows that did not fit since the last batch was full
   std::deque<Held> held_;  // errors that wait until it is known whether the batch is dropped
   Block rest_;

@@ -1,4 +1,4 @@
-// ragged_batch: consecutive elements of different sizes, one behind the other, and where each
+// ragged_batch: consecutive elements of different sizes, one after the other, and where each
 // begins.
 #include <algorithm>
 #include <limits>
@@ -32,7 +32,7 @@ StructureRef WithRaggedLeaves(const Structure* structure, const std::vector<int>
                          structure->foreign_form());
 }
 
-// What element_spec tells of the axes: those up to the last one of unknown size are ragged.
+// What element_spec says of the axes: those up to the last one of unknown size are ragged.
 struct RaggedAxes {
   StructureRef structure;  // null: nothing is known
   std::vector<int> axes;
@@ -64,7 +64,7 @@ class RaggedRows final : public BatchRows {
     std::vector<int> order = LeafOrder(known_.structure, structure);
     if (order.size() != axes_.size()) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: elements of structure {} were expected, as element_spec tells, got {}",
+                  "{}: elements of structure {} were expected, as element_spec says, got {}",
                   stage(), known_.structure->ToString(), structure->ToString());
     }
     for (size_t i = 0; i < axes_.size(); ++i) axes_[i] = known_.axes[static_cast<size_t>(order[i])];
@@ -101,7 +101,7 @@ class RaggedRows final : public BatchRows {
   Tensor Join(size_t leaf) override { return Values(leaf, axes_[leaf]); }
 
  private:
-  // The first `ragged` axes of each row are one, behind the rows before.
+  // The first `ragged` axes of each row become one axis, along which the rows follow one another.
   Tensor Values(size_t leaf, int ragged) {
     const Shape first = stretches().front().columns[leaf].shape(0).Prepend(1);
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
@@ -110,8 +110,7 @@ class RaggedRows final : public BatchRows {
     return JoinItems(leaf, dense);
   }
 
-  // In how many parts the first `axes` axes cut the rows of a stretch; the first one is that of
-  // rows.
+  // How many subarrays the first `axes` axes of a stretch index; the first axis is that of rows.
   static int64_t Parts(const Stretch& stretch, size_t leaf, int axes) {
     if (axes == 1) return stretch.rows;
     const Column& column = stretch.columns[leaf];
@@ -120,7 +119,7 @@ class RaggedRows final : public BatchRows {
     return count;
   }
 
-  // Where the parts along axis `axis` of the rows begin; 1 is the first one.
+  // Where the subarrays along axis `axis` of the rows begin; axis 1 is the first one of a row.
   Tensor Splits(size_t leaf, int axis) {
     std::vector<int64_t> ends{0};
     for (const Stretch& stretch : stretches()) {

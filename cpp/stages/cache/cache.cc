@@ -38,7 +38,7 @@ class Keeper {
   static bool Small(const Block& block) {
     constexpr size_t kSmallRow = 16 << 10;
     constexpr size_t kSmallBlock = 64 << 10;
-    // A chunk does not hold from which file its elements are, which errors behind it would tell.
+    // A chunk does not hold which file its elements are from, and later errors have to name it.
     if (block.from_files()) return false;
     if (block.stacked()) return Numbers(block.columns, kSmallBlock);
     return std::all_of(block.elements.begin(), block.elements.end(),

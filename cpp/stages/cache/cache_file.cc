@@ -155,7 +155,7 @@ std::shared_ptr<const ChunkIndex> CacheFileIterator::Open() {
   return data_->OpenFile();
 }
 
-// Opens the file when it is there and holds the fill; tells of one of another pipeline.
+// Opens the file when it exists and holds the fill; reports one that another pipeline made.
 bool CacheFileIterator::OpenFile() {
   const std::string& name = data_->filename();
   try {

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// Where the rows go. Destroyed without Commit, it leaves nothing behind.
+// Where the rows go. Destroyed without Commit, it leaves no files.
 class RowSink {
  public:
   virtual ~RowSink() = default;
@@ -30,9 +30,10 @@ struct FillingOptions {
   bool best_effort = true;
 };
 
-// What keeps its elements is through behind the last of a known number of them, else when it is
-// asked for more and there is none; it never tells of the end beside an element. It does so whether
-// it makes its elements or reads them: what other stages find in it by then depends on the moment.
+// A stage that keeps its elements is through after the last one when it knows their number,
+// otherwise when it is asked for more and there is none. It never emits the end together with an
+// element, whether it makes its elements or reads them, because what other stages find in it then
+// depends on this moment.
 inline void EndAlone(Block& block) { block.end = block.end && block.rows == 0; }
 
 class FillingPass {

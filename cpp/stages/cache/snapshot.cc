@@ -163,7 +163,7 @@ class SnapshotIterator final : public BlockIterator {
   bool Holds() const {
     if (!IsSavedFolder(options_.folder)) return false;
     CacheFillPtr held = data_->cache_store()->fill();
-    return held ? *held == *fill_ : true;  // when it cannot be looked at, reading tells why
+    return held ? *held == *fill_ : true;  // when it cannot be looked at, reading reports why
   }
 
   [[noreturn]] void ThrowGone() const {
@@ -181,7 +181,7 @@ class SnapshotIterator final : public BlockIterator {
     Block block = reading_->NextBlock(max_rows);
     bool last = block.end;
     EndAlone(block);
-    // A saved folder tells of its end beside the last element.
+    // A saved folder emits its end together with the last element.
     bool through = data_->cardinality() >= 0 ? last : block.end;
     if (through && fill_) context_.session->fills().Kept(*data_, fill_);
     return block;
@@ -202,8 +202,8 @@ class SnapshotIterator final : public BlockIterator {
     return block;
   }
 
-  // Gives rows the identities that they have when they are read later, so that randomness behind is
-  // the same in both passes.
+  // Gives rows the identities that they have when they are read later, so that the randomness of
+  // later stages is the same in both passes.
   void Number(Block& block) {
     block.Renumber(given_);
     given_ += block.rows;

@@ -15,12 +15,12 @@ class ByteSource {
   // `chunk`: bytes of one read.
   ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk);
 
-  // Grows the window to `need` bytes, fewer only at the end of the file. The memory of a window
-  // that somebody else holds stays as it is, and another is begun.
+  // Grows the window to `need` bytes, fewer only at the end of the file. Memory of the window that
+  // other owners hold stays as it is, and new memory is begun.
   void Fill(size_t need);
   void Skip(size_t size);
-  // Skips any number of bytes that the file has. What lies far behind the window is not read, and
-  // little is read at a time there until several reads have followed one another.
+  // Skips any number of bytes that the file has. What lies between the window and a far target is
+  // not read, and reads at the target are small until several have followed one another.
   void Jump(size_t size);
   // Before the first Fill.
   void Seek(int64_t offset);
@@ -40,7 +40,7 @@ class ByteSource {
   BufferRef buffer_;
   size_t begin_ = 0;  // of the window in the buffer
   ByteWindow window_;
-  size_t at_once_ = 0;  // most bytes that one read takes beyond what is needed, behind a jump
+  size_t at_once_ = 0;  // most bytes that one read takes beyond what is needed, after a jump
 };
 
 }  // namespace penstock

@@ -93,7 +93,7 @@ class DecompressedStream final : public ByteStream {
                                             offset, static_cast<int64_t>(dropped.size()))));
       if (got == 0) {
         throw Error(ErrorKind::kData,
-                    "the state was saved {} decompressed bytes behind the end of this file: it is "
+                    "the state was saved {} decompressed bytes after the end of this file: it is "
                     "not the same file",
                     offset);
       }
@@ -134,7 +134,7 @@ class DecompressedStream final : public ByteStream {
     return format_ == Compression::kZstd && (byte == 0x28 || (byte & 0xf0) == 0x50);
   }
 
-  // Behind a member: another one, or padding. False for anything else.
+  // After a member comes another one, or padding. False for anything else.
   bool BeginMember() {
     const bool padded = format_ != Compression::kZstd;
     while (padded && begin_ < end_ && packed_->data()[begin_] == 0) ++begin_;

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Goes through the bytes of one record, which may come in pieces.
+// Goes through the bytes of one record, which may come in several calls.
 class CsvScanner {
  public:
   CsvScanner(char delimiter, bool quotes) : delimiter_(delimiter), quotes_(quotes) {}
@@ -20,7 +20,7 @@ class CsvScanner {
     at_ = 0;
     place_ = Place::kFieldBegin;
   }
-  // The record's size if its end is among the bytes; `next`: what stands behind its line end. When
+  // The record's size if its end is among the bytes; `next`: what comes after its line end. When
   // the file `ended` there, its last record may do without a line end.
   std::optional<size_t> End(const uint8_t* bytes, size_t size, bool ended, size_t* next) {
     if (at_ == 0) {

@@ -149,7 +149,7 @@ class FileIterator final : public BlockIterator {
     jumps_ = reader_->extent_bytes() && bytes_->left() >= 0;
   }
 
-  // An error in the place of a record; `last`: nothing comes behind it.
+  // An error instead of a record; `last`: nothing comes after it.
   Block Fail(Error error, bool last) {
     Origin origin{static_cast<uint64_t>(index_), index_, data_->path(),
                   bytes_ ? bytes_->window().offset : offset_};
@@ -194,7 +194,7 @@ class FileIterator final : public BlockIterator {
                            bytes_->window().offset};
     for (;;) {
       TakeRun(most, spans);
-      // What comes behind these records is found by the next call.
+      // What comes after these records is found by the next call.
       if (spans.rows() > 0) break;
       Found found = reader_->Find(Window());
       if (found.kind == Found::kMore) {

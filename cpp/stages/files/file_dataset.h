@@ -20,7 +20,7 @@ struct FileFormat {
 };
 
 // A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
-// read `buffer_size` bytes at a time. Nothing is read behind a record of more than
+// read `buffer_size` bytes at a time. Nothing is read after a record of more than
 // `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The format's
 // own arguments are checked.
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);

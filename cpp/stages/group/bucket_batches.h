@@ -28,7 +28,7 @@ class BucketBatches {
   explicit BucketBatches(const BucketBatching& asked)
       : asked_(asked), buckets_(asked.rules.size()) {}
 
-  // Whether each row can be in the batch. If not, a dataset of the window tells which cannot.
+  // Whether each row can be in the batch. If not, a dataset of the window reports which cannot.
   bool Fits(int64_t bucket, const std::vector<GroupedRows::Row>& rows);
   // The batch of rows that fit; moves them out of `rows`.
   Element Make(int64_t bucket, std::vector<GroupedRows::Row>& rows);

@@ -22,9 +22,9 @@ class KeyedRows {
   // ones; false at the end of the input.
   bool Pull(int64_t max_rows);
 
-  // Of the first row, which there is: its position, as the input counts, and its key. `first` tells
-  // calls where they are: in it is the number of the input's first step. Throws what the function
-  // raised; then, but for transient errors, the row is left out.
+  // The position of the first row, as the input counts, and its key; there must be a row. `first`
+  // holds the number of the input's first step, from which calls count. Throws what the function
+  // raised; the row is then left out, unless the error is transient.
   int64_t position() const { return rows_.position(); }
   Origin origin() const { return rows_.block().origin(rows_.next()); }
   int64_t Key(const CallInfo& first);

@@ -101,7 +101,7 @@ class InterleaveIterator final : public BlockIterator {
     int64_t pulled = back - (unopened_ ? 1 : 0);
     for (auto& position : positions) position = position < 0 ? -1 : position - low;
     visitor.Count(pulled, "elements pulled again");
-    visitor.IntsIn(positions, -1, pulled - 1, "the place of an open dataset");
+    visitor.IntsIn(positions, -1, pulled - 1, "the position of an open dataset");
     input_.VisitState(visitor, back);
     if (visitor.saving()) {
       for (auto& slot : slots_)
@@ -203,8 +203,8 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   // Opens datasets ahead of their turn, some more than there are free slots, so that opening costs
-  // no time when one falls free. One that cannot be opened keeps its place, where its error is
-  // delivered.
+  // no time when one falls free. One that cannot be opened keeps its turn, and its error is
+  // delivered then.
   std::optional<Error> OpenAhead() {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
     while (!input_ended_ && static_cast<int64_t>(ahead_.size()) - free < options_.ahead) {
@@ -307,7 +307,7 @@ class InterleaveIterator final : public BlockIterator {
   // its element and continues where it was.
   void Reopen(int64_t pulled, const std::vector<int64_t>& positions, StateVisitor& visitor) {
     auto cycle = static_cast<size_t>(options_.cycle);
-    visitor.Demand(positions.size() >= cycle, "every turn must have a place");
+    visitor.Demand(positions.size() >= cycle, "every turn must have a position");
     std::map<int64_t, size_t> needed;
     for (size_t i = 0; i < positions.size(); ++i) {
       bool good = i < cycle && positions[i] < 0;  // a turn without a dataset

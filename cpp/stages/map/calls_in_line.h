@@ -61,7 +61,7 @@ class CallsInLine final {
   PendingBlocks results_;
   std::vector<Block> made_;           // kept for its memory
   Block rows_;                        // pulled, their results not made: a call was interrupted
-  std::optional<Error> input_error_;  // behind them
+  std::optional<Error> input_error_;  // after them
 };
 
 }  // namespace penstock

@@ -29,7 +29,8 @@ class Crew final {
   // One more. Throws when no thread can be had: std::system_error if the system refused it.
   void Add() {
     auto member = std::make_unique<Member>();
-    members_.reserve(members_.size() + 1);  // one that runs must find its place
+    members_.reserve(members_.size() +
+                     1);  // before the thread starts, so that nothing throws after
     try {
       Start(size(), *member);
     } catch (const std::system_error&) {
@@ -41,9 +42,9 @@ class Crew final {
   // Whether one more was refused: to be asked for once.
   bool refused() const { return refused_; }
 
-  // Has those that have left and are wanted come back; to be called behind a Notify for whatever
-  // they wait for (see Parking). Where no thread can be had the others do the work. Throws when
-  // there are no others: std::system_error, and other failures if that is `needed`.
+  // Starts those again that have left and are wanted; to be called after a Notify for whatever they
+  // wait for (see Parking). Where no thread can be had, the others do the work. When there are no
+  // others, throws std::system_error, and other failures only if `needed`.
   template <class Wanted>
   void Recall(Wanted wanted, bool needed) {
     for (int number = 0; number < size(); ++number) {
@@ -73,8 +74,8 @@ class Crew final {
     std::unique_ptr<Pump> pump;  // last: joined first
   };
 
-  // Whether one has not left that does the work. Behind the same Notify: one that is about to leave
-  // is seen to, or sees what has changed and stays.
+  // Whether one that does the work has not left. After the same Notify: a thread that is about to
+  // leave is either replaced, or sees what has changed and stays.
   template <class Wanted>
   bool AnyPresent(Wanted wanted) const {
     for (int number = 0; number < size(); ++number) {

@@ -46,22 +46,23 @@ class StepRuns {
     if (found && runs_.begin()->second == position + 1) runs_.erase(runs_.begin());
     return found;
   }
-  // Takes what is among them out of `rows`, which has one row at most, and perhaps an error or the
-  // end behind it. True: the row was, and `position`, where they begin, is behind it now.
+  // Takes the steps that are among them out of `rows`, which has one row at most, and perhaps an
+  // error or the end after it. True: the row was taken out, and `position`, where `rows` begins, is
+  // now after it.
   bool PassRow(int64_t& position, Block& rows) {
     bool drop = rows.rows > 0 && Pass(position);
     if (rows.error && Pass(position + rows.rows)) rows.error.reset();
     if (!drop) return false;
-    Block behind;
-    behind.error = std::move(rows.error);
-    behind.end = rows.end;
-    rows = std::move(behind);
+    Block rest;
+    rest.error = std::move(rows.error);
+    rest.end = rows.end;
+    rows = std::move(rest);
     ++position;
     return true;
   }
 
-  // For states, counted from `low`: a position, and behind it minus the length of its run if that
-  // is more than one. States of old have every position by itself.
+  // For states, counted from `low`: a position, followed by minus the length of its run if that is
+  // more than one. Older states have every position by itself.
   std::vector<int64_t> Saved(int64_t low) const {
     std::vector<int64_t> saved;
     for (auto [begin, end] : runs_) {
@@ -72,7 +73,7 @@ class StepRuns {
   }
   static StepRuns Restored(const std::vector<int64_t>& saved) {
     StepRuns restored;
-    int64_t last = 0;  // behind the last run
+    int64_t last = 0;  // after the last run
     for (size_t i = 0; i < saved.size(); ++i) {
       int64_t begin = saved[i];
       bool alone = i + 1 == saved.size() || saved[i + 1] >= 0;

@@ -37,7 +37,7 @@ class MapInLine final {
     if (ended_) return Block::AtEnd();
     try {
       shared_.session.RequireStackHere(stages_);
-    } catch (const Error&) {  // others that ask again and again behind an error find the end
+    } catch (const Error&) {  // a caller that goes on asking after an error finds the end
       ended_ = true;
       throw;
     }

@@ -56,9 +56,10 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
 
 // Each worker in turn holds the input, pulls a block, numbers it, and lets go of the input; then it
 // calls the function and publishes the result under that number. The workers are threads of their
-// own, so a worker that waits for the input (or for room) keeps nobody else from running. Behind a
-// slow input there is one worker more than calls, so that the input is read while all calls run.
-// Where the system refuses threads, those that there are do the work, and without any the consumer.
+// own, so a worker that waits for the input (or for room) keeps no other thread from running. After
+// a slow input there is one worker more than calls, so that the input is read while all calls run.
+// Where the system refuses threads, the existing workers do the work, and without any the consumer
+// does.
 class ParallelMapIterator final : public BlockIterator {
  public:
   ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
@@ -138,7 +139,7 @@ class ParallelMapIterator final : public BlockIterator {
       room_.NotifyAll();
       if (packet.halted) {
         halted_ = true;
-        cancel_.Cancel();  // what the others make comes behind it
+        cancel_.Cancel();  // what the other workers make comes after it
         continue;
       }
       Recall(false);
@@ -163,7 +164,7 @@ class ParallelMapIterator final : public BlockIterator {
     StateBlob state;       // of the input at `position`, when one was taken
     BudgetCharge charge;
     bool end = false;
-    bool halted = false;  // memory ran out: neither results nor anything behind them
+    bool halted = false;  // memory ran out: neither results nor anything after them
   };
 
   void StartWorkers() {
@@ -246,7 +247,7 @@ class ParallelMapIterator final : public BlockIterator {
         if (turn.status() != WaitStatus::kReady) return;
         try {
           Call(grain, packet, rows.block);
-        } catch (const std::bad_alloc&) {  // nobody knows of how many rows there are results
+        } catch (const std::bad_alloc&) {  // for how many rows there are results is unknown
           packet = Packet();
           packet.halted = true;
         }
@@ -288,7 +289,7 @@ class ParallelMapIterator final : public BlockIterator {
   bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
     const auto token = input_.Hold();
     if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
-    // One has waited for all who stand behind it.
+    // One worker has waited on behalf of all that come after it.
     MonoTime patience = full_ ? 0 : Patience();
     full_ = parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
     if (full_ || cancel_.cancelled()) return false;

@@ -25,7 +25,7 @@ class SharedInput final {
     int64_t position = 0;  // of the input's step that it begins with
     StateBlob state;       // of the input at `position`, when one was taken
     int64_t pull_ns = 0;   // how long the input took
-    bool halted = false;   // memory ran out: there are no rows, and none come behind them
+    bool halted = false;   // memory ran out: there are no rows, and none will come
   };
 
   explicit SharedInput(IteratorPtr input) : input_(std::move(input)) {}
@@ -43,7 +43,7 @@ class SharedInput final {
     }
     return token;
   }
-  // Destroys the input where nobody holds it.
+  // Destroys the input unless a thread holds it.
   void TryReset() {
     std::unique_lock token(mutex_, std::try_to_lock);
     if (token) input_.reset();
@@ -85,7 +85,7 @@ class SharedInput final {
       pulled.pull_ns += took;
       slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
       if (block.error && EndsRun(*block.error)) {
-        // What came before it is still delivered; the input tells it again to whoever pulls next.
+        // What came before it is still delivered; the input reports it again to whoever pulls next.
         if (block.rows == 0) {
           pulled.halted = true;
           return;

@@ -56,7 +56,8 @@ class MixDataset final : public Dataset {
   }
   bool counts_runs() const override { return true; }
   const MixOptions& options() const { return options_; }
-  // Of elements; behind them may come the input that says whose turn it is.
+  // The number of inputs that give elements; the last input may be the one that says whose turn it
+  // is.
   size_t sources() const { return inputs().size() - (options_.turns != Turns::kWeights); }
   // Whether rows of all of them can stand in one block.
   bool uniform() const {
@@ -116,7 +117,7 @@ class MixIterator final : public BlockIterator {
     if (visitor.saving()) return;
     left_ = static_cast<size_t>(std::count(ended_.begin(), ended_.end(), 0));
     bool goes_on = left_ == inputs_.size() || (left_ > 0 && !options_.stop_on_empty);
-    visitor.Demand(over_ || goes_on, "it must be over behind the end of its datasets");
+    visitor.Demand(over_ || goes_on, "it must be over after the end of its datasets");
     SetLottery();
   }
 
@@ -273,7 +274,7 @@ class MixIterator final : public BlockIterator {
     return static_cast<int64_t>(lottery_.Draw(unit));
   }
 
-  // Only those that have not ended take part. It is over when no turn can be theirs.
+  // Only inputs that have not ended are drawn. It is over when none of them can be drawn.
   void SetLottery() {
     if (options_.turns != Turns::kWeights) return;
     ForgetPlan();

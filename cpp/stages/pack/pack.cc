@@ -47,8 +47,8 @@ class PackIterator final : public Iterator {
   PackIterator(IteratorPtr input, PackOptions options, CancelToken cancel)
       : input_(std::move(input)), options_(std::move(options)), cancel_(std::move(cancel)) {}
 
-  // What is held is pulled again, from the oldest element on; that which part of it stands in
-  // which pack is kept, because it depends on what came before.
+  // The elements that are held are pulled again, from the oldest on. Which of their segments stand
+  // in which pack is saved, because it depends on what came before.
   void VisitState(StateVisitor& visitor) override {
     if (!visitor.saving()) return Restore(visitor);
     int64_t low = Low();
@@ -170,7 +170,7 @@ class PackIterator final : public Iterator {
                 at, ElementSpec::Of(element).ToString(), layout_->structure()->ToString());
   }
 
-  // A part of an element, as it stands in a pack.
+  // A segment of an element, as it stands in a pack.
   Segment Cut(const std::vector<Tensor>& leaves, int64_t at, int64_t part, int64_t items) const {
     Segment segment{at, part, items, {}};
     bool empty = true;
@@ -188,8 +188,8 @@ class PackIterator final : public Iterator {
     return segment;
   }
 
-  // Puts the next part of the current element into a pack; gives one that is complete by that, or
-  // must go to make room.
+  // Puts the next segment of the current element into a pack. Returns a pack that is thereby
+  // complete, or that must go to make room.
   std::optional<Element> Place() {
     size_t chosen = 0;
     Segment segment;
@@ -259,13 +259,13 @@ class PackIterator final : public Iterator {
     visitor.Count(base_, "elements pulled before");
     visitor.Count(begun_, "packs begun");
     visitor.IntIn(open, -1, replay_ - 1, "the element that is being packed");
-    visitor.Count(part_, "its next part", kMostItems);
+    visitor.Count(part_, "its next segment", kMostItems);
     std::vector<int64_t> held;
     visitor.Ints(held);
     input_.VisitState(visitor, 0);
     if (open >= 0) current_ = Current{base_ + open, {}, {}};
     auto demand = [&visitor](bool good) {
-      visitor.Demand(good, "the parts that are held must be of elements that are pulled again");
+      visitor.Demand(good, "the segments that are held must be of elements that are pulled again");
     };
     for (size_t i = 0; i < held.size();) {
       demand(held.size() - i >= 2);
@@ -285,8 +285,8 @@ class PackIterator final : public Iterator {
     }
   }
 
-  // An element that was seen before the state was saved: its parts go where they were. What does
-  // not fit any more is missed by CheckRefilled.
+  // An element that was seen before the state was saved: its segments go where they were. What does
+  // not fit any more is noticed by CheckRefilled.
   void Refill(int64_t at, Element element) {
     try {
       PutBack(at, std::move(element));
@@ -333,7 +333,7 @@ class PackIterator final : public Iterator {
   CancelToken cancel_;
   std::deque<OpenPack> packs_;
   std::optional<PackLayout> layout_;  // of packs_, or of the last one
-  std::optional<Current> current_;    // the element whose parts are being placed
+  std::optional<Current> current_;    // the element whose segments go into packs
   int64_t part_ = 0;                  // the next one
   int64_t begun_ = 0;                 // packs
   int64_t base_ = 0;                  // steps before the input's own count began

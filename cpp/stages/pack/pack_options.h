@@ -15,7 +15,7 @@ struct PackOptions {
   std::shared_ptr<const PaddingRules> rules;
   int64_t length = 0;  // of all leaves; 0: the rules say
   int64_t open_packs = 1;
-  bool concat = false;  // one sequence behind the other, cut where a pack is full
+  bool concat = false;  // one sequence after the other, cut where a pack is full
   bool drop_remainder = false;
   TooLong too_long = TooLong::kError;
 

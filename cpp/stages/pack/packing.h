@@ -1,4 +1,5 @@
-// Packs in the making: rows of fixed length that sequences are put into, one behind the other.
+// Packs that are being filled: rows of fixed length that sequences are put into, one after the
+// other.
 #pragma once
 
 #include <memory>
@@ -8,11 +9,11 @@
 
 namespace penstock {
 
-// A part of an element: which one says the position of the element in the input and a number.
+// A segment of an element, identified by the element's position in the input and a number.
 struct Segment {
   int64_t position = 0;
-  int64_t part = 0;            // where it begins, or the number of the piece
-  int64_t items = 0;           // 0: as many as the piece has
+  int64_t part = 0;            // where it begins, or its number
+  int64_t items = 0;           // 0: all of a numbered one
   std::vector<Tensor> leaves;  // 1-D views; none while it waits to be pulled again
 };
 

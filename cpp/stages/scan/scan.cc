@@ -64,7 +64,7 @@ class FoldIterator : public Iterator {
   }
 
  protected:
-  // Pulls one step; the result of the function in the place of an element.
+  // Pulls one step; an element is replaced by the result of the function.
   Step Pull() {
     while (again_ > 0) {
       Step step = PullOnce();

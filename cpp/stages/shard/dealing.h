@@ -1,4 +1,4 @@
-// What every shard gets when elements are dealt out, and what stands for one that is missing.
+// Which elements every shard gets, and what stands for one that is missing.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace penstock {
 // What becomes of the last round, in which there is no element for every shard.
 enum class Remainder { kDrop, kPad, kRepeat };
 
-// Elements are dealt out in rounds of one for each shard.
+// Elements are distributed in rounds of one for each shard.
 struct Dealing {
   int64_t shards;
   int64_t index;
@@ -25,7 +25,7 @@ struct Dealing {
   // The elements that `rounds` rounds take of the `left` ones, at most all of them.
   int64_t Taken(int64_t rounds, int64_t left) const;
   // The number, among n elements, of this shard's in the round that begins with number `round` < n;
-  // behind the last one comes the first.
+  // after the last element comes the first.
   int64_t Repeated(int64_t round, int64_t n) const;
   // Every shard must see the same elements in the same order, whatever process it is in: all that
   // is random before it depends on a seed of this stage and the number of its run, and nothing
@@ -37,7 +37,7 @@ struct Dealing {
   Element PaddingLike(const Element& element) const;
 };
 
-// Their number is a part of the plan.
+// A stage that knows how elements are distributed: the plan's text says it.
 class DealtStage : public PlanDetail {
  public:
   explicit DealtStage(const Dealing& dealing) : dealing_(dealing) {}

@@ -1,4 +1,4 @@
-// Real elements as they are, and zeros in the place of those behind them.
+// Real elements as they are, and zeros instead of those that were repeated after them.
 #include "stages/shard/dealt.h"
 
 #include <algorithm>
@@ -29,9 +29,9 @@ class DealtDataset final : public Dataset, public DealtStage, public RandomAcces
   // Where the next one begins.
   int64_t After(int64_t round) const { return round + dealing_.Taken(1, length_ - round); }
 
-  // In the shape of this shard's last element; where there is none, or it failed, of the one that
-  // was dealt in its place. That is another shard's: it is not asked first, since what it costs and
-  // how it fails is that shard's own.
+  // In the shape of this shard's last element; where there is none, or it failed, of the element
+  // that was repeated for it. That one belongs to another shard, so it is not asked first: what it
+  // costs and how it fails is that shard's own.
   Step Padding(int64_t index, const RunContext& context) const {
     const int64_t first = std::max<int64_t>(index - 1, 0);
     for (int64_t at = first; at <= index; ++at) {
@@ -58,7 +58,7 @@ class DealtIterator final : public Iterator {
 
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.Count(round_, "elements dealt out", data_->length());
+    visitor.Count(round_, "elements distributed", data_->length());
     VisitChild(visitor, *input_);
   }
 

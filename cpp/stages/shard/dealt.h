@@ -1,4 +1,4 @@
-// What has been dealt out by "repeat" already, with padding in the place of what was repeated.
+// Shards that were filled up by "repeat" already, with padding instead of what was repeated.
 #pragma once
 
 #include <memory>

@@ -78,7 +78,7 @@ class DealtRowsIterator final : public BlockIterator {
   // What all shards have got together, so that each of them may take up the state.
   void VisitState(StateVisitor& visitor) override {
     data_->dealing().VisitState(visitor);
-    visitor.Count(dealt_, "elements dealt out", data_->input().cardinality());
+    visitor.Count(dealt_, "elements distributed", data_->input().cardinality());
   }
   std::optional<Error> Discard(int64_t& steps) override {
     Pass(std::min(left(), std::exchange(steps, 0)));
@@ -126,7 +126,7 @@ class ShardEvenlyIterator final : public Iterator {
     int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
     int64_t at = position() - back;
     dealing_.VisitState(visitor);
-    visitor.Count(round_, "elements dealt out");
+    visitor.Count(round_, "elements distributed");
     visitor.Count(at, "elements pulled", round_);
     input_.VisitState(visitor, back);
     if (!visitor.saving()) base_ = at;
@@ -267,7 +267,7 @@ IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
 }
 
 // fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
-// number of elements that the input was dealt out of.
+// number of elements from which the input took its shard.
 const RegisterDataset shard_evenly_stage(
     "shard_evenly", {.of_positions = true, .share_states = {"index"}},
     [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {

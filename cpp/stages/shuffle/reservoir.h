@@ -52,18 +52,18 @@ class Reservoir {
   std::vector<Item> slots_;
 };
 
-// The slots after `drawn` draws, when items were numbered as they came, up to `items`, and filled
-// up before each draw and behind the last one. As much work as some draws for each slot, not for
-// each draw: while the slots are full, a draw puts the item that came last into the slot that it
-// takes, so the last draws of each slot say what is in it. `look` is called now and then, to end
-// it.
+// The slots after `drawn` draws, when items were numbered as they came, up to `items`, and the
+// slots were filled up before each draw and after the last one. The work grows with the number of
+// slots, not of draws: while the slots are full, a draw puts the item that came last into the slot
+// that it takes, so the last draws of each slot say what is in it. `look` is called now and then,
+// to end it.
 template <typename Look>
 std::vector<int64_t> SlotsAfter(RandomKey key, int64_t size, int64_t items, int64_t drawn,
                                 Look look) {
   constexpr int64_t kNothing = -1;
   const int64_t count = std::min(size, items);
   const int64_t last = size - 1;
-  // The draws from full slots; there are fewer slots for those behind them.
+  // The draws from full slots; there are fewer slots for the draws after them.
   const int64_t full = items < size ? 0 : std::min(drawn, items - size + 1);
   std::vector<int64_t> slots(static_cast<size_t>(count), kNothing);
   int64_t unknown = full > 0 ? last : 0;

@@ -18,7 +18,7 @@ namespace {
 
 // The order of `rows` rows. Each takes a number in memory before the first one is drawn.
 ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
-  constexpr int64_t kFew = 1 << 20;  // nobody need ask whether there is memory
+  constexpr int64_t kFew = 1 << 20;  // few enough to need no look at the memory
   constexpr int64_t kMost = int64_t{1} << 40;
   constexpr int64_t kEach = sizeof(int64_t);
   const int64_t slots = std::min(size, rows);
@@ -63,7 +63,7 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
     return random.Key().Fold(static_cast<uint64_t>(context.identity->RunNumber(*this)));
   }
 
-  // Where in the input the element is that comes at place `index`.
+  // The position in the input of the element that comes at position `index`.
   int64_t PositionOf(int64_t index, RandomKey key) const {
     std::lock_guard lock(order_mutex_);
     if (!order_ || order_key_ != key.value) {

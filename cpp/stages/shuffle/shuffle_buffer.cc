@@ -190,7 +190,7 @@ int64_t ShuffleBuffer::Low() const {
   return low;
 }
 
-// Behind the oldest element held nobody asks which positions failed, only how many.
+// Before the oldest element held it does not matter which positions failed, only how many.
 void ShuffleBuffer::ForgetFailures(int64_t low) {
   auto end = std::lower_bound(failed_.begin(), failed_.end(), low);
   forgotten_ += end - failed_.begin();
@@ -255,7 +255,7 @@ std::optional<Error> ShuffleBuffer::Refill() {
     return Error(ErrorKind::kRuntime,
                  "shuffle: the input has fewer elements than when the state was saved");
   }
-  // What was pulled behind the last element held had failed, and the error was reported.
+  // What was pulled after the last element held had failed, and the error was reported.
   int64_t rest = refill_until_ - base_ - ahead_.input().position();
   if (rest > 0) return ahead_.input().Discard(rest);
   return std::nullopt;

@@ -8,9 +8,8 @@
 
 namespace penstock {
 
-// The columns of rows that are small and alike, which costs less to make than what is then done for
-// all rows at once would cost for each. Empty when they differ in structure, dtype or shape, or are
-// large.
+// The columns of rows that are small and equal in structure, dtypes and shapes; empty for others.
+// Making them costs less than what is saved when all rows are then computed at once.
 std::vector<Column> ColumnsOf(const std::vector<Element>& rows);
 // What `op`, which reads shapes only, gives for leaf `leaf` of each row, whose own shapes may
 // differ; empty when what it gives differs in dtype or shape.

@@ -1,5 +1,5 @@
 // Comparing rows, and copying them side by side.
-#include "compute/program/alike_rows.h"
+#include "compute/program/row_columns.h"
 
 #include <cstring>
 

@@ -26,7 +26,7 @@ Choices Parse(int argc, char** argv) {
   Choices choices;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
-    if (i + 1 == argc) throw std::runtime_error(argument + ": a value was expected behind it");
+    if (i + 1 == argc) throw std::runtime_error(argument + ": a value was expected after it");
     std::string value = argv[++i];
     if (argument == "--seconds") {
       choices.seconds = std::stod(value);

@@ -84,7 +84,7 @@ void AddBytes(const char* theme, const char* name, int64_t bytes, Work work) {
                      }});
 }
 
-// The compiler must take it that somebody looks at `value`.
+// The compiler must assume that `value` is used.
 template <typename T>
 void Keep(const T& value) {
 #if defined(__GNUC__) || defined(__clang__)

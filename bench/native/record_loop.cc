@@ -93,8 +93,8 @@ int Main(int argc, char** argv) {
     return 2;
   }
   double seconds = argc > 4 && std::string(argv[3]) == "--seconds" ? std::atof(argv[4]) : 1;
-  // On a page: copies from a file into memory that lies a few bytes behind one, as malloc's does,
-  // take four times as long on some CPUs.
+  // Aligned to a page: copies from a file into memory that begins a few bytes after a page's start,
+  // as malloc's does, take four times as long on some CPUs.
   constexpr size_t kRoom = 4 * kBlock;
   auto* memory = static_cast<uint8_t*>(std::aligned_alloc(4096, kRoom));
   std::span<uint8_t> buffer(memory, kRoom);

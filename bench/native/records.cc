@@ -19,24 +19,24 @@ constexpr size_t kWindow = 64 << 10;        // stays in the processor's cache: t
 constexpr int64_t kBufferSize = 256 << 10;  // the default of the datasets
 constexpr int64_t kFileBytes = 16'000'000;
 
-// A file of equal pieces, removed at the end of the program.
-class EqualPieces {
+// A file that repeats some bytes, removed at the end of the program.
+class RepeatedBytes {
  public:
-  explicit EqualPieces(const std::string& piece)
-      : pieces_(kFileBytes / static_cast<int64_t>(piece.size())) {
+  explicit RepeatedBytes(const std::string& bytes)
+      : pieces_(kFileBytes / static_cast<int64_t>(bytes.size())) {
     std::string name = "penstock_bench_" + std::to_string(std::random_device()());
     path_ = (std::filesystem::temp_directory_path() / name).string();
     std::FILE* file = std::fopen(path_.c_str(), "wb");
     if (!file) throw std::runtime_error("cannot write " + path_);
-    for (int64_t i = 0; i < pieces_; ++i) std::fwrite(piece.data(), 1, piece.size(), file);
+    for (int64_t i = 0; i < pieces_; ++i) std::fwrite(bytes.data(), 1, bytes.size(), file);
     if (std::fclose(file) != 0) throw std::runtime_error("cannot write " + path_);
   }
-  ~EqualPieces() {
+  ~RepeatedBytes() {
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
   }
-  EqualPieces(const EqualPieces&) = delete;
-  EqualPieces& operator=(const EqualPieces&) = delete;
+  RepeatedBytes(const RepeatedBytes&) = delete;
+  RepeatedBytes& operator=(const RepeatedBytes&) = delete;
 
   const std::string& path() const { return path_; }
   int64_t pieces() const { return pieces_; }
@@ -51,15 +51,15 @@ template <typename Make>
 class Lazy {
  public:
   explicit Lazy(Make make) : make_(std::move(make)) {}
-  const EqualPieces& operator()() const {
-    if (!*file_) *file_ = std::make_unique<EqualPieces>(make_());
+  const RepeatedBytes& operator()() const {
+    if (!*file_) *file_ = std::make_unique<RepeatedBytes>(make_());
     return **file_;
   }
 
  private:
   Make make_;
-  std::shared_ptr<std::unique_ptr<EqualPieces>> file_ =
-      std::make_shared<std::unique_ptr<EqualPieces>>();
+  std::shared_ptr<std::unique_ptr<RepeatedBytes>> file_ =
+      std::make_shared<std::unique_ptr<RepeatedBytes>>();
 };
 
 void Append(std::string& out, uint64_t value, int bytes) {
@@ -107,7 +107,7 @@ void CheckSum(const std::string& path) {
   Keep(crc);
 }
 
-void Read(const char* kind, const EqualPieces& file) {
+void Read(const char* kind, const RepeatedBytes& file) {
   Args args;
   args.Set("filename", file.path());
   args.Set("buffer_size", kBufferSize);

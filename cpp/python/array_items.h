@@ -10,8 +10,7 @@ namespace penstock {
 bool DTypeOfScalar(PyObject* object, DType* dtype);
 // Writes `object` as a scalar of `dtype`; false when it is not exactly one.
 bool WriteScalar(DType dtype, PyObject* object, uint8_t* to);
-// Whether this is an array of numbers whose bytes lie one behind the other, as they are in memory;
-// then also its dtype.
+// Whether this is a contiguous array of numbers in native byte order; then also its dtype.
 bool IsPlainArray(PyObject* object, DType* dtype);
 // Whether it is one that has this dtype and shape.
 bool MatchesArray(PyObject* object, DType dtype, const Shape& shape);

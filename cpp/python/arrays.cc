@@ -1,4 +1,4 @@
-// Arrays and values to tensors and back, without a copy where nobody can tell.
+// Arrays and values to tensors and back, without a copy where none can be noticed.
 #include <cstdlib>
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// The parts of the binding that know one another.
+// Declarations that the files of the binding share.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// The plan behind a Python Dataset, null (no error set) for any other object.
+// The plan of a Python Dataset, null (no error set) for any other object.
 DatasetPtr DatasetOfPython(PyObject* object);
 // The same, which keeps the Python object alive as well; `session` is of the run that holds it.
 DatasetPtr KeepingDataset(PyObject* object, Session* session);
@@ -29,7 +29,7 @@ pybind11::list StatsOf(const Session* session);
 pybind11::list MovesOf(const Session* session);
 
 // For py::class_: __new__ makes a whole object or raises TypeError. pybind11 leaves that to
-// __init__, and would take what has skipped it for a value in memory that nobody has written.
+// __init__, and would read memory that was never written when an object has skipped it.
 void MadeWhole(PyHeapTypeObject* heap);
 
 void BindDataset(pybind11::module_& module);

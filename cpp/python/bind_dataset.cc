@@ -156,8 +156,8 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
 constexpr const char* kWantsRng = "wants_rng";
 bool IsAside(const py::handle& name) { return name.equal(py::str(kWantsRng)); }
 
-// `place` is for errors: "range: stop". The last two are for functions.
-Args::Value ToArg(const std::string& place, const py::handle& value,
+// `argument` is for errors: "range: stop". The last two are for functions.
+Args::Value ToArg(const std::string& argument, const py::handle& value,
                   const std::shared_ptr<const ElementSpec>& declared, bool wants_rng) {
   if (value.is_none()) return std::monostate{};
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
@@ -179,8 +179,8 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
     if (number != -1 || !PyErr_Occurred()) return number;
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
-      throw Error(ErrorKind::kInvalidArgument, "{}: an int of 64 bits was expected, got {}", place,
-                  std::string(py::str(value)));
+      throw Error(ErrorKind::kInvalidArgument, "{}: an int of 64 bits was expected, got {}",
+                  argument, std::string(py::str(value)));
     }
     // An array of several, say: no number, but perhaps what the stage wants.
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
@@ -199,7 +199,7 @@ Args::Value ToArg(const std::string& place, const py::handle& value,
     try {
       return value.cast<std::vector<int64_t>>();
     } catch (const py::cast_error&) {
-      throw Error(ErrorKind::kType, "{}: a sequence of ints was expected, got {}", place,
+      throw Error(ErrorKind::kType, "{}: a sequence of ints was expected, got {}", argument,
                   std::string(py::str(py::repr(value))));
     }
   }
@@ -280,8 +280,8 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
   for (auto [name, value] : dict) {
     if (IsAside(name)) continue;
     bool wants_rng = dict.contains(kWantsRng) && dict[kWantsRng].contains(name);
-    std::string place = owner + ": " + std::string(py::str(name));
-    args.Set(py::str(name), ToArg(place, value, declared, wants_rng));
+    std::string argument = owner + ": " + std::string(py::str(name));
+    args.Set(py::str(name), ToArg(argument, value, declared, wants_rng));
   }
   return args;
 }

@@ -1,4 +1,5 @@
-// Telling users what a failed call of their function is about, where its exception does not say.
+// A note that tells users which element a failed call of their function was for, where the
+// exception does not say.
 #pragma once
 
 #include <cstddef>

@@ -121,7 +121,7 @@ class Checked final : public Function {
     }
   }
 
-  // What the comparison raised, with the place of the result; nullopt when both are the same.
+  // What the comparison raised, with the element it failed at; nullopt when both are the same.
   std::optional<Error> Difference(const Result& made, const Result& wanted, int64_t index) const {
     Attachment& gil = EnsureAttached();
     auto to_object = [](const auto& result) { return ToObject(result); };
@@ -152,7 +152,7 @@ class Checked final : public Function {
     }
   }
 
-  // Puts an error in the place of step `number` of the blocks from `before` on.
+  // Replaces step `number` of the blocks from `before` on by an error.
   static void Replace(int64_t number, Error error, size_t before, std::vector<Block>& out) {
     PendingBlocks steps;
     for (size_t i = before; i < out.size(); ++i) steps.Add(std::move(out[i]));

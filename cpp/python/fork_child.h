@@ -5,7 +5,7 @@
 namespace penstock {
 
 // Ends the process: where a function that has forked comes back to the engine, or raises. The code
-// is that of a SystemExit, 1 behind another exception, which is shown, and 0 behind none. With the
+// is that of a SystemExit, 1 after another exception, which is shown, and 0 after none. With the
 // GIL. No handler of atexit runs, as in children of multiprocessing: those were the parent's.
 [[noreturn]] void EndForkChild();
 

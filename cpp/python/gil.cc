@@ -32,7 +32,7 @@ std::atomic<int> g_lane_threads{0};
 std::atomic<int> g_consumers_apart{0};
 std::atomic<bool> g_dead{false};  // no Python call may be made any more
 
-// References to be released by the next holder of the GIL: one object, or those that lie behind it
+// References to be released by the next holder of the GIL: one object, or those that lie after it
 // in memory of NewReferences. Dropping must not need memory: it happens where nothing may throw.
 struct Dropped {
   Dropped* next = nullptr;
@@ -86,7 +86,7 @@ void Push(Dropped* node) {
     // release: pairs with the acquire exchange in DrainDecrefs.
   } while (!g_dropped.compare_exchange_weak(head, node, std::memory_order_release,
                                             std::memory_order_relaxed));
-  // The first one asks the main thread to come by, in case nobody iterates any more.
+  // The first one asks the main thread to release them, in case no thread iterates any more.
   if (head == nullptr) Py_AddPendingCall(DrainPending, nullptr);
 }
 

@@ -1,9 +1,9 @@
-// The one place for the GIL: attaching, detaching, deferred decrefs, lanes, exit and fork.
+// Everything about the GIL: attaching, detaching, deferred decrefs, lanes, exit and fork.
 //
 // A thread that may hold the GIL inside the engine has an Attachment: the consumer while it is in
 // __next__, and a lane thread for its life. Attaching and detaching are lazy in both directions:
 // calling Python attaches, and whoever is about to wait or to work long without Python detaches
-// (the engine does so through BlockingHook); nobody re-attaches before Python is needed again.
+// (the engine does so through BlockingHook); no thread re-attaches before it needs Python again.
 // Native threads have no Attachment and never attach.
 #pragma once
 
@@ -97,7 +97,7 @@ void DeferredDecrefAll(PyObject** objects, size_t count);
 void DeferredCall(void (*call)(void*), void* data);
 // With the GIL: frees what was left.
 void DrainDecrefs();
-// In a fork child: nobody else wants the GIL.
+// In a fork child: no other thread wants the GIL.
 void ForgetWaiters();
 // From here on references are not released any more: there may be no interpreter.
 void LeakReferences();

@@ -1,4 +1,4 @@
-// The object behind Python's iterator.
+// The object of Python's iterator.
 #pragma once
 
 #include "python/runs.h"

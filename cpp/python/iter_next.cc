@@ -41,7 +41,7 @@ PyObject* EmitRow(Run& run) {
   return Unflatten(structure, leaves);
 }
 
-// What stages want to tell; false with an error set when the user has made warnings errors.
+// Shows the warnings of stages; false with an error set when the user has made warnings errors.
 bool ShowWarnings(Session& session) {
   for (const std::string& text : session.TakeWarnings()) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) return false;

@@ -1,4 +1,4 @@
-// Finding equal keys, and forgetting those that nobody has.
+// Finding equal keys, and forgetting those that are no longer referred to.
 #include "python/key_tuples.h"
 
 #include <algorithm>

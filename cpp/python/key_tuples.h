@@ -5,9 +5,9 @@
 
 namespace penstock {
 
-// The tuple for these keys, perhaps itself; null with a Python error set. Tuples that nobody has
-// are let go of when there have come to be twice as many. With the GIL, which keys of classes of
-// the user's may give up where they are hashed and compared.
+// The tuple for these keys, perhaps itself; null with a Python error set. Tuples without other
+// references are dropped whenever their number has doubled. With the GIL, which keys of the user's
+// classes may give up where they are hashed and compared.
 PyRef CanonicalKeys(PyRef keys);
 
 }  // namespace penstock

@@ -162,8 +162,8 @@ std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
 
 // While one lives, threads of Python are made with a stack that carries deep pipelines, if they are
 // not anyway. The size is one for all threads of the interpreter: whoever starts one meanwhile gets
-// that stack too, and a size that somebody sets meanwhile stays. With the GIL, which others may
-// have between the beginning and the end.
+// that stack too, and a size that other code sets meanwhile stays. With the GIL, which other
+// threads may take between the beginning and the end.
 class EnoughStack final {
  public:
   EnoughStack() {

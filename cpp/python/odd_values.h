@@ -1,5 +1,5 @@
-// Values that look like arrays or rows of arrays to NumPy, which would lose a part of them or never
-// come back.
+// Values that look like arrays or rows of arrays to NumPy, which would lose some of their data or
+// never return.
 #pragma once
 
 #include "python/python.h"

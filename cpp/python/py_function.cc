@@ -36,7 +36,8 @@ Block Rest(Block rows, int64_t done) {
 class Arguments {
  public:
   // New references in values(), to be released after the call.
-  // With `consume` the leaves are moved out of the row: what nobody else holds is then writeable.
+  // With `consume` the leaves are moved out of the row: memory without other owners is then
+  // writeable.
   bool FromRow(Block& rows, int64_t row, bool consume) {
     Clear();
     const StructureRef structure = rows.structure;
@@ -96,7 +97,7 @@ class Arguments {
   Arguments() = default;
   Arguments(const Arguments&) = delete;
 
-  // One scalar of a dense column; made in place of the last one when that is free again.
+  // One scalar of a dense column; it reuses the object of the last one when it can.
   PyObject* Scalar(const Tensor& column, int64_t row, size_t i) {
     if (reuse_.size() <= i) reuse_.resize(i + 1);
     size_t size = column.dtype().itemsize;

@@ -78,7 +78,7 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
-    // The place is a count: a restored iterator asks the generator for as many values again.
+    // The position is a count: a restored iterator asks the generator for as many values again.
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
     visitor.Count(asked, "values asked for");
     bool ended = ended_ && !cut_short_;  // a generator that is called again has the rest
@@ -241,7 +241,7 @@ class GeneratorIterator final : public BlockIterator {
     return Error(
         ErrorKind::kRuntime,
         "{}: a KeyboardInterrupt reached the generator and ended it, so that element {} and "
-        "those behind it did not come; make a new iterator, and give it the state of this "
+        "those after it did not come; make a new iterator, and give it the state of this "
         "one from before this error to go on there",
         std::string_view(data_->policy().stage), missing);
   }

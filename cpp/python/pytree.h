@@ -23,7 +23,7 @@ struct Flattened {
 };
 
 // Flattens `object`. With `like` it must have that structure down to its leaves (whatever nests
-// below a leaf of `like` is part of the leaf); returns false without a Python error when it has
+// below a leaf of `like` belongs to the leaf); returns false without a Python error when it has
 // not.
 bool Flatten(PyObject* object, Flattened* out);
 bool FlattenLike(const Structure* like, PyObject* object, Flattened* out);

@@ -1,4 +1,4 @@
-// Copying arrays behind one another.
+// Copying arrays one after the other.
 #include "python/ragged_rows.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
              origin.key != block_.origins.first.key + static_cast<uint64_t>(rows())) {
     return false;
   }
-  // Nothing counts until all columns have taken their part: memory may run out between them.
+  // The row counts only when every column has taken its leaf: memory may run out in between.
   for (size_t i = 0; i < columns_.size(); ++i) {
     Gathered& column = columns_[i];
     PyObject* leaf = flat.leaves[i];

@@ -1,4 +1,4 @@
-// Rows of Python arrays that differ in size, gathered one behind the other.
+// Rows of Python arrays that differ in size, gathered one after the other.
 #pragma once
 
 #include <vector>

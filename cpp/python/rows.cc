@@ -260,7 +260,7 @@ void RowCollector::CloseColumns() {
   for (Column& column : columns_) {
     if (column.objects) {
       auto count = static_cast<size_t>(filled ? open_rows_ : 0);
-      // A row that did not fit may have left a reference behind the filled ones.
+      // A row that did not fit may have left a reference after the filled ones.
       for (size_t i = count; i < column.room; ++i) Py_CLEAR(column.objects[i]);
       Tensor objects = AdoptObjects(column.dtype.code, {static_cast<int64_t>(count)},
                                     std::exchange(column.objects, nullptr), count);

@@ -1,4 +1,4 @@
-// The run behind an iterator of Python: who may enter it, and how it ends.
+// The run of a Python iterator: which threads may enter it, and how it ends.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@ namespace penstock {
 struct ShownRef::Node {
   PyObject* object;
   bool kept;
-  std::shared_ptr<ShownRefs> list;  // null: shown to nobody
+  std::shared_ptr<ShownRefs> list;  // null: not shown
   Node* previous = nullptr;
   Node* next = nullptr;
 };

@@ -23,7 +23,7 @@ class ShownRef final {
  public:
   ShownRef() = default;
   // With the GIL, attached. Takes over the reference in `object`, which may be null. `session`:
-  // null shows it to nobody, which only delays its end. `kept`: threads of the run may use what
+  // null does not show it, which only delays its end. `kept`: threads of the run may use what
   // belongs to it without a look at the token; see ShownRefs::Keep.
   ShownRef(Session* session, PyRef object, bool kept);
   ShownRef(ShownRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
@@ -31,7 +31,8 @@ class ShownRef final {
     std::swap(node_, other.node_);
     return *this;
   }
-  // Without the GIL the reference, and its place in the list, are left to its next holder.
+  // Without the GIL, the reference and its entry in the list are left to the next holder of the
+  // GIL.
   ~ShownRef();
 
   explicit operator bool() const { return node_ != nullptr; }

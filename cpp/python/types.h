@@ -23,13 +23,13 @@ PyTypeObject* ScalarType(TypeCode code);
 // The type code of an exact NumPy scalar type, -1 for others; its value stands at ScalarValue.
 int ScalarTypeCode(PyTypeObject* type);
 void* ScalarValue(PyObject* scalar, TypeCode code);
-// A NumPy scalar with this value. `reuse` may hold one made before: it is used again when nobody
-// else refers to it (only in builds with the GIL).
+// A NumPy scalar with this value. `reuse` may hold one made before: it is used again when there is
+// no other reference to it (only in builds with the GIL).
 PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse = nullptr);
 
 // Values to tensors. Python and NumPy scalars, arrays, strings, sequences by NumPy's rules, any
-// other object as an opaque leaf. May share memory with arrays that nobody else refers to besides
-// `object` itself with `owned` references; else copies, unless `borrow`.
+// other object as an opaque leaf. May share memory with arrays that have no references but `object`
+// itself with `owned` ones; else copies, unless `borrow`.
 enum class Sharing { kCopy, kIfUnique, kBorrow };
 bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned = 1);
 // New reference. Moves out of the tensor, so that unshared memory becomes a writeable array.

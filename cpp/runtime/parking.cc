@@ -4,8 +4,8 @@
 namespace penstock {
 namespace {
 
-// Longer than a training step or a look at a notebook's cell takes: starting again costs little,
-// but a function may have to open again what it kept for its thread.
+// Longer than a training step or a look at a notebook takes: starting again costs little, but a
+// function may have to open again what it kept for its thread.
 std::atomic<MonoTime> patience{10'000'000'000};
 
 }  // namespace

@@ -37,7 +37,7 @@ namespace penstock {
 //     slot t is empty. Its draw is this one or an earlier one; draws are read-modify-writes
 //     (acq_rel) of one variable, so that what it saw is before this publish, too. A thread that is
 //     stopped between its draw and its publish leaves a hole: try_pop_any passes over it, with up
-//     to `limit` values. try_pop_any leaves kTaken behind; only the consumer reads that (relaxed is
+//     to `limit` values. try_pop_any sets kTaken; only the consumer reads that (relaxed is
 //     enough), and the slot is not reused before head_ has moved past it. Invariant: slot[head_] is
 //     never kTaken.
 template <class T>

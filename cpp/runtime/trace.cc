@@ -192,7 +192,7 @@ void Trace::Start(size_t events_per_thread) {
   registry.dropped = 0;
   registry.events_per_thread = std::max<size_t>(events_per_thread, 1);
   registry.active = true;
-  enabled_.store(true, std::memory_order_relaxed);  // a hint; the tracks are behind mutexes
+  enabled_.store(true, std::memory_order_relaxed);  // a hint; mutexes protect the tracks
 }
 
 std::vector<TraceEvent> Trace::Stop() {

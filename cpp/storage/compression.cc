@@ -21,7 +21,7 @@ struct Magic {
 };
 
 // https://www.rfc-editor.org/rfc/rfc1952, rfc8878; https://tukaani.org/xz/xz-file-format.txt; a
-// bzip2 file has its first block or its end behind the size of its blocks.
+// bzip2 file has its first block or its end after the size of its blocks.
 constexpr std::array kMagic{
     Magic{"GZIP", "\x1f\x8b\x08"sv, true},
     Magic{"ZSTD", "\x28\xb5\x2f\xfd"sv, true},
@@ -33,7 +33,7 @@ constexpr std::array kMagic{
 };
 constexpr std::string_view kBzip2 = "BZh"sv;
 constexpr std::array kBzip2Blocks{"1AY&SY"sv, "\x17rE8P\x90"sv};
-constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // behind 0x50 to 0x5f: a frame of zstd
+constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // after 0x50 to 0x5f: a frame of zstd
 
 // Whether `data` begins with `magic`, or may once there are more bytes: then `need` says how many.
 bool Begins(std::string_view data, std::string_view magic, size_t* need, size_t before = 0) {
@@ -66,7 +66,7 @@ bool BeginsAsZlib(std::string_view data) {
                                std::string_view owner) {
   throw Error(ErrorKind::kInvalidArgument,
               "{}: compression_type \"{}\" needs {}, and penstock was built without it; "
-              "`python -m penstock doctor` tells how to get it",
+              "`python -m penstock doctor` says how to get it",
               owner, name, library);
 }
 

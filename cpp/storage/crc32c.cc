@@ -1,4 +1,5 @@
-// CRC-32C by instruction, three parts of the bytes at a time, or by table, eight bytes at a time.
+// CRC-32C by instruction, three stretches of the bytes at a time, or by table, eight bytes at a
+// time.
 #include "storage/crc32c.h"
 
 #include <array>
@@ -60,8 +61,8 @@ uint32_t ExtendByTable(uint32_t crc, const uint8_t* p, size_t size) {
 
 #if defined(PENSTOCK_CRC_TARGET)
 
-// The instruction takes three cycles, and one can begin in each: three independent parts keep it
-// busy. Their registers are joined by moving the earlier ones over as many zero bytes as follow.
+// The instruction takes three cycles, and one can begin in each: three independent stretches keep
+// it busy. Their registers are joined by moving the earlier ones over as many zero bytes as follow.
 constexpr size_t kLongPart = 2048;
 constexpr size_t kShortPart = 96;
 

@@ -1,4 +1,4 @@
-// Decompressing streams of bytes piece by piece, by zlib and zstd where they were built in.
+// Decompressing streams of bytes step by step, by zlib and zstd where they were built in.
 #pragma once
 
 #include <cstddef>

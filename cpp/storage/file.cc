@@ -13,8 +13,8 @@ BufferRef ReadWholeFile(InputFile& file, size_t* size) {
   constexpr size_t kUnknownStep = size_t{1} << 20;
   int64_t expected = file.size();
   // One byte more than expected: the read that returns 0 is then the last one needed. Aligned
-  // memory: the kernel copies a page into memory that lies 16 bytes behind one, as malloc's does,
-  // at a quarter of its speed on some CPUs.
+  // memory: the kernel copies a page into memory that begins 16 bytes after a page's start, as
+  // malloc's does, at a quarter of its speed on some CPUs.
   BufferRef content =
       Buffer::Allocate(expected > 0 ? static_cast<size_t>(expected) + 1 : kUnknownStep);
   size_t filled = 0;

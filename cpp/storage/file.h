@@ -1,4 +1,4 @@
-// Files as readers see them: through an opener, so that remote storage can stand behind one.
+// Files as readers see them: through an opener, which may also open remote storage.
 #pragma once
 
 #include <cstdint>

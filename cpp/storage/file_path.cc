@@ -31,7 +31,7 @@ void RequireWhole(const std::string& path) {
   size_t at = path.find('\0');
   if (at == std::string::npos) return;
   throw Error(ErrorKind::kInvalidArgument,
-              "a path without null characters was expected, got one behind '{}'",
+              "a path without null characters was expected, got one after '{}'",
               path.substr(0, at));
 }
 

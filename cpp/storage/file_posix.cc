@@ -52,7 +52,7 @@ class LocalFile final : public InputFile {
   }
 
  private:
-  // Nothing to read is the end of a pipe only when somebody has opened it for writing before.
+  // Nothing to read is the end of a pipe only when a writer has opened it before.
   bool HadWriter() {
     pollfd waiting{fd_, POLLIN, 0};
     return poll(&waiting, 1, 0) != 0;

@@ -13,7 +13,7 @@ constexpr std::string_view kChunkMagic = "PSROWS\r\n";
 constexpr std::string_view kChunkEndMagic = "\x1aPSROWE\n";
 constexpr const char* kLockName = ".lock";  // in a temporary folder on Windows
 constexpr const char* kTemporaryMark = ".tmp-";
-// Behind the name of a temporary folder: what its target was until it took that place.
+// After the name of a temporary folder: the former target, which the folder replaces.
 constexpr const char* kAsideMark = "-old";
 
 enum class OurKind { kFile, kFolder };  // a file of rows; a folder with a list of such files
@@ -26,8 +26,8 @@ bool IsNameInOurFolder(std::string_view name);
 // Whether a name is `target`, the mark and the numbers that a Temporary has there; `aside`: and the
 // mark of what was moved aside.
 bool IsTemporaryName(std::string_view name, std::string_view target, bool* aside);
-// By the begin and the end of a file, either of which may be damaged. One that is empty is nobody's
-// loss.
+// By the begin and the end of a file, either of which may be damaged. An empty file counts as ours,
+// because nothing is lost with it.
 bool IsOurContent(std::string_view begin, std::string_view end);
 
 // What is there, without following a link. A folder is ours when all names in it are. `complete`:

@@ -1,4 +1,4 @@
-// Looking at files and removing ours on Windows, where a file that somebody has open without
+// Looking at files and removing ours on Windows, where a file that a process has open without
 // sharing cannot be removed: that is the lock of a temporary.
 #if defined(_WIN32)
 #include <cerrno>
@@ -37,7 +37,7 @@ bool IsOurFolder(const fs::path& path, bool complete) {
   return !failed && (listed || empty || !complete);
 }
 
-// Not what somebody has open without sharing: a writer.
+// Not a file that a process, its writer, has open without sharing.
 bool IsOurFile(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   char begin[kChunkMagic.size()], end[kChunkEndMagic.size()];

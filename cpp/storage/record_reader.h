@@ -26,10 +26,10 @@ struct ByteWindow {
 struct Found {
   enum Kind : uint8_t {
     kRecord,  // `size` bytes at `begin`; what follows is at `next`
-    kMore,    // cannot tell from fewer than `need` bytes; the record has at least `size`
-    kEnd,     // there is none behind these bytes
+    kMore,    // fewer than `need` bytes do not suffice; the record has at least `size`
+    kEnd,     // there is none after these bytes
     kBad,     // a record with a `problem`; what follows is at `next`
-    kLost,    // a `problem`, behind which nothing can be found
+    kLost,    // a `problem`, after which nothing can be found
   };
   Kind kind = kEnd;
   size_t begin = 0;
@@ -51,7 +51,7 @@ struct RecordSpan {
 
 // How far a record reaches, as far as that is known before it is read.
 struct Extent {
-  size_t next = 0;   // bytes to where the next record begins; 0: only reading tells
+  size_t next = 0;   // bytes to where the next record begins; 0: only reading finds it
   size_t whole = 0;  // bytes that there must be for the record to be complete
 };
 
@@ -61,9 +61,9 @@ class RecordReader {
   // The record at the beginning of the window. After kMore the window has grown, or has ended.
   virtual Found Find(const ByteWindow& window) = 0;
   // Whole records from the beginning of the window on, as many as there are and fit into `spans`;
-  // returns how many. What stopped it is for Find to tell.
+  // returns how many. Find then says what stopped it.
   virtual size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) = 0;
-  // Bytes of the window that FindExtent needs; none where only reading tells.
+  // Bytes of the window that FindExtent needs; none where only reading finds the extent.
   virtual std::optional<size_t> extent_bytes() const { return std::nullopt; }
   // Of the record at the beginning of the window.
   virtual Extent FindExtent(const ByteWindow&) const { return {}; }

@@ -16,7 +16,7 @@ struct Manifest {
     int64_t rows = 0;
     uint64_t content = 0;
   };
-  std::string fingerprint;  // of the pipeline that made it; "" when nobody asks
+  std::string fingerprint;  // of the pipeline that made it; "" when not checked
   std::string randomness;   // of a snapshot: what the random numbers in its elements hung on
   std::vector<Shard> shards;
 

@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// Ends a read that nobody waits for any more: looked at before each read, and every 100 ms while
-// one waits for a pipe.
+// Ends a read whose result is no longer wanted: looked at before each read, and every 100 ms while
+// a read waits for a pipe.
 class StopCheck {
  public:
   explicit StopCheck(const CancelToken* cancel) {

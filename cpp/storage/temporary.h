@@ -31,8 +31,8 @@ class Temporary {
 
  private:
   bool Make();
-  bool Place();
-  bool PlaceAside();
+  bool TryReplace();
+  bool ReplaceInTwoSteps();
   void Committed();
   void Unlock();
 

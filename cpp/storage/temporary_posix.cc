@@ -27,9 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostTries = 100;  // while others commit and clean up at the same place
+constexpr int kMostTries = 100;  // while others commit and clean up at the same target
 
-// Opens what is there and takes its lock; -1 when it is somebody's, or gone.
+// Opens what is there and takes its lock; -1 when another process has the lock, or it is gone.
 int OpenLocked(const std::string& path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return -1;
@@ -55,7 +55,8 @@ bool Exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const st
 #endif
 }
 
-// To a name that nobody has; false when somebody has it meanwhile. Throws when it cannot be done.
+// Renames to a name that is free; false when it has been taken meanwhile. Throws when it cannot be
+// done.
 bool MoveToFree(const std::string& path, const std::string& target, OurKind kind) {
   // A folder replaces nothing but an empty one.
   bool safe = kind == OurKind::kFolder;
@@ -67,7 +68,7 @@ bool MoveToFree(const std::string& path, const std::string& target, OurKind kind
   // Not every file system has links to files; there, what comes within this moment is replaced.
   if (rename(path.c_str(), target.c_str()) == 0) return true;
   if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) return false;
-  throw Error::FromErrno(errno, target, "cannot rename " + path + " to its place");
+  throw Error::FromErrno(errno, target, "cannot rename " + path + " to " + target);
 }
 
 }  // namespace
@@ -134,13 +135,13 @@ Temporary::~Temporary() {
 
 void Temporary::Commit() {
   LeaveForeignLock();
-  for (int tries = 0; !Place(); ++tries) {
+  for (int tries = 0; !TryReplace(); ++tries) {
     if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
   }
 }
 
-// One attempt; false when somebody else has changed meanwhile what is there.
-bool Temporary::Place() {
+// One attempt; false when another process has changed meanwhile what is there.
+bool Temporary::TryReplace() {
   RequireReplaceable(stage_, target_, kind_);
   if (LookAt(target_, kind_, true) == Occupant::kNothing) {
     if (!MoveToFree(path_, target_, kind_)) return false;
@@ -148,14 +149,14 @@ bool Temporary::Place() {
     return true;
   }
   if (!Exchange(path_, target_)) {
-    if (kind_ == OurKind::kFolder) return PlaceAside();
+    if (kind_ == OurKind::kFolder) return ReplaceInTwoSteps();
     if (rename(path_.c_str(), target_.c_str()) != 0) {
-      throw Error::FromErrno(errno, target_, "cannot rename " + path_ + " to its place");
+      throw Error::FromErrno(errno, target_, "cannot rename " + path_ + " to " + target_);
     }
     Committed();
     return true;
   }
-  // What it has replaced is looked at now that nobody can change it any more.
+  // What it has replaced is looked at now that no other process can change it any more.
   if (LookAt(path_, kind_, true) == Occupant::kForeign) {
     Exchange(path_, target_);
     ThrowTaken(stage_, target_, kind_);
@@ -165,9 +166,9 @@ bool Temporary::Place() {
   return true;
 }
 
-// A folder in two steps. What is moved away is locked until the new one is in its place: others
-// would put it back.
-bool Temporary::PlaceAside() {
+// Replaces a folder in two steps. The former one stays locked until the new one has its name,
+// because other processes would put it back.
+bool Temporary::ReplaceInTwoSteps() {
   int former = OpenLocked(target_);
   if (former < 0) return false;
   std::string aside = path_ + kAsideMark;
@@ -178,12 +179,12 @@ bool Temporary::PlaceAside() {
     throw Error::FromErrno(code, target_, "cannot replace " + target_);
   }
   bool foreign = LookAt(aside, kind_, true) == Occupant::kForeign;
-  bool placed = !foreign && rename(path_.c_str(), target_.c_str()) == 0;
+  bool moved = !foreign && rename(path_.c_str(), target_.c_str()) == 0;
   int code = errno;
-  if (!placed) (void)rename(aside.c_str(), target_.c_str());
+  if (!moved) (void)rename(aside.c_str(), target_.c_str());
   close(former);
   if (foreign) ThrowTaken(stage_, target_, kind_);
-  if (!placed) throw Error::FromErrno(code, target_, "cannot rename " + path_ + " to its place");
+  if (!moved) throw Error::FromErrno(code, target_, "cannot rename " + path_ + " to " + target_);
   Committed();
   RemoveOurs(aside, kind_);
   return true;

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostTries = 100;  // while others commit and clean up at the same place
+constexpr int kMostTries = 100;  // while others commit and clean up at the same target
 
 fs::path PathOf(const std::string& utf8) {
   return fs::path(std::u8string(utf8.begin(), utf8.end()));
@@ -40,13 +40,13 @@ int Open(const fs::path& path, int flags) {
   return file;
 }
 
-// To a name that nobody has; false when somebody has it meanwhile.
+// Renames to a name that is free; false when it has been taken meanwhile.
 bool MoveToFree(const std::string& path, const std::string& target) {
   if (MoveFileExW(PathOf(path).c_str(), PathOf(target).c_str(), 0)) return true;
   DWORD code = GetLastError();
   if (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS) return false;
   throw FileError({static_cast<int>(code), std::system_category()}, target,
-                  "cannot rename " + path + " to its place");
+                  "cannot rename " + path + " to " + target);
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ Temporary::~Temporary() {
 void Temporary::Commit() {
   LeaveForeignLock();
   Unlock();
-  for (int tries = 0; !Place(); ++tries) {
+  for (int tries = 0; !TryReplace(); ++tries) {
     if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
   }
   Committed();
@@ -107,15 +107,15 @@ void Temporary::Commit() {
 
 void Temporary::Committed() { committed_ = true; }
 
-// One attempt; false when somebody else has changed meanwhile what is there.
-bool Temporary::Place() {
+// One attempt; false when another process has changed meanwhile what is there.
+bool Temporary::TryReplace() {
   RequireReplaceable(stage_, target_, kind_);
   if (LookAt(target_, kind_, true) == Occupant::kNothing) return MoveToFree(path_, target_);
-  return PlaceAside();
+  return ReplaceInTwoSteps();
 }
 
 // In two steps: what is there away, and this in.
-bool Temporary::PlaceAside() {
+bool Temporary::ReplaceInTwoSteps() {
   std::string aside = path_ + kAsideMark;
   if (!MoveToFree(target_, aside)) return false;
   bool foreign = LookAt(aside, kind_, true) == Occupant::kForeign;
@@ -125,7 +125,7 @@ bool Temporary::PlaceAside() {
     std::error_code ignored;
     fs::rename(PathOf(aside), PathOf(target_), ignored);
     if (foreign) ThrowTaken(stage_, target_, kind_);
-    throw FileError(failed, target_, "cannot rename " + path_ + " to its place");
+    throw FileError(failed, target_, "cannot rename " + path_ + " to " + target_);
   }
   RemoveOurs(aside, kind_);
   return true;

@@ -33,7 +33,7 @@ class ZstdDecompressor final : public Decompressor {
   Progress Run(const uint8_t* input, size_t size, uint8_t* output, size_t room) override {
     Progress progress{0, 0, false, HeaderProblem(input, size)};
     // No more than the next block at a time: of a call that fails libzstd does not say what it has
-    // written, so what comes before the damage would depend on the sizes of the pieces.
+    // written, so what comes before the damage would depend on the sizes of the inputs.
     while (progress.problem.empty()) {
       ZSTD_inBuffer in{input, std::min(size, progress.read + wanted_), progress.read};
       ZSTD_outBuffer out{output, room, progress.written};
@@ -64,7 +64,7 @@ class ZstdDecompressor final : public Decompressor {
   // What is wrong with the header of a frame (RFC 8878, 3.1.1 and 3.1.2), of which these are the
   // next bytes;
   // "" for nothing. libzstd may have been built to read frames from before 0.8 too, by code that is
-  // not maintained, depends on the sizes of the pieces, and delivers memory that it has not
+  // not maintained, depends on the sizes of the inputs, and delivers memory that it has not
   // written: it must see neither such a frame nor a header that it refuses, after which it looks
   // for one.
   std::string HeaderProblem(const uint8_t* input, size_t size) {

@@ -1,4 +1,4 @@
-// Compressing a stream of bytes piece by piece, by zstd.
+// Compressing a stream of bytes step by step, by zstd.
 #pragma once
 
 #include <cstdint>

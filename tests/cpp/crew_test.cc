@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Stands in for a system that has no thread for every n-th who asks, or for nobody.
+// Stands in for a system that refuses every n-th thread that is asked for, or none.
 class Refusals final {
  public:
   explicit Refusals(int every) {

@@ -1,4 +1,4 @@
-// Runs a piece of a test in a fork child. Not under TSan, which does not allow threads there.
+// Runs a function of a test in a fork child. Not under TSan, which does not allow threads there.
 #pragma once
 
 #include "runtime/event_count.h"  // PENSTOCK_TSAN

@@ -1,4 +1,4 @@
-// Parking: threads that leave when there is nothing to do, and those that take their places.
+// Parking: threads that leave when there is nothing to do, and those that replace them.
 #include "runtime/parking.h"
 
 #include <chrono>

@@ -150,7 +150,7 @@ TEST(SlotRing_numbered_when_finished_flows_on_behind_work_that_takes_long) {
   CHECK_EQ(ring.head(), begun);
 }
 
-// One producer holds its first piece of work until all others are done. Workers take the lead in
+// One producer holds its first item of work until all others are done. Workers take the lead in
 // turn, as in a parallel map: one asks for room and numbers, and others may publish first.
 void StreamPastOne(size_t capacity, int producers, int values) {
   SlotRing<std::unique_ptr<int>> ring(capacity, 0, kNearWrap);
@@ -174,7 +174,7 @@ void StreamPastOne(size_t capacity, int producers, int values) {
           WaitUntil(room, never,
                     [&] { return ring.has_room(kNearWrap + static_cast<uint64_t>(i)); });
           ++begun;
-          // relaxed: a count. It may be behind the ring, never before it.
+          // relaxed: a count. It may be behind the ring, never ahead of it.
           if (i - taken.load(std::memory_order_relaxed) > static_cast<int>(capacity)) {
             bounded.store(false, std::memory_order_relaxed);
           }

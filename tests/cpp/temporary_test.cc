@@ -140,7 +140,7 @@ TEST(temporary_puts_back_what_a_dead_writer_has_moved_aside) {
     Temporary temporary("save", target.string(), OurKind::kFolder);
   }
   CHECK_EQ(Read(target / kManifestName), std::string("former"));
-  // The new one is in its place: the former one goes.
+  // The new one has its name: the former one goes.
   Fill(aside.string(), "former");
   Fill(target.string(), "new");
   {

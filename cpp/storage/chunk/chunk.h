@@ -20,7 +20,7 @@ struct ChunkForm {
   int64_t first_index = 0;
 };
 
-// The size and place of each leaf's column when nothing in the chunk varies (numbers of equal
+// The size and offset of each leaf's column when nothing in the chunk varies (numbers of equal
 // shape); nullopt otherwise. The columns begin at multiples of 64, with zeros between them.
 struct FixedColumns {
   std::vector<size_t> offsets;

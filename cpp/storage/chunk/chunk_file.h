@@ -16,7 +16,7 @@ namespace penstock {
 constexpr uint64_t kChunkFormatVersion = 1;
 
 struct ChunkHeader {
-  std::string fingerprint;  // of the pipeline that made it; "" when nobody asks
+  std::string fingerprint;  // of the pipeline that made it; "" when not checked
   std::string randomness;   // what the random numbers in its elements hung on
 };
 
@@ -87,7 +87,7 @@ class ChunkIndex {
   // What covers all elements; nullopt when nothing does, or there is nothing.
   const MaybeSpec& spec() const { return spec_; }
   // Reads exactly `size` bytes; false at an earlier end of the file. The file stays open, so
-  // another one that is put in its place is not noticed.
+  // another one that replaces it is not noticed.
   bool ReadAt(uint64_t offset, void* data, size_t size) const;
   // Reads a chunk whole. Throws a DataError when it is damaged.
   ChunkRows Read(size_t chunk) const;

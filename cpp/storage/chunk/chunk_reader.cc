@@ -39,7 +39,7 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
 ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file)
     : path_(std::make_shared<const std::string>(path)), file_(std::move(file)) {
   LeaveForeignLock();
-  // Of a pipe or a device nobody knows when it ends.
+  // Where a pipe or a device ends cannot be known.
   if (file_->size() < 0) ThrowFile(path_, -1, "a file of rows was expected, got no regular file");
   ReadHeader();
 }

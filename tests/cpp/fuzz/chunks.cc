@@ -70,7 +70,8 @@ DatasetPtr Load(const std::string& shard) {
   return MakeDataset("load", {}, args);
 }
 
-// Of any size that the file claims: errors are at their places, and rows have what their form says.
+// Of any size that the file claims: errors are at their positions, and rows have what their form
+// says.
 std::vector<Element> ReadAll(const DatasetPtr& dataset, int64_t most, std::string* error) {
   Session session(dataset, {}, {});
   std::vector<Element> rows;
@@ -173,7 +174,7 @@ std::vector<std::string> Texts(const std::string&) {
   return {"", "some text that becomes rows", std::string(3000, '\1')};
 }
 
-// Rows of pieces of the input come back as they were, in blocks of any size.
+// Rows made of stretches of the input come back as they were, in blocks of any size.
 void RunRoundTrip(const std::string& input, Random& random) {
   std::vector<Element> rows;
   const bool varied = random.OneIn(2);

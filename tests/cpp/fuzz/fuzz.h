@@ -27,7 +27,8 @@ struct Target {
   std::function<std::vector<std::string>(const std::string& tests)> seeds;
   // Throws an Error for an input that is refused; anything else that goes wrong ends the program.
   std::function<void(const std::string& input, Random& random)> run;
-  // Makes checksums right again, behind which a mutation would not be looked at; may be empty.
+  // Makes checksums right again, because a wrong one would keep a mutation from being looked at;
+  // may be empty.
   std::function<void(std::string& input)> repair = nullptr;
   // Changes that know the form of inputs, beside those of bytes; may be empty.
   std::function<void(std::string& input, Random& random)> change = nullptr;
@@ -42,7 +43,7 @@ struct RegisterTarget {
 // Ends the program with the input in a file, unless `holds`.
 void Require(bool holds, const char* what);
 
-// One to some changes of bytes; `other` is another input to take pieces from.
+// One to some changes of bytes; `other` is another input to take bytes from.
 void Mutate(std::string& input, const std::string& other, Random& random);
 
 std::string ReadFile(const std::string& path);

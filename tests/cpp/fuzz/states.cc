@@ -1,5 +1,5 @@
-// States of iterators, changed behind their checksum: taken up or refused, and no step behind them
-// reads what is not there or goes on for ever.
+// States of iterators, changed under a correct checksum: they are taken up or refused, and no step
+// after them reads what is not there or goes on for ever.
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -109,8 +109,8 @@ bool IsText(const std::string& bytes, size_t at, size_t& begin, size_t& end) {
   return true;
 }
 
-// Another number in the place of that at `at`. Texts that enclose it are those that end with all of
-// it, or with others behind them.
+// Another number instead of that at `at`. Texts that enclose it are those that end with all of it,
+// or with others after them.
 std::string Changed(const std::string& bytes, size_t at, const std::string& number) {
   std::vector<bool> to_end(bytes.size() + 1, false);
   to_end[bytes.size()] = true;

@@ -23,12 +23,12 @@ constexpr int64_t kFileBytes = 16'000'000;
 class RepeatedBytes {
  public:
   explicit RepeatedBytes(const std::string& bytes)
-      : pieces_(kFileBytes / static_cast<int64_t>(bytes.size())) {
+      : count_(kFileBytes / static_cast<int64_t>(bytes.size())) {
     std::string name = "penstock_bench_" + std::to_string(std::random_device()());
     path_ = (std::filesystem::temp_directory_path() / name).string();
     std::FILE* file = std::fopen(path_.c_str(), "wb");
     if (!file) throw std::runtime_error("cannot write " + path_);
-    for (int64_t i = 0; i < pieces_; ++i) std::fwrite(bytes.data(), 1, bytes.size(), file);
+    for (int64_t i = 0; i < count_; ++i) std::fwrite(bytes.data(), 1, bytes.size(), file);
     if (std::fclose(file) != 0) throw std::runtime_error("cannot write " + path_);
   }
   ~RepeatedBytes() {
@@ -39,10 +39,10 @@ class RepeatedBytes {
   RepeatedBytes& operator=(const RepeatedBytes&) = delete;
 
   const std::string& path() const { return path_; }
-  int64_t pieces() const { return pieces_; }
+  int64_t count() const { return count_; }
 
  private:
-  int64_t pieces_;
+  int64_t count_;
   std::string path_;
 };
 
@@ -112,7 +112,7 @@ void Read(const char* kind, const RepeatedBytes& file) {
   args.Set("filename", file.path());
   args.Set("buffer_size", kBufferSize);
   int64_t rows = Drain(MakeDataset(kind, {}, args));
-  if (rows != file.pieces()) throw std::runtime_error(std::string(kind) + ": records are missing");
+  if (rows != file.count()) throw std::runtime_error(std::string(kind) + ": records are missing");
 }
 
 template <typename Make>

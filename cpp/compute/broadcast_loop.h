@@ -12,7 +12,7 @@ namespace penstock {
 
 constexpr size_t kMostOperands = 4;
 
-// One operand of a loop: where it begins, and how far an item is from the next one on each axis.
+// One operand of a loop: where it begins, and the distance from one item to the next on each axis.
 struct Strided {
   char* data;
   std::array<intptr_t, kMaxRank> strides{};
@@ -22,12 +22,12 @@ using Operands = std::array<Strided, kMostOperands>;
 // `from` broadcast to `shape`.
 Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Shape& shape);
 
-// An operand with an item of its own for each of `shape`.
+// A copy of an operand with one item for each item of `shape`.
 Tensor WrittenOut(const Strided& operand, DType type, const Shape& shape);
 
 // Runs `loop` over all items of `shape`. With `exact`, its results do not depend on how many items
-// it is given at a time: rows that come again and again (three channels against an image) are then
-// written out several times, so that it is called for many rows at once.
+// it is given at a time: rows that are repeated (three channels against an image) are then written
+// out several times, so that the loop is called for many rows at once.
 void RunBroadcast(const LoopTable::Loop& loop, const Operands& operands, const Shape& shape,
                   bool exact);
 

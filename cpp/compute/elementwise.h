@@ -1,4 +1,4 @@
-// Operations that do the same to each item, by loops that come from elsewhere: NumPy's ufuncs, or C
+// Operations that do the same to each item, by loops that come from outside: NumPy's ufuncs, or C
 // functions of the user.
 #pragma once
 
@@ -57,16 +57,16 @@ class LoopTable {
 };
 
 // Inputs are broadcast against each other by NumPy's rules. `weak` says which of them are plain
-// numbers; `of_scalars`, whether it is what NumPy makes of scalars where none of them has axes:
-// operators and functions of one number are another for them than for arrays without axes.
+// numbers; `of_scalars`: without any axes it computes what NumPy does for scalars, whose operators
+// and functions of one number differ from those of arrays without axes.
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
                                           std::vector<LoopTable::Weak> weak,
                                           bool of_scalars = false);
 
 using LoopsPtr = std::shared_ptr<const LoopTable>;
 
-// The first input between limits, as numpy.clip has it: a plain integer at the end of its type or
-// beyond limits nothing. The inputs are the value and those limits that are there.
+// The first input between limits, as numpy.clip computes it: a plain integer at the end of the type
+// or beyond it limits nothing. The inputs are the value and the limits that are given.
 struct ClipLoops {
   LoopsPtr clip, minimum, maximum, positive;
 };
@@ -75,15 +75,15 @@ struct ClipLimits {
 };
 std::unique_ptr<const Op> MakeClip(const ClipLoops& loops, const ClipLimits& limits);
 
-// The first input to the power of the second, as the operator ** has it, which is not always what
-// numpy.power makes of them.
+// The first input to the power of the second, as the operator ** computes it, which is not always
+// what numpy.power does.
 struct PowerLoops {
   LoopsPtr power, square, reciprocal, sqrt;
-  bool squares_bools;  // whether arrays of them are squared, too: this version of NumPy decides
+  bool squares_bools;  // whether arrays of bools are squared too, which depends on NumPy's version
 };
 struct PowerOperand {
   LoopTable::Weak weak;
-  bool stays_array;  // without axes too, where NumPy does not make a scalar of it
+  bool stays_array;  // also without axes, where NumPy does not turn it into a scalar
 };
 std::unique_ptr<const Op> MakePower(const PowerLoops& loops, PowerOperand base,
                                     PowerOperand exponent);

@@ -22,8 +22,8 @@ struct CallInfo {
   const StageLabel* stage;     // for errors; outlives the call
   StageRandom random;          // folded with each element's key
   int64_t index = 0;           // position of the first row at this stage
-  Slabs* slabs = nullptr;      // of the batches that the rows go into; null: anywhere
-  int64_t first_row = 0;       // of the rows of the slabs
+  Slabs* slabs = nullptr;      // of the batches that the rows join; null: none
+  int64_t first_row = 0;       // the number of the first row in the slabs
   bool ragged = false;         // results may come in ragged form
   Session* session = nullptr;  // for Open: the run that will hold what it returns
 };
@@ -34,9 +34,9 @@ ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element);
 class Function {
  public:
   virtual ~Function() = default;
-  // One result per row of `rows` (which has no error and no end): appended to `out` as blocks in
-  // order, a failing row as the error of a block. Throws only transient errors, and leaves in
-  // `rows` what is still to be done.
+  // One result per row of `rows` (which has no error and no end): they are appended to `out` as
+  // blocks in order, a failing row as the error of a block. Throws only transient errors, and then
+  // leaves in `rows` those without a result.
   virtual void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) = 0;
   // As a predicate, and as a reader that turns an element into a dataset.
   virtual bool Test(const Element& element, const CallInfo& info);

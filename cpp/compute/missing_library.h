@@ -1,4 +1,4 @@
-// What stands in for operations whose library is not there.
+// The error of operations whose library is missing.
 #pragma once
 
 #include "data/error.h"

@@ -28,9 +28,9 @@ class Op {
   virtual std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const = 0;
   // How many tensors Call returns.
   virtual size_t outputs() const { return 1; }
-  // Draws random numbers: it is given a fresh key at each call.
+  // Whether it draws random numbers: it is then given a fresh key at each call.
   virtual bool random() const { return false; }
-  // May wait, for a file for example.
+  // Whether it may wait, for a file for example.
   virtual bool waits() const { return false; }
   // Whether the op can be called on rows: with inputs that have one more axis in front, it returns
   // for each row, bit by bit, what it would for that row alone. Inputs that are the same for all
@@ -44,11 +44,11 @@ class Op {
                                            int64_t /*rows*/) const {
     return std::nullopt;
   }
-  // Looks at the dtype and shape of its first input, and at no value of it.
+  // Whether it looks at the dtype and shape of its first input only, and at no value.
   virtual bool reads_shapes() const { return false; }
-  // Row i of its output, along the first axis, is made of row i of its inputs alone, or of inputs
-  // that are the same for all rows (with fewer axes, or one row). For an image: (height, width,
-  // channels).
+  // Whether row i of its output, along the first axis, is made of row i of its inputs alone, or of
+  // inputs that are the same for all rows (with fewer axes, or one row). For an image: (height,
+  // width, channels).
   virtual bool row_local() const { return false; }
   // The operation as one of the special forms below; null when it is none.
   virtual const FillOp* fill() const { return nullptr; }
@@ -94,8 +94,8 @@ struct Region {
 // Its output is a region of its first input, or may be.
 class CropOp : public FillOp {
  public:
-  // That region, all channels of it; nullopt when it is none of an image. Looks, as Output does, at
-  // the shape of the first input only.
+  // The region that the output is, with all channels; nullopt when the output is not a region of an
+  // image. Looks only at the shape of the first input, as Output does.
   virtual std::optional<Region> RegionOf(const std::vector<Tensor>& inputs,
                                          RandomKey key) const = 0;
   const CropOp* crop() const final { return this; }
@@ -105,7 +105,7 @@ class CropOp : public FillOp {
 class Rows {
  public:
   virtual ~Rows() = default;
-  // Fills `out` with the next ones, as many as it has.
+  // Fills `out` with the next rows, as many as it has.
   virtual void Next(Tensor& out) = 0;
 };
 
@@ -115,8 +115,8 @@ struct Unmade {
   // Begins with a region of an image (height, width, channels); null: only `all` of it is made.
   std::function<std::unique_ptr<Rows>(const Region& region)> begin = nullptr;
   std::function<void(Tensor& out)> all = nullptr;
-  // Of rows that are made on the way to the output, the most bytes that one has; 0: there are none.
-  // It is made in strips then, which stay in the CPU's cache until they are done.
+  // The most bytes of a row that is made on the way to the output; 0: there are no such rows. If
+  // there are, the output is made in strips, which stay in the CPU's cache until they are done.
   int64_t widest = 0;
 
   void Make(Tensor& out) const;

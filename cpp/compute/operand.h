@@ -13,7 +13,7 @@ struct ImageBatch {
   int64_t count, height, width, channels;
 };
 
-// Where an error belongs: "resize: images must ...".
+// An input as errors name it: "resize: images must ...".
 struct Operand {
   const char* op;
   const char* argument;
@@ -32,7 +32,7 @@ struct Operand {
   ImageBatch Images(const Tensor& tensor) const;
   // Whole numbers of any integer type, shape (count,).
   std::vector<int64_t> Integers(const Tensor& tensor, int64_t count) const;
-  // So many numbers of any real type.
+  // `count` numbers of any real type.
   std::vector<double> Numbers(const Tensor& tensor, int64_t count) const;
 };
 

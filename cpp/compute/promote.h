@@ -9,14 +9,14 @@
 
 namespace penstock {
 
-// Of two number types; their order does not matter.
+// The common type of two number types; their order does not matter.
 TypeCode Promoted(TypeCode a, TypeCode b);
 
 // Plain integers of the user's code: int64, or uint64 where those are too small.
 
 // Whether each can be a value of that type.
 bool Fit(const Tensor& integers, TypeCode code);
-// As that type, as NumPy converts them; one that does not fit is an Error of `op`.
+// The integers as that type, converted as NumPy does; one that does not fit is an Error of `op`.
 Tensor FromPlain(std::string_view op, const Tensor& integers, DType type);
 
 // Values that are joined into one array. `weak` says for each whether it is a plain number of the

@@ -16,7 +16,7 @@ struct Reduction {
   std::shared_ptr<const LoopTable> divide;   // for a mean: what the sum is divided with
   std::optional<std::vector<int64_t>> axes;  // none: all
   bool keepdims = false;
-  bool of_scalars = false;  // the only axis of a number without axes is none, as NumPy has it
+  bool of_scalars = false;  // a number without axes may be given axis 0, as in NumPy
   // The type of sums and results: kSame, that of the input; kSum, at least 64 bits of an integer;
   // kMean, float64 for integers, and float32 for the sums of float16; kMeanOfInput, a mean of the
   // input's type, of sums that hold it: of 64 bits for integers, of float32 for float16.

@@ -39,12 +39,12 @@ class BatchRows {
   std::vector<Stretch>& stretches() { return stretches_; }
   const std::vector<Stretch>& stretches() const { return stretches_; }
 
-  // Of a leaf of the batch. Where all its rows are empty it may still change: an empty array of
-  // strings does not show of which kind they would be.
+  // The dtype of a leaf of the batch. It may still change while all rows of the leaf are empty,
+  // because an empty array of strings does not show which kind of strings they would be.
   DType dtype(size_t leaf) const { return dtypes_[leaf]; }
 
-  // What the batch is made of, before the first row joins and when a dtype becomes known; throws
-  // when no batch can be made of such rows.
+  // Called with what the batch will be made of, before the first row joins and when a dtype becomes
+  // known; throws when no batch can be made of such rows.
   virtual void Begin(const Structure* structure, const std::vector<DType>& dtypes) {
     (void)structure;
     (void)dtypes;
@@ -67,7 +67,7 @@ class BatchRows {
  private:
   std::optional<Error> Check(const std::vector<Column>& columns, const Structure* structure,
                              int64_t index);
-  // Whether all rows of a ragged block have joined; false, with nothing changed, when some may not.
+  // Adds all rows of a ragged block; false, with nothing changed, when some may not join.
   bool AppendRagged(const Block& block);
   // Takes up rows of a block, from row `row` on.
   void Include(Stretch stretch, const Structure* structure, const Block& block, int64_t row);

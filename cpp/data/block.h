@@ -27,8 +27,8 @@ struct Block {
   bool stacked() const { return elements.empty(); }
   bool ragged() const;
   bool last() const { return end || error.has_value(); }
-  // Elements and errors: how far whoever takes the block has come. An interrupt takes no element's
-  // position.
+  // Elements and errors: by how many steps taking the block advances. An interrupt has no position
+  // of its own, so it is not counted.
   int64_t steps() const { return rows + (error && !error->transient()); }
   size_t footprint() const;
 
@@ -44,8 +44,9 @@ struct Block {
   bool from_files() const;  // whether any row is
   // As Origin::Join, with `count` rows from row `begin` on.
   void JoinOrigins(Origin& origin, int64_t begin, int64_t count) const;
-  // Whether each row can be kept for long without the others. References to objects may be copied
-  // with the foreign lock only: they are to be pulled one by one where they are kept.
+  // Whether each row can be kept for long without the others. Rows with references to objects
+  // cannot, because these may be copied with the foreign lock only: a stage that keeps such rows
+  // pulls them one by one.
   bool CanBeAlone() const;
 
   // Without error and end:
@@ -55,9 +56,8 @@ struct Block {
   Block Take(const std::vector<int64_t>& chosen);
   // Brings the rows of columns into element form.
   void Separate();
-  // Takes up `next`, which comes after these rows, where that copies nothing: elements of one
-  // structure and the same dtypes, or the next rows of a slab. False, with nothing changed, where
-  // it would.
+  // Joins `next`, which comes after these rows, if that copies nothing: elements of one structure
+  // and the same dtypes, or the next rows of a slab. False, with nothing changed, otherwise.
   bool Concat(Block& next);
 
   // The keys become the numbers from `first` on.

@@ -9,7 +9,7 @@ namespace penstock {
 
 // Collects up to `rows` rows, one after the other. Rows of one shape come out stacked, others one
 // by one. Memory for a leaf may be asked for before it is made. With `slabs`, rows with arrays are
-// written into the batches that they go into: as rows from number `first_row` on.
+// written into the memory of the batches that they will join, as rows from number `first_row` on.
 class BlockBuilder {
  public:
   explicit BlockBuilder(int64_t rows, Slabs* slabs = nullptr, int64_t first_row = 0)
@@ -17,20 +17,20 @@ class BlockBuilder {
 
   // Memory for a leaf of the next row.
   Tensor MemoryFor(size_t leaf, DType dtype, const Shape& shape);
-  // The next row, whose leaves may or may not be those that MemoryFor has given.
+  // Adds the next row. Its leaves may be in the memory that MemoryFor has given, or elsewhere.
   void Add(Element row);
-  // The next row, which is stacked with no other outside of a slab.
+  // Adds the next row, which is stacked with others only in a slab.
   void AddAlone(Element row);
   // The next rows.
   void Add(Block rows);
-  // The next row has failed.
+  // The next row has failed with this error.
   void AddError(Error error);
   // The blocks, in order. Gives up the foreign lock for what is large and still to be copied.
   void Finish(std::vector<Block>& out);
 
  private:
   struct Copy {
-    Tensor to;  // holds the memory, whatever becomes of its row
+    Tensor to;  // owns the memory, even when its row is dropped
     Tensor from;
   };
 

@@ -9,21 +9,21 @@
 
 namespace penstock {
 
-// A block costs some hundred nanoseconds to hand on, whatever is in it: to pull it, to keep a state
-// before it, to wake who waits for it. Many cheap rows share that. Slow rows gain nothing by it and
-// would wait for each other, so they travel alone; rows that are copied or kept are not to hold
-// much memory at once. Hence whoever pulls asks
+// To hand on a block costs some hundred nanoseconds, whatever is in it: to pull it, to keep a state
+// before it, to wake the thread that waits for it. Many cheap rows share that cost. Slow rows would
+// gain nothing and wait for each other, so they travel alone; rows that are copied or kept must not
+// hold much memory at once. Hence whoever pulls asks
 // - for as many rows as its own consumer has asked for, where it only passes them on;
 // - for as many as Grain says, where it runs ahead of its consumer;
 // - for as many as BytesTogether says, where it copies rows or keeps them for long;
 // and in each case for kMostBlockRows at most, where many may be asked for.
 
-// With more rows than this what is done once for a block costs nothing any more; and an error, a
-// signal or a close waits for no more than these.
+// With this many rows, what is done once for a block no longer matters. An error, a signal or a
+// close waits for these rows at most.
 inline constexpr int64_t kMostBlockRows = 1024;
 
-// As many rows as are some time of work: one at first and while rows are slow, of cheap ones more
-// and more.
+// The number of rows that take a given time: one at first and while rows are slow, more and more
+// when they are cheap.
 class Grain {
  public:
   // For a thread that runs ahead: 200 us, or 1 ms in Python's lane, where handing over costs a
@@ -34,7 +34,7 @@ class Grain {
   static Grain AsWanted() { return {100'000, 1}; }
 
   int64_t rows() const { return rows_; }
-  // A block of so many rows took so long.
+  // Reports that a block of `rows` rows took `nanoseconds`.
   void Learn(int64_t rows, int64_t nanoseconds) {
     if (rows == 0) return;
     if (nanoseconds / rows >= block_ns_ / 2) {
@@ -57,7 +57,8 @@ class Grain {
   int cheap_ = 0;  // blocks since it has changed
 };
 
-// As many rows as have some bytes, by those of the block before: one at first.
+// The number of rows that have a given number of bytes, estimated from the block before: one at
+// first.
 class BytesTogether {
  public:
   // 0: there is no limit.
@@ -65,7 +66,7 @@ class BytesTogether {
       : bytes_(bytes), rows_(bytes == 0 ? std::numeric_limits<int64_t>::max() : 1) {}
   bool limited() const { return bytes_ > 0; }
   int64_t rows() const { return rows_; }
-  // A block of so many rows had so many bytes; where `alone` such rows are to come one by one.
+  // Reports that a block of `rows` rows had `bytes` bytes; with `alone` such rows come one by one.
   void Learn(int64_t rows, size_t bytes, bool alone) {
     const int64_t each = static_cast<int64_t>(bytes) / rows;
     rows_ = alone ? 1 : std::max<int64_t>(bytes_ / (each + 1), 1);

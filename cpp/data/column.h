@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-// Where the items of each row begin, and at last where those of the last one end.
+// Where the items of each row begin, and as the last entry where those of the last row end.
 using Splits = std::shared_ptr<const std::vector<int64_t>>;
 
-// Whether items are numbers, strings or boxed objects says the storage of the tensor; how they
-// belong to rows:
+// The storage of the tensor says whether items are numbers, strings or boxed objects. They belong
+// to rows in one of three ways:
 // - stacked: one item along the first axis for each row;
 // - ragged: a row has the items [splits[row], splits[row + 1]) along the first axis;
 // - constant: the tensor is the item of every row, without an axis of rows.
@@ -28,11 +28,11 @@ struct Column {
   static Column Constant(Tensor item);
   // Of one row.
   static Column Of(const Tensor& row) { return row.Reshaped(row.shape().Prepend(1)); }
-  // Of rows that each stand alone: stacked where they are of one shape, else ragged; nullopt where
-  // they differ in more than the size of their first axis.
+  // A column of separate rows: stacked if they are of one shape, else ragged; nullopt if they
+  // differ in more than the size of their first axis.
   static std::optional<Column> Of(const std::vector<const Tensor*>& rows);
 
-  // Where it does not matter how the items belong to rows.
+  // For code to which it does not matter how the items belong to rows.
   operator const Tensor&() const { return items; }
 
   Tensor items;
@@ -52,15 +52,17 @@ struct Column {
   Tensor Row(int64_t row) const { return stacked() ? items.Row(row) : OwnRow(row); }
   // Of a row.
   Shape shape(int64_t row) const;
-  // Of stacked rows that the first `rows` of these fit into.
+  // The shape of stacked rows into which the first `rows` of these fit.
   Shape Cover(int64_t rows) const;
 
   Column Slice(int64_t begin, int64_t count) const;
   // The rows of these numbers, which ascend; a copy of them.
   Column Take(const std::vector<int64_t>& rows) const;
-  // The same rows of a ragged one, with no items before the first and after the last of them.
+  // The same rows of a ragged column, without the items before the first row and after the last
+  // one.
   Column FromZero() const;
-  // `rows` rows stacked, of a constant column too; empty when a constant cannot be repeated.
+  // `rows` rows in stacked form, also of a constant column; empty when a constant cannot be
+  // repeated.
   Column Stacked(int64_t rows) const;
 
   // For rows that have axes. The items of all rows along their own first axis, one row after the

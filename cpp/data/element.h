@@ -1,4 +1,4 @@
-// What flows: an element, or an error or the end in its position.
+// What flows: an element, or at its position an error or the end.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct Element {
   Origin origin;
 
   size_t footprint() const;
-  // Copies leaves that are views of much more memory: a row of many that were made together would
-  // keep them all for as long as it is kept.
+  // Copies leaves that are views of much more memory: a row that was made together with many others
+  // would otherwise keep the memory of all of them.
   void KeepAlone();
 };
 

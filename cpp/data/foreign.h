@@ -14,8 +14,8 @@ class Dataset;
 class Error;
 class Tensor;
 
-// By itself it is that of a process without such objects. It has no destructor: threads that
-// outlive the statics of the process still ask it.
+// The base class serves a process without such objects. It has no destructor, because threads that
+// outlive the statics of the process still call it.
 class ForeignRuntime {
  public:
   // The bytes (UTF-8 for text) of a string object that a kObjects tensor holds. On any thread.
@@ -38,9 +38,10 @@ class ForeignRuntime {
   virtual Tensor WrapDataset(std::shared_ptr<const Dataset> dataset);
 };
 
-// The one of this process.
+// The runtime of this process.
 ForeignRuntime& TheForeignRuntime();
-// Once, before the first dataset is made: it is read without synchronisation.
+// Called once, before the first dataset is made, because the runtime is read without
+// synchronisation.
 void SetForeignRuntime(ForeignRuntime& runtime);
 
 }  // namespace penstock

@@ -35,8 +35,8 @@ ForeignRef NameForeign(Structure::Kind kind, ForeignForm form,
 // that has not been checked. Null: not found.
 ForeignRef FindForeign(Structure::Kind kind, const std::string& name,
                        const std::vector<std::string>& fields);
-// How many of these have found nothing, on this thread: whoever reads a file learns from it whether
-// an error may be mended by elements that name what was sought.
+// How many of these lookups have found nothing on this thread. A reader of a file sees by it
+// whether an error may disappear once elements have named what was sought.
 int64_t ForeignMisses();
 
 }  // namespace penstock

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// In blocks as they came, which are shared with what is taken out; but rows in element form stand
-// together. Errors and ends are not kept.
+// Keeps the blocks as they came and shares them with what is taken out; only rows in element form
+// are joined. Errors and ends are not kept.
 class KeptRows {
  public:
   void Add(Block block);

@@ -1,4 +1,4 @@
-// A time in which the random operations of a thread draw from one seed.
+// A scope in which the random operations of a thread draw from one seed.
 #pragma once
 
 #include "data/random.h"

@@ -22,14 +22,14 @@ struct Origin {
     file = nullptr;
     offset = -1;
   }
-  // For the origin of something that is made of another element too, a batch for example: it has a
-  // file only if all of them are of that file.
+  // Joins the origin of another element from which the same thing is made, as a batch is: the
+  // result has a file only if all elements are from that file.
   void Join(const Origin& other) {
     if (file && !other.is_of(*file)) ForgetFile();
   }
 };
 
-// The origins of consecutive rows: written down one by one only where they do not follow the first
+// The origins of consecutive rows: stored one by one only where they do not follow from the first
 // one.
 struct RowOrigins {
   Origin first;                  // of row 0
@@ -59,7 +59,7 @@ struct RowOrigins {
   void Add(int64_t row, const Origin& origin) {
     if (origin.file || !Follows(row, origin.key, origin.index)) Write(row, origin);
   }
-  // The same of row `from` of others.
+  // The same, with the origin of row `from` of `others`.
   void Add(int64_t row, const RowOrigins& others, int64_t from) {
     const bool plain = others.keys.empty() && others.each.empty() && !others.first.file;
     if (!plain || !Follows(row, others.key(from), others.index(from))) Add(row, others.at(from));

@@ -20,8 +20,9 @@ struct LeafPadding {
 class PaddingRules {
  public:
   // `shapes` nests as the elements do; null: the largest of each batch. A padding value is a tuple
-  // of scalars that mean the same in several dtypes, of which the leaf's own is taken. `value` is
-  // for all leaves; `values` nests as the elements do, with None for a default. Both may be null.
+  // of scalars that mean the same in several dtypes; the one of the leaf's dtype is taken. `value`
+  // is for all leaves; `values` nests as the elements do, with None for a default. Both may be
+  // null.
   PaddingRules(std::string stage, std::shared_ptr<const ElementSpec> shapes,
                std::shared_ptr<const Element> value, std::shared_ptr<const Element> values,
                std::string shapes_argument = "padded_shapes")

@@ -69,9 +69,9 @@ struct ElementRandom {
 };
 ElementRandom& CurrentElementRandom();
 
-// A key of its own for each random operation: from the element being mapped, else from the global
-// seed (set_seed), else from the operating system. With a seed of its own an operation inside a
-// pipeline still draws other numbers for each element and epoch; outside, the same each time.
+// A new key for each random operation: from the element being mapped, else from the global seed
+// (set_seed), else from the operating system. An operation with a `seed` still draws other numbers
+// for each element and epoch inside a pipeline; outside, it draws the same numbers each time.
 RandomKey NextOperationKey(std::optional<uint64_t> seed = std::nullopt);
 void SetGlobalSeed(uint64_t seed);
 void ClearGlobalSeed();

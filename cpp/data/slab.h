@@ -1,4 +1,5 @@
-// The memory of batches, which whoever makes their rows fills: nothing is copied to stack them.
+// The memory of batches. Whoever makes their rows writes into it, so that nothing is copied to
+// stack them.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +36,9 @@ struct SlabRows {
   bool Follow(const SlabRows& others, int64_t count) const {
     return slab && slab == others.slab && first == others.first + count;
   }
-  // Whether there is anything in `leaves` that is worth a slab: an array. Scalars beside arrays
-  // lie there too, else all of the row would be copied once more; scalars alone are not worth the
-  // lock.
+  // Whether `leaves` are worth a slab: they are if one is an array. Scalars beside arrays lie in
+  // the slab too, because otherwise the whole row would be copied once more; scalars alone are not
+  // worth the lock.
   static bool AreWorthwhile(const std::vector<Tensor>& leaves);
 };
 
@@ -45,7 +46,7 @@ struct SlabRows {
 class Slabs {
  public:
   explicit Slabs(int64_t rows) : rows_(rows) {}
-  // Where row number `row` of them all lies; each is asked for once.
+  // Where row number `row`, counted over all batches, lies; each row is asked for once.
   SlabRows Row(int64_t row);
 
  private:

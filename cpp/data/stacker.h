@@ -26,8 +26,8 @@ class Stacker final : public BatchRows {
   bool FillSlab() const;
 
   int64_t capacity_ = 1;
-  // Of large rows that lie elsewhere: they are copied while they are still in the CPU's cache,
-  // instead of all at the end.
+  // For large rows that lie elsewhere: each is copied while it is still in the CPU's cache, instead
+  // of all at the end.
   SlabRows next_;
 };
 

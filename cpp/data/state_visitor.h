@@ -1,4 +1,4 @@
-// What states are written with and read by: one visit in both directions, so they cannot disagree.
+// Writes and reads states: one visit serves both directions, so they cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ using StateBlob = std::shared_ptr<const std::string>;  // null: a fresh iterator
 class StateVisitor {
  public:
   explicit StateVisitor(std::string* out) : out_(out) {}
-  // What it reads may be forged. `stage`: whose it is, for errors.
+  // Reads a state, which may be forged. `stage` names its owner in errors.
   explicit StateVisitor(std::string_view in, std::string_view stage = {})
       : in_(in), stage_(stage) {}
 
@@ -27,19 +27,19 @@ class StateVisitor {
   void UInts(std::vector<uint64_t>& values);
   void Blob(StateBlob& blob);
   void ExpectEnd() const;
-  // Of a visitor that reads: the text, where it lies in what it was given.
+  // When reading: the text as a view of the visitor's input.
   std::string_view TextView();
-  // The same within bounds, which hold when it is saved; else the state is damaged, and the error
-  // says so of `what`.
+  // The same within bounds, which hold whenever a state is saved. When they do not hold, the state
+  // is damaged, and the error names `what`.
   void IntIn(int64_t& value, int64_t least, int64_t most, std::string_view what);
   void IntsIn(std::vector<int64_t>& values, int64_t least, int64_t most, std::string_view what);
   // A number of steps, elements or runs, from 0 to `most`: the sum of a few cannot overflow.
   void Count(int64_t& value, std::string_view what, int64_t most = kMostCount);
-  // How many of its `size` elements a source has given. The error beyond them says that the source
-  // may have been longer.
+  // How many of its `size` elements a source has given. For a larger count the error says that the
+  // source may have been longer.
   void Position(int64_t& value, int64_t size);
   static constexpr int64_t kMostCount = int64_t{1} << 60;
-  // Of what has been read: `what` must be so.
+  // When reading: throws that the state is damaged unless `good`; `what` says what must hold.
   void Demand(bool good, std::string_view what) const {
     if (!good) ThrowDamaged(stage_, what);
   }
@@ -54,8 +54,8 @@ class StateVisitor {
   std::string_view stage_;
 };
 
-// Counts that come from states stay where they can still be added to, whatever they are added up
-// of.
+// Adds counts that come from states: the sum is limited, so that more can be added to it without an
+// overflow.
 constexpr int64_t StepsMore(int64_t count, int64_t steps) {
   constexpr int64_t kMost = 2 * StateVisitor::kMostCount;
   return steps < kMost - count ? count + steps : kMost;

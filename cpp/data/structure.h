@@ -43,7 +43,7 @@ class StructureRef {
   const Structure* operator->() const { return get(); }
   const Structure& operator*() const { return *get(); }
   explicit operator bool() const { return bits_ != 0; }
-  // Borrowed: of a reference that stays, never of one that is about to go.
+  // The pointer is borrowed: only from a reference that stays, never from a temporary.
   operator const Structure*() const& { return get(); }
   operator const Structure*() && = delete;
   operator const Structure*() const&& = delete;

@@ -61,8 +61,8 @@ class Tensor {
   static Tensor String(TypeCode code, std::string_view bytes);
   // Many of them; copies the bytes.
   static Tensor Strings(TypeCode code, const Shape& shape, std::span<const std::string_view> items);
-  // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`; there may be others between. The first
-  // one is item number `first` of the spans.
+  // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`, which may hold other bytes in between.
+  // The tensor begins with item number `first` of the spans.
   static Tensor Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes,
                        size_t first = 0);
   static Tensor Objects(TypeCode code, const Shape& shape, BufferRef pointers, size_t first = 0);
@@ -86,7 +86,7 @@ class Tensor {
   size_t footprint() const;
   bool is_inline() const { return !buffer_; }
   const uint8_t* data() const { return buffer_ ? buffer_->data() + offset_ : inline_.data(); }
-  // The caller must be the only one who holds this memory.
+  // The caller must be the only owner of this memory.
   uint8_t* mutable_data() { return buffer_ ? buffer_->data() + offset_ : inline_.data(); }
   template <typename T>
   T value() const {

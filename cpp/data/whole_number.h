@@ -1,4 +1,5 @@
-// A leaf as a whole number: what functions and datasets of numbers of classes or inputs give.
+// A leaf as a whole number, as functions and datasets give it for the number of a class or an
+// input.
 #pragma once
 
 #include <optional>

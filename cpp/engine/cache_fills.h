@@ -17,25 +17,25 @@ namespace penstock {
 
 class RunFills;
 
-// A pass over the input of a cache, by all that decides its elements. They may be there, or be made
-// again.
+// A pass over the input of a cache, described by everything that its elements depend on. The
+// elements may be held, or be made again.
 class CacheFill {
  public:
   using Rows = std::shared_ptr<const KeptRows>;
 
   CacheFill(const Dataset& cache, const RunContext& context);
-  // From what VisitState has saved.
+  // Restores what VisitState has saved.
   CacheFill(const Dataset& cache, StateVisitor& visitor);
-  // From what is kept with the elements in files: text(), or less in older ones.
+  // Restores what is kept with the elements in files: text(), or less in older files.
   static std::shared_ptr<CacheFill> FromFile(const Dataset& cache, const std::string& text);
 
   void VisitState(StateVisitor& visitor);
-  // The context of that pass, for one that makes the same elements.
+  // The context for a pass that makes the same elements.
   RunContext Of(const RunContext& context) const;
   bool operator==(const CacheFill& other) const { return text_ == other.text_; }
 
   const std::string& text() const { return text_; }
-  Rows rows() const;  // null while they are not there, or when they are in files
+  Rows rows() const;  // null while they are missing, or when they are in files
   void Keep(Rows rows);
 
  private:
@@ -63,18 +63,19 @@ class CacheFills {
   bool restored() const { return restored_; }
   void Set(const Dataset& cache, CacheFillPtr fill);  // replaces what was there
 
-  // Saves or restores, for the caches in the plan of `root`; those upstream of another that has a
-  // fill are in that. `fills` may be null: none. `run`, when it restores: that they are for.
+  // Saves or restores the fills of the caches in the plan of `root`. The fills of caches upstream
+  // of a cache that has a fill are saved inside it. `fills` may be null, for none. `run`: when
+  // restoring, the run that they are for.
   static void VisitState(StateVisitor& visitor, const Dataset& root, RunFills* run,
                          std::shared_ptr<const CacheFills>& fills);
-  // `known`, and for the other caches in the plan of `root` what they hold now; for those in files
-  // as RunFills::Now has it.
+  // `known`, and for the other caches in the plan of `root` what they hold now (for caches in
+  // files, what RunFills::Now says).
   static std::shared_ptr<const CacheFills> Now(const Dataset& root, const RunFills& run,
                                                std::shared_ptr<const CacheFills> known);
 
  private:
   std::vector<std::pair<const Dataset*, CacheFillPtr>> fills_;
-  // Of a run that goes on from a state: what other runs have put into files since is not for it.
+  // The run goes on from a state, so it does not use what other runs have put into files since.
   bool restored_ = false;
 };
 
@@ -113,27 +114,27 @@ class FileStore final : public CacheStore {
 };
 
 // The fills of one run: those that it has made, and those that a restored state names. A state may
-// ask for another one than that which the cache holds. What files hold goes before what the run
-// knows, so that several processes share them. Not so when the run goes on from a state, until it
-// has been to the end of what is in the files; a fill is owed by then that by the state is
-// complete. Of caches that functions return, which come and go, nothing is known but what they
-// hold.
+// ask for another fill than the one that the cache holds. A fill in files is preferred to one that
+// the run knows, so that several processes share it. A run that goes on from a state prefers the
+// fills that it knows, until it has come to the end of what is in the files; a fill that is
+// complete by the state, but not in the files by then, is owed. Caches that functions return come
+// and go: of these only what they hold is known.
 class RunFills {
  public:
   explicit RunFills(const Dataset& root);
 
   // What all caches hold when the run begins.
   std::shared_ptr<const CacheFills> AtStart() const;
-  // Those that it has made itself, or taken from a state: what later epochs read.
+  // The fills that the run has made itself, or taken from a state: later epochs read them.
   std::shared_ptr<const CacheFills> Made() const;
-  // What a stage that starts its input now finds in a cache; null: nothing yet. `known`: to the
-  // stage so far. `restored`: the run goes on from a state.
+  // What a stage that starts its input now finds in a cache; null: nothing yet. `known`: the fill
+  // that the stage knows so far. `restored`: the run goes on from a state.
   CacheFillPtr Now(const Dataset& cache, CacheFillPtr known, bool restored) const;
-  // The one to fill or to read for an iterator that is started by `context`.
+  // The fill that an iterator started with `context` makes or reads.
   CacheFillPtr For(const Dataset& cache, const RunContext& context) const;
-  // The same fill, or an equal one that is known already.
+  // This fill, or an equal one that is known already.
   CacheFillPtr Same(const Dataset& cache, CacheFillPtr fill) const;
-  // Likewise, of one that was complete; from now on it is known.
+  // The same for a fill that was complete; it is known from now on.
   CacheFillPtr Bind(const Dataset& cache, CacheFillPtr fill);
   void Complete(const Dataset& cache, const CacheFillPtr& fill, CacheFill::Rows rows);
   // A pass has come to the end of a fill, which is in the files.
@@ -141,7 +142,7 @@ class RunFills {
   // A pass of a run that goes on from a state has come to the end of a fill which is not in the
   // files, as it would be without the interruption.
   void Owe(const Dataset& cache, const CacheFillPtr& fill);
-  // Whether files are to hold this fill: of several that a run makes at a time they keep the first.
+  // Whether this fill may be written to files: of several that a run makes at a time, the first is.
   bool MayWrite(const Dataset& cache, const CacheFill& fill) const;
 
  private:
@@ -152,7 +153,8 @@ class RunFills {
   };
   bool Planned(const Dataset& cache) const;
   bool Owed(const Dataset& cache, const CacheFill& fill) const;
-  // Of this run, or held by the cache; `like`: an equal one, or null.
+  // A fill that the run knows; Find also looks at what a cache in memory holds. With `like`, only a
+  // fill that equals it.
   CacheFillPtr Own(const Dataset& cache, const CacheFill* like) const;
   CacheFillPtr Find(const Dataset& cache, const CacheFill* like) const;
 

@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// The same arguments of another owner. GCC 12's library destroys a variant that was never made when
-// the copy of a string or vector in it throws: each is copied by itself, and then moved.
+// The same arguments for another owner. When copying a string or vector in a variant throws, GCC
+// 12's library destroys a variant that was never made. So each value is copied by itself, and then
+// moved.
 inline Args CopiedArgs(const Args& args, const std::string& owner) {
   Args copied(owner);
   for (const auto& [name, value] : args.values()) {

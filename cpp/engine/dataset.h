@@ -28,8 +28,8 @@ constexpr int64_t kInfinite = -1;
 constexpr int64_t kUnknown = -2;
 constexpr int64_t kAutotune = -1;
 
-// What, besides the plan, decides every random number of a run: kept in states, and by a cache with
-// the elements that it was filled with.
+// What all random numbers of a run depend on, besides the plan. States keep it, and a cache keeps
+// it with the elements that it was filled with.
 struct RunIdentity {
   uint64_t seed = 0;
   int64_t root_run = 0;
@@ -37,8 +37,8 @@ struct RunIdentity {
 
   // Nodes made while running share the root's number.
   int64_t RunNumber(const Dataset& node) const;
-  // Of the next run of a plan: takes a seed and counts the run, unless it is a look that leaves
-  // everything as it is.
+  // The identity of the next run of a plan: takes a seed and counts the run. With `counted` false
+  // nothing changes.
   static RunIdentity Next(const Dataset& root, bool counted);
   // Saves or restores, for the nodes that reshuffle in the plan of `root`.
   void VisitState(StateVisitor& visitor, const Dataset& root);
@@ -53,9 +53,9 @@ struct RunContext {
   std::string path;         // for statistics: "0.1"
   int64_t batch_rows = 0;   // rows that the consumer stacks: a stage may write them into its batch
   bool ragged = false;      // the consumer takes blocks in ragged form
-  bool on_consumer = true;  // whose thread runs it, not one of the engine
-  // A consumer may pull steps again that it has pulled before: they must come in the same order, so
-  // deterministic=False is not made use of.
+  bool on_consumer = true;  // the consumer's thread runs it, not one of the engine's
+  // A consumer may pull steps again that it has pulled before. They must come in the same order, so
+  // deterministic=False has no effect.
   bool replayed = false;
   std::shared_ptr<const RunIdentity> identity = nullptr;
   std::shared_ptr<const CacheFills> fills = nullptr;  // of caches upstream
@@ -74,7 +74,7 @@ struct RunContext {
     other.ragged = false;
     return other;
   }
-  // For what a thread of the engine runs, until that token is cancelled.
+  // The context for what a thread of the engine runs until `token` is cancelled.
   RunContext OnThread(CancelToken token) const {
     RunContext other = *this;
     other.cancel = std::move(token);
@@ -98,16 +98,16 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Types and shapes; nullopt while they cannot be known without running a function.
   virtual MaybeSpec spec() const = 0;
   virtual const Indexed* indexed() const { return nullptr; }
-  // Produces ahead of its consumer: asking it for more rows starts no work.
+  // Whether it produces ahead of its consumer, so that asking it for more rows starts no work.
   virtual bool asynchronous() const { return false; }
-  // Its input and its functions run on threads of its own, never on the one that asks.
+  // Whether its input and its functions run on threads of its own, never on the one that asks.
   virtual bool apart() const { return false; }
   // Whether the thread that asks runs functions of the user: what they have opened may belong to
   // it, so that no other may go on with its work.
   bool calls_inline() const { return calls_inline_; }
   // Whether pulling more rows than are needed yet has no effect that a user could see.
   bool quiet() const { return quiet_; }
-  // Changes nothing but the timing (prefetch): its stage is left out of what randomness depends on.
+  // Whether it changes nothing but the timing (prefetch), so that randomness does not depend on it.
   virtual bool transparent() const { return false; }
 
   // The kind that makes it, and the name that users know it by (map, however it is run).
@@ -119,7 +119,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   const Dataset& input(size_t i = 0) const { return *inputs_[i]; }
   // Stages from here to the furthest source.
   int depth() const { return depth_; }
-  // Of these, the ones that one thread runs nested in each other: up to a stage that is apart().
+  // The number of these that one thread runs nested in each other: up to a stage that is apart().
   int depth_in_line() const { return depth_in_line_; }
   // Whether this stage or one upstream calls into the foreign runtime.
   bool needs_lock() const { return needs_lock_; }
@@ -138,7 +138,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
-  // Of a cache, or a stage that keeps elements likewise in files: what it holds, for all runs.
+  // What a cache, or a stage that keeps elements in files as a cache does, holds for all runs; null
+  // for others.
   virtual CacheStore* cache_store() const { return nullptr; }
   // Whether this is such a cache, or one is upstream.
   bool holds_cache() const { return holds_cache_; }
@@ -150,10 +151,10 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Calls `visit` for this node and all upstream, depth first, each once.
   void ForEachNode(const std::function<void(const Dataset&)>& visit) const;
 
-  // What element_spec learned by running the function once, when spec() could not say: what is
-  // known of all elements, and what the first one was.
+  // Stores what element_spec learned by running the function once, when spec() could not say: what
+  // is known of all elements, and the spec of the first one.
   void SetProbedSpec(ElementSpec known, ElementSpec first) const;
-  // The former; within a ShapesOfFirst the latter.
+  // What is known of all elements; within a ShapesOfFirst, the spec of the first one.
   MaybeSpec probed_spec() const;
 
  protected:
@@ -180,7 +181,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 };
 
 // While it lives, specs on this thread have the shapes of the first element where nothing is known
-// of the others: for those who need some shape, and look whether the elements have it.
+// of the others. It is for code that needs some shape, and checks that the elements have it.
 class ShapesOfFirst {
  public:
   ShapesOfFirst();
@@ -189,7 +190,7 @@ class ShapesOfFirst {
   ShapesOfFirst& operator=(const ShapesOfFirst&) = delete;
 };
 
-// So many fit on a stack of 8 MB, which threads usually have (see stack_need.h).
+// As many stages as fit on a stack of 8 MB, which threads usually have (see stack_need.h).
 constexpr int kMaxDepth = 2000;
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The state of an iterator that is given to it by whoever pulls first.
+// A state that an iterator takes up when it is first pulled, in the thread that pulls.
 #pragma once
 
 #include <cstdint>

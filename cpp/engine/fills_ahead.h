@@ -1,4 +1,5 @@
-// What repeat asks of a stage with a buffer, so that it need not stand empty between two epochs.
+// The interface by which repeat fills a stage's buffer early, so that it is not empty between two
+// epochs.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@
 
 namespace penstock {
 
-// An iterator that fills a buffer before it gives its first element. While that of one epoch is
-// drained, that of the next is filled, step by step: no epoch begins with a long wait. What it
-// gives, and what it saves, is the same.
+// An iterator that fills a buffer before it gives its first element. While the buffer of one epoch
+// is drained, that of the next is filled step by step, so that no epoch begins with a long wait.
+// Its elements and its states are the same as without that.
 class FillsAhead {
  public:
   virtual ~FillsAhead() = default;

@@ -31,9 +31,8 @@ class Iterator {
   // Passes over `steps` elements or errors that were delivered before (after a restore): cheaper
   // than Next where a stage can jump. Counts `steps` down; a transient error ends it early.
   virtual std::optional<Error> Discard(int64_t& steps);
-  // Passes over up to `steps` elements or errors of which nothing is wanted but how many there are,
-  // and computes no more than that takes. Counts `steps` down: without an error, what is left of
-  // them is how many are missing before the end.
+  // Passes over up to `steps` elements or errors to count them, and computes no more than that
+  // needs. Counts `steps` down: without an error, the rest is how many were missing before the end.
   virtual std::optional<Error> Pass(int64_t& steps);
   // Saves or restores the position as of the last step delivered. Restoring happens before the
   // first step.
@@ -43,7 +42,7 @@ class Iterator {
   const std::string& name() const { return label_->kind; }
   const StageLabel& label() const { return *label_; }
   StageStats& stats() { return *stats_; }
-  // `run_ends`: when it does, so does passing over steps.
+  // `run_ends`: passing over steps ends when it is cancelled.
   void Attach(const StageLabel* label, const char* trace_name, StageStats* stats,
               CancelToken run_ends);
 
@@ -71,7 +70,7 @@ class Iterator {
 
 using IteratorPtr = std::unique_ptr<Iterator>;
 
-// For stages that think in blocks: a step is a block of one row.
+// The base of stages that make blocks: a step is a block of one row.
 class BlockIterator : public Iterator {
  protected:
   Step DoNext() final { return DoNextBlock(1).ToStep(); }

@@ -1,4 +1,4 @@
-// The error of a step in whose middle memory ran out.
+// The error of a step during which memory ran out.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace penstock {
 
-// A MemoryError that ends the run. Memory may run out between any two changes of what belongs
-// together, so a stage that it happened in is not asked again: the error passes through all others
-// as a cancellation does, uncounted, and whoever asked keeps it. Where there is no memory for the
-// name of the stage it says less.
+// A MemoryError that ends the run. Memory may run out between two changes that belong together, so
+// the stage where it happened is not asked again. The error passes through all other stages as a
+// cancellation does, uncounted, and the caller keeps it. Without memory for the name of the stage
+// the message is shorter.
 Error OutOfMemory(std::string_view stage) noexcept;
 
-// Whether an error is such a one: a cancellation that says why.
+// Whether an error is one of these: a cancellation that says why.
 bool EndsRun(const Error& error);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The stages of a pipeline as text, by which a state knows its own.
+// The stages of a pipeline as text, by which a state recognises the pipeline that it belongs to.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// A stage whose states are of no use to one of the same name that has another detail.
+// A stage whose states cannot be used by a stage of the same name with another detail.
 class PlanDetail {
  public:
   virtual ~PlanDetail() = default;
@@ -15,11 +15,11 @@ class PlanDetail {
   virtual std::string plan_detail() const = 0;
 };
 
-// The names of all stages, from the sources to the end, one in a line, with such details; but for
-// prefetch, which may be put in and left out between saving and restoring.
+// The names of all stages with their details, from the sources to the end, one in a line. Prefetch
+// is left out, because it may be added or removed between saving and restoring.
 std::string PlanText(const Dataset& root);
-// Names the first stage in which the plan of a state differs from that of the pipeline that shall
-// take it up; empty when they are the same.
+// Names the first stage in which the plan of a state differs from that of the pipeline that takes
+// it up; empty when they are the same.
 std::string PlanDifference(const std::string& saved, const std::string& own);
 
 }  // namespace penstock

@@ -25,7 +25,7 @@ class Permits {
   explicit Permits(int64_t count) : left_(count) {}
   WaitStatus Acquire(const CancelToken& cancel);
   void Release();
-  // One that was acquired, for as long as it lives.
+  // One permit, held for as long as this object lives.
   class Held {
    public:
     explicit Held(Permits* permits) : permits_(permits) {}
@@ -46,19 +46,19 @@ class Permits {
 };
 
 struct ProducerOptions {
-  const StageLabel* stage;            // whose it is; outlives the producer
+  const StageLabel* stage;            // the stage that owns it; outlives the producer
   int64_t limit = 2;                  // elements ahead; kAutotune: grows as needed
   std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
-  std::shared_ptr<Permits> permits;   // null: as it likes
-  bool bound = false;                 // what the input runs may belong to the thread
+  std::shared_ptr<Permits> permits;   // null: unlimited
+  bool bound = false;                 // the objects that the input uses may belong to the thread
   int stages = 1;                     // of the input, that run inside one another
 };
 
 // One thread pulls, one thread takes. The thread starts at the first take and ends by itself at the
-// end of the input; the input is destroyed on it. When the buffer has been full for long it leaves,
-// unless it is bound, and the take that makes room has another one go on. Where the system refuses
-// a thread, each take pulls the input itself, from then on: whether there are threads again is not
-// asked for each block, and the next iterator finds out.
+// end of the input; the input is destroyed on it. When the buffer has been full for long, the
+// thread leaves, unless it is bound, and the take that makes room starts another one. Where the
+// system refuses a thread, each take pulls the input itself from then on: it does not ask for a
+// thread for each block; the next iterator does.
 class Producer {
  public:
   // `input` was started with a context whose token is `cancel`, a child of its owner's.
@@ -95,8 +95,8 @@ class Producer {
   bool Room();
   void StartThread();
   bool Pop(Packet& packet);
-  // Adds the small elements that are ready as well: the way to here is paid once for all of them.
-  // Returns how many rows left the ring.
+  // Adds the small elements that are ready as well, so that the cost of a call is paid once for all
+  // of them. Returns how many rows left the ring.
   int64_t Join(Packet& packet, int64_t max_rows);
   void Deliver(const Block& block);
   void Tune();

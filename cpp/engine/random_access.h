@@ -1,11 +1,11 @@
-// One element of a plan by its position, without running through those before it.
+// One element of a plan by its position, without the elements before it.
 #pragma once
 
 #include "engine/dataset.h"
 
 namespace penstock {
 
-// A stage that can say which elements of its inputs the one at a position is made of.
+// A stage that can make the element at a position from elements of its inputs by their positions.
 class RandomAccess {
  public:
   virtual ~RandomAccess() = default;
@@ -20,7 +20,7 @@ const Dataset* StageWithoutRandomAccess(const Dataset& dataset);
 Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context);
 // An element of input i, on this stage's behalf.
 Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, size_t i = 0);
-// An element of the input after `function`.
+// What `function` makes of an element of the input.
 Step MapAt(const Dataset& stage, const PlannedFunction& function, int64_t index,
            const RunContext& context);
 

@@ -1,4 +1,4 @@
-// Names to makers: a stage registers itself with one line of its own file.
+// Makers of stages by their kind: a stage registers itself with one line of its own file.
 #pragma once
 
 #include <map>
@@ -17,8 +17,9 @@ using DatasetMaker = std::shared_ptr<Dataset> (*)(const std::vector<DatasetPtr>&
 // Makes a node of the plan; throws for an unknown kind, wrong arguments or too deep a chain.
 DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args);
 
-// What Python makes of an argument before a stage gets it. One that a stage does not name is handed
-// over as it is; a function is called for each element, and may be traced.
+// What Python converts an argument to before a stage gets it. An argument that a stage does not
+// name is handed over as it is; a function among them is called for each element, and may be
+// traced.
 enum class ArgumentForm {
   kValue,         // nested values
   kSharedValue,   // the same, in memory that the plan shares with whoever gave them
@@ -44,8 +45,8 @@ struct StageTraits {
   bool keeps_sizes = false;
   // Which elements it gives and in what order depends on their positions alone.
   bool of_positions = false;
-  // It fetches an element for each position that its input gives: what is decided by positions can
-  // be decided before it.
+  // It fetches an element for each position that its input gives, so a stage that looks only at
+  // positions can come before it.
   bool fetches = false;
   // Its functions take a state before the element.
   bool folds = false;
@@ -57,12 +58,12 @@ struct StageTraits {
   std::vector<std::string> keeping = {};
   // It gives in later passes what it has kept of the first one.
   bool replays = false;
-  // Arguments whose values share states: a state that was saved with one serves all.
+  // Arguments whose values share states: a state that was saved with one value serves all values.
   std::vector<std::string> share_states = {};
   std::map<std::string, ArgumentForm> arguments = {};
 };
 
-// Of each kind that is registered.
+// The traits of each registered kind.
 std::map<std::string, StageTraits> TraitsOfStages();
 
 struct RegisterDataset {

@@ -32,11 +32,11 @@ class RowCursor {
   // where they are when this throws.
   Block TakeRows(const std::vector<int64_t>& chosen);
   void Pass() { ++next_; }
-  // The row that was passed last, or taken, comes again: what was done with it did not end.
+  // The row that was passed or taken last comes again, because the work on it was interrupted.
   void Return() { --next_; }
   void Return(Element taken);
 
-  // What comes after the last row; an error first, once.
+  // Whether an error comes after the last row.
   bool failed() const { return block_.error.has_value(); }
   bool interrupted() const { return failed() && block_.error->transient(); }
   bool ended() const { return !failed() && block_.end; }

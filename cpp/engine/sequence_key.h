@@ -1,4 +1,4 @@
-// SequenceKey: what those draws of a stage depend on that are the same in every epoch, or not.
+// SequenceKey: the key of a stage whose draws are the same in every epoch, or rerandomized in each.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace penstock {
 
 // From the arguments seed and rerandomize_each_iteration (which may be missing) of the stage. With
 // a seed the draws are the same in every run and epoch, wherever the stage stands; without one, in
-// every epoch of a run. Rerandomized, they are others in each epoch and run, in a sequence that
-// follows from the seed. The stage counts its runs.
+// every epoch of a run. Rerandomized, they differ in each epoch and run, in a sequence that follows
+// from the seed. The stage counts its runs.
 class SequenceKey {
  public:
   explicit SequenceKey(const Args& args) {

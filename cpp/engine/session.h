@@ -21,13 +21,13 @@ struct RunOptions {
   bool deterministic = true;
   int64_t threads = 0;       // native worker threads; 0: the number of CPUs
   int64_t memory_limit = 0;  // bytes of buffered elements; 0: a quarter of the memory available
-  bool counted = true;       // false: a look at the elements, after which runs are what they were
-  bool debug = false;        // everything in the thread that asks, functions as plain Python
+  bool counted = true;       // false: a look at the elements, which later runs do not notice
+  bool debug = false;        // everything runs in the calling thread, functions as plain Python
   std::string name;          // of the dataset, for errors, statistics and the trace
-  bool tunes = true;         // false: what AUTOTUNE would move stays where it starts
-  int64_t cpu_budget = 0;    // calls at a time of all stages under AUTOTUNE; 0: no limit
-  int64_t first_calls = 0;   // where AUTOTUNE starts, of each stage; 0: by the number of threads
-  int64_t least_calls = 1;   // which it does not go below
+  bool tunes = true;         // false: AUTOTUNE leaves everything where it starts
+  int64_t cpu_budget = 0;    // concurrent calls of all stages under AUTOTUNE; 0: no limit
+  int64_t first_calls = 0;   // where AUTOTUNE starts each stage; 0: by the number of threads
+  int64_t least_calls = 1;   // AUTOTUNE does not go below it
 };
 
 // Why AUTOTUNE moved a knob.
@@ -42,8 +42,8 @@ struct TuningMove {
 
 class Session {
  public:
-  // Marks the threads of a run while they work for it: what a user's function does to the very
-  // iterator that it is called by would wait for itself.
+  // Marks the threads of a run while they work for it. A user's function that uses the very
+  // iterator that called it would wait for itself; this mark finds that.
   class Serving {
    public:
     explicit Serving(const Session& session) : former_(current_) { current_ = &session; }
@@ -60,7 +60,7 @@ class Session {
   Session(DatasetPtr root, RunOptions options, RunIdentity identity);
   ~Session();
 
-  // Makes the stages; those that run ahead begin to, unless SetState came before.
+  // Makes the stages. Those that run ahead begin, unless SetState came before.
   void Warm();
   bool warming() const { return warming_; }
   // The next block of the root; rows are delivered one by one through Delivered.
@@ -69,7 +69,8 @@ class Session {
   void SetUndelivered(int64_t steps) { undelivered_ = steps; }
   // Steps of the root since the beginning, or since SetState. For the thread that pulls.
   int64_t position() const { return input_ ? input_->position() : 0; }
-  // `account`: what decides the pipeline's data beside its stages; it is kept beside the position.
+  // `account`: what else the pipeline's data depends on, besides its stages; it is kept with the
+  // position.
   std::string GetState(std::string account);
   // Only before the first block.
   void SetState(std::string_view state);
@@ -85,8 +86,8 @@ class Session {
   const RunOptions& options() const { return options_; }
   int threads() const { return threads_; }
   Budget& budget() { return budget_; }
-  // Of the calls that AUTOTUNE may have run at a time: `wanted` where that
-  // many are left, `least` otherwise.
+  // Takes some of the concurrent calls that AUTOTUNE may use: `wanted` if that many are left,
+  // `least` otherwise.
   int64_t TakeCalls(int64_t least, int64_t wanted);
   // At first, no more than an equal share for each of the stages that use them.
   int64_t TakeFirstCalls(int64_t wanted);
@@ -96,10 +97,10 @@ class Session {
   RunFills& fills() { return fills_; }
   StatsSink& stats() { return stats_; }
   const StatsSink& stats() const { return stats_; }
-  // Whether some stage may deliver out of order: then states are taken with every element, because
-  // what is pulled again would be others.
+  // Whether some stage may deliver out of order. A state is then taken with every element, because
+  // steps that are pulled again would be others.
   bool unordered() const { return unordered_; }
-  // For the user, who is shown it at the next opportunity; each text once. From any thread.
+  // Shows the user a text at the next opportunity; each text once. From any thread.
   void Warn(std::string text);
   bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
   std::vector<std::string> TakeWarnings();
@@ -109,10 +110,10 @@ class Session {
   bool short_of_threads() const { return short_of_threads_.load(std::memory_order_relaxed); }
   void LogMove(TuningMove move);
   std::vector<TuningMove> moves() const;
-  // Stages that are started here, on the consumer's thread, take so much of its stack.
+  // Stages that are started on the consumer's thread take `bytes` of its stack.
   void NoteStack(int64_t bytes);
-  // The same for `stages` stages that were to have a thread of their own and now run in the calling
-  // one. Throws Error(kRecursion) where its stack does not carry them.
+  // The same for `stages` stages that should have had a thread of their own and now run in the
+  // calling one. Throws Error(kRecursion) if its stack is too short for them.
   void RequireStackHere(int stages);
   // Set by the first stage that starts a thread: without threads, closing waits for none.
   void NoteThreads() { has_threads_.store(true, std::memory_order_relaxed); }

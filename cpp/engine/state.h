@@ -48,8 +48,8 @@ class MarkClock {
 
  private:
   int64_t due_ns_ = 0;
-  // What one costs. It may double from one to the next, no more: a single one that took long was
-  // interrupted, and the next must not wait a hundred times as long.
+  // What one mark costs. The estimate at most doubles from one mark to the next: a single mark that
+  // took long was interrupted, and must not delay the next one a hundred times as long.
   int64_t cost_ns_ = 50'000;
 };
 

@@ -1,4 +1,4 @@
-// What is around the position in a saved state: a mark, a version, the pipeline, a checksum.
+// What surrounds the position in a saved state: a mark, a version, the pipeline, a checksum.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace penstock {
 
 struct StateFrame {
   std::string plan;     // PlanText of the pipeline that saved it
-  std::string account;  // what else decides its data, in the words of the runtime that asks
+  std::string account;  // what else its data depends on, as the runtime that asks has written it
   std::string body;     // the position
 
   std::string Sealed() const;

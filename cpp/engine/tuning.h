@@ -1,4 +1,4 @@
-// AUTOTUNE of one stage: a width that moves by what it brings.
+// AUTOTUNE of one stage: a width that grows or shrinks by the throughput it brings.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-// How many calls a stage may have at a time that was given `calls`, perhaps kAutotune. Those that
-// only compute would take turns if they were more than threads.
+// How many concurrent calls a stage may have that was given `calls`, perhaps kAutotune. Calls that
+// only compute would take turns if they were more than the threads.
 int MostCalls(const Session& session, int64_t calls, bool compute);
 
-// One stage among those that share the calls of AUTOTUNE. A member in front of the stage's input.
+// A stage's membership among those that share the calls of AUTOTUNE. It is declared before the
+// stage's input.
 class CallShare final {
  public:
   CallShare(Session& session, bool takes) : session_(session), stages_(takes ? 1 : 0) {
@@ -55,7 +56,7 @@ class Tuning final {
   const int most_;
   std::atomic<int> width_;
   Climber climber_;
-  // The present window.
+  // The present interval of measurement.
   int64_t start_ns_ = 0;
   int64_t delivered_ = 0;
   int64_t waited_ns_ = 0;

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Some 13,000 x 13,000: what TensorFlow decodes of three channels, and Pillow at all. Larger images
-// are rather corrupt headers, or files that are made to fill the memory.
+// Some 13,000 x 13,000: the limit of TensorFlow for three channels, and of Pillow. Larger sizes
+// come from corrupt headers, or from files that are made to fill the memory.
 constexpr int64_t kMaxPixels = (int64_t{1} << 29) / 3;
 
 // "a GIF file", by the first bytes.

@@ -17,10 +17,10 @@ struct JpegOptions {
   double acceptable_fraction = 1;  // of the rows; when an error leaves as many, the rest is black
 };
 
-// Decodes a region of the decoded (and reduced) image, of which `whole` is all. `contents`, which
-// outlive what is returned, are known to start with a frame header of that size. Each row throws
-// what is wrong with it, a DataError "decode_jpeg: ..."; nothing is ever printed. What is made of
-// damage is what decoding everything makes of it.
+// Decodes a region of the (reduced) image, whose full size is `whole`. `contents`, which outlive
+// what is returned, are known to start with a frame header of that size. A damaged row throws a
+// DataError "decode_jpeg: ..."; nothing is ever printed. Where damage is accepted, the pixels are
+// those of decoding the whole image.
 std::unique_ptr<Rows> DecodeJpeg(std::string_view contents, const JpegOptions& options,
                                  const Region& whole, const Region& region);
 

@@ -1,4 +1,4 @@
-// What stands in for operations whose codec is not there.
+// Registered instead of operations whose codec is missing.
 #pragma once
 
 #include "compute/missing_library.h"

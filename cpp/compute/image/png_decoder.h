@@ -14,8 +14,8 @@ struct PngOptions {
   int bits = 8;      // of a value: 8, or 16 in the order of this machine
 };
 
-// Decodes a region, which lies within the image. `contents` outlive what is returned. Each row
-// throws what is wrong with it, a DataError "decode_png: ..."; nothing is ever printed.
+// Decodes a region, which lies within the image. `contents` outlive what is returned. A damaged row
+// throws a DataError "decode_png: ..."; nothing is ever printed.
 std::unique_ptr<Rows> DecodePng(std::string_view contents, const PngHeader& header,
                                 const PngOptions& options, const Region& region);
 

@@ -8,15 +8,15 @@
 
 namespace penstock {
 
-// Of an image that is made, in pixels.
+// The largest side of an image that is made, in pixels.
 inline constexpr int64_t kMaxSide = (int64_t{1} << 31) - 1;
 
 // All integers of the inputs from number `first` on, which must be `count` altogether.
 std::vector<int64_t> IntegersFrom(const Operand& operand, const std::vector<Tensor>& inputs,
                                   size_t first, size_t count);
 
-// Copies that region of each image of a batch to rows from `y` and columns from `x` on of `out`,
-// which is a batch of as many images.
+// Copies the region of each image of a batch into `out`, a batch of as many images, at row `y` and
+// column `x`.
 void CopyRegion(const Tensor& images, const Region& region, Tensor& out, int64_t y, int64_t x);
 
 // The shape of `images` with another height and width.

@@ -27,7 +27,7 @@ void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, con
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
                                    const ImageBatch& to, const Region& region);
 
-// For each output position the inputs [first, first + count) with their weights.
+// For each output position, its inputs [first, first + count) and their weights.
 struct Filter {
   struct Span {
     int64_t first, count;
@@ -37,16 +37,16 @@ struct Filter {
   std::vector<float> weights;
 };
 
-// How an axis of `from` pixels becomes one of `to` by the method of that name: TensorFlow's
-// ResizeBicubic and ResizeArea, and for the other methods, and for all with `antialias`, its
-// ScaleAndTranslate. Empty for a name that is none of them.
+// How an axis of `from` pixels becomes one of `to` by the method of that name: as TensorFlow's
+// ResizeBicubic and ResizeArea, or, for the other methods and for all with `antialias`, its
+// ScaleAndTranslate. Empty for an unknown name.
 Filter FilterOf(const std::string& method, bool antialias, int64_t from, int64_t to);
 
-// The same through both filters, rows first. Sums are made in the order of the inputs.
+// The same through two filters, rows first. Sums are made in the order of the inputs.
 std::unique_ptr<Rows> FilteredRows(const Tensor& images, const ImageBatch& from, Filter rows,
                                    Filter columns, const Region& region);
 
-// Of what is known for each position along an axis, that of some of them.
+// A slice of a table with one entry for each position along an axis.
 template <typename T>
 std::vector<T> Stretch(const std::vector<T>& axis, int64_t begin, int64_t count) {
   return {axis.begin() + begin, axis.begin() + begin + count};

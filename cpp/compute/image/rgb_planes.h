@@ -1,4 +1,4 @@
-// The colours of pixels, apart: the loops over planes are made of vector instructions.
+// The colours of pixels in separate planes, so that loops over them compile to vector instructions.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ inline float Clipped(float x) { return Smaller(Larger(x, 0), 1); }
 // The hue in sixths of a turn, from -1 to 5; 0 of gray. `range` is max - min.
 inline float HueOf(float r, float g, float b, float max, float range) {
   float scale = 1 / (range > 0 ? range : 1);
-  // All three first: the compiler makes vectors only of choices between what is there.
+  // All three are computed first: the compiler vectorises only a choice between values that exist.
   float of_r = (g - b) * scale, of_g = 2 + (b - r) * scale, of_b = 4 + (r - g) * scale;
   float hue = r == max ? of_r : g == max ? of_g : of_b;
   return range > 0 ? hue : 0;

@@ -8,7 +8,7 @@
 namespace penstock {
 
 // Writes the number to `out`, an item of int32, int64, float32 or float64; false when the text is
-// none, or an integer beyond the type. Spaces around it and a sign are taken.
+// not a number, or an integer that the type cannot hold. Spaces around it and a sign are accepted.
 bool ReadCsvNumber(std::string_view text, TypeCode code, void* out);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The features of examples: which are asked for, and their values over a batch.
+// The features of examples: which are requested, and their values over a batch.
 // https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/feature.proto
 #pragma once
 
@@ -23,7 +23,7 @@ enum class FeatureForm : int64_t {
 // The kinds of lists of values: the numbers of their fields in a Feature.
 enum class ValueKind : int64_t { kBytes = 1, kFloat = 2, kInt64 = 3 };
 
-// A feature that is asked for.
+// A feature that is requested.
 struct FeatureRequest {
   size_t key;  // its number among the keys
   FeatureForm form;
@@ -45,7 +45,7 @@ struct FoundValue {
   std::vector<std::string_view> more;
 };
 
-// What is asked for, and the finding of it in a map from keys.
+// The requested features, and how they are found in a map from keys.
 class FeatureRequests {
  public:
   // From the argument `name`: a tuple of the keys, a row of numbers for each feature, and defaults.
@@ -105,9 +105,9 @@ struct StringPlace {
 class FeatureValues {
  public:
   FeatureValues(const FeatureRequest& request, int64_t examples);
-  // Of the feature of an Example.
+  // Adds the values of a feature of an Example.
   void Add(const FoundValue& feature);
-  // Of the list of features of a SequenceExample.
+  // Adds the values of a list of features of a SequenceExample.
   void AddList(const FoundValue& list);
   // The results, after all Add: of the one example alone, or of those in an array of shape `outer`.
   // Strings are views of `serialized` where that does not keep too much of it.

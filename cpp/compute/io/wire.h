@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// What is wrong with a message; the operation that reads it adds which one it is.
+// What is wrong with a message; the operation that reads it adds which message it is.
 struct WireError {
   std::string what;
   const void* at = nullptr;  // the address in memory, where there is one

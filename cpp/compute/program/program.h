@@ -1,4 +1,4 @@
-// A traced function: operations in order, which map and its kind run without a foreign runtime.
+// A traced function: operations in order, which map and other stages run without a foreign runtime.
 #pragma once
 
 #include <memory>
@@ -29,9 +29,9 @@ struct ProgramPlan {
   FunctionPtr reader;        // opens the result as a dataset; null: it is an element
 };
 
-// Runs a plan for each row. Rows that are stacked already stay so where every operation allows it;
-// else each row is taken through all steps before the next one, and the last step writes into the
-// batch where there is one.
+// Runs a plan for each row. Rows that are stacked already stay stacked if every operation allows
+// it; otherwise each row goes through all steps before the next one does, and the last step writes
+// into the batch's slab if there is one.
 FunctionPtr MakeProgram(ProgramPlan plan);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Programs with the same results that do less.
+// Rewrites programs so that they do less for the same results.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// An operation that makes regions, and those after it that need a region of its output or take each
-// row by itself, become one: what they do not need is not made, and the rest strip by strip.
-// `steps` are numbered; `results` are the values that the program returns.
+// An operation that makes regions becomes one step with the operations after it that need only a
+// region of its output or take each row by itself. What they do not need is not made, and the rest
+// is made strip by strip. `steps` are numbered; `results` are the values that the program returns.
 std::vector<ProgramStep> WithRegions(std::vector<ProgramStep> steps,
                                      const std::vector<int>& results);
 

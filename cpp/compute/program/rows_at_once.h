@@ -14,9 +14,9 @@ struct Instruction {
   int leaf = -1;           // of the result, when its output is that leaf and no other
 };
 
-// Runs the steps on values by number: those of arguments and constants are there, and perhaps what
-// some steps would make of each row; the others are constant until they are made. False when a step
-// does not take rows at once; throws when one fails.
+// Runs the steps on values by number. The values of arguments and constants are given, and perhaps
+// the results of some steps; the others are constant until they are made. False when a step does
+// not take rows at once; throws when one fails.
 bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<Column>& values);
 
 }  // namespace penstock

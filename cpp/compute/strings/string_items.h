@@ -23,7 +23,7 @@ inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // A unit of lengths and positions: "BYTE" or "UTF8_CHAR"; true for characters.
 bool UnitIsCharacter(const char* op, const std::string& unit);
 
-// How many characters of UTF-8 begin in a string; bytes that are no UTF-8 are not looked for.
+// How many characters of UTF-8 begin in a string; the bytes are not checked to be UTF-8.
 int64_t CountCharacters(std::string_view text);
 // The byte at which character number `index` begins, from the front; the size when there is none.
 size_t CharacterBegin(std::string_view text, int64_t index);

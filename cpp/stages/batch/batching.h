@@ -11,7 +11,7 @@
 namespace penstock {
 
 // Whether the shapes in the spec of `dataset` are those of one element that was looked at, so that
-// others may have others.
+// other elements may have other shapes.
 bool GuessesShapes(const Dataset& dataset);
 
 class BatchingDataset : public Dataset, public RandomAccess {
@@ -22,10 +22,10 @@ class BatchingDataset : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const final;
 
  protected:
-  // Of every batch; -1 when they may differ.
+  // The number of rows of every batch; -1 when it may differ.
   int64_t fixed_rows() const;
   virtual std::unique_ptr<BatchRows> NewBatch() const = 0;
-  // Whether the stage before may make rows where they belong in the batch.
+  // Whether the stage before may write rows directly into the batch's memory.
   virtual bool placed() const { return false; }
   // Whether the stage before may give blocks in ragged form.
   virtual bool ragged() const { return false; }

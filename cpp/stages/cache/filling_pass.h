@@ -1,5 +1,5 @@
-// A pass over the input that also writes what it delivers: what a cache in a file and a snapshot
-// do while they are not complete.
+// A pass over the input that also writes what it delivers. A cache in a file and a snapshot do so
+// until they are complete.
 #pragma once
 
 #include <functional>
@@ -62,7 +62,7 @@ class FillingPass {
 
   IteratorPtr input_;
   std::unique_ptr<RowSink> sink_;
-  bool whole_;  // no element has failed, here or where a state comes from, and none was lost
+  bool whole_;  // no element has failed or was lost, here or before the state was saved
   Outcome outcome_ = Outcome::kNone;
   Session& session_;
   const FillingOptions options_;

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// How a file that was not decompressed shows that it should have been.
+// How to notice that a file should have been decompressed.
 enum class Beginning : uint8_t {
   kText,     // no text begins as compressed files do
   kChecked,  // its first record is none
@@ -14,7 +14,7 @@ enum class Beginning : uint8_t {
 };
 
 struct FileFormat {
-  const char* stage;  // what errors call it
+  const char* stage;  // the stage's name in errors
   Beginning beginning;
   RecordReaderMaker maker;
 };

@@ -15,14 +15,14 @@ namespace penstock {
 // What is asked for.
 struct BucketBatching {
   bool pads = true;  // else rows are stacked as they are
-  // Of each bucket; null where a batch cannot be made like this.
+  // The rules of each bucket; null where a batch cannot be made like this.
   std::vector<std::shared_ptr<const PaddingRules>> rules;
 };
 
 // From the arguments of bucket_by_sequence_length.
 BucketBatching BatchingOf(const Args& args);
 
-// Of one run.
+// The batches of one run.
 class BucketBatches {
  public:
   explicit BucketBatches(const BucketBatching& asked)

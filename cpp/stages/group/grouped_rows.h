@@ -1,5 +1,5 @@
-// The rows that wait in windows, by key: where they are in the input, and how a state has them
-// pulled again.
+// The rows that wait in windows, by the result of the key function: where they are in the input,
+// and how they are pulled again after a restore.
 #pragma once
 
 #include <map>
@@ -26,23 +26,23 @@ class GroupedRows {
   };
 
   bool empty() const { return groups_.empty(); }
-  // Adds a row to the window of so many rows that its key has open; true when that is full.
+  // Adds a row to the open window of its key, which takes `size` rows; true when that is full.
   bool Add(int64_t key, int64_t size, int64_t position, Element element);
-  // So many rows, at least one, may be pulled whatever their keys: none but the last can make a
-  // window full. `least`: the size of the smallest window that there may be.
+  // How many rows, at least one, may be pulled whatever their keys are, so that only the last of
+  // them can fill a window. `least`: the size of the smallest window that there may be.
   int64_t Room(int64_t least);
   // Takes the window of `key` out, or that of the lowest key; its rows belong to the state until
   // it is released. One window at a time.
   Window& Take(int64_t key) { return Take(groups_.find(key)); }
   Window& TakeLowest() { return Take(groups_.begin()); }
-  // Of the windows, that which is taken first.
+  // The keys of the open windows, in the order in which the windows are taken.
   std::vector<int64_t> keys() const;
   Window* taken() { return taken_ ? &*taken_ : nullptr; }
   void Release();
 
   // The position of the oldest row; `end` when there is none.
   int64_t Low(int64_t end) const { return firsts_.empty() ? end : *firsts_.begin(); }
-  // What the stage has come to, in the count after a restore too.
+  // The position that the stage has reached, also while rows are pulled again after a restore.
   int64_t End(int64_t position) const { return std::max(position, refill_until_); }
   // Saves or restores the rows' positions from `low` on; `back`: from there to the end.
   void VisitState(StateVisitor& visitor, int64_t low, int64_t back);
@@ -65,7 +65,7 @@ class GroupedRows {
   std::optional<Window> taken_;
   std::set<int64_t> firsts_;  // of each window, the position of its first row
   int64_t windows_ = 0;       // taken so far
-  int64_t lacking_ = 0;       // rows that the window lacks which lacks least; 0: not known
+  int64_t lacking_ = 0;       // rows that the fullest window still lacks; 0: not known
   int64_t added_ = 0;         // rows since that was looked up
   int64_t refill_until_ = 0;
   std::vector<Row*> waiting_;  // rows to be pulled again, the last one first

@@ -16,7 +16,7 @@ class Opened {
   Opened(int64_t position, uint64_t parent, bool checked)
       : position_(position), parent_(parent), checked_(checked) {}
 
-  // `token` is this input's own: its end must not end its neighbours.
+  // The cancel token is this input's own, because its end must not end its neighbours.
   void StartInline(DatasetPtr data, const RunContext& context) {
     data_ = std::move(data);
     input_.emplace(data_->Start(context));
@@ -54,7 +54,7 @@ class Opened {
       input_->VisitState(visitor);
   }
   int64_t position() const { return position_; }
-  // Its elements are known to be as declared; else each is looked at.
+  // Whether its elements are known to be as declared; else each is checked.
   bool checked() const { return checked_; }
 
  private:

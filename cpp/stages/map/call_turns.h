@@ -1,4 +1,4 @@
-// How many calls run at the same time: turns among a number of them that may change.
+// Limits how many calls run at the same time; the limit may change meanwhile.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class CallTurns {
     ended_.NotifyOne();
   }
 
-  // A turn for as long as it lives, when there was one before the end.
+  // Holds a turn for as long as it lives, unless the run ended before there was one.
   class Turn {
    public:
     template <typename Width>
@@ -45,7 +45,7 @@ class CallTurns {
     const WaitStatus status_;
   };
 
-  // The width is another one.
+  // To be called when the width has changed.
   void Changed() { ended_.NotifyAll(); }
 
  private:

@@ -1,4 +1,4 @@
-// Calls of a map's function in the thread that asks; they go on where an interrupt has cut them.
+// Calls a map's function in the calling thread, and goes on where an interrupt has stopped it.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ class CallsInLine final {
   }
   bool idle() const { return waiting() == 0 && !input_error_; }
 
-  // The next results, at most as many as are asked for. Where nothing waits here `pull()` gives a
-  // block of rows; `info` is of the first row that is called for then. Throws transient errors:
-  // what is done and what is still to be done stays for the next call.
+  // The next results, at most as many as are asked for. When no results wait, `pull()` gives a
+  // block of rows, and `info` is for the first row of it. Throws transient errors; finished results
+  // and remaining rows stay for the next call.
   template <class Pull>
   Block Next(int64_t max_rows, Function& function, const CallInfo& info, Pull pull) {
     if (!results_.empty()) return results_.Take(max_rows);

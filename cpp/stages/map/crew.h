@@ -13,12 +13,12 @@
 
 namespace penstock {
 
-// Used by one thread, but for `work`, which runs on the crew's own.
+// Used by one thread, except for `work`, which runs on the crew's threads.
 class Crew final {
  public:
-  // `work` returns at its end, or when Leave of the Parking that it is given has said so; it is
-  // called again with the same number then. `last_out` is called by each thread that is the only
-  // one when it returns; another may begin meanwhile.
+  // `work` returns at its end, or when Parking::Leave has returned true; in that case it may be
+  // called again with the same number. `last_out` is called by each thread that is the only one
+  // left when it returns; another may begin meanwhile.
   using Work = std::function<void(int number, Parking& parking)>;
   Crew(Lane lane, const char* name, Work work, std::function<void()> last_out)
       : lane_(lane), name_(name), work_(std::move(work)), last_out_(std::move(last_out)) {}
@@ -29,8 +29,8 @@ class Crew final {
   // One more. Throws when no thread can be had: std::system_error if the system refused it.
   void Add() {
     auto member = std::make_unique<Member>();
-    members_.reserve(members_.size() +
-                     1);  // before the thread starts, so that nothing throws after
+    // Before the thread starts: nothing may throw once it runs.
+    members_.reserve(members_.size() + 1);
     try {
       Start(size(), *member);
     } catch (const std::system_error&) {
@@ -39,7 +39,7 @@ class Crew final {
     }
     members_.push_back(std::move(member));
   }
-  // Whether one more was refused: to be asked for once.
+  // Whether the system has refused a thread; the stage then asks for no more.
   bool refused() const { return refused_; }
 
   // Starts those again that have left and are wanted; to be called after a Notify for whatever they

@@ -1,4 +1,4 @@
-// What a stage has delivered when its steps leave it out of order.
+// Which steps a stage has delivered when they leave it out of order.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Positions as runs of consecutive ones: as many as there are gaps, however many positions.
+// Positions as runs of consecutive ones: memory grows with the number of gaps, not of positions.
 class StepRuns {
  public:
   bool empty() const { return runs_.empty(); }
@@ -95,7 +95,7 @@ class StepRuns {
 class Delivered {
  public:
   int64_t low() const { return low_; }
-  // Of the step that is delivered next.
+  // The position of the step that is delivered next.
   int64_t position() const { return position_; }
 
   // The next steps are delivered from here on.

@@ -1,4 +1,4 @@
-// What a parallel map does without a thread to be had: the consumer pulls and calls.
+// What a parallel map does when it can get no thread: the consumer pulls and calls.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// From where the threads have left off, or from the beginning. It goes on so to the end: whether
-// there are threads again is not asked for each block, and the next iterator finds out.
+// It begins where the threads have stopped, or at the beginning, and goes on so to the end: it does
+// not ask for a thread for each block; the next iterator does.
 class MapInLine final {
  public:
   // What the threads of the map would use; `stages`: of the input, that run inside one another.
@@ -46,8 +46,8 @@ class MapInLine final {
     const int64_t start = NowNs();
     int64_t pulled = 0;
     Block block = calls_.Next(max_rows, shared_.function, info, [&] {
-      // A function of the user is called for no row that may never be asked for: an error of it
-      // that waits would refer to whoever asked.
+      // A function of the user is called only for rows that were asked for: an error that waited
+      // here would hold references to the caller's frames.
       const bool one = shared_.function.needs_lock();
       SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()));
       info.index = first + shared_.delivered.position();

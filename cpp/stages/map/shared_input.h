@@ -34,7 +34,7 @@ class SharedInput final {
   void StartAt(int64_t steps, StateBlob blob) { restore_.Set(steps, std::move(blob)); }
   // Steps that were delivered before the state was saved, ahead of others.
   void Drop(StepRuns delivered) { to_drop_ = std::move(delivered); }
-  // Waits, without the foreign lock, for the one that has it; that one may wait upstream.
+  // Waits, without the foreign lock, for the thread that holds the input, which may wait upstream.
   std::unique_lock<std::mutex> Hold() {
     std::unique_lock token(mutex_, std::try_to_lock);
     if (!token) {
@@ -57,7 +57,7 @@ class SharedInput final {
     }
   }
 
-  // Whether two pulls in a row took long: one may because its thread did.
+  // Whether two pulls in a row took long: a single one may only because its thread was interrupted.
   bool slow() const { return slow_pulls_ >= 2; }
 
  private:
@@ -92,7 +92,7 @@ class SharedInput final {
         }
         block.error.reset();
       }
-      // One that is transient is no step: it comes again to whoever pulls next, or is over.
+      // A transient error is no step: it comes again to whoever pulls next, or is over.
       std::optional<Error> transient;
       if (block.error && block.error->transient()) transient.swap(block.error);
       position_ += block.rows + block.error.has_value();

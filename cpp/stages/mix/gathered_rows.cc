@@ -40,11 +40,11 @@ bool Alike(const Block& one, const Block& other) {
 bool GatheredRows::Fits(const RowCursor& from, int64_t most) {
   const Block& block = from.block();
   if (block_.rows > 0) {
-    if (stacks_) alike_ = Alike(block_, block);
-    return !stacks_ || alike_;
+    if (stacks_) joins_ = Alike(block_, block);
+    return !stacks_ || joins_;
   }
   stacks_ = false;
-  row_bytes_ = alike_ && most > 1 ? RowBytes(block) : std::vector<size_t>();
+  row_bytes_ = joins_ && most > 1 ? RowBytes(block) : std::vector<size_t>();
   if (row_bytes_.empty()) return true;
   std::vector<Column> columns;
   for (const Tensor& like : block.columns) {

@@ -21,7 +21,7 @@ class GatheredRows {
   Block block_;
   std::vector<size_t> row_bytes_;  // of each column
   bool stacks_ = false;            // this block
-  bool alike_ = true;              // all that came could stand in one block
+  bool joins_ = true;              // all that came could stand in one block
 };
 
 }  // namespace penstock

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// The numbers in `leaf`: float32 or float64, one for each of `count` things (any number: -1),
-// finite and >= 0. Else throws an Error that begins with `argument`: "stage: weights".
+// The numbers in `leaf`: float32 or float64, `count` of them (any number: -1), finite and >= 0.
+// Else throws an Error that begins with `argument`: "stage: weights".
 std::vector<double> WeightsOf(std::string_view argument, const Tensor& leaf, int64_t count);
 
 // Draws numbers below the count of the weights, each as often as its weight says.

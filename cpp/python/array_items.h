@@ -12,7 +12,7 @@ bool DTypeOfScalar(PyObject* object, DType* dtype);
 bool WriteScalar(DType dtype, PyObject* object, uint8_t* to);
 // Whether this is a contiguous array of numbers in native byte order; then also its dtype.
 bool IsPlainArray(PyObject* object, DType* dtype);
-// Whether it is one that has this dtype and shape.
+// Whether it is such an array with this dtype and shape.
 bool MatchesArray(PyObject* object, DType dtype, const Shape& shape);
 
 }  // namespace penstock

@@ -10,7 +10,8 @@ namespace penstock {
 
 // The plan of a Python Dataset, null (no error set) for any other object.
 DatasetPtr DatasetOfPython(PyObject* object);
-// The same, which keeps the Python object alive as well; `session` is of the run that holds it.
+// The same plan, which keeps the Python object alive as well; `session` is that of the run that
+// holds it.
 DatasetPtr KeepingDataset(PyObject* object, Session* session);
 // A dataset that the engine has made, as a Python Dataset in a leaf.
 Tensor DatasetToPython(DatasetPtr dataset);

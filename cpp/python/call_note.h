@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// With the GIL: what to add to the failure of a call of `function` with `count` arguments, and with
-// `rng`; "" unless it is a TypeError of the call itself, because it takes others, or comes from an
-// array that must not be changed.
+// With the GIL: the note for a failed call of `function` with `count` arguments, and with `rng`. It
+// is "" unless the error is a TypeError because the function takes other arguments, or comes from
+// an array that must not be changed.
 std::string CallNote(const Error& error, PyObject* function, const char* stage, size_t count,
                      bool rng);
 

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Of the first `count` elements of each iteration `compare(index, made, wanted)` is called with
+// For the first `count` elements of each iteration, `compare(index, made, wanted)` is called with
 // both results; it raises where they differ. A result that is an error is given as an exception.
 FunctionPtr MakeChecked(FunctionPtr program, FunctionPtr plain, int64_t count, PyRef compare);
 

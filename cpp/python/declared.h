@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// A value as a tensor of the declared dtype and a shape that is declared; false, with a TypeError
-// set that names `stage` and shows the value, when it cannot be one.
+// Converts a value to a tensor of the declared dtype, whose shape must fit the declared one; false,
+// with a TypeError set that names `stage` and shows the value, when that cannot be done.
 bool ToDeclared(const char* stage, PyObject* value, const LeafSpec& spec, Sharing sharing,
                 Tensor* tensor);
 

@@ -1,4 +1,4 @@
-// What random operations inside calls of the user draw from: the key of the element.
+// Random operations inside calls of the user's functions draw from the key of the element.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,8 @@ class ScopedRandom {
   ElementRandom outer_;
 };
 
-// Generators for the calls of one function, made when there are more calls at a time than before:
-// to make one costs 10 us, to give it another key some nanoseconds. All methods with the GIL.
+// Generators for the calls of one function. One is made when more calls run at a time than before,
+// because making it costs 10 us, giving it another key some nanoseconds. All methods need the GIL.
 class ElementRngs {
  public:
   struct Rng;  // belongs to its generator, which a user may keep
@@ -34,7 +34,7 @@ class ElementRngs {
     Rng* rng;
     PyRef generator;
   };
-  // One for the calls of one thread; goes back when it is destroyed.
+  // A generator for the calls of one thread; it is given back when the lease is destroyed.
   class Lease {
    public:
     // Throws an Error with the Python exception when NumPy's module cannot be used.

@@ -1,5 +1,5 @@
-// A child that a function of the user has forked in a thread of the engine: the threads and locks
-// of the pipeline are not there, nor is what would take its result.
+// A child that a function of the user has forked in a thread of the engine: it has neither the
+// threads and locks of the pipeline, nor a caller that could take the function's result.
 #pragma once
 
 namespace penstock {

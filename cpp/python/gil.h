@@ -48,8 +48,8 @@ class Attachment final : public BlockingHook {
   // thread: it is no failure of an element. True: throw Error(kInterrupted), and do the work again.
   // In a child that the function has forked it takes any exception.
   bool TakeInterrupt();
-  // Called where a function of the user may have returned: ends a child that it has forked in a
-  // thread of the lane, which was to come back to a pipeline that is not there.
+  // Called where a function of the user may have returned: ends a child that the function has
+  // forked in a thread of the lane, because the pipeline to return to does not exist in the child.
   void EndIfForked() const {
     if (forked_ && role_ == Role::kLane) EndForkChild();
   }
@@ -112,8 +112,8 @@ PyObject* LaneMain(PyObject*, PyObject*);
 // an exception set when a signal ended the wait.
 bool Shutdown();
 bool ShuttingDown();
-// Whether this thread would use Python after Shutdown although the interpreter may go away any
-// moment: a daemon thread of the user's.
+// Whether this thread, a daemon thread of the user's, would use Python after Shutdown, when the
+// interpreter may end at any moment.
 bool MustPark();
 // Never returns. Waking such a thread would kill it in the middle of C++, or print a traceback.
 [[noreturn]] void Park();
@@ -121,8 +121,8 @@ bool MustPark();
 void InstallExitHook();
 
 // Calls Python. CPython up to 3.13 ends a daemon thread that wants the GIL of a finished
-// interpreter by unwinding its stack, which C++ answers with terminate(): it stops here instead,
-// for good.
+// interpreter by unwinding its stack, which C++ answers with terminate(). Such a thread stops here
+// for good instead.
 template <typename Call>
 auto CallPython(Call call) {
 #if defined(__GLIBCXX__)

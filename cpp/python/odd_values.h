@@ -6,14 +6,15 @@
 
 namespace penstock {
 
-// An object with a length and [i] beyond it, as many datasets are: NumPy would iterate it for ever.
+// Whether an object has a length and gives items beyond it, as many datasets do: NumPy would
+// iterate it for ever.
 bool IsEndless(PyObject* object);
 
 // False, with an error set, for an array of a subclass that hides items by a mask.
 bool CheckMask(PyObject* array);
 
-// False, with an error set, where there is one of both in nested lists and tuples. Anything else
-// than a list or tuple has no items here.
+// False, with an error set, when nested lists and tuples hold an endless object or a masked array.
+// Only items of lists and tuples are looked at.
 bool CheckItems(PyObject* list);
 
 }  // namespace penstock

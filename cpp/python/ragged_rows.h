@@ -12,12 +12,12 @@ namespace penstock {
 
 class RaggedRows {
  public:
-  // Adds a row whose leaves are scalars, or arrays like those of the rows before but for the size
-  // of their first axis. False, with nothing added, when it is another one: it may still be the
-  // first of a new block.
+  // Adds a row whose leaves are scalars, or arrays that differ from those of the rows before only
+  // in the size of their first axis. False, with nothing added, for any other row: it may still be
+  // the first of a new block.
   bool Add(const Flattened& flat, const ElementSpec* declared, const Origin& origin);
   int64_t rows() const { return block_.rows; }
-  // The rows that were added, in ragged form where they do differ.
+  // The rows that were added, in ragged form if they do differ.
   Block Take();
   void Clear() { block_ = Block(); }
   // Whether the rows of the last block did differ.

@@ -11,17 +11,17 @@ namespace penstock {
 // All of it is used with the GIL held.
 class RunningCall {
  public:
-  // One for each thread that is asked about, on its stack.
+  // The calls of one thread that may be asked about; it lies on that thread's stack.
   struct Thread {
     const RunningCall* call = nullptr;  // the innermost one
   };
   // For the calling thread; null: it is not asked about.
   static void SetThread(Thread* thread);
 
-  // Calls for row after row: `row` is the present one.
+  // For calls row by row: `row` is the present one.
   RunningCall(const CallInfo& info, const Block& rows, const int64_t& row)
       : RunningCall(*info.stage, info.index, row, &rows) {}
-  // Asking a source for element after element.
+  // For a source that is asked for element after element.
   RunningCall(const StageLabel& stage, const int64_t& element)
       : RunningCall(stage, 0, element, nullptr) {}
   ~RunningCall();

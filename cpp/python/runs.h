@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Everything of an iterator but what tp_iternext touches first. With the GIL.
+// Everything of an iterator except what tp_iternext touches first. Used with the GIL.
 struct Run {
   PyRef dataset;  // Python's, which the garbage collector sees; see bind_dataset.cc
   DatasetPtr plan;
@@ -29,16 +29,17 @@ struct Run {
   uint64_t fork_generation = ForkGeneration();
 };
 
-// A session that may end wherever its last reference is dropped: a thread that holds the GIL there
-// lets go of it while it waits for the threads of the run, which need it to end.
+// A session that may end wherever its last reference is dropped. A thread that holds the GIL there
+// gives it up while it waits for the threads of the run, which need the GIL to end.
 std::shared_ptr<Session> MakeSession(const Run& run);
 // Starts the run, if it has not been started yet.
 void Begin(Run& run);
-// Only one thread at a time; `method` is for the error. Others may run, and give the run another
-// session, before this returns: what was read of the run before may be gone.
+// Lets one thread at a time use the run; `method` is for the error. Other threads may run before
+// this returns and give the run another session, so what was read of the run before may be gone.
 void Enter(Run& run, const char* method);
 void Leave(Run& run);
-// Inside for a scope. Made before an Attachment of the same scope, so that it ends with the GIL.
+// Enters a run for a scope. It is made before an Attachment of the same scope, so that it ends with
+// the GIL.
 class Entered final {
  public:
   Entered(Run& run, const char* method) : run_(run) { Enter(run, method); }

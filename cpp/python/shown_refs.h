@@ -11,9 +11,9 @@ namespace penstock {
 // An object that belongs to a run (a generator, a dataset that a function has returned) often
 // refers to what holds the iterator of that run. The collector takes such a circle for garbage only
 // if it can account for every reference to what is in it. So each of these has exactly one owner, a
-// ShownRef, which is in its run's list from the moment it has the reference until the moment it has
-// it no more, and the iterator shows the list to the collector. Both moments need the GIL, and
-// nothing that could start the collector lies between.
+// ShownRef, which is in its run's list exactly as long as it has the reference, and the iterator
+// shows the list to the collector. The reference and the entry change together, with the GIL held,
+// and nothing in between could start the collector.
 //
 // What is in use must not be taken for garbage: a thread holds references of its own to what it
 // works with, for as long as it does (Use). While it has none, it looks whether the run is
@@ -51,7 +51,7 @@ class ShownRefs final {
  public:
   // For a session that has not begun.
   static void MakeFor(Session& session);
-  // For tp_traverse of what owns the session.
+  // For tp_traverse of the object that owns the session.
   static int Traverse(const Session& session, visitproc visit, void* arg);
   // With the GIL: a reference to each that is `kept`, for as long as the threads of the run may be
   // there. The others end where their threads do: the finally blocks of a generator run there.

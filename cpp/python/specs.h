@@ -16,7 +16,7 @@ ElementSpec SpecOfPython(const pybind11::object& nested);
 // Nested `make_leaf(shape, dtype)` results; None when it is not known yet.
 pybind11::object SpecToPython(const MaybeSpec& spec, const pybind11::object& make_leaf);
 
-// The shapes of leaves, in their order, as far as they are known of all elements; none: not at all.
+// The shapes of leaves, in their order, as far as they are known of all elements; nullopt: unknown.
 using KnownShapes = std::vector<std::optional<std::vector<std::optional<int64_t>>>>;
 
 // What is known of all elements: dtypes and numbers of axes, which are taken to be those of the

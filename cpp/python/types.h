@@ -37,7 +37,7 @@ PyObject* ToPython(Tensor tensor);
 // The bytes of a text, also of one that os.fsdecode made of the name of a file that is no UTF-8.
 // False with an error set for one that has none.
 bool TextToBytes(PyObject* text, std::string* bytes);
-// One string, and one row of a column: a string among others is not taken out of its block first.
+// One string, or one row of a column of strings, without first taking that row out of its block.
 PyObject* StringToPython(DType dtype, std::string_view text);
 PyObject* RowToPython(const Tensor& column, int64_t row);
 

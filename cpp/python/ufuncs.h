@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// With the GIL. Made once for each ufunc; throws a TypeError for one that is none of numbers with
-// one output or two.
+// With the GIL. Made once for each ufunc; throws a TypeError for one that is not of numbers or has
+// more than two outputs.
 std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* ufunc);
 
 }  // namespace penstock

@@ -11,9 +11,9 @@ namespace penstock {
 
 class EventCount;
 
-// Counts; does not wait. A stage that fills ahead looks at over() before it takes one more, and
-// lets one through when it holds none, so that a single large element cannot stop a pipeline. One
-// that waits for over() to end has a Watch meanwhile.
+// It counts and does not wait. A stage that fills ahead looks at over() before it takes one more
+// element, and takes one anyway when it holds none, so that a single large element cannot stop a
+// pipeline. A stage that waits for over() to end has a Watch meanwhile.
 //
 // Why it needs no polling: every pair of a Charge and a Release that takes the count across the
 // limit ends in one Release that brings it back, which then notifies. The count is changed before

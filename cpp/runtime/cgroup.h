@@ -11,8 +11,8 @@ constexpr const char* kCgroupMount = "/sys/fs/cgroup";
 // The first line of a file; empty when it cannot be read.
 std::string FirstLineOf(const std::string& file);
 
-// The least of what the folders of the group, from the process's own up to the root, say; infinity
-// when none says anything. `v2` reads a folder of the unified hierarchy, `v1` one of `controller`;
+// The least limit of the folders of the group, from the process's own up to the root; infinity when
+// none has a limit. `v2` reads a folder of the unified hierarchy, `v1` one of `controller`;
 // infinity: no limit, or an unreadable file.
 double LeastInCgroup(const std::string& membership_file, const std::string& mount,
                      const std::string& controller, double (*v2)(const std::string& folder),

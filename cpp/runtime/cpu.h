@@ -1,5 +1,5 @@
-// How many CPUs this process may use (affinity, container quota and the user's word), and what
-// they can do.
+// How many CPUs this process may use (by affinity, container quota and the user's setting), and
+// what they can do.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 namespace penstock {
 
 // Bytes: the least of what the system has available and of what is left below the limits of the
-// control group; 0 when neither says. Read again when older than a second.
+// control group; 0 when neither is known. Read again when older than a second.
 int64_t AvailableMemory();
 
 // Bytes left below the limits of the control group; 0 when there are none. The second one is for

@@ -1,4 +1,5 @@
-// Parking: a thread that has had nothing to do for long ends, and another goes on with its work.
+// Parking: a thread that has had nothing to do for long ends, and another thread goes on with its
+// work later.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,9 @@ void SetParkingPatience(MonoTime nanoseconds);
 // of them.
 class Parking final {
  public:
-  // Waits as WaitUntil does. kTimeout: the worker has waited for so long that it is to leave; what
-  // it worked with is another's. Not if it keeps something of the user's, or with kNoDeadline.
+  // Waits as WaitUntil does. kTimeout: the worker has waited so long that it must leave, and
+  // another thread owns what it worked with. That does not happen to a worker that keeps objects of
+  // the user's, or with kNoDeadline.
   template <class Ready>
   WaitStatus Wait(EventCount& event, const CancelToken& cancel, MonoTime patience, Ready ready) {
     if (ready()) return WaitStatus::kReady;
@@ -58,7 +60,8 @@ class Parking final {
     return !parked_.exchange(false, std::memory_order_acq_rel);  // pairs with the one in Replace
   }
 
-  // Whether the worker has left, or is about to: then the caller has another one started, once.
+  // Whether the worker has left, or is about to. If so, the caller must start another one; this is
+  // true once.
   bool Replace() {
 #if defined(PENSTOCK_TSAN)
     return parked_.exchange(false, std::memory_order_seq_cst);  // pairs with Leave
@@ -69,7 +72,7 @@ class Parking final {
 #endif
   }
 
-  // The other could not start one: it will be asked again.
+  // The caller could not start another one: Replace will be true again.
   void Restore() { parked_.store(true, std::memory_order_relaxed); }  // for the same thread
   // For the other.
   bool parked() const { return parked_.load(std::memory_order_relaxed); }

@@ -25,7 +25,7 @@
 
 namespace penstock {
 
-// Has the CPU fetch the line of memory at `address`, which may be any, while it goes on.
+// Lets the CPU fetch the cache line at `address`, which may be any, in the background.
 inline void Prefetch([[maybe_unused]] const void* address) {
 #if defined(PENSTOCK_GNU)
   __builtin_prefetch(address);

@@ -21,7 +21,7 @@ namespace penstock {
 //
 // With publish, work that takes long keeps its slot and all slots after it: no more than `limit`
 // may overtake it. With publish_next it holds none: work in hand and values not taken are together
-// at most `limit`, and of these only what is in hand waits for itself, however long the others go
+// at most `limit`, and of these, each work in hand delays only itself, however long the others go
 // on.
 //
 // Memory orders. A slot is owned by one side at a time:
@@ -31,15 +31,14 @@ namespace penstock {
 //     (release). The next owner of the slot, number seq, was begun after has_room(seq) read head_
 //     (acquire) as > seq - capacity; so the slot is empty for it. If one thread asks has_room and
 //     another publishes, the hand-over of the work between them must synchronise (a queue does).
-//     publish_next: those numbers have the same bounds. Before number t is drawn, t others were,
-//     each for another item of work, so one of these t + 1 items has a number m >= t. Whoever did
-//     that item began it after has_room(m) read head_ (acquire) as > m - limit >= t - capacity:
-//     slot t is empty. Its draw is this one or an earlier one; draws are read-modify-writes
-//     (acq_rel) of one variable, so that what it saw is before this publish, too. A thread that is
-//     stopped between its draw and its publish leaves a hole: try_pop_any passes over it, with up
-//     to `limit` values. try_pop_any sets kTaken; only the consumer reads that (relaxed is
-//     enough), and the slot is not reused before head_ has moved past it. Invariant: slot[head_] is
-//     never kTaken.
+// publish_next: those numbers have the same bounds. Before number t is drawn, t others were, each
+// for another item of work, so one of these t + 1 items has a number m >= t. Whoever did that item
+// began it after has_room(m) read head_ (acquire) as > m - limit >= t - capacity: slot t is empty.
+// Its draw is this one or an earlier one; draws are read-modify-writes (acq_rel) of one variable,
+// so that what it saw is before this publish, too. A thread that is stopped between its draw and
+// its publish leaves a hole: try_pop_any passes over it, with up to `limit` values. try_pop_any
+// sets kTaken; only the consumer reads that (relaxed is enough), and the slot is not reused before
+// head_ has moved past it. Invariant: slot[head_] is never kTaken.
 template <class T>
 class SlotRing final {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);

@@ -12,7 +12,7 @@ inline constexpr int64_t kUnknownStack = std::numeric_limits<int64_t>::max();
 // Bytes from here to the end of the stack of the calling thread. The thread asks the system once;
 // then it is a subtraction. Unknown on a stack that is not the thread's own (a fiber's).
 int64_t StackLeft();
-// All of it; unknown where StackLeft is.
+// The size of the whole stack; unknown where StackLeft is.
 int64_t StackSize();
 
 }  // namespace penstock

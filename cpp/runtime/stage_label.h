@@ -1,4 +1,4 @@
-// How users know a stage: by what it is, by the name that they gave it, by its functions.
+// How users know a stage: by its kind, by the name that they gave it, by its functions.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ struct StageLabel {
   std::string name;      // as given by the user; "": none
   std::string function;  // the names of its functions; "": none
 
-  // Nothing but what it is.
+  // Whether there is nothing but the kind.
   bool plain() const { return name.empty() && function.empty(); }
   // As a user would write it: "map", "map(load)", "map(load, name='decode')".
   std::string text() const;

@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// Written by the stage's threads, read by anybody. relaxed everywhere: each number stands alone.
+// Written by the stage's threads, read by any thread. relaxed everywhere: each number stands alone.
 struct alignas(64) StageStats {
   std::atomic<int64_t> steps{0};   // elements delivered
   std::atomic<int64_t> blocks{0};  // hand-overs of several elements at once

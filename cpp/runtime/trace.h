@@ -1,4 +1,4 @@
-// Trace: what every thread did when, as Chrome/Perfetto JSON.
+// Trace: what every thread did and when, as Chrome/Perfetto JSON.
 #pragma once
 
 #include <atomic>

@@ -40,8 +40,8 @@ class PreparedWait final {
 }  // namespace internal
 
 // Waits until ready() is true, the token is cancelled, the deadline has passed, or the thread's
-// BlockingHook ends the wait. ready() may do the thing itself (`ring.try_pop(x)`): after it has
-// said true it is not called again. It runs without the foreign lock from the second call on.
+// BlockingHook ends the wait. ready() may do the work itself (`ring.try_pop(x)`): after it has
+// returned true it is not called again. It runs without the foreign lock from the second call on.
 // ready() wins over a cancel, so that what is finished can be drained.
 //
 // Why a thread without a hook, or with one that nothing interrupts, needs no polling: whoever makes

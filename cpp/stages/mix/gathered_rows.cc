@@ -24,7 +24,7 @@ std::vector<size_t> RowBytes(const Block& block) {
   return bytes;
 }
 
-bool Alike(const Block& one, const Block& other) {
+bool SameForm(const Block& one, const Block& other) {
   if (!other.stacked() || other.from_files() || one.structure != other.structure) return false;
   return std::equal(one.columns.begin(), one.columns.end(), other.columns.begin(),
                     other.columns.end(), [](const Tensor& a, const Tensor& b) {
@@ -40,7 +40,7 @@ bool Alike(const Block& one, const Block& other) {
 bool GatheredRows::Fits(const RowCursor& from, int64_t most) {
   const Block& block = from.block();
   if (block_.rows > 0) {
-    if (stacks_) joins_ = Alike(block_, block);
+    if (stacks_) joins_ = SameForm(block_, block);
     return !stacks_ || joins_;
   }
   stacks_ = false;

@@ -7,7 +7,8 @@
 
 namespace penstock {
 
-// Stacks them where all are small numbers of one shape and of no file; else they stay one by one.
+// Stacks the rows if all are small numbers of one shape and from no file; otherwise they stay one
+// by one.
 class GatheredRows {
  public:
   // Whether the next row of `from` can join the block, which will have `most` rows at most.

@@ -15,8 +15,9 @@ class Folded {
   // `stage` is for errors and outlives this.
   Folded(const char* stage, Element initial);
 
-  // Calls function(value, element); its result, whatever it is. Throws what the function raised.
-  // When the call was interrupted, the next one does it again, whatever element it is given.
+  // Calls function(value, element) and returns its result as it is. Throws what the function
+  // raised. When the call was interrupted, the next one does it again, whatever element it is
+  // given.
   Element Call(Function& function, const CallInfo& info, Element element);
   bool interrupted() const { return pending_.rows > 0; }
   // Takes a new value: the first leaves of `result`. Throws when it is of another kind.

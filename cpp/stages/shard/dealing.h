@@ -31,9 +31,10 @@ struct Dealing {
   // is random before it depends on a seed of this stage and the number of its run, and nothing
   // overtakes. `stage` counts its runs.
   RunContext Common(const RunContext& context, const Dataset& stage) const;
-  // States are those of all shards of the same number: what is pulled again is counted in rounds.
+  // One state serves all shards of the same number, because what is pulled again is counted in
+  // rounds.
   void VisitState(StateVisitor& visitor) const;
-  // What stands for an element that there is not, in the shape of one that there is.
+  // The padding for a missing element, in the shape of an existing one.
   Element PaddingLike(const Element& element) const;
 };
 
@@ -48,11 +49,12 @@ class DealtStage : public PlanDetail {
   const Dealing dealing_;
 };
 
-// Beside each element: whether it is a real one.
+// The element, with whether it is a real one.
 Element Masked(Element element, bool real);
 // An element as a real one, anything else as it is.
 Step Real(Step step);
-// For padding beside `elements` that are all errors.
+// The error for padding that has no shape because all `elements` elements that it could follow have
+// failed.
 Error AllFailed(int64_t elements);
 ElementSpec MaskedSpec(ElementSpec spec);
 // Throws when one of its leaves cannot be zero.

@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// Slots that are filled up before each draw, the chosen slot is closed by the last one. A pure
-// function of key, size and number of items, so that a state needs only counters.
+// Slots that are filled up before each draw; a draw moves the last slot into the chosen one. The
+// draws are a pure function of key, size and number of items, so that a state needs only counters.
 template <typename Item>
 class Reservoir {
  public:

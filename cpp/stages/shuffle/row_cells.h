@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// Small rows of one form as plain bytes, others as they are, in cells of memory that are used
-// again. An Element would take some allocations for every row, and going from pointer to pointer
-// when it leaves, which in a buffer larger than the CPU's caches is a wait for memory each time.
+// Keeps small rows of one form as plain bytes, other rows as they are, in cells of memory that are
+// used again. An Element would take some allocations for every row; and reading it when it leaves
+// would follow pointers, each of which waits for memory in a buffer larger than the CPU's caches.
 class RowCells {
  public:
   // A row that is kept.
@@ -29,12 +29,12 @@ class RowCells {
   Cell Put(const std::vector<Column>& columns, int64_t row, Origin origin);
   // The element stays as it is when this throws.
   Cell Put(Element&& element);
-  // The rows in this order, all of them bytes or all of them of one structure; their cells are free
-  // again. What is made of bytes are columns. When memory runs out nothing is taken.
+  // Takes the rows in this order; all are bytes, or all are of one structure. Bytes become columns.
+  // The cells are free again. When memory runs out nothing is taken.
   void Take(std::span<const Cell> cells, Block& out);
   void Drop(Cell cell);
-  // Whether the cells take much more memory than the rows in them: that of one size serves no
-  // other, so it does when rows become longer and longer. Then Move is worth its copies.
+  // Whether the cells take much more memory than the rows in them. A cell serves rows of one size
+  // only, so this happens when rows become longer and longer; Move is then worth its copies.
   bool wasteful() const { return slab_bytes_ > 2 * used_bytes_ + kMostWaste; }
   // Moves all the rows that there are to new memory and gives the old one back.
   void Move(std::span<Cell* const> all);

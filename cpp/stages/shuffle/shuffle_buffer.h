@@ -1,4 +1,4 @@
-// What shuffle holds: a reservoir of rows, each output a uniform choice among them.
+// The buffer of shuffle: a reservoir of rows, from which each output is a uniform choice.
 #pragma once
 
 #include <unordered_map>

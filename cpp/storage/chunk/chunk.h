@@ -1,4 +1,4 @@
-// Rows of elements as one run of bytes, column by column: what files of rows are made of.
+// Rows of elements as consecutive bytes, column by column, as files of rows hold them.
 #pragma once
 
 #include <deque>
@@ -38,11 +38,11 @@ class ChunkBuilder {
   // `origins`: keep the identities of elements; else they are their numbers.
   explicit ChunkBuilder(bool origins) : origins_(origins) {}
   int64_t rows() const { return form_.rows; }
-  // Adds what fits of the rows from `first` on and returns how many that are; 0: take the chunk
-  // first. Throws an Error that names the leaf for an opaque object.
+  // Adds as many of the rows from `first` on as fit, and returns how many; 0: take the chunk first.
+  // Throws an Error that names the leaf for an opaque object.
   int64_t Add(const Block& block, int64_t first, const char* stage);
   bool full() const;
-  // The bytes; `form` is how to read them. Empty again afterwards.
+  // The bytes, with how to read them in `form`. The builder is empty again afterwards.
   BufferRef Take(ChunkForm* form);
 
  private:

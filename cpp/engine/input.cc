@@ -64,8 +64,8 @@ void Input::Retire() {
 }
 
 void Input::VisitState(StateVisitor& visitor, int64_t back) {
-  // The layout of every stage that runs ahead of what it delivers (StateTrail): so a state does not
-  // depend on whether the stage ran inline or in threads.
+  // The layout is that of every stage that runs ahead of what it delivers (StateTrail), so a state
+  // does not depend on whether the stage ran inline or in threads.
   if (visitor.saving() && back == 0 && to_discard_ == 0 && iterator_)
     trail_.Add(position_, SaveState(*iterator_));
   trail_.VisitState(visitor, position_ - back);

@@ -18,8 +18,8 @@ namespace {
 constexpr uint32_t kSampleEvery = 64;
 constexpr int64_t kCheapNs = 2000;
 
-// Of the exception that is being handled. What a stage throws on purpose is an Error, and it has
-// seen to what it holds, unless the system had no memory.
+// The Error of the exception that is being handled. A stage that throws on purpose throws an Error
+// and leaves itself consistent, unless the system had no memory.
 Error Caught(std::string_view stage) noexcept {
   try {
     throw;
@@ -43,9 +43,9 @@ Answer AnswerOf(Error error) {
     return error;
 }
 
-// Whether a signal's handler has raised. The thread that asks may be held for long by native stages
-// that pull and pull and give nothing: it looks now and then, and lets others have the foreign
-// lock.
+// Whether a signal's handler has raised. Native stages that pull repeatedly and emit nothing may
+// hold the calling thread for long, so it looks now and then, and lets other threads have the
+// foreign lock.
 bool Interrupted(MonoTime now) {
   thread_local MonoTime due = 0;
   BlockingHook* hook = GetBlockingHook();
@@ -106,8 +106,9 @@ Answer Iterator::Framed(Call call) {
   int64_t index = steps_;
   Answer answer = guarded();
   int64_t end = NowNs();
-  // A cheap stage is timed once in a while and stands for the calls between. By its recent mean:
-  // one that is slow now and then (a full batch, an input that waits) is timed always.
+  // Of a cheap stage, one call is timed now and then and represents the calls in between. The
+  // recent mean says what is cheap, so that a stage that is slow sometimes (a full batch, an input
+  // that waits) is always timed.
   mean_ns_ += (end - start - mean_ns_) / 4;
   bool cheap = mean_ns_ < kCheapNs;
   untimed_ = cheap ? kSampleEvery - 1 : 0;
@@ -138,7 +139,7 @@ std::optional<Error> Iterator::Discard(int64_t& steps) {
 
 std::optional<Error> Iterator::Pass(int64_t& steps) {
   for (; steps > 0; --steps) {
-    // There may be no end, and the number may be that of a forged state.
+    // The input may have no end, and the number of steps may come from a forged state.
     if (run_ends_ && run_ends_->cancelled()) return Error(ErrorKind::kCancelled, "");
     Step step = Next();
     if (std::holds_alternative<End>(step)) break;

@@ -98,7 +98,8 @@ void Producer::Run() {
     halted_.store(true, std::memory_order_release);
     ready_->NotifyAll();
   }
-  // Here, on the thread that ran it: generators are closed where they were used.
+  // The input is destroyed on the thread that ran it, because generators must be closed where they
+  // were used.
   input_.reset();
 }
 
@@ -125,7 +126,7 @@ Producer::Packet Producer::Pull(int64_t most) {
   }
   ended_ = packet.block.end || (error && EndsRun(*error));
   packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
-  // release: pairs with the acquire in Room; counted before it can be taken.
+  // release: pairs with the acquire in Room. The rows are counted before they can be taken.
   const int64_t count = packet.block.rows;
   const int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
   stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
@@ -153,7 +154,8 @@ bool Producer::Produce() {
   return true;
 }
 
-// No more at a time than a thread would make ahead: a function of the user is not called earlier.
+// Pulls no more rows at a time than a thread would make ahead, so that a function of the user is
+// not called earlier.
 Producer::Packet Producer::PullHere(int64_t max_rows) {
   Packet packet;
   try {
@@ -198,10 +200,10 @@ bool Producer::Ready() {
          halted_.load(std::memory_order_acquire);  // pairs with the release in Run
 }
 
-// What was pushed last, or that nothing more comes.
+// Takes the next packet, or an error once the thread has halted; false when nothing is ready.
 bool Producer::Pop(Packet& packet) {
   if (ring_.try_pop(packet)) return true;
-  // acquire: pairs with the release in Run; what was pushed before it is seen by another look.
+  // acquire: pairs with the release in Run; another look then sees what was pushed before it.
   if (!halted_.load(std::memory_order_acquire)) return false;
   if (!ring_.try_pop(packet)) packet.block = Block::Of(OutOfMemory(options_.stage->kind));
   return true;

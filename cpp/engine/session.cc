@@ -97,8 +97,8 @@ const std::string& Session::Plan() {
   return plan_;
 }
 
-// Of the caches: what they held when the run began, and what the run has put there, which
-// stages that start their inputs later will find.
+// Visits the fills of caches: what they held when the run began, and what the run has put there for
+// stages that start their inputs later.
 void Session::VisitFills(StateVisitor& visitor) {
   CacheFills::VisitState(visitor, *root_, &fills_, fills_at_start_);
   std::shared_ptr<const CacheFills> made;
@@ -140,7 +140,7 @@ void Session::SetState(std::string_view state) {
   } catch (const std::length_error&) {
     throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
   }
-  // All of it was good. The runs after this one go on where the saved process would have.
+  // The whole state was valid. The runs after this one go on where the saved process would have.
   for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
   root_->SetRuns(identity_.root_run + 1);
 }
@@ -150,7 +150,8 @@ void Session::Close() {
   DropRoot();
 }
 
-// Stages end inside one another. A thread that is too short of stack for that has another do it.
+// Stages end nested in one another. When the stack of this thread is too short for that, another
+// thread does it.
 void Session::DropRoot() {
   if (!input_) return;
   const int64_t stages = std::max<int64_t>(root_->depth(), StagesIn(StackUse::kRun, stack_need_));
@@ -163,7 +164,7 @@ void Session::DropRoot() {
   input_.reset();
 }
 
-// Another thread may have come in than the one that the stages were started on.
+// The calling thread may be another one than that on which the stages were started.
 void Session::MindStack() {
   RequireStackAgain(stack_need_);
   stack_left_ = StackLeft();

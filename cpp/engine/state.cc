@@ -32,7 +32,8 @@ void RestoreBehindPrefetch(std::string_view input, Iterator& prefetch) {
 }
 
 void RestoreChild(std::string_view saved, Iterator& iterator) {
-  // Prefetches that this pipeline has not, one around the other: no recursion, there may be many.
+  // Passes over nested prefetches that this pipeline does not have. There may be many, hence no
+  // recursion.
   int64_t skip = 0;
   for (;;) {
     StateVisitor inner(saved, iterator.name());

@@ -1,4 +1,4 @@
-// Windows of half a second, and the log of what was moved.
+// Decisions every half second, and the log of what was moved.
 #include "engine/tuning.h"
 
 #include <algorithm>

@@ -58,7 +58,7 @@ class RepeatIterator final : public BlockIterator {
     visitor.Bool(running);
     visitor.Demand(!running || (epoch_ != kEnded && epoch_ != count_),
                    "nothing runs after the last epoch");
-    // The first epoch has those that the stage was started with.
+    // The first epoch uses the fills that the stage was started with.
     if (epoch_ > 0) {
       if (visitor.saving() && !running) FindFills();
       CacheFills::VisitState(visitor, *data_, &context_.session->fills(), fills_);
@@ -77,8 +77,8 @@ class RepeatIterator final : public BlockIterator {
       if (!input_) Start();
       if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
       Block block = input_->NextBlock(max_rows);
-      // For ever, an epoch in which everything fails counts as empty: the same errors would come
-      // again and again.
+      // When repeating for ever, an epoch in which everything fails counts as empty, because the
+      // same errors would come again and again.
       any_ = any_ || block.rows > 0 || (block.error && count_ >= 0);
       Rekey(block);
       if (!block.end) return block;
@@ -107,7 +107,8 @@ class RepeatIterator final : public BlockIterator {
   }
 
   void Start() {
-    // The epoch before must be gone first: its generators and threads are not to overlap.
+    // The epoch before must be destroyed first, so that generators and threads of two epochs do not
+    // overlap.
     input_.reset();
     FindFills();
     input_ = next_ ? std::move(next_) : StartEpoch(epoch_, fills_);
@@ -120,7 +121,7 @@ class RepeatIterator final : public BlockIterator {
     return data_->StartInput(context);
   }
 
-  // What caches upstream hold when the epoch begins: what the epochs before have put there.
+  // Finds what caches upstream hold when the epoch begins, which earlier epochs have put there.
   void FindFills() {
     if (found_ == epoch_) return;
     fills_ = next_ ? next_fills_ : FillsNow();
@@ -130,7 +131,7 @@ class RepeatIterator final : public BlockIterator {
     return CacheFills::Now(*data_, context_.session->fills(), fills_);
   }
 
-  // With every element of an epoch that only drains its buffer goes a step of the next one.
+  // For every element of an epoch that only drains its buffer, the next epoch makes one step.
   std::optional<Error> FillNext(int64_t rows) {
     bool last = count_ >= 0 && epoch_ + 1 >= count_;
     if (!filling_ || last) return std::nullopt;

@@ -64,7 +64,7 @@ class RowQueue {
       parts_.pop_front();
     }
   }
-  // Where the first row is in the input.
+  // The position of the first row in the input.
   int64_t position() const { return parts_.front().position + begin_; }
   Origin origin() const { return parts_.front().block.origin(begin_); }
 
@@ -181,7 +181,8 @@ class WindowIterator final : public Iterator {
     return window;
   }
 
-  // The structure that all rows have; those with dicts in another order of keys get this one.
+  // The structure of all rows; rows whose dicts have their keys in another order are converted to
+  // it.
   StructureRef StructureOf(std::vector<Block>& rows) const {
     const StructureRef structure =
         rows.front().stacked() ? rows.front().structure : rows.front().elements.front().structure;

@@ -122,7 +122,7 @@ class Program final : public Function {
     return values;
   }
 
-  // All values of one row; of those that no later step needs, only the results are left.
+  // All values of one row. Values that no later step needs are dropped, except for the results.
   std::vector<Tensor> Run(const Element& element, const CallInfo& info, BlockBuilder* into) const {
     std::vector<Tensor> values = Start(element.leaves, OrderOf(element.structure, info));
     std::vector<Tensor> inputs;
@@ -262,7 +262,7 @@ bool Program::OnlyReadsShapes() const {
 
 // The rows of a block of results, for whoever takes them as they come.
 void TakeOneByOne(Block& results) {
-  // Strings that were cut out of much larger ones do not keep those.
+  // Strings that were cut out of much larger ones do not keep the larger ones in memory.
   constexpr size_t kMostKept = 8;
   for (Column& column : results.columns) {
     Tensor& items = column.items;
@@ -272,8 +272,8 @@ void TakeOneByOne(Block& results) {
   results.Separate();
 }
 
-// The results of all rows, made of the values that are there. Throws when an operation fails; false
-// when one does not take rows at once.
+// Makes the results of all rows from the given values. Throws when an operation fails; false when
+// one does not take rows at once.
 bool Program::Results(std::vector<Column>& values, int64_t rows, Block& made) {
   if (!RunAtOnce(instructions_, rows, values)) {
     by_rows_.store(false, std::memory_order_relaxed);
@@ -341,7 +341,7 @@ bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) 
   return true;
 }
 
-// Rows that may differ in shape, when nothing but that is looked at. As above.
+// For rows that may differ in shape, when only their shapes are looked at. As above.
 bool Program::MapShapes(const Block& rows, bool ragged, std::vector<Block>& out) {
   std::vector<int> order;
   if (rows.structure != plan_.element) order = LeafOrder(rows.structure, plan_.element);

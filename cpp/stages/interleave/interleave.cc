@@ -114,7 +114,8 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   std::optional<Error> Pass(int64_t& steps) override {
-    // With several in turn the order depends on which steps are errors: they do not end a turn.
+    // With several datasets in turn, the order depends on which steps are errors, because errors do
+    // not end a turn.
     if (parallel_ || options_.cycle > 1) return BlockIterator::Pass(steps);
     while (steps > 0) {
       if (auto other = FindTurn()) {
@@ -280,7 +281,7 @@ class InterleaveIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // Of what was declared before anything was opened.
+  // Checks an opened dataset against the spec that was declared before anything was opened.
   void Check(const ElementSpec& came) const {
     if (ElementSpec::Cover(*options_.declared, came) == options_.declared) return;
     throw Error(ErrorKind::kType,
@@ -289,7 +290,7 @@ class InterleaveIterator final : public BlockIterator {
                 options_.stage, options_.declared->ToString(), came.ToString());
   }
 
-  // Of the elements that a state needs.
+  // The lowest position of the elements that a state needs.
   int64_t LowestPosition() const {
     int64_t low = input_.position() - (unopened_ ? 1 : 0);
     for (auto& slot : slots_)
@@ -387,7 +388,7 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
   options.buffered = args.IntAtLeast("buffer_output_elements", 1, two_blocks);
   options.ahead =
       args.IntAtLeast("prefetch_input_elements", 0, std::max<int64_t>(1, options.cycle / 2));
-  // One input is never left for another: its rows come in blocks.
+  // A single input is never left for another, so its rows come in blocks.
   if (options.cycle == 1) options.block = std::numeric_limits<int64_t>::max();
   if (args.Has("deterministic")) options.ordered = args.Bool("deterministic");
   if (args.Has("output_signature")) options.declared = args.Spec("output_signature");

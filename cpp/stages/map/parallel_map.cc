@@ -88,7 +88,7 @@ class ParallelMapIterator final : public BlockIterator {
             [this](int number, Parking& parking) { Work(number, parking); },
             [this] { DropInput(); }) {
     threads_add_busy_ = true;
-    // Batches are made of consecutive rows: they fill slabs only when rows come in order.
+    // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
     if (context.batch_rows > 1 && ordered_) slabs_.emplace(context.batch_rows);
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
@@ -188,7 +188,7 @@ class ParallelMapIterator final : public BlockIterator {
     }
   }
 
-  // Where none is left to do the work, and none can be had, the consumer does it from then on.
+  // When no worker is left and no thread can be had, the consumer does the work from then on.
   void Recall(bool needed) {
     try {
       if (!in_line_) workers_.Recall(wanted_, needed);
@@ -207,9 +207,9 @@ class ParallelMapIterator final : public BlockIterator {
 
   // --- on the workers ---
 
-  // The last one out destroys the input where it was used (generators are closed there), unless all
-  // have only left for a while. It must not wait: one that was recalled may hold the input already,
-  // and is the last one later.
+  // The last worker that ends destroys the input on a thread that used it (generators are closed
+  // there), unless all have only left for a while. It must not wait: a worker that was recalled may
+  // hold the input already, and is the last one later.
   void DropInput() {
     if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
     input_.TryReset();
@@ -285,7 +285,8 @@ class ParallelMapIterator final : public BlockIterator {
     packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
   }
 
-  // Under the input's lock: room, a block, its number. False when there is nothing more to do.
+  // Under the input's lock: waits for room, pulls a block and numbers it. False when there is
+  // nothing more to do.
   bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
     const auto token = input_.Hold();
     if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;

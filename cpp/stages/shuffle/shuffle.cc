@@ -1,4 +1,4 @@
-// shuffle: by the numbers of rows where any may be had, else with a buffer of rows.
+// shuffle: over the numbers of rows where the input has random access, else with a buffer of rows.
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// The order of `rows` rows. Each takes a number in memory before the first one is drawn.
+// The order of `rows` rows. It holds a number in memory for each slot before the first draw.
 ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
   constexpr int64_t kFew = 1 << 20;  // few enough to need no look at the memory
   constexpr int64_t kMost = int64_t{1} << 40;
@@ -55,7 +55,7 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
 
  private:
   RandomKey Key(const RunContext& context) const {
-    // Without reshuffling every epoch and every run of this dataset has one order.
+    // Without reshuffling, all epochs and runs of this dataset have one order.
     if (!reshuffle_)
       return RandomKey{seed_ ? static_cast<uint64_t>(*seed_) : own_seed_}.Fold(chain());
     StageRandom random = Randomness(context);
@@ -98,7 +98,7 @@ class IndexShuffleIterator final : public BlockIterator {
         order_(OrderOf(key, size, rows_.size())) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // As if the input were read again from its beginning.
+    // The state is as if the input were read again from its beginning.
     int64_t pulled = order_.pulled();
     ShuffleState state{key_.value, order_.drawn(), pulled, false, 0, {}, pulled, pulled};
     state.Visit(visitor);

@@ -1,5 +1,4 @@
-// A note that tells users which element a failed call of their function was for, where the
-// exception does not say.
+// A note for users on why a call of their function failed, where its exception does not say.
 #pragma once
 
 #include <cstddef>

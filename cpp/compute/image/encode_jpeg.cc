@@ -16,7 +16,7 @@ namespace {
 #if defined(PENSTOCK_HAS_JPEG)
 constexpr Operand kJpegImage{"encode_jpeg", "image"};
 constexpr int64_t kLargestSide = 65500;  // pixels: libjpeg's
-// What marks a segment as XMP (ISO 16684-1); the zero at its end is part of it.
+// What marks a segment as XMP (ISO 16684-1); it includes the zero at its end.
 constexpr char kXmpName[] = "http://ns.adobe.com/xap/1.0/";
 constexpr size_t kMostXmp = 65533 - sizeof(kXmpName);
 

@@ -2,6 +2,7 @@
 #include "data/batch_rows.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "data/element_text.h"
 #include "data/random.h"
@@ -20,9 +21,13 @@ std::vector<Column> Extremes(const Block& block, bool largest) {
   std::vector<Column> rows;
   for (const Column& column : block.columns) {
     int64_t found = 0;
-    for (int64_t row = 1; column.ragged() && row < block.rows; ++row) {
-      int64_t size = column.RangeOf(row).count, best = column.RangeOf(found).count;
-      if (largest ? size > best : size < best) found = row;
+    for (int64_t row = 1, best = -1; column.ragged() && row < block.rows; ++row) {
+      if (best < 0) best = column.RangeOf(0).count;
+      const int64_t size = column.RangeOf(row).count;
+      if (largest ? size > best : size < best) {
+        best = size;
+        found = row;
+      }
     }
     rows.push_back(column.ragged() ? Column::Of(column.Row(found)) : column);
   }
@@ -30,7 +35,7 @@ std::vector<Column> Extremes(const Block& block, bool largest) {
 }
 
 // The first row of some columns.
-Element FirstOf(const std::vector<Column>& columns, const Structure* structure) {
+Element FirstOf(std::span<const Column> columns, const Structure* structure) {
   Element first;
   first.structure = structure;
   for (const Column& column : columns) first.leaves.push_back(column.Row(0));
@@ -45,19 +50,20 @@ bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtype
   if (!dtype.is_reference() || !dtypes_[leaf].is_reference()) return false;
   if (came.elements() == 0) return true;
   for (const Stretch& stretch : stretches_) {
-    if (stretch.columns[leaf].items.elements() > 0) return false;
+    if (columns(stretch)[leaf].items.elements() > 0) return false;
   }
   if (dtypes->empty()) *dtypes = dtypes_;
   (*dtypes)[leaf] = dtype;
   return true;
 }
 
-std::optional<Error> BatchRows::Check(const std::vector<Column>& columns,
-                                      const Structure* structure, int64_t index) {
+std::optional<Error> BatchRows::Check(std::span<const Column> columns, const Structure* structure,
+                                      int64_t index) {
   const std::string& stage = stage_.kind;
   std::vector<DType> dtypes;  // when they become known with this row
   if (stretches_.empty()) {
     for (const Tensor& column : columns) dtypes.push_back(column.dtype());
+    leaves_ = columns.size();
     Begin(structure, dtypes);
   } else if (structure != structure_) {
     return Error(ErrorKind::kInvalidArgument,
@@ -99,8 +105,15 @@ bool BatchRows::AppendRagged(const Block& block) {
     if (!MayDiffer(i)) return false;
     column = column.FromZero();
   }
-  Include({std::move(rows.columns), block.rows, {}}, rows.structure, block, 0);
+  DropUnjoined();
+  const size_t first = columns_.size();
+  columns_.insert(columns_.end(), rows.columns.begin(), rows.columns.end());
+  Include({first, block.rows}, rows.structure, block, 0);
   return true;
+}
+
+void BatchRows::DropUnjoined() {
+  columns_.resize(stretches_.empty() ? 0 : stretches_.back().first_column + leaves_);
 }
 
 void BatchRows::Include(Stretch stretch, const Structure* structure, const Block& block,
@@ -123,39 +136,39 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
   }
   const bool stacked = block.stacked();
   for (int64_t row = 0; row < block.rows; ++row) {
-    Stretch stretch;
-    const Structure* structure = block.structure;
+    DropUnjoined();
+    const size_t first = columns_.size();
+    StructureRef& structure = stacked ? block.structure : block.elements[row].structure;
+    SlabRows slab = stacked ? block.slab : SlabRows();
+    if (structure_ && structure != structure_) {
+      const bool conforms = stacked ? Conform(structure, block.columns, structure_)
+                                    : Conform(structure, block.elements[row].leaves, structure_);
+      if (conforms) {
+        structure = structure_;
+        slab = {};  // its columns are others than those of the rows before
+      }
+    }
     if (stacked) {
-      stretch = {std::move(block.columns), block.rows, std::move(block.slab)};
+      std::ranges::move(block.columns, std::back_inserter(columns_));
     } else {
-      Element& element = block.elements[row];
-      structure = element.structure;
-      stretch.rows = 1;
-      stretch.columns.reserve(element.leaves.size());
-      for (const Tensor& leaf : element.leaves) stretch.columns.push_back(Column::Of(leaf));
-      element.leaves.clear();
+      for (const Tensor& leaf : block.elements[row].leaves) columns_.push_back(Column::Of(leaf));
     }
-    if (structure_ && structure != structure_ && Conform(structure, stretch.columns, structure_)) {
-      structure = structure_;
-      stretch.slab = {};  // its columns are others than those of the rows before
-    }
+    const std::span<Column> added(columns_.begin() + static_cast<int64_t>(first), columns_.end());
     std::optional<Error> error;
     try {
-      error = Check(stretch.columns, structure, index + row);
+      error = Check(added, structure, index + row);
     } catch (const Error& thrown) {
       error = thrown;
     }
     if (error) {
-      error->In({stage_, index + row, ElementText(FirstOf(stretch.columns, structure))},
-                block.origin(row));
-      if (stacked) {  // all rows of a column are of one shape: only the first is blamed
-        block.columns = std::move(stretch.columns);
-        block.structure = structure;
-      }
+      error->In({stage_, index + row, ElementText(FirstOf(added, structure))}, block.origin(row));
+      // All rows of a column are of one shape: only the first is blamed.
+      if (stacked) std::ranges::move(added, block.columns.begin());
       if (row + 1 < block.rows) *rest = block.Slice(row + 1, block.rows - row - 1);
       return error;
     }
-    Include(std::move(stretch), structure, block, row);
+    if (!stacked) block.elements[row].leaves.clear();
+    Include({first, stacked ? block.rows : 1, std::move(slab)}, structure, block, row);
     if (stacked) break;
   }
   return std::nullopt;
@@ -164,7 +177,7 @@ std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) 
 Tensor BatchRows::JoinItems(size_t leaf, const Shape& shape) const {
   std::vector<const Tensor*> parts;
   parts.reserve(stretches_.size());
-  for (const Stretch& stretch : stretches_) parts.push_back(&stretch.columns[leaf].items);
+  for (const Stretch& stretch : stretches_) parts.push_back(&columns(stretch)[leaf].items);
   return Tensor::Concat(dtypes_[leaf], shape, parts);
 }
 
@@ -172,7 +185,7 @@ Element BatchRows::Assemble(const Structure* structure) {
   Element batch;
   batch.structure = structure;
   if (stretches_.empty()) return batch;
-  for (size_t leaf = 0; leaf < stretches_.front().columns.size(); ++leaf) {
+  for (size_t leaf = 0; leaf < leaves_; ++leaf) {
     batch.leaves.push_back(Join(leaf));
   }
   return batch;
@@ -194,6 +207,7 @@ Element BatchRows::Take() {
 void BatchRows::Reset() {
   Clear();
   stretches_.clear();
+  columns_.clear();
   structure_ = nullptr;
   origin_ = Origin();
   rows_ = 0;

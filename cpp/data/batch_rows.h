@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,17 @@ class BatchRows {
 
  protected:
   struct Stretch {
-    std::vector<Column> columns;  // where they are ragged their splits begin with 0
+    size_t first_column = 0;
     int64_t rows = 0;
-    SlabRows slab;  // where the dense columns lie
+    SlabRows slab = {};  // where the dense columns lie
   };
+  // One for each leaf; where they are ragged their splits begin with 0.
+  std::span<Column> columns(const Stretch& stretch) {
+    return {columns_.data() + stretch.first_column, leaves_};
+  }
+  std::span<const Column> columns(const Stretch& stretch) const {
+    return {columns_.data() + stretch.first_column, leaves_};
+  }
   const std::string& stage() const { return stage_.kind; }
   std::vector<Stretch>& stretches() { return stretches_; }
   const std::vector<Stretch>& stretches() const { return stretches_; }
@@ -65,10 +73,12 @@ class BatchRows {
   virtual void Clear() {}
 
  private:
-  std::optional<Error> Check(const std::vector<Column>& columns, const Structure* structure,
+  std::optional<Error> Check(std::span<const Column> columns, const Structure* structure,
                              int64_t index);
   // Adds all rows of a ragged block; false, with nothing changed, when some may not join.
   bool AppendRagged(const Block& block);
+  // Leaves out the columns of a row that did not join.
+  void DropUnjoined();
   // Takes up rows of a block, from row `row` on.
   void Include(Stretch stretch, const Structure* structure, const Block& block, int64_t row);
   // Whether an array of `came` may join leaf `leaf`; it may make its dtype known.
@@ -80,7 +90,11 @@ class BatchRows {
   StructureRef structure_;
   std::vector<DType> dtypes_;
   Origin origin_;  // of the first row; of its file only if all are
+  size_t leaves_ = 0;
   std::vector<Stretch> stretches_;
+  // Of all stretches, and after them perhaps those of a row that has not joined: in one vector,
+  // since most stretches are one small row.
+  std::vector<Column> columns_;
 };
 
 }  // namespace penstock

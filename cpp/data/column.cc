@@ -15,17 +15,19 @@ Column Column::Constant(Tensor item) {
 std::optional<Column> Column::Of(const std::vector<const Tensor*>& rows) {
   const Tensor& first = *rows.front();
   const int rank = first.shape().rank();
-  std::vector<int64_t> ends{0};
+  const DType dtype = first.dtype();
+  const int64_t size = rank > 0 ? first.shape()[0] : 0;
+  std::vector<int64_t> ends(rows.size() + 1);
   bool equal = true;
-  for (const Tensor* row : rows) {
-    const Shape& shape = row->shape();
-    if (row->dtype() != first.dtype() || shape.rank() != rank) return std::nullopt;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Shape& shape = rows[i]->shape();
+    if (rows[i]->dtype() != dtype || shape.rank() != rank) return std::nullopt;
     for (int d = 1; d < rank; ++d) {
       if (shape[d] != first.shape()[d]) return std::nullopt;
     }
     if (rank == 0) continue;
-    equal = equal && shape[0] == first.shape()[0];
-    ends.push_back(ends.back() + shape[0]);
+    equal = equal && shape[0] == size;
+    ends[i + 1] = ends[i] + shape[0];
   }
   Shape shape = first.shape();
   if (equal) {
@@ -34,15 +36,6 @@ std::optional<Column> Column::Of(const std::vector<const Tensor*>& rows) {
   }
   shape[0] = ends.back();
   return Column(Tensor::Concat(first.dtype(), shape, rows), std::move(ends));
-}
-
-Column::Range Column::RangeOf(int64_t row) const {
-  if (!ragged()) {
-    const int64_t each = items.shape()[constant ? 0 : 1];
-    return {constant ? 0 : row * each, each};
-  }
-  const auto i = static_cast<size_t>(row);
-  return {(*splits)[i], (*splits)[i + 1] - (*splits)[i]};
 }
 
 Tensor Column::Flat() const {

@@ -68,7 +68,14 @@ struct Column {
   // For rows that have axes. The items of all rows along their own first axis, one row after the
   // other, and those of a row among them.
   Tensor Flat() const;
-  Range RangeOf(int64_t row) const;
+  Range RangeOf(int64_t row) const {
+    if (splits) {
+      const int64_t* begin = splits->data() + row;
+      return {begin[0], begin[1] - begin[0]};
+    }
+    const int64_t each = items.shape()[constant ? 0 : 1];
+    return {constant ? 0 : row * each, each};
+  }
 
  private:
   Tensor OwnRow(int64_t row) const;

@@ -110,7 +110,7 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
         came.ToString(), rule.shape.ToString());
   }
   if (stretches().empty()) return std::nullopt;
-  Shape began = stretches().front().columns[leaf].shape(0);
+  Shape began = columns(stretches().front())[leaf].shape(0);
   if (came.rank() == began.rank()) return std::nullopt;
   return Format("has shape {}, the batch began with {}; the numbers of axes must be equal",
                 came.ToString(), began.ToString());
@@ -118,26 +118,26 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
 
 Tensor Padder::Join(size_t leaf) {
   const LeafPadding& rule = leaves_[leaf];
-  std::vector<Shape> columns;
+  std::vector<Shape> shapes;
   bool equal = true;
   for (const Stretch& stretch : stretches()) {
-    columns.push_back(stretch.columns[leaf].Cover(stretch.rows));
-    equal = equal && !stretch.columns[leaf].ragged();
+    shapes.push_back(columns(stretch)[leaf].Cover(stretch.rows));
+    equal = equal && !columns(stretch)[leaf].ragged();
   }
-  Shape shape = columns.front();
+  Shape shape = shapes.front();
   shape[0] = rows();
   for (int d = 1; d < shape.rank(); ++d) {
     int64_t fixed = rule.any_rank ? -1 : rule.shape[d - 1];
     int64_t most = fixed;
-    for (const Shape& column : columns) {
+    for (const Shape& column : shapes) {
       if (fixed < 0) most = std::max(most, column[d]);
     }
     shape[d] = most;
-    for (const Shape& column : columns) equal = equal && column[d] == most;
+    for (const Shape& column : shapes) equal = equal && column[d] == most;
   }
   if (!dtype(leaf).is_reference()) return JoinDense(leaf, shape);
   for (const Stretch& stretch : stretches()) {
-    equal = equal && stretch.columns[leaf].items.storage() == Storage::kObjects;
+    equal = equal && columns(stretch)[leaf].items.storage() == Storage::kObjects;
   }
   if (!equal) return JoinStrings(leaf, shape);
   return JoinItems(leaf, shape);  // nothing is padded: the references move
@@ -147,7 +147,7 @@ Tensor Padder::Join(size_t leaf) {
 template <typename Copy, typename Fill>
 void Padder::CopyRows(const Stretch& stretch, size_t leaf, const Shape& shape, int64_t to,
                       Copy& copy, Fill& fill) {
-  const Column& column = stretch.columns[leaf];
+  const Column& column = columns(stretch)[leaf];
   Shape part = column.items.shape();
   if (!column.ragged()) {
     Corner corner(shape, part);
@@ -190,7 +190,7 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
   };
   int64_t row = 0;
   for (const Stretch& stretch : stretches()) {
-    in = stretch.columns[leaf].items.data();
+    in = columns(stretch)[leaf].items.data();
     CopyRows(stretch, leaf, shape, row, copy, fill);
     row += stretch.rows;
   }
@@ -202,7 +202,7 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   std::string_view padding = leaves_[leaf].value ? leaves_[leaf].value->string() : "";
   size_t bytes = padding.size();
   for (const Stretch& stretch : stretches()) {
-    const Tensor& column = stretch.columns[leaf];
+    const Tensor& column = columns(stretch)[leaf];
     for (int64_t i = 0; i < column.elements(); ++i) bytes += column.string(i).size();
   }
   // Sized as an array of spans, so that an absurd shape is an error.
@@ -231,7 +231,7 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   };
   int64_t row = 0;
   for (const Stretch& stretch : stretches()) {
-    column = &stretch.columns[leaf].items;
+    column = &columns(stretch)[leaf].items;
     CopyRows(stretch, leaf, shape, row, copy, fill);
     row += stretch.rows;
   }

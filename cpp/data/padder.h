@@ -19,8 +19,8 @@ class Padder final : public BatchRows {
 
  private:
   template <typename Copy, typename Fill>
-  static void CopyRows(const Stretch& stretch, size_t leaf, const Shape& shape, int64_t to,
-                       Copy& copy, Fill& fill);
+  void CopyRows(const Stretch& stretch, size_t leaf, const Shape& shape, int64_t to, Copy& copy,
+                Fill& fill);
   Tensor JoinDense(size_t leaf, const Shape& shape);
   Tensor JoinStrings(size_t leaf, const Shape& shape);
 

@@ -11,7 +11,7 @@ namespace penstock {
 std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) const {
   if (stretches().empty()) return std::nullopt;
   Shape came = column.shape().WithoutFirst();
-  Shape began = stretches().front().columns[leaf].shape(0);
+  Shape began = columns(stretches().front())[leaf].shape(0);
   if (came == began) return std::nullopt;
   std::string_view advice = came.rank() == began.rank()
                                 ? "use padded_batch or ragged_batch, or make the shapes equal in "
@@ -36,7 +36,7 @@ bool Stacker::AreLarge(const Stretch& stretch) const {
   constexpr size_t kMost = size_t{1} << 30;  // more may never be filled: "everything in one batch"
   if (stretch.slab) return false;
   size_t row = 0;
-  for (const Tensor& column : stretch.columns) {
+  for (const Tensor& column : columns(stretch)) {
     if (!column.dtype().is_reference()) row += column.nbytes() / static_cast<size_t>(stretch.rows);
   }
   return row >= kLargeRow && row <= kMost / static_cast<size_t>(capacity_);
@@ -44,8 +44,8 @@ bool Stacker::AreLarge(const Stretch& stretch) const {
 
 void Stacker::CopyToSlab(Stretch& stretch) {
   try {
-    for (size_t i = 0; i < stretch.columns.size(); ++i) {
-      Tensor& column = stretch.columns[i].items;
+    for (size_t i = 0; i < columns(stretch).size(); ++i) {
+      Tensor& column = columns(stretch)[i].items;
       if (column.dtype().is_reference()) continue;
       Tensor rows = next_.slab->Rows(i, column.dtype(), column.shape().WithoutFirst(), next_.first,
                                      stretch.rows);
@@ -71,7 +71,7 @@ bool Stacker::FillSlab() const {
 }
 
 Tensor Stacker::Join(size_t leaf) {
-  Tensor& first = stretches().front().columns[leaf].items;
+  Tensor& first = columns(stretches().front())[leaf].items;
   if (!dtype(leaf).is_reference()) {
     if (FillSlab()) return first.Rows(0, rows());
     // Alone, whole, and held here only: the batch is there already.

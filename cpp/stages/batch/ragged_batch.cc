@@ -73,7 +73,7 @@ class RaggedRows final : public BatchRows {
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override {
     if (stretches().empty()) return std::nullopt;
     Shape came = column.shape().WithoutFirst();
-    Shape began = stretches().front().columns[leaf].shape(0);
+    Shape began = columns(stretches().front())[leaf].shape(0);
     int ragged = axes_[leaf] == kAllAxes ? began.rank() : axes_[leaf];
     bool fits = came.rank() == began.rank();
     for (int d = ragged; fits && d < came.rank(); ++d) fits = came[d] == began[d];
@@ -88,7 +88,7 @@ class RaggedRows final : public BatchRows {
     Element batch;
     std::vector<int> axes = axes_;
     for (size_t leaf = 0; !stretches().empty() && leaf < axes.size(); ++leaf) {
-      if (axes[leaf] == kAllAxes) axes[leaf] = stretches().front().columns[leaf].rank();
+      if (axes[leaf] == kAllAxes) axes[leaf] = columns(stretches().front())[leaf].rank();
       batch.leaves.push_back(Values(leaf, axes[leaf]));
       for (int axis = axes[leaf]; axis > 0; --axis) batch.leaves.push_back(Splits(leaf, axis));
     }
@@ -103,7 +103,7 @@ class RaggedRows final : public BatchRows {
  private:
   // The first `ragged` axes of each row become one axis, along which the rows follow one another.
   Tensor Values(size_t leaf, int ragged) {
-    const Shape first = stretches().front().columns[leaf].shape(0).Prepend(1);
+    const Shape first = columns(stretches().front())[leaf].shape(0).Prepend(1);
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
     dense[0] = 0;
     for (const Stretch& stretch : stretches()) dense[0] += Parts(stretch, leaf, ragged + 1);
@@ -111,9 +111,9 @@ class RaggedRows final : public BatchRows {
   }
 
   // How many subarrays the first `axes` axes of a stretch index; the first axis is that of rows.
-  static int64_t Parts(const Stretch& stretch, size_t leaf, int axes) {
+  int64_t Parts(const Stretch& stretch, size_t leaf, int axes) const {
     if (axes == 1) return stretch.rows;
-    const Column& column = stretch.columns[leaf];
+    const Column& column = columns(stretch)[leaf];
     int64_t count = 1;  // where rows differ, the first two axes of their column are one
     for (int d = 0; d < axes - column.ragged(); ++d) count *= column.items.shape()[d];
     return count;
@@ -123,7 +123,7 @@ class RaggedRows final : public BatchRows {
   Tensor Splits(size_t leaf, int axis) {
     std::vector<int64_t> ends{0};
     for (const Stretch& stretch : stretches()) {
-      const Column& column = stretch.columns[leaf];
+      const Column& column = columns(stretch)[leaf];
       if (axis == 1) {
         for (int64_t row = 0; row < stretch.rows; ++row) {
           ends.push_back(ends.back() + column.RangeOf(row).count);

@@ -11,6 +11,8 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kPartOf = "part_of";
+
 struct DatasetEntry {
   DatasetMaker maker;
   StageTraits traits;
@@ -62,7 +64,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
     }
   }
   // Stages that something else is made of, unknown to users, go by the name of that.
-  const std::string& name = args.Has("part_of") ? args.Text("part_of") : found->second.traits.name;
+  const std::string& name = args.Has(kPartOf) ? args.Text(kPartOf) : found->second.traits.name;
   std::shared_ptr<Dataset> dataset = name == kind
                                          ? found->second.maker(inputs, args)
                                          : found->second.maker(inputs, CopiedArgs(args, name));
@@ -115,6 +117,7 @@ std::map<std::string, StageTraits> TraitsOfStages() {
 RegisterDataset::RegisterDataset(const char* kind, StageTraits traits, DatasetMaker maker) {
   if (!traits.form_of.empty()) traits.name = traits.form_of;
   if (traits.name.empty()) traits.name = kind;
+  traits.share_states.push_back(kPartOf);  // it is part of the name
   Datasets()[kind] = {maker, std::move(traits)};
 }
 

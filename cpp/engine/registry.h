@@ -58,6 +58,9 @@ struct StageTraits {
   std::vector<std::string> keeping = {};
   // It gives in later passes what it has kept of the first one.
   bool replays = false;
+  // Arguments that change when elements are made, and nothing else: what was kept on disk with one
+  // value serves all.
+  std::vector<std::string> timing_arguments = {};
   // Arguments whose values share states: a state that was saved with one value serves all values.
   std::vector<std::string> share_states = {};
   std::map<std::string, ArgumentForm> arguments = {};

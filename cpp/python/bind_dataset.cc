@@ -381,8 +381,9 @@ void BindDataset(py::module_& module) {
           "keeps_sizes"_a = of.keeps_sizes, "of_positions"_a = of.of_positions,
           "fetches"_a = of.fetches, "folds"_a = of.folds, "reads"_a = of.reads,
           "format"_a = of.format, "keeping"_a = py::frozenset(py::cast(of.keeping)),
-          "replays"_a = of.replays, "share_states"_a = py::frozenset(py::cast(of.share_states)),
-          "arguments"_a = arguments);
+          "replays"_a = of.replays,
+          "timing_arguments"_a = py::frozenset(py::cast(of.timing_arguments)),
+          "share_states"_a = py::frozenset(py::cast(of.share_states)), "arguments"_a = arguments);
     }
     return traits;
   });

@@ -288,6 +288,7 @@ std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Arg
 
 const RegisterDataset from_generator_stage("from_generator",
                                            {.foreign = true,
+                                            .share_states = {"opaque"},
                                             .arguments = {{"generator", ArgumentForm::kObject},
                                                           {"args", ArgumentForm::kObject},
                                                           {"output_signature",

@@ -152,7 +152,7 @@ IteratorPtr IgnoreErrorsDataset::MakeIterator(const RunContext& context) const {
 }
 
 const RegisterDataset ignore_errors_stage(
-    "ignore_errors",
+    "ignore_errors", {.share_states = {"stage"}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       IgnoreErrorsOptions options;
       if (args.Has("stage")) options.stage = args.Text("stage");

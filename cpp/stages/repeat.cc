@@ -169,7 +169,7 @@ IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
 }
 
 // fused=False keeps epochs apart, for comparison: the results are the same.
-const RegisterDataset repeat_stage("repeat", {.of_positions = true},
+const RegisterDataset repeat_stage("repeat", {.of_positions = true, .share_states = {"fused"}},
                                    [](const std::vector<DatasetPtr>&,
                                       const Args& args) -> std::shared_ptr<Dataset> {
                                      return std::make_shared<RepeatDataset>(

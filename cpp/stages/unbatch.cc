@@ -134,11 +134,13 @@ IteratorPtr UnbatchDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<UnbatchIterator>(StartInput(context.Replayed()), stage_);
 }
 
-const RegisterDataset unbatch_stage(
-    "unbatch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      bool other = args.Has("stage");
-      return std::make_shared<UnbatchDataset>(other ? args.Text("stage") : "unbatch");
-    });
+const RegisterDataset unbatch_stage("unbatch", {.share_states = {"stage"}},
+                                    [](const std::vector<DatasetPtr>&,
+                                       const Args& args) -> std::shared_ptr<Dataset> {
+                                      bool other = args.Has("stage");
+                                      return std::make_shared<UnbatchDataset>(
+                                          other ? args.Text("stage") : "unbatch");
+                                    });
 
 }  // namespace
 }  // namespace penstock

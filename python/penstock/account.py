@@ -23,10 +23,6 @@ from penstock.traits import main_form, traits_of
 Account = dict[str, Any]
 
 # What changes when elements are made, how failures are reported, and where elements are kept.
-_ASIDE = {
-    *("num_parallel_calls", "deterministic", "buffer_output_elements", "prefetch_input_elements"),
-    *("fused", "part_of", "stage", "opaque", "always"),
-}
 _FUNCTION = "function"
 _LONGEST = 48  # characters of an argument that stands there as it is
 _MOST_FILES = 8  # that stand there by name
@@ -225,7 +221,7 @@ def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> 
     name = main_form(node._kind)
     found: dict[str, Any] = {}
     traits = traits_of(node._kind)
-    aside = _ASIDE | traits.keeping | traits.share_states
+    aside = traits.timing_arguments | traits.keeping | traits.share_states
     for arg, value in node._args.items():
         if value is None or arg in aside or (arg == "handler" and not node._args.get("decides")):
             continue

@@ -14,9 +14,6 @@ from penstock.encode import Reader
 from penstock.stage import ELEMENTS, Stage
 from penstock.traits import main_form, traits_of
 
-# Arguments that change when elements are made, and not what they are.
-_TIMING_ARGS = frozenset({"num_parallel_calls"})
-
 
 def fingerprint(dataset: Stage) -> str:
     """Return a digest of all that a pipeline is made of.
@@ -59,7 +56,7 @@ def _node(node: Stage, inputs: list[bytes], values: Digests) -> bytes:
         return inputs[0]
     out = Hasher()
     out.text(main_form(node._kind))
-    left_out = _TIMING_ARGS | traits.keeping
+    left_out = traits.timing_arguments | traits.keeping
     given = {name for name, value in node._args.items() if value is not None}
     for name in sorted(given - left_out):
         out.text(name)

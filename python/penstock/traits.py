@@ -22,6 +22,7 @@ class Traits(NamedTuple):
     format: str = ""  # what users call the format of that file, where it is one of records
     keeping: frozenset[str] = frozenset()  # arguments on where and how it keeps elements on disk
     replays: bool = False  # it gives in later passes what it has kept of the first one
+    timing_arguments: frozenset[str] = frozenset()  # they change when elements are made
     share_states: frozenset[str] = frozenset()  # arguments whose values share states
     arguments: Mapping[str, str] = {}  # what those are that encode.py makes something of
 

@@ -30,12 +30,14 @@ class BatchDataset final : public BatchingDataset {
 };
 
 // fused=False has rows made anywhere and copied here, for comparison: the results are the same.
-const RegisterDataset batch_stage(
-    "batch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      return std::make_shared<BatchDataset>(std::vector{args.IntAtLeast("batch_size", 1)},
-                                            args.Bool("drop_remainder"),
-                                            !args.Has("fused") || args.Bool("fused"));
-    });
+const RegisterDataset batch_stage("batch", {.share_states = {"fused"}},
+                                  [](const std::vector<DatasetPtr>&,
+                                     const Args& args) -> std::shared_ptr<Dataset> {
+                                    return std::make_shared<BatchDataset>(
+                                        std::vector{args.IntAtLeast("batch_size", 1)},
+                                        args.Bool("drop_remainder"),
+                                        !args.Has("fused") || args.Bool("fused"));
+                                  });
 
 // Its input is unbatch, which hands out rows as views: they are copied once, into the new batch.
 const RegisterDataset rebatch_stage(

@@ -301,7 +301,8 @@ const RegisterDataset snapshot_stage(
     "snapshot",
     {.keeps_sizes = true,
      .keeping = {"path", "compression", "shard_func", "structures", "reorders"},
-     .replays = true},
+     .replays = true,
+     .share_states = {"always"}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       SnapshotOptions options;
       options.always = args.Has("always") && args.Bool("always");

@@ -396,7 +396,10 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
 }
 
 const RegisterDataset interleave_stage("interleave",
-                                       {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
+                                       {.timing_arguments = {"num_parallel_calls"},
+                                        .share_states = {"deterministic", "buffer_output_elements",
+                                                         "prefetch_input_elements"},
+                                        .arguments = {{"output_signature", ArgumentForm::kSpec}}},
                                        MakeInterleave);
 const RegisterDataset flat_map_stage("flat_map",
                                      {.arguments = {{"output_signature", ArgumentForm::kSpec}}},

@@ -402,11 +402,15 @@ std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, 
 
 const RegisterDataset parallel_map_stage("parallel_map",
                                          {.form_of = "map",
+                                          .timing_arguments = {"num_parallel_calls"},
+                                          .share_states = {"deterministic"},
                                           .arguments = {{"output_signature", ArgumentForm::kSpec}}},
                                          MakeParallelMap);
 const RegisterDataset parallel_from_indexable_stage("parallel_from_indexable",
                                                     {.form_of = "from_indexable",
                                                      .fetches = true,
+                                                     .timing_arguments = {"num_parallel_calls"},
+                                                     .share_states = {"deterministic"},
                                                      .arguments = {{"output_signature",
                                                                     ArgumentForm::kSpec}}},
                                                     MakeParallelMap);

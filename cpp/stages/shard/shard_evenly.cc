@@ -269,7 +269,7 @@ IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
 // fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
 // number of elements from which the input took its shard.
 const RegisterDataset shard_evenly_stage(
-    "shard_evenly", {.of_positions = true, .share_states = {"index"}},
+    "shard_evenly", {.of_positions = true, .share_states = {"index", "fused"}},
     [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
       Dealing dealing(args);
       if (dealing.remainder == Remainder::kPad) {

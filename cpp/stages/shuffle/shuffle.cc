@@ -146,7 +146,7 @@ IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
                                          input().cardinality(), context.cancel);
 }
 
-const RegisterDataset shuffle_stage("shuffle", {.of_positions = true},
+const RegisterDataset shuffle_stage("shuffle", {.of_positions = true, .share_states = {"fused"}},
                                     [](const std::vector<DatasetPtr>&,
                                        const Args& args) -> std::shared_ptr<Dataset> {
                                       std::optional<int64_t> seed;

@@ -33,9 +33,15 @@ SlabRows Slabs::Row(int64_t row) {
     open = open_.insert(open_.end(), {number, std::make_shared<Slab>(rows_), 0});
   }
   SlabRows rows{open->slab, row % rows_};
-  // The last row: the batch is to be the only holder of its memory.
-  if (++open->given == rows_) open_.erase(open);
+  ++open->given;
+  if (IsGivenOut(*open)) open_.erase(open);
   return rows;
+}
+
+void Slabs::EndAt(int64_t rows) {
+  std::lock_guard lock(mutex_);
+  end_ = rows;
+  std::erase_if(open_, [this](const Open& open) { return IsGivenOut(open); });
 }
 
 }  // namespace penstock

@@ -2,7 +2,9 @@
 // stack them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -48,6 +50,8 @@ class Slabs {
   explicit Slabs(int64_t rows) : rows_(rows) {}
   // Where row number `row`, counted over all batches, lies; each row is asked for once.
   SlabRows Row(int64_t row);
+  // There are so many rows altogether: the last batch may have fewer than the others.
+  void EndAt(int64_t rows);
 
  private:
   struct Open {
@@ -55,8 +59,15 @@ class Slabs {
     std::shared_ptr<Slab> slab;
     int64_t given;  // rows of it
   };
+  // Whether each row of it has been asked for. Nothing is held of such a slab: the batch is to be
+  // the only holder of its memory.
+  bool IsGivenOut(const Open& open) const {
+    return open.given >= std::min(rows_, end_ - open.number * rows_);
+  }
+
   const int64_t rows_;  // of each
   std::mutex mutex_;    // a leaf lock
+  int64_t end_ = std::numeric_limits<int64_t>::max();
   std::vector<Open> open_;
 };
 

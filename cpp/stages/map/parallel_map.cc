@@ -304,6 +304,7 @@ class ParallelMapIterator final : public BlockIterator {
     packet.halted = rows.halted;
     StageStats::Add(stats_->busy_ns, rows.pull_ns);
     packet.number = next_number_++;
+    if (rows.block.end && slabs_) slabs_->EndAt(packet.position + rows.block.rows);
     if (rows.block.end || packet.halted) {
       input_ended_.store(true, std::memory_order_release);  // pairs with the acquire in Work
       room_.NotifyAll();

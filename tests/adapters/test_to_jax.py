@@ -136,7 +136,7 @@ class TestArguments:
 
     def test_shardings_that_are_nested_otherwise(self):
         device = jax.devices()[0]
-        with pytest.raises(TypeError, match=r"parts \['x', 'n'\] were expected in batch, got"):
+        with pytest.raises(TypeError, match=r"keys \['x', 'n'\] were expected in batch, got"):
             next(iter(rows().batch(2).to_jax({"x": device})))
         with pytest.raises(TypeError, match=r"one for batch\['n'\] was expected, which is a leaf"):
             next(iter(rows().batch(2).to_jax({"x": None, "n": (device,)})))

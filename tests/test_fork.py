@@ -1,4 +1,4 @@
-"""os.fork in the middle: the parent goes on, the child is told, and can begin again."""
+"""os.fork in the middle: the parent goes on; the iterator raises in the child, a new one runs."""
 
 import os
 import signal

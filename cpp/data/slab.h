@@ -50,7 +50,7 @@ class Slabs {
   explicit Slabs(int64_t rows) : rows_(rows) {}
   // Where row number `row`, counted over all batches, lies; each row is asked for once.
   SlabRows Row(int64_t row);
-  // There are so many rows altogether: the last batch may have fewer than the others.
+  // The batches have `rows` rows altogether: the last one may have fewer than the others.
   void EndAt(int64_t rows);
 
  private:

@@ -26,7 +26,7 @@ from penstock.contents import (
 from penstock.digest import BUILTIN, Changed, Digests, Hasher, Use, contents_of, name_of
 from penstock.stage import Stage
 
-_MOST_BYTES = 1 << 16  # of an array: all of them, or so many of samples from beginning to end
+_MOST_BYTES = 1 << 16  # of an array: all of them, or samples of as many, from begin to end
 _PIECES = 16
 _MOST_PLAIN = 100_000  # numbers, strings and their like in a container: all of them
 _MOST_TEXT = 4_000_000  # characters in them

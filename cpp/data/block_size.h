@@ -11,8 +11,9 @@ namespace penstock {
 
 // To hand on a block costs some hundred nanoseconds, whatever is in it: to pull it, to keep a state
 // before it, to wake the thread that waits for it. Many cheap rows share that cost. Slow rows would
-// gain nothing and wait for each other, so they travel alone; rows that are copied or kept must not
-// hold much memory at once. Hence whoever pulls asks
+// gain little and wait for each other, so they travel alone. (A native function of hundreds of
+// operations would gain much, since it takes rows at once; Grain does not know that.) Rows that are
+// copied or kept must not hold much memory at once. Hence whoever pulls asks
 // - for as many rows as its own consumer has asked for, where it only passes them on;
 // - for as many as Grain says, where it runs ahead of its consumer;
 // - for as many as BytesTogether says, where it copies rows or keeps them for long;

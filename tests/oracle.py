@@ -167,15 +167,15 @@ def shard_evenly(again, num_shards, index, remainder, zero=None):
     """Deal out rounds; `zero` makes an element that stands for one that there is not."""
     items = iter(again())
     count = 0
-    while len(dealt := list(itertools.islice(items, num_shards))) == num_shards:
-        yield dealt[index]
+    while len(one_round := list(itertools.islice(items, num_shards))) == num_shards:
+        yield one_round[index]
         count += num_shards
-    if index < len(dealt) and remainder != "drop":
-        yield dealt[index]
-    elif dealt and remainder == "repeat":
-        yield next(itertools.islice(again(), (count + index) % (count + len(dealt)), None))
-    elif dealt and remainder == "pad":
-        alike = [x for x in dealt if not failed(x)]
+    if index < len(one_round) and remainder != "drop":
+        yield one_round[index]
+    elif one_round and remainder == "repeat":
+        yield next(itertools.islice(again(), (count + index) % (count + len(one_round)), None))
+    elif one_round and remainder == "pad":
+        alike = [x for x in one_round if not failed(x)]
         yield zero(alike[0]) if alike else any_failure("RuntimeError")
 
 

@@ -14,7 +14,7 @@ DatasetPtr Function::Open(const Element&, const CallInfo& info) {
   throw Error(ErrorKind::kType, "{}: this function cannot return a dataset", info.stage->kind);
 }
 
-ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element) {
+FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& element) {
   return {*info.stage, info.index + row, ElementText(element)};
 }
 

@@ -29,7 +29,7 @@ struct CallInfo {
 };
 
 // Where a call failed: at its row number `row`, which is `element`.
-ErrorPlace PlaceOf(const CallInfo& info, int64_t row, const Element& element);
+FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& element);
 
 class Function {
  public:

@@ -37,17 +37,16 @@ Error Error::Foreign(std::shared_ptr<void> exception) {
   return error;
 }
 
-Error& Error::In(ErrorPlace place, Origin origin) {
-  std::string note = Format("penstock: in stage {}, element {}", place.stage.text(), place.element);
-  if (!place.text.empty())
-    note += place.text[0] == '(' ? " " + place.text : " (" + place.text + ")";
+Error& Error::In(FailedStep step, Origin origin) {
+  std::string note = Format("penstock: in stage {}, element {}", step.stage.text(), step.element);
+  if (!step.text.empty()) note += step.text[0] == '(' ? " " + step.text : " (" + step.text + ")";
   if (origin.file) {
     note += Format(" (file {}", *origin.file);
     if (origin.offset >= 0) note += Format(", byte {}", origin.offset);
     note += ")";
   }
   Note(std::move(note));
-  place_ = std::make_shared<const ErrorPlace>(std::move(place));
+  failed_step_ = std::make_shared<const FailedStep>(std::move(step));
   return At(std::move(origin));
 }
 
@@ -56,7 +55,8 @@ void Error::LeftStage(const StageLabel& stage) noexcept {
   left_stage_ = true;
   try {
     // Files are written by what knows no more of the stage than what it is.
-    const bool known = place_ && (!place_->stage.plain() || place_->stage.kind != stage.kind);
+    const bool known =
+        failed_step_ && (!failed_step_->stage.plain() || failed_step_->stage.kind != stage.kind);
     if (!known && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
   } catch (const std::bad_alloc&) {  // the rows before the error are worth more than a note
   }

@@ -32,7 +32,7 @@ enum class ErrorKind : uint8_t {
 };
 
 // The step of a stage that failed.
-struct ErrorPlace {
+struct FailedStep {
   StageLabel stage;
   int64_t element = 0;  // its number at the stage
   std::string text;     // the element in short form (ElementText), or ""
@@ -98,10 +98,10 @@ class Error : public std::exception {
     return *this;
   }
   // Says in a note which element of which stage failed, and which file that is from.
-  Error& In(ErrorPlace place, Origin origin);
-  const ErrorPlace* place() const { return place_.get(); }
+  Error& In(FailedStep step, Origin origin);
+  const FailedStep* failed_step() const { return failed_step_.get(); }
   // Called by the frame of the stage that the error comes from, before any other stage sees it. An
-  // error without an ErrorPlace gets a note with the stage's label, if the label says more than the
+  // error without a FailedStep gets a note with the stage's label, if the label says more than the
   // kind of the stage and there is memory for the note.
   void LeftStage(const StageLabel& stage) noexcept;
   // Interruptions and cancellations pass through stages without being counted as elements.
@@ -116,7 +116,7 @@ class Error : public std::exception {
   std::shared_ptr<void> foreign_;
   int os_error_ = 0;
   bool left_stage_ = false;
-  std::shared_ptr<const ErrorPlace> place_;
+  std::shared_ptr<const FailedStep> failed_step_;
   std::vector<std::string> notes_;
 };
 

@@ -147,7 +147,7 @@ class Checked final : public Function {
       std::optional<Error> error = Difference(made[i], wanted[i], info.index + row);
       if (!error) continue;
       const Element element = rows.Row(row);
-      error->In(PlaceOf(info, row, element), element.origin);
+      error->In(FailedStepOf(info, row, element), element.origin);
       Replace(row, *std::move(error), before, out);
     }
   }

@@ -296,7 +296,7 @@ class PyFunction final : public Function {
     Element element = rows.Row(row);
     const bool tuple = element.structure->kind() == Structure::Kind::kTuple;
     const size_t count = tuple ? element.structure->children().size() : 1;
-    error.In(PlaceOf(info, row, element), element.origin);
+    error.In(FailedStepOf(info, row, element), element.origin);
     std::string note = CallNote(error, callable_.get(), info.stage->kind.c_str(), count,
                                 static_cast<bool>(rng_name_));
     if (!note.empty()) error.Note(std::move(note));

@@ -22,7 +22,7 @@ Shape ShapeOf(PyObject* array) {
 
 }  // namespace
 
-bool RaggedRows::IsAlike(const Gathered& column) {
+bool RaggedRows::HasOneShape(const Gathered& column) {
   for (size_t row = 1; row < column.ends.size(); ++row) {
     if (column.ends[row] - column.ends[row - 1] != column.shape[0]) return false;
   }
@@ -123,7 +123,7 @@ Block RaggedRows::Take() {
   likely_ = false;
   for (Gathered& column : columns_) {
     Shape shape = column.shape;
-    const bool ragged = column.array && !IsAlike(column);
+    const bool ragged = column.array && !HasOneShape(column);
     if (ragged) {
       shape[0] = column.ends.back();
     } else {

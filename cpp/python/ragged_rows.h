@@ -34,7 +34,7 @@ class RaggedRows {
     std::vector<int64_t> ends;
   };
   bool Begin(const Flattened& flat, const ElementSpec* declared, const Origin& origin);
-  static bool IsAlike(const Gathered& column);
+  static bool HasOneShape(const Gathered& column);
   static bool Fits(const Gathered& column, PyObject* leaf, const LeafSpec* declared);
   static uint8_t* Room(Gathered& column, size_t bytes);
 

@@ -96,8 +96,8 @@ class IgnoreErrorsIterator final : public BlockIterator {
   }
 
   // Where it is known, where the error arose; else where it came out.
-  ErrorPlace PlaceOf(const Error& error) {
-    if (error.place()) return *error.place();
+  FailedStep FailedStepOf(const Error& error) {
+    if (error.failed_step()) return *error.failed_step();
     const Origin& origin = error.origin();
     StageLabel stage{options_.stage.empty() ? input_.iterator().name() : options_.stage, "", ""};
     return {std::move(stage), origin.file && origin.index >= 0 ? origin.index : index_, ""};
@@ -109,21 +109,21 @@ class IgnoreErrorsIterator final : public BlockIterator {
     static const StructureRef arguments =
         Structure::Tuple(std::vector<StructureRef>(8, Structure::Leaf()));
     const Origin& origin = error.origin();
-    const ErrorPlace place = PlaceOf(error);
+    const FailedStep step = FailedStepOf(error);
     auto text = [](const std::string& t) { return Tensor::String(TypeCode::kText, t); };
     Element call;
     call.structure = arguments;
     call.origin = origin;
     call.leaves = {TheForeignRuntime().ErrorObject(error),
-                   text(place.stage.kind),
-                   Tensor::Scalar<int64_t>(place.element),
+                   text(step.stage.kind),
+                   Tensor::Scalar<int64_t>(step.element),
                    text(origin.file ? *origin.file : ""),
                    Tensor::Scalar<int64_t>(origin.offset),
-                   text(place.stage.name),
-                   text(place.stage.function),
-                   text(place.text)};
-    const StageLabel stage{place.stage.kind, "", ""};
-    CallInfo info{&stage, {}, place.element};
+                   text(step.stage.name),
+                   text(step.stage.function),
+                   text(step.text)};
+    const StageLabel stage{step.stage.kind, "", ""};
+    CallInfo info{&stage, {}, step.element};
     std::vector<Block> answers;
     handler_->Map(Block::Of(std::move(call)), info, answers);
     for (Block& answer : answers) {
@@ -131,7 +131,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
       if (!answer.error->foreign()) return std::move(answer.error);
       // The error takes the position of the element: the arguments of the handler's call say
       // nothing.
-      return Error::Foreign(answer.error->foreign()).In(place, origin);
+      return Error::Foreign(answer.error->foreign()).In(step, origin);
     }
     return std::nullopt;
   }

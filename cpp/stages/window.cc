@@ -53,45 +53,45 @@ class RowQueue {
   int64_t rows() const { return rows_; }
   void Add(Block block, int64_t position) {
     rows_ += block.rows;
-    parts_.push_back({std::move(block), position});
+    blocks_.push_back({std::move(block), position});
   }
   // Drops the first rows; no more than there are.
   void Drop(int64_t count) {
     rows_ -= count;
     begin_ += count;
-    while (!parts_.empty() && begin_ >= parts_.front().block.rows) {
-      begin_ -= parts_.front().block.rows;
-      parts_.pop_front();
+    while (!blocks_.empty() && begin_ >= blocks_.front().block.rows) {
+      begin_ -= blocks_.front().block.rows;
+      blocks_.pop_front();
     }
   }
   // The position of the first row in the input.
-  int64_t position() const { return parts_.front().position + begin_; }
-  Origin origin() const { return parts_.front().block.origin(begin_); }
+  int64_t position() const { return blocks_.front().position + begin_; }
+  Origin origin() const { return blocks_.front().block.origin(begin_); }
 
   // Every `stride`-th of the first `span` rows.
   std::vector<Block> Take(int64_t span, int64_t stride) const {
     std::vector<Block> taken;
     int64_t at = begin_;
     int64_t left = span;
-    for (const Part& part : parts_) {
-      for (; at < part.block.rows && left > 0; at += stride, left -= stride) {
+    for (const Positioned& held : blocks_) {
+      for (; at < held.block.rows && left > 0; at += stride, left -= stride) {
         bool together = stride == 1;
-        int64_t count = together ? std::min(left, part.block.rows - at) : 1;
-        taken.push_back(part.block.Slice(at, count));
+        int64_t count = together ? std::min(left, held.block.rows - at) : 1;
+        taken.push_back(held.block.Slice(at, count));
         if (together) at += count - 1, left -= count - 1;
       }
       if (left <= 0) break;
-      at -= part.block.rows;
+      at -= held.block.rows;
     }
     return taken;
   }
 
  private:
-  struct Part {
+  struct Positioned {
     Block block;
     int64_t position;
   };
-  std::deque<Part> parts_;
+  std::deque<Positioned> blocks_;
   int64_t begin_ = 0;  // the first row, in the first Block
   int64_t rows_ = 0;
 };
@@ -213,14 +213,14 @@ class WindowIterator final : public Iterator {
   }
 
   static Block Component(const Block& rows, size_t leaf) {
-    Block part;
-    part.rows = rows.rows;
-    part.origins = rows.origins;
-    if (rows.stacked()) part.columns.push_back(rows.columns[leaf]);
+    Block single;
+    single.rows = rows.rows;
+    single.origins = rows.origins;
+    if (rows.stacked()) single.columns.push_back(rows.columns[leaf]);
     for (const Element& element : rows.elements) {
-      part.elements.push_back({{element.leaves[leaf]}, Structure::Leaf(), element.origin});
+      single.elements.push_back({{element.leaves[leaf]}, Structure::Leaf(), element.origin});
     }
-    return part;
+    return single;
   }
 
   static constexpr int64_t kMostPulled = 1 << 16;  // rows at a time: the stage must be closable

@@ -8,7 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import BOOM, Boom, DatasetContract, Failure, fail_at, steps
-from dealt import POLICIES, SOURCES, dealt
+from even_shards import POLICIES, SOURCES, even_shards
 
 N = 13
 
@@ -93,7 +93,7 @@ class TestOverParallelRows(DatasetContract):
 def test_shards_of_every_number_make_up_the_whole(source, remainder):
     for n, count in itertools.product(range(N + 1), range(1, 6)):
         ds = SOURCES[source](n)
-        wanted = dealt(range(n), count, remainder)
+        wanted = even_shards(range(n), count, remainder)
         shards = [ds.shard_evenly(count, i, remainder) for i in range(count)]
         for shard, own in zip(shards, wanted, strict=True):
             assert_same(list(shard), own)
@@ -107,7 +107,7 @@ def test_shards_of_every_number_make_up_the_whole(source, remainder):
 def test_single_elements_are_those_of_iterators(remainder):
     for n, count in itertools.product([0, 1, 5, 8], [1, 3, 4]):
         for make in (SOURCES["slices"], SOURCES["rows"], lambda n: ps.Dataset.range(n).shuffle(9)):
-            for i, own in enumerate(dealt(range(n), count, remainder)):
+            for i, own in enumerate(even_shards(range(n), count, remainder)):
                 shard = make(n).shard_evenly(count, i, remainder)
                 came = [ps.experimental.at(shard, k) for k in range(len(own))]
                 assert_same(came, list(shard))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from dealt import POLICIES, dealt
+from even_shards import POLICIES, even_shards
 
 MB = 1 << 20
 
@@ -207,7 +207,7 @@ def test_elements_of_files_are_dealt_out_as_any_others(tmp_path):
     names = write_files(tmp_path, [3, 0, 5, 4])
     numbers = {record: i for i, record in enumerate(ps.TFRecordDataset(names))}
     for count, remainder in itertools.product(range(1, 5), ["drop", "repeat"]):
-        wanted = dealt(range(12), count, remainder)
+        wanted = even_shards(range(12), count, remainder)
         for i in range(count):
             shard = ps.TFRecordDataset(names).shard_evenly(count, i, remainder)
             assert [numbers[record] for record in shard] == wanted[i]

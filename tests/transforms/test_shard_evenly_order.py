@@ -12,7 +12,7 @@ import pytest
 
 import penstock as ps
 from compare import assert_same
-from dealt import POLICIES, SOURCES, dealt
+from even_shards import POLICIES, SOURCES, even_shards
 
 # --- order ---
 
@@ -50,7 +50,7 @@ def test_processes_agree_on_what_is_random(stage):
     (alone,) = [process(0, 1)]
     shards = [process(i, 3) for i in range(3)]
     for epoch, whole in enumerate(alone):
-        assert [shard[epoch] for shard in shards] == dealt(whole, 3, "repeat")
+        assert [shard[epoch] for shard in shards] == even_shards(whole, 3, "repeat")
     assert alone[0] != alone[1] != alone[2] != alone[0]
     assert process(0, 1, seed=1)[0] != alone[0]
 
@@ -78,7 +78,7 @@ def test_an_order_that_is_kept_may_come_from_a_seed():
     ds = ps.Dataset.range(9).shuffle(9, seed=1, reshuffle_each_iteration=False)
     for same in (ds, ds.cache()):
         whole = [int(x) for x in same]
-        assert [[int(x) for x in same.shard_evenly(2, i)] for i in range(2)] == dealt(
+        assert [[int(x) for x in same.shard_evenly(2, i)] for i in range(2)] == even_shards(
             whole, 2, "drop"
         )
 
@@ -142,7 +142,7 @@ def test_the_state_of_any_shard_serves_all(source, remainder):
                 for _ in range(passed):
                     next(it, None)
                 states.append(it.get_state())
-        wanted = dealt(range(n), count, remainder, begin=count * passed)
+        wanted = even_shards(range(n), count, remainder, begin=count * passed)
         for state in states:
             for it, rest in zip(shards(), wanted, strict=True):
                 it.set_state(state)
@@ -195,7 +195,7 @@ def test_another_number_of_shards_goes_on_behind_what_the_former_ones_had():
         int(x) for i in range(count) for x in again(epochs).shard_evenly(count, i).take(steps)
     ]
     behind = again(epochs).skip(steps * count)
-    assert [[int(x) for x in again(behind).shard_evenly(3, i)] for i in range(3)] == dealt(
+    assert [[int(x) for x in again(behind).shard_evenly(3, i)] for i in range(3)] == even_shards(
         whole[12:], 3, "drop"
     )
     assert sorted(before) == sorted(whole[:12])
@@ -235,7 +235,7 @@ def test_a_state_taken_in_an_interrupted_round_goes_back_to_its_beginning():
         stop[:] = [5]
         ds = ps.Dataset.range(8).filter(lambda x: interrupted_once(x) >= 0)
         it = iter(ds.shard_evenly(3, index, remainder))
-        wanted = dealt(range(8), 3, remainder)[index]
+        wanted = even_shards(range(8), 3, remainder)[index]
         came = []
         with pytest.raises(KeyboardInterrupt):
             came.extend(it)

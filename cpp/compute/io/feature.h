@@ -97,7 +97,7 @@ class ItemList {
 };
 
 // A string in memory that lies anywhere: the addresses of its begin and end.
-struct StringPlace {
+struct TextSpan {
   int64_t begin, end;
 };
 

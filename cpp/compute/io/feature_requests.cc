@@ -18,12 +18,12 @@ TypeCode TypeOf(ValueKind kind, bool text) {
 
 std::vector<uint8_t> AsItems(const Tensor& tensor) {
   if (!tensor.dtype().is_reference()) return {tensor.data(), tensor.data() + tensor.nbytes()};
-  std::vector<uint8_t> items(static_cast<size_t>(tensor.elements()) * sizeof(StringPlace));
+  std::vector<uint8_t> items(static_cast<size_t>(tensor.elements()) * sizeof(TextSpan));
   for (int64_t i = 0; i < tensor.elements(); ++i) {
     std::string_view text = tensor.string(i);
     auto begin = reinterpret_cast<int64_t>(text.data());
-    StringPlace place{begin, begin + static_cast<int64_t>(text.size())};
-    std::memcpy(items.data() + static_cast<size_t>(i) * sizeof(place), &place, sizeof(place));
+    TextSpan span{begin, begin + static_cast<int64_t>(text.size())};
+    std::memcpy(items.data() + static_cast<size_t>(i) * sizeof(span), &span, sizeof(span));
   }
   return items;
 }

@@ -37,34 +37,34 @@ Tensor FeatureValues::Array(ItemList& column, const Tensor& serialized, const Sh
 Tensor FeatureValues::Strings(ItemList& column, const Tensor& serialized,
                               const Shape& shape) const {
   constexpr size_t kMostKept = 8;  // times what the strings themselves need
-  auto* places = reinterpret_cast<StringPlace*>(column.data());
+  auto* spans = reinterpret_cast<TextSpan*>(column.data());
   size_t count = column.size(), bytes = 0;
   bool packed = serialized.storage() == Storage::kPacked;
   auto base = packed ? reinterpret_cast<int64_t>(serialized.buffer()->data()) : 0;
   int64_t limit = packed ? base + static_cast<int64_t>(serialized.buffer()->size()) : 0;
   bool inside = packed;
   for (size_t i = 0; i < count; ++i) {
-    auto [begin, end] = places[i];
+    auto [begin, end] = spans[i];
     bytes += static_cast<size_t>(end - begin);
     inside = inside && (begin == end || (begin >= base && end <= limit));
   }
   if (inside && bytes * kMostKept >= serialized.buffer()->size()) {
     for (size_t i = 0; i < count; ++i) {
-      auto [begin, end] = places[i];
-      places[i] = begin == end ? StringPlace{0, 0} : StringPlace{begin - base, end - base};
+      auto [begin, end] = spans[i];
+      spans[i] = begin == end ? TextSpan{0, 0} : TextSpan{begin - base, end - base};
     }
     return Tensor::Packed(request_.type, shape, column.buffer(), serialized.buffer());
   }
   BufferRef text = Buffer::Allocate(bytes);
   int64_t at = 0;
   for (size_t i = 0; i < count; ++i) {
-    auto [begin, end] = places[i];
+    auto [begin, end] = spans[i];
     int64_t size = end - begin;
     if (size) {
       std::memcpy(text->data() + at, reinterpret_cast<const void*>(begin),
                   static_cast<size_t>(size));
     }
-    places[i] = {at, at + size};
+    spans[i] = {at, at + size};
     at += size;
   }
   return Tensor::Packed(request_.type, shape, column.buffer(), std::move(text));

@@ -12,7 +12,7 @@ constexpr std::string_view kKindNames[] = {"nothing", "bytes", "float32", "int64
 
 size_t ItemSize(ValueKind kind) {
   if (kind == ValueKind::kFloat) return sizeof(float);
-  return kind == ValueKind::kInt64 ? sizeof(int64_t) : sizeof(StringPlace);
+  return kind == ValueKind::kInt64 ? sizeof(int64_t) : sizeof(TextSpan);
 }
 
 void ReadFloats(std::string_view list, ItemList& column) {
@@ -74,7 +74,7 @@ void ReadStrings(std::string_view list, ItemList& column) {
     if (tag == BytesTag(1)) {
       std::string_view value = values.Bytes();
       auto begin = reinterpret_cast<int64_t>(value.data());
-      *column.Extend<StringPlace>(1) = {begin, begin + static_cast<int64_t>(value.size())};
+      *column.Extend<TextSpan>(1) = {begin, begin + static_cast<int64_t>(value.size())};
     } else {
       values.Skip(tag);
     }

@@ -90,7 +90,7 @@ class Program final : public Function {
 
   static Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) {
     const Origin opened = error.origin();  // by an operation
-    error.In(PlaceOf(info, row, element), element.origin);
+    error.In(FailedStepOf(info, row, element), element.origin);
     if (!opened.file) return error;
     Origin origin = element.origin;
     origin.file = opened.file;
@@ -177,7 +177,7 @@ class Program final : public Function {
   bool AllAtOnce(Block& rows, bool ragged, std::vector<Block>& out) {
     if (rows.rows == 0 || !by_rows_.load(std::memory_order_relaxed)) return false;
     try {
-      return rows.stacked() ? MapStacked(rows, ragged, out) : MapAlike(rows, ragged, out);
+      return rows.stacked() ? MapStacked(rows, ragged, out) : MapOfOneShape(rows, ragged, out);
     } catch (const Error& error) {
       if (error.transient()) throw;
     } catch (const std::bad_alloc&) {  // the same
@@ -190,7 +190,7 @@ class Program final : public Function {
   bool Results(std::vector<Column>& values, int64_t rows, Block& made);
   // `ragged`: results may come in that form.
   bool MapStacked(Block& rows, bool ragged, std::vector<Block>& out);
-  bool MapAlike(const Block& rows, bool ragged, std::vector<Block>& out);
+  bool MapOfOneShape(const Block& rows, bool ragged, std::vector<Block>& out);
   bool MapShapes(const Block& rows, bool ragged, std::vector<Block>& out);
 
   ProgramPlan plan_;
@@ -326,7 +326,7 @@ void TakeOrigins(const Block& rows, Block& results) {
 }
 
 // Rows that came one by one (shuffled, most often), stacked first. As above.
-bool Program::MapAlike(const Block& rows, bool ragged, std::vector<Block>& out) {
+bool Program::MapOfOneShape(const Block& rows, bool ragged, std::vector<Block>& out) {
   if (only_shapes_ && MapShapes(rows, ragged, out)) return true;
   if (rows.rows == 1) return false;
   Block stacked;

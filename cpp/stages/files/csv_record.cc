@@ -18,7 +18,7 @@ class CsvScanner {
     if (offset == begin_) return;
     begin_ = offset;
     at_ = 0;
-    place_ = Place::kFieldBegin;
+    state_ = State::kFieldBegin;
   }
   // The record's size if its end is among the bytes; `next`: what comes after its line end. When
   // the file `ended` there, its last record may do without a line end.
@@ -31,9 +31,9 @@ class CsvScanner {
     }
     for (; at_ < size; ++at_) {
       const auto byte = static_cast<char>(bytes[at_]);
-      if (place_ == Place::kQuoted) {
+      if (state_ == State::kQuoted) {
         if (byte == '"') {
-          place_ = Place::kQuoteEnd;
+          state_ = State::kQuoteEnd;
         }
         continue;
       }
@@ -45,25 +45,25 @@ class CsvScanner {
         return end;
       }
       if (byte == delimiter_) {
-        place_ = Place::kFieldBegin;
-      } else if (byte == '"' && quotes_ && place_ == Place::kFieldBegin) {
-        place_ = Place::kQuoted;
+        state_ = State::kFieldBegin;
+      } else if (byte == '"' && quotes_ && state_ == State::kFieldBegin) {
+        state_ = State::kQuoted;
         quote_ = begin_ + static_cast<int64_t>(at_);
-      } else if (byte == '"' && place_ == Place::kQuoteEnd) {
-        place_ = Place::kQuoted;  // two quotes in quotes are one
+      } else if (byte == '"' && state_ == State::kQuoteEnd) {
+        state_ = State::kQuoted;  // two quotes in quotes are one
       } else {
-        place_ = Place::kPlain;
+        state_ = State::kPlain;
       }
     }
     *next = size;
-    if (!ended || place_ == Place::kQuoted) return std::nullopt;
+    if (!ended || state_ == State::kQuoted) return std::nullopt;
     return size;
   }
   // Where in the file the quote is that has not been closed.
   int64_t quote() const { return quote_; }
 
  private:
-  enum class Place : uint8_t { kFieldBegin, kPlain, kQuoted, kQuoteEnd };
+  enum class State : uint8_t { kFieldBegin, kPlain, kQuoted, kQuoteEnd };
 
   // Most lines have no quotes, and their end is found as fast as bytes can be looked through.
   std::optional<size_t> EndOfPlainLine(const uint8_t* bytes, size_t size) const {
@@ -80,7 +80,7 @@ class CsvScanner {
   const bool quotes_;
   int64_t begin_ = -1;
   size_t at_ = 0;  // bytes gone through
-  Place place_ = Place::kFieldBegin;
+  State state_ = State::kFieldBegin;
   int64_t quote_ = 0;
 };
 

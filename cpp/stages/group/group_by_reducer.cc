@@ -121,7 +121,7 @@ class ReducerIterator final : public Iterator {
                   "{}: reduce_func must return a state of the structure and dtypes that it was "
                   "given, {}, got {}; have init_func return what reduce_func does",
                   stage_.kind, before.ToString(), after.ToString());
-      throw error.In(PlaceOf(info, 0, element), element.origin);
+      throw error.In(FailedStepOf(info, 0, element), element.origin);
     }
     old = std::move(made);
   }

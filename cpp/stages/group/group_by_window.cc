@@ -197,7 +197,7 @@ class GroupIterator final : public BlockIterator {
     Error error(ErrorKind::kInvalidArgument,
                 "{}: window_size_func must return a size >= 1, got {} for key {}", stage_.kind,
                 size, key);
-    throw error.In(PlaceOf(info, 0, argument), origin);
+    throw error.In(FailedStepOf(info, 0, argument), origin);
   }
 
   // Whether the window is to become one batch, and each of its rows can be in it.

@@ -19,7 +19,7 @@ Error NotOneInt(const char* what, const Element& result, const CallInfo& info, i
                 const Element& element) {
   Error error(ErrorKind::kType, "{}: {} must return one int, got {}", info.stage->kind,
               std::string_view(what), ElementSpec::Of(result).ToString());
-  return error.In(PlaceOf(info, row, element), element.origin);
+  return error.In(FailedStepOf(info, row, element), element.origin);
 }
 
 Error NoResult(const CallInfo& info) {

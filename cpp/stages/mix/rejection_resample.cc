@@ -184,7 +184,7 @@ class RejectionResampleIterator final : public Iterator {
       Error error(ErrorKind::kInvalidArgument,
                   "rejection_resample: class_func must return an integer in [0, {}), got {}",
                   classes, came);
-      throw error.In(PlaceOf(info, 0, element), element.origin);
+      throw error.In(FailedStepOf(info, 0, element), element.origin);
     }
     if (!seen_.empty()) {
       ++seen_[static_cast<size_t>(*number)];

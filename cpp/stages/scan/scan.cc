@@ -114,7 +114,7 @@ class FoldIterator : public Iterator {
     } catch (const Error& error) {
       if (error.transient()) return error;
       index_ = info.index + 1;
-      if (error.place()) return error;
+      if (error.failed_step()) return error;
       Error placed = error;
       return placed.In({stage_, info.index, ""}, origin_);
     }

@@ -5,8 +5,8 @@
 #include "engine/input.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
-#include "stages/shard/dealing.h"
-#include "stages/shard/dealt.h"
+#include "stages/shard/even_sharding.h"
+#include "stages/shard/masked_repeats.h"
 
 namespace penstock {
 namespace {
@@ -14,12 +14,13 @@ namespace {
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
 class ShardEvenlyDataset final : public Dataset,
-                                 public DealtStage,
+                                 public EvenShardingStage,
                                  public RandomAccess,
                                  public Indexed {
  public:
-  ShardEvenlyDataset(const Dealing& dealing, bool fused) : DealtStage(dealing), fused_(fused) {}
-  int64_t cardinality() const override { return dealing_.Rounds(input().cardinality()); }
+  ShardEvenlyDataset(const EvenSharding& sharding, bool fused)
+      : EvenShardingStage(sharding), fused_(fused) {}
+  int64_t cardinality() const override { return sharding_.Rounds(input().cardinality()); }
   bool counts_runs() const override { return true; }
   MaybeSpec spec() const override {
     MaybeSpec spec = input_spec();
@@ -38,11 +39,11 @@ class ShardEvenlyDataset final : public Dataset,
   }
   Block Gather(const int64_t* indices, int64_t count) const override {
     const Indexed& rows = *input().indexed();
-    std::vector<int64_t> dealt(indices, indices + count);
-    for (int64_t& row : dealt) row = dealing_.Repeated(row * dealing_.shards, rows.size());
-    return rows.Gather(dealt.data(), count);
+    std::vector<int64_t> chosen(indices, indices + count);
+    for (int64_t& row : chosen) row = sharding_.Repeated(row * sharding_.shards, rows.size());
+    return rows.Gather(chosen.data(), count);
   }
-  bool pads() const { return dealing_.remainder == Remainder::kPad; }
+  bool pads() const { return sharding_.remainder == Remainder::kPad; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -52,33 +53,33 @@ class ShardEvenlyDataset final : public Dataset,
 };
 
 Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
-  RunContext common = dealing_.Common(context, *this);
+  RunContext common = sharding_.Common(context, *this);
   const int64_t n = input().cardinality() == kInfinite ? kUnbounded : input().cardinality();
-  const int64_t round = dealing_.Taken(index, n);
+  const int64_t round = sharding_.Taken(index, n);
   if (round == n) {  // endless, but numbers are not
     throw Error(ErrorKind::kInvalidArgument, "at: element {} of shard_evenly has no number < 2^63",
                 index);
   }
-  if (!pads()) return InputAt(*this, dealing_.Repeated(round, n), common);
-  if (dealing_.index < n - round) return Real(InputAt(*this, round + dealing_.index, common));
+  if (!pads()) return InputAt(*this, sharding_.Repeated(round, n), common);
+  if (sharding_.index < n - round) return Real(InputAt(*this, round + sharding_.index, common));
   for (int64_t at = round; at < n; ++at) {
     Step step = InputAt(*this, at, common);
     auto* element = std::get_if<Element>(&step);
-    if (element) return Masked(dealing_.PaddingLike(*element), false);
+    if (element) return Masked(sharding_.PaddingLike(*element), false);
   }
   return AllFailed(n - round);
 }
 
 // The rows of a shard, where all rows have random access.
-class DealtRowsIterator final : public BlockIterator {
+class ShardRowsIterator final : public BlockIterator {
  public:
-  explicit DealtRowsIterator(std::shared_ptr<const ShardEvenlyDataset> data)
+  explicit ShardRowsIterator(std::shared_ptr<const ShardEvenlyDataset> data)
       : data_(std::move(data)) {}
 
   // What all shards have got together, so that each of them may take up the state.
   void VisitState(StateVisitor& visitor) override {
-    data_->dealing().VisitState(visitor);
-    visitor.Count(dealt_, "elements distributed", data_->input().cardinality());
+    data_->sharding().VisitState(visitor);
+    visitor.Count(distributed_, "elements distributed", data_->input().cardinality());
   }
   std::optional<Error> Discard(int64_t& steps) override {
     Pass(std::min(left(), std::exchange(steps, 0)));
@@ -91,7 +92,7 @@ class DealtRowsIterator final : public BlockIterator {
     std::vector<int64_t> rows;
     const auto count = static_cast<size_t>(std::min(max_rows, left()));
     for (; rows.size() < count; Pass(1)) {
-      rows.push_back(data_->dealing().Repeated(dealt_, data_->input().cardinality()));
+      rows.push_back(data_->sharding().Repeated(distributed_, data_->input().cardinality()));
     }
     Block block = data_->input().indexed()->Gather(rows.data(), static_cast<int64_t>(count));
     block.end = left() <= 0;
@@ -101,21 +102,22 @@ class DealtRowsIterator final : public BlockIterator {
  private:
   // Rounds.
   int64_t left() const {
-    return data_->dealing().Rounds(std::max<int64_t>(data_->input().cardinality() - dealt_, 0));
+    return data_->sharding().Rounds(
+        std::max<int64_t>(data_->input().cardinality() - distributed_, 0));
   }
   void Pass(int64_t rounds) {
-    dealt_ += data_->dealing().Taken(rounds, data_->input().cardinality() - dealt_);
+    distributed_ += data_->sharding().Taken(rounds, data_->input().cardinality() - distributed_);
   }
 
   std::shared_ptr<const ShardEvenlyDataset> data_;
-  int64_t dealt_ = 0;
+  int64_t distributed_ = 0;
 };
 
 class ShardEvenlyIterator final : public Iterator {
  public:
   ShardEvenlyIterator(std::shared_ptr<const ShardEvenlyDataset> data, RunContext context)
       : data_(std::move(data)),
-        dealing_(data_->dealing()),
+        sharding_(data_->sharding()),
         context_(std::move(context)),
         known_(data_->input().cardinality()),
         input_(data_->StartInput(context_)) {}
@@ -125,7 +127,7 @@ class ShardEvenlyIterator final : public Iterator {
   void VisitState(StateVisitor& visitor) override {
     int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
     int64_t at = position() - back;
-    dealing_.VisitState(visitor);
+    sharding_.VisitState(visitor);
     visitor.Count(round_, "elements distributed");
     visitor.Count(at, "elements pulled", round_);
     input_.VisitState(visitor, back);
@@ -135,7 +137,7 @@ class ShardEvenlyIterator final : public Iterator {
   std::optional<Error> Discard(int64_t& steps) override {
     if (!ended_ && position() <= round_) {  // not within a round
       int64_t rounds = std::min(steps, WholeRounds());
-      round_ += rounds * dealing_.shards;
+      round_ += rounds * sharding_.shards;
       steps -= rounds;
     }
     return Iterator::Discard(steps);
@@ -148,7 +150,7 @@ class ShardEvenlyIterator final : public Iterator {
     Step step = again_ ? FromTheBeginning() : WholeRounds() > 0 ? FromKnownRound() : FromRound();
     if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
     ended_ = ended_ || std::holds_alternative<End>(step);
-    round_ += dealing_.Taken(1, kUnbounded - round_);
+    round_ += sharding_.Taken(1, kUnbounded - round_);
     return data_->pads() && !ended_ ? Real(std::move(step)) : std::move(step);
   }
 
@@ -158,7 +160,7 @@ class ShardEvenlyIterator final : public Iterator {
   // Rounds from here on in which there is an element for every shard, as far as that is known.
   int64_t WholeRounds() const {
     const int64_t end = known_ == kInfinite ? kUnbounded : known_;
-    return std::max<int64_t>(end - round_, 0) / dealing_.shards;
+    return std::max<int64_t>(end - round_, 0) / sharding_.shards;
   }
 
   // Only where it is known that there are `end` elements.
@@ -169,20 +171,20 @@ class ShardEvenlyIterator final : public Iterator {
 
   // There is one for every shard: the others' need not be looked at.
   Step FromKnownRound() {
-    if (auto error = PassTo(round_ + dealing_.index)) return *std::move(error);
+    if (auto error = PassTo(round_ + sharding_.index)) return *std::move(error);
     Step step = input_.Next();
     // What is repeated without end may be empty.
     if (!std::holds_alternative<End>(step) || known_ == kInfinite) return step;
     ended_ = true;
     return Error(ErrorKind::kRuntime,
                  "shard_evenly: {} elements were announced, the input ended before number {}",
-                 known_, round_ + dealing_.index);
+                 known_, round_ + sharding_.index);
   }
 
   // There may not be one for every shard. To drop a round it must be gone through to its end; of
   // the others' elements no more is computed than it takes to know that they are there.
   Step FromRound() {
-    const bool drops = dealing_.remainder == Remainder::kDrop;
+    const bool drops = sharding_.remainder == Remainder::kDrop;
     if (known_ < 0) {
       input_.Mark();
     } else if (auto error = PassTo(std::min(round_, known_))) {
@@ -194,11 +196,11 @@ class ShardEvenlyIterator final : public Iterator {
       const int64_t number = position() - round_;
       int64_t others = 0;  // that only need to be there
       if (mine_)
-        others = drops ? dealing_.shards - number : 0;
+        others = drops ? sharding_.shards - number : 0;
       else if (number < 0)
         others = -number;
       else if (beside_ || !data_->pads())
-        others = dealing_.index - number;
+        others = sharding_.index - number;
       if (others > 0) {
         if (auto error = input_.Pass(others)) return *std::move(error);
         if (others > 0) break;
@@ -214,7 +216,7 @@ class ShardEvenlyIterator final : public Iterator {
       if (std::holds_alternative<End>(step)) break;
       auto* element = std::get_if<Element>(&step);
       if (element && !beside_ && data_->pads()) beside_ = *element;
-      if (number == dealing_.index) mine_ = std::move(step);
+      if (number == sharding_.index) mine_ = std::move(step);
     }
     mine_.reset();
     const int64_t there = position() - round_;
@@ -222,9 +224,9 @@ class ShardEvenlyIterator final : public Iterator {
     if (data_->pads()) {
       ended_ = true;
       if (!beside_) return AllFailed(there);
-      return Masked(dealing_.PaddingLike(*beside_), false);
+      return Masked(sharding_.PaddingLike(*beside_), false);
     }
-    before_it_ = dealing_.Repeated(round_, position());
+    before_it_ = sharding_.Repeated(round_, position());
     return FromTheBeginning();
   }
 
@@ -247,7 +249,7 @@ class ShardEvenlyIterator final : public Iterator {
   }
 
   std::shared_ptr<const ShardEvenlyDataset> data_;
-  const Dealing dealing_;
+  const EvenSharding sharding_;
   RunContext context_;
   const int64_t known_;  // the number of elements, kInfinite or kUnknown
   Input input_;
@@ -262,8 +264,8 @@ class ShardEvenlyIterator final : public Iterator {
 
 IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
   auto self = std::static_pointer_cast<const ShardEvenlyDataset>(shared_from_this());
-  if (indexed()) return std::make_unique<DealtRowsIterator>(std::move(self));
-  return std::make_unique<ShardEvenlyIterator>(std::move(self), dealing_.Common(context, *this));
+  if (indexed()) return std::make_unique<ShardRowsIterator>(std::move(self));
+  return std::make_unique<ShardEvenlyIterator>(std::move(self), sharding_.Common(context, *this));
 }
 
 // fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
@@ -271,13 +273,13 @@ IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
 const RegisterDataset shard_evenly_stage(
     "shard_evenly", {.of_positions = true, .share_states = {"index", "fused"}},
     [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
-      Dealing dealing(args);
-      if (dealing.remainder == Remainder::kPad) {
+      EvenSharding sharding(args);
+      if (sharding.remainder == Remainder::kPad) {
         if (MaybeSpec spec = inputs[0]->spec()) CheckPadding(*spec);
       }
-      if (args.Has("dealt")) return MakeDealt(dealing, args.Int("dealt"));
+      if (args.Has("dealt")) return MakeMaskedRepeats(sharding, args.Int("dealt"));
       bool fused = !args.Has("fused") || args.Bool("fused");
-      return std::make_shared<ShardEvenlyDataset>(dealing, fused);
+      return std::make_shared<ShardEvenlyDataset>(sharding, fused);
     });
 
 }  // namespace

@@ -76,7 +76,7 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
     }
     PrefetchNext();
     uint64_t choice = slots_.Choice();
-    RowCells::Cell cell = slots_.slots()[choice].cell;
+    RowStore::Cell cell = slots_.slots()[choice].cell;
     if (!drawn_.empty() && cell->structure != drawn_[0]->structure) break;
     drawn_.push_back(cell);
     slots_.Draw(choice);
@@ -96,7 +96,7 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
 }
 
 void ShuffleBuffer::MoveRows() {
-  std::vector<RowCells::Cell*> all;
+  std::vector<RowStore::Cell*> all;
   try {
     all.reserve(slots_.slots().size());
   } catch (const std::bad_alloc&) {
@@ -149,11 +149,11 @@ void ShuffleBuffer::Pull(int64_t rows) {
 }
 
 // The next one of the rows ahead.
-RowCells::Cell ShuffleBuffer::KeepNext() {
+RowStore::Cell ShuffleBuffer::KeepNext() {
   if (ahead_packs_) {
     const Block& block = ahead_.block();
     const int64_t row = ahead_.next();
-    if (RowCells::Cell cell = cells_.Put(block.columns, row, block.origin(row))) {
+    if (RowStore::Cell cell = cells_.Put(block.columns, row, block.origin(row))) {
       ahead_.Pass();
       return cell;
     }
@@ -168,7 +168,7 @@ RowCells::Cell ShuffleBuffer::KeepNext() {
 }
 
 void ShuffleBuffer::Clear() {
-  for (RowCells::Cell cell : drawn_) cells_.Drop(cell);
+  for (RowStore::Cell cell : drawn_) cells_.Drop(cell);
   for (const Held& held : slots_.slots()) {
     if (held.cell) cells_.Drop(held.cell);
   }

@@ -8,7 +8,7 @@
 #include "engine/row_cursor.h"
 #include "runtime/cancel.h"
 #include "stages/shuffle/reservoir.h"
-#include "stages/shuffle/row_cells.h"
+#include "stages/shuffle/row_store.h"
 
 namespace penstock {
 
@@ -48,14 +48,14 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
  private:
   struct Held {
     int64_t position = 0;           // of its step in the input
-    RowCells::Cell cell = nullptr;  // null: still to be read again, after a restore
+    RowStore::Cell cell = nullptr;  // null: still to be read again, after a restore
   };
 
   // The steps of the input that have been looked at.
   int64_t position() const { return ahead_.position(); }
   void Fill(int64_t steps, int64_t more);
   void Pull(int64_t rows);
-  RowCells::Cell KeepNext();
+  RowStore::Cell KeepNext();
   Block Draw(int64_t max_rows);
   void PrefetchNext() const;
   void MoveRows();
@@ -74,8 +74,8 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   int64_t size_;
   const int64_t known_;
   Reservoir<Held> slots_;
-  RowCells cells_;
-  std::vector<RowCells::Cell> drawn_;  // for the block that is being made
+  RowStore cells_;
+  std::vector<RowStore::Cell> drawn_;  // for the block that is being made
   CancelToken cancel_;
   bool ahead_packs_ = false;  // its rows become bytes
   int64_t items_ = 0;         // elements looked at

@@ -13,7 +13,7 @@ namespace penstock {
 // Keeps small rows of one form as plain bytes, other rows as they are, in cells of memory that are
 // used again. An Element would take some allocations for every row; and reading it when it leaves
 // would follow pointers, each of which waits for memory in a buffer larger than the CPU's caches.
-class RowCells {
+class RowStore {
  public:
   // A row that is kept.
   struct Row {

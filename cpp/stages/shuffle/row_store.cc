@@ -1,5 +1,5 @@
 // Copying rows into cells and out of them.
-#include "stages/shuffle/row_cells.h"
+#include "stages/shuffle/row_store.h"
 
 #include <algorithm>
 #include <bit>
@@ -51,12 +51,12 @@ size_t LengthAt(const uint8_t* at) {
 
 }  // namespace
 
-bool RowCells::Packs(const Structure* structure, const std::vector<Column>& columns) {
+bool RowStore::Packs(const Structure* structure, const std::vector<Column>& columns) {
   return PacksAs(structure, columns);
 }
 
 template <typename Values>
-bool RowCells::PacksAs(const Structure* structure, const Values& values) {
+bool RowStore::PacksAs(const Structure* structure, const Values& values) {
   if (closed_ || std::any_of(values.begin(), values.end(), IsForeign)) return false;
   if (!structure_) Learn(structure, values);
   closed_ = closed_ || structure != structure_;
@@ -69,7 +69,7 @@ bool RowCells::PacksAs(const Structure* structure, const Values& values) {
 }
 
 template <typename Values>
-void RowCells::Learn(const Structure* structure, const Values& values) {
+void RowStore::Learn(const Structure* structure, const Values& values) {
   structure_ = structure;
   for (const auto& value : values) {
     const Tensor& leaf = value;
@@ -84,12 +84,12 @@ void RowCells::Learn(const Structure* structure, const Values& values) {
   closed_ = closed_ || values.empty() || fixed_ > kMostBytes;
 }
 
-RowCells::Cell RowCells::Put(const std::vector<Column>& columns, int64_t row, Origin origin) {
+RowStore::Cell RowStore::Put(const std::vector<Column>& columns, int64_t row, Origin origin) {
   return PutRow(columns, row, std::move(origin));
 }
 
 template <typename Values>
-RowCells::Cell RowCells::PutRow(const Values& values, int64_t row, Origin origin) {
+RowStore::Cell RowStore::PutRow(const Values& values, int64_t row, Origin origin) {
   size_t bytes = fixed_;
   for (size_t i = 0; strings_ && i < form_.size(); ++i) {
     const Tensor& value = values[i];
@@ -116,7 +116,7 @@ RowCells::Cell RowCells::PutRow(const Values& values, int64_t row, Origin origin
   return cell;
 }
 
-RowCells::Cell RowCells::Put(Element&& element) {
+RowStore::Cell RowStore::Put(Element&& element) {
   if (PacksAs(element.structure, element.leaves)) {
     if (Cell cell = PutRow(element.leaves, 0, element.origin)) return cell;
   }
@@ -127,7 +127,7 @@ RowCells::Cell RowCells::Put(Element&& element) {
   return cell;
 }
 
-void RowCells::Take(std::span<const Cell> cells, Block& out) {
+void RowStore::Take(std::span<const Cell> cells, Block& out) {
   out.rows = static_cast<int64_t>(cells.size());
   if (cells.empty()) return;
   out.structure = cells[0]->structure ? cells[0]->structure : structure_;
@@ -143,7 +143,7 @@ void RowCells::Take(std::span<const Cell> cells, Block& out) {
   }
 }
 
-void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
+void RowStore::TakePacked(std::span<const Cell> cells, Block& out) {
   constexpr size_t kAhead = 4;  // rows
   const auto rows = static_cast<int64_t>(cells.size());
   std::vector<uint8_t*> to;     // where the next row of each leaf goes
@@ -198,14 +198,14 @@ void RowCells::TakePacked(std::span<const Cell> cells, Block& out) {
   }
 }
 
-void RowCells::Drop(Cell cell) {
+void RowStore::Drop(Cell cell) {
   const size_t bytes = sizeof(Row) + (cell->structure ? sizeof(Leaves) : BytesOf(cell));
   if (cell->structure) LeavesIn(cell).~Leaves();
   cell->~Row();
   Free(cell, bytes);
 }
 
-void RowCells::Move(std::span<Cell* const> all) {
+void RowStore::Move(std::span<Cell* const> all) {
   const size_t old = slabs_.size();
   const size_t old_bytes = std::exchange(slab_bytes_, 0);
   free_.fill(nullptr);
@@ -232,7 +232,7 @@ void RowCells::Move(std::span<Cell* const> all) {
   slabs_.erase(slabs_.begin(), slabs_.begin() + static_cast<std::ptrdiff_t>(old));
 }
 
-size_t RowCells::BytesOf(Cell cell) const {
+size_t RowStore::BytesOf(Cell cell) const {
   size_t bytes = fixed_;
   const uint8_t* at = BytesIn(cell);
   for (const Leaf& leaf : form_) {
@@ -242,7 +242,7 @@ size_t RowCells::BytesOf(Cell cell) const {
   return bytes;
 }
 
-void* RowCells::Allocate(size_t bytes) {
+void* RowStore::Allocate(size_t bytes) {
   constexpr size_t kFirstSlab = 64 << 10, kLastSlab = 4 << 20;
   static_assert(ClassOf(sizeof(Row) + kMostBytes).number < kClasses);
   const SizeClass size = ClassOf(bytes);
@@ -266,7 +266,7 @@ void* RowCells::Allocate(size_t bytes) {
   return cell;
 }
 
-void RowCells::Free(void* cell, size_t bytes) {
+void RowStore::Free(void* cell, size_t bytes) {
   const SizeClass size = ClassOf(bytes);
   used_bytes_ -= size.bytes;
   void*& first = free_[size.number];

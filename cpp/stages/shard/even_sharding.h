@@ -12,14 +12,14 @@ namespace penstock {
 enum class Remainder { kDrop, kPad, kRepeat };
 
 // Elements are distributed in rounds of one for each shard.
-struct Dealing {
+struct EvenSharding {
   int64_t shards;
   int64_t index;
   Remainder remainder;
   uint64_t seed;
 
   // From the arguments num_shards, index, remainder and seed of shard_evenly.
-  explicit Dealing(const Args& args);
+  explicit EvenSharding(const Args& args);
   // Rounds of n elements, kInfinite or kUnknown.
   int64_t Rounds(int64_t n) const;
   // The elements that `rounds` rounds take of the `left` ones, at most all of them.
@@ -39,14 +39,14 @@ struct Dealing {
 };
 
 // A stage that knows how elements are distributed: the plan's text says it.
-class DealtStage : public PlanDetail {
+class EvenShardingStage : public PlanDetail {
  public:
-  explicit DealtStage(const Dealing& dealing) : dealing_(dealing) {}
-  const Dealing& dealing() const { return dealing_; }
+  explicit EvenShardingStage(const EvenSharding& sharding) : sharding_(sharding) {}
+  const EvenSharding& sharding() const { return sharding_; }
   std::string plan_detail() const override;
 
  protected:
-  const Dealing dealing_;
+  const EvenSharding sharding_;
 };
 
 // The element, with whether it is a real one.

@@ -25,7 +25,7 @@ SOURCES = {
 }
 
 
-def dealt(items, count, remainder, begin=0, zero=0):
+def even_shards(items, count, remainder, begin=0, zero=0):
     """Return what every shard must have of the elements from `begin` on."""
     items = [int(x) for x in items]
     rounds = range(begin, len(items), count)

@@ -1,5 +1,5 @@
 // Real elements as they are, and zeros instead of those that were repeated after them.
-#include "stages/shard/dealt.h"
+#include "stages/shard/masked_repeats.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,25 +9,26 @@
 namespace penstock {
 namespace {
 
-class DealtDataset final : public Dataset, public DealtStage, public RandomAccess {
+class MaskedRepeatsDataset final : public Dataset, public EvenShardingStage, public RandomAccess {
  public:
-  DealtDataset(const Dealing& dealing, int64_t length) : DealtStage(dealing), length_(length) {}
+  MaskedRepeatsDataset(const EvenSharding& sharding, int64_t length)
+      : EvenShardingStage(sharding), length_(length) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override {
     MaybeSpec spec = input_spec();
     return spec ? MaskedSpec(*std::move(spec)) : spec;
   }
   Step At(int64_t index, const RunContext& context) const override {
-    return Pads(dealing_.Taken(index, length_)) ? Padding(index, context)
-                                                : Real(InputAt(*this, index, context));
+    return Pads(sharding_.Taken(index, length_)) ? Padding(index, context)
+                                                 : Real(InputAt(*this, index, context));
   }
 
   // Whether the round that begins with element number `round` has none for this shard; for any.
-  bool Pads(int64_t round) const { return round >= length_ - dealing_.index; }
+  bool Pads(int64_t round) const { return round >= length_ - sharding_.index; }
   int64_t length() const { return length_; }
   bool Ends(int64_t round) const { return round >= length_; }
   // Where the next one begins.
-  int64_t After(int64_t round) const { return round + dealing_.Taken(1, length_ - round); }
+  int64_t After(int64_t round) const { return round + sharding_.Taken(1, length_ - round); }
 
   // In the shape of this shard's last element; where there is none, or it failed, of the element
   // that was repeated for it. That one belongs to another shard, so it is not asked first: what it
@@ -37,7 +38,7 @@ class DealtDataset final : public Dataset, public DealtStage, public RandomAcces
     for (int64_t at = first; at <= index; ++at) {
       Step step = InputAt(*this, at, context);
       if (auto* element = std::get_if<Element>(&step)) {
-        return Masked(dealing_.PaddingLike(*element), false);
+        return Masked(sharding_.PaddingLike(*element), false);
       }
       if (auto* error = std::get_if<Error>(&step); error && error->transient()) return step;
     }
@@ -51,13 +52,13 @@ class DealtDataset final : public Dataset, public DealtStage, public RandomAcces
   const int64_t length_;
 };
 
-class DealtIterator final : public Iterator {
+class MaskedRepeatsIterator final : public Iterator {
  public:
-  DealtIterator(std::shared_ptr<const DealtDataset> data, RunContext context)
+  MaskedRepeatsIterator(std::shared_ptr<const MaskedRepeatsDataset> data, RunContext context)
       : data_(std::move(data)), context_(std::move(context)), input_(data_->StartInput(context_)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    data_->dealing().VisitState(visitor);
+    data_->sharding().VisitState(visitor);
     visitor.Count(round_, "elements distributed", data_->length());
     VisitChild(visitor, *input_);
   }
@@ -75,29 +76,29 @@ class DealtIterator final : public Iterator {
  private:
   Step Padding() {
     if (data_->Ends(round_)) return End{};
-    Step padding = data_->Padding(round_ / data_->dealing().shards, context_);
+    Step padding = data_->Padding(round_ / data_->sharding().shards, context_);
     if (auto* error = std::get_if<Error>(&padding); error && error->transient()) return padding;
     int64_t one = 1;  // so that the input stands where it does in all shards
     if (auto error = input_->Discard(one)) return *std::move(error);
     return padding;
   }
 
-  std::shared_ptr<const DealtDataset> data_;
+  std::shared_ptr<const MaskedRepeatsDataset> data_;
   RunContext context_;
   IteratorPtr input_;
   int64_t round_ = 0;
 };
 
 // In order: which elements are padding is known by their number.
-IteratorPtr DealtDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<DealtIterator>(
-      std::static_pointer_cast<const DealtDataset>(shared_from_this()), context.Replayed());
+IteratorPtr MaskedRepeatsDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<MaskedRepeatsIterator>(
+      std::static_pointer_cast<const MaskedRepeatsDataset>(shared_from_this()), context.Replayed());
 }
 
 }  // namespace
 
-std::shared_ptr<Dataset> MakeDealt(const Dealing& dealing, int64_t length) {
-  return std::make_shared<DealtDataset>(dealing, length);
+std::shared_ptr<Dataset> MakeMaskedRepeats(const EvenSharding& sharding, int64_t length) {
+  return std::make_shared<MaskedRepeatsDataset>(sharding, length);
 }
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
 // Rounds of elements, masks, and zeros in the shape of others.
-#include "stages/shard/dealing.h"
+#include "stages/shard/even_sharding.h"
 
 #include <cstring>
 #include <limits>
@@ -37,7 +37,7 @@ Tensor ZerosLike(const Tensor& leaf) {
 
 }  // namespace
 
-Dealing::Dealing(const Args& args)
+EvenSharding::EvenSharding(const Args& args)
     : shards(args.IntAtLeast("num_shards", 1)),
       index(args.Int("index")),
       remainder(RemainderOf(args.Text("remainder"))),
@@ -53,22 +53,22 @@ Dealing::Dealing(const Args& args)
   }
 }
 
-int64_t Dealing::Rounds(int64_t n) const {
+int64_t EvenSharding::Rounds(int64_t n) const {
   if (n < 0) return n;
   return n / shards + (remainder != Remainder::kDrop && n % shards > 0);
 }
 
 // n may be the largest number there is: nothing is added to it, or to what is nearly as large.
-int64_t Dealing::Taken(int64_t rounds, int64_t left) const {
+int64_t EvenSharding::Taken(int64_t rounds, int64_t left) const {
   return rounds <= left / shards ? rounds * shards : left;
 }
 
-int64_t Dealing::Repeated(int64_t round, int64_t n) const {
+int64_t EvenSharding::Repeated(int64_t round, int64_t n) const {
   const int64_t there = n - round;
   return index < there ? round + index : (index - there) % n;
 }
 
-RunContext Dealing::Common(const RunContext& context, const Dataset& stage) const {
+RunContext EvenSharding::Common(const RunContext& context, const Dataset& stage) const {
   auto identity = std::make_shared<RunIdentity>(*context.identity);
   const auto run = static_cast<uint64_t>(identity->RunNumber(stage));
   identity->seed = RandomKey{seed}.Fold(run).value;
@@ -77,7 +77,7 @@ RunContext Dealing::Common(const RunContext& context, const Dataset& stage) cons
   return common;
 }
 
-void Dealing::VisitState(StateVisitor& visitor) const {
+void EvenSharding::VisitState(StateVisitor& visitor) const {
   int64_t saved = shards;
   visitor.IntIn(saved, 1, std::numeric_limits<int64_t>::max(), "the number of shards");
   if (saved == shards) return;
@@ -88,7 +88,7 @@ void Dealing::VisitState(StateVisitor& visitor) const {
       saved, shards);
 }
 
-Element Dealing::PaddingLike(const Element& element) const {
+Element EvenSharding::PaddingLike(const Element& element) const {
   Element padding = element;
   for (size_t i = 0; i < padding.leaves.size(); ++i) {
     RefuseObject(element.structure, i, element.leaves[i].dtype());
@@ -98,8 +98,8 @@ Element Dealing::PaddingLike(const Element& element) const {
   return padding;
 }
 
-std::string DealtStage::plan_detail() const {
-  return "for " + std::to_string(dealing_.shards) + " shards";
+std::string EvenShardingStage::plan_detail() const {
+  return "for " + std::to_string(sharding_.shards) + " shards";
 }
 
 Element Masked(Element element, bool real) {

@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "stages/shard/dealing.h"
+#include "stages/shard/even_sharding.h"
 
 namespace penstock {
 
 // Over a shard of `length` elements: for inputs in which shard_evenly chooses rows before they are
 // fetched.
-std::shared_ptr<Dataset> MakeDealt(const Dealing& dealing, int64_t length);
+std::shared_ptr<Dataset> MakeMaskedRepeats(const EvenSharding& sharding, int64_t length);
 
 }  // namespace penstock

@@ -61,7 +61,8 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
     Element element;
     element.leaves.push_back(AdoptObject(TypeCode::kObject, PyRef::Borrow(value)));
     element.origin = origin;
-    builder_.AddAlone(std::move(element));
+    // In a block of its own: what a limit counts as one (batches ahead of a loader) may be large.
+    builder_.Add(Block::Of(std::move(element)));
     ++rows_;
     return true;
   }

@@ -38,6 +38,13 @@ def test_batches_ahead_are_limited():
             wait_until(lambda: sampler.given >= 20 + most // 2, 10)  # noqa: B023
         # One more for each thread of the engine.
         assert sampler.given <= 20 + most + 4
+    # Though they are cheap: after many of them as after few.
+    sampler = Endless()
+    with iter(ps.DataLoader(Squares(), 1, sampler=sampler, num_workers=2)) as batches:
+        for _ in range(2000):
+            next(batches)
+        wait_until(lambda: sampler.given >= 2002, 10)
+    assert sampler.given <= 2000 + 4 + 4
     sampler = Endless()
     assert next(iter(ps.DataLoader(Squares(), 2, sampler=sampler)))["i"].tolist() == [0, 1]
     assert sampler.given == 2

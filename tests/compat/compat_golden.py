@@ -1,27 +1,48 @@
-"""Write what TensorFlow makes of expressions.txt and pipelines.txt; run where it is installed."""
+"""Write what TensorFlow makes of expressions/*.txt and pipelines.txt; run where it is installed.
+
+The names of the files to write may be given: ``python compat_golden.py expressions/basics.txt``.
+"""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
+
+HERE = Path(__file__).parent
 
 
 def described(value):
     """Return type, shape and values of a tensor, or of nested ones, in the terms of JSON."""
     if isinstance(value, dict):
         return {key: described(part) for key, part in value.items()}
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         return {"tuple": [described(part) for part in value]}
+    if isinstance(value, list):
+        return {"list": [described(part) for part in value]}
+    if hasattr(value, "flat_values"):
+        return {"ragged": _texts(value.to_list()), "values": described(value.flat_values)[:2]}
+    if hasattr(value, "dense_shape"):
+        return {
+            name: described(getattr(value, name)) for name in ("indices", "values", "dense_shape")
+        }
     array = np.asarray(value.numpy())
     items = array.ravel().tolist()
     if array.dtype.kind in "OSU":
-        return ["string", list(array.shape), [item.decode("latin-1") for item in items]]
+        return ["string", list(array.shape), _texts(items)]
+    if array.dtype.kind == "c":
+        items = [[item.real, item.imag] for item in items]
     return [array.dtype.name, list(array.shape), items]
 
 
-def write(name, describe, tf):
+def _texts(nested):
+    if isinstance(nested, list):
+        return [_texts(part) for part in nested]
+    return nested.decode("latin-1") if isinstance(nested, bytes) else nested
+
+
+def write(file, describe, tf):
     """Write what the expressions of one file are, one to a line."""
-    file = Path(__file__).with_name(name)
     made = [describe(eval(line, {"tf": tf, "np": np})) for line in file.read_text().splitlines()]
     lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in made)
     file.with_suffix(".json").write_text(f"[\n{lines}\n]\n")
@@ -30,5 +51,9 @@ def write(name, describe, tf):
 if __name__ == "__main__":
     import tensorflow
 
-    write("expressions.txt", described, tensorflow)
-    write("pipelines.txt", lambda dataset: [described(e) for e in dataset], tensorflow)
+    files = [HERE / name for name in sys.argv[1:]]
+    for file in files or [*sorted(HERE.glob("expressions/*.txt")), HERE / "pipelines.txt"]:
+        if file.stem == "pipelines":
+            write(file, lambda dataset: [described(e) for e in dataset], tensorflow)
+        else:
+            write(file, described, tensorflow)

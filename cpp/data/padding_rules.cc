@@ -6,6 +6,12 @@
 namespace penstock {
 namespace {
 
+bool HoldsNone(const Structure* structure) {
+  return structure->kind() == Structure::Kind::kNone ||
+         std::ranges::any_of(structure->children(),
+                             [](const StructureRef& child) { return HoldsNone(child); });
+}
+
 // The child of `values` that belongs to child `i` of `element`, and the leaves before it; -1: none.
 int ChildFor(const Structure* values, const Structure* element, size_t i, int* leaves_before) {
   size_t j = i;
@@ -72,6 +78,12 @@ void PaddingRules::MatchValues(const Structure* values, const Structure* element
 
 std::vector<LeafPadding> PaddingRules::Match(const Structure* structure,
                                              const std::vector<DType>& dtypes) const {
+  if (HoldsNone(structure)) {
+    throw Error(
+        ErrorKind::kType,
+        "{}: arrays were expected, got elements with None, {}; map them to what has no None",
+        stage_, structure->ToString());
+  }
   std::vector<LeafPadding> rules(dtypes.size());
   if (shapes_) {
     std::vector<int> order = LeafOrder(shapes_->structure, structure);

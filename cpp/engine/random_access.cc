@@ -6,7 +6,8 @@ namespace penstock {
 const Dataset* StageWithoutRandomAccess(const Dataset& dataset) {
   const Dataset* without = nullptr;
   dataset.ForEachNode([&](const Dataset& node) {
-    bool has = node.indexed() || dynamic_cast<const RandomAccess*>(&node);
+    auto* stage = dynamic_cast<const RandomAccess*>(&node);
+    bool has = node.indexed() || (stage && stage->has_random_access());
     if (!has && !without) without = &node;
   });
   return without;

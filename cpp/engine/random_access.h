@@ -9,6 +9,8 @@ namespace penstock {
 class RandomAccess {
  public:
   virtual ~RandomAccess() = default;
+  // Whether it can, for the inputs that it has.
+  virtual bool has_random_access() const { return true; }
   // What an iterator gives as its step `index`: 0 <= index < cardinality().
   virtual Step At(int64_t index, const RunContext& context) const = 0;
 };

@@ -71,13 +71,18 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
 
 }  // namespace
 
-void VisitChild(StateVisitor& visitor, Iterator& iterator) {
-  if (!visitor.saving()) return RestoreChild(visitor.TextView(), iterator);
+std::string ChildState(Iterator& iterator) {
   std::string own;
   StateVisitor inner(&own);
   std::string kind = iterator.name();
   inner.Text(kind);
   iterator.VisitState(inner);
+  return own;
+}
+
+void VisitChild(StateVisitor& visitor, Iterator& iterator) {
+  if (!visitor.saving()) return RestoreChild(visitor.TextView(), iterator);
+  std::string own = ChildState(iterator);
   visitor.Text(own);
 }
 

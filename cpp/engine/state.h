@@ -12,6 +12,8 @@ class Iterator;
 
 // Saves or restores an iterator inside the state of another, guarded by the name of its kind.
 void VisitChild(StateVisitor& visitor, Iterator& iterator);
+// The text that VisitChild saves.
+std::string ChildState(Iterator& iterator);
 StateBlob SaveState(Iterator& iterator);
 void RestoreState(Iterator& iterator, const StateBlob& blob);
 

@@ -84,7 +84,7 @@ class RepeatIterator final : public BlockIterator {
       if (!block.end) return block;
       input_.reset();
       ++epoch_;
-      if (!any_) {  // an empty epoch would come again and again
+      if (!any_ && count_ < 0) {  // an empty epoch would come again and again
         epoch_ = kEnded;
         next_.reset();
         break;

@@ -1,5 +1,6 @@
 // take: the first elements.
 #include <algorithm>
+#include <string>
 
 #include "engine/random_access.h"
 #include "engine/registry.h"
@@ -33,22 +34,39 @@ class TakeIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(taken_, "elements taken", count_ < 0 ? StateVisitor::kMostCount : count_);
-    VisitChild(visitor, *input_);
+    if (input_)
+      VisitChild(visitor, *input_);
+    else
+      visitor.Text(last_);
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     if (count_ < 0) return input_->NextBlock(max_rows);
-    if (taken_ == count_) return Block::AtEnd();
+    if (taken_ == count_) {
+      Release();
+      return Block::AtEnd();
+    }
     Block block = input_->NextBlock(std::min(max_rows, count_ - taken_));
     // An element that failed counts too: what is taken does not depend on what fails.
     taken_ += block.steps();
-    if (taken_ == count_ && !block.error) block.end = true;
+    if (taken_ == count_ && !block.error) {
+      block.end = true;
+      Release();
+    }
     return block;
   }
 
  private:
-  IteratorPtr input_;
+  // A generator is closed, and a file, though this iterator may live on.
+  void Release() {
+    if (!input_) return;
+    last_ = ChildState(*input_);
+    input_.reset();
+  }
+
+  IteratorPtr input_;  // null when all have been taken
+  std::string last_;   // its state then
   int64_t count_;
   int64_t taken_ = 0;
 };

@@ -4,12 +4,47 @@
 #include "data/element_text.h"
 #include "data/pending.h"
 #include "engine/input.h"
+#include "engine/random_access.h"
 #include "engine/registry.h"
 
 namespace penstock {
 namespace {
 
-class UnbatchDataset final : public Dataset {
+// The rows of an element that fits.
+Block Split(Element element) {
+  Block block;
+  block.structure = element.structure;
+  block.origins.first = element.origin;
+  if (!element.leaves.empty()) block.rows = element.leaves[0].shape()[0];
+  for (int64_t i = 0; i < block.rows; ++i) {
+    block.origins.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
+  }
+  block.columns.assign(std::make_move_iterator(element.leaves.begin()),
+                       std::make_move_iterator(element.leaves.end()));
+  return block;
+}
+
+// The error of element number `index` when it has no rows; `stage` is what the user called.
+std::optional<Error> Misfit(const Element& element, int64_t index, const std::string& stage) {
+  for (size_t i = 0; i < element.leaves.size(); ++i) {
+    const Shape& shape = element.leaves[i].shape();
+    std::string path = element.structure->LeafPath(static_cast<int>(i));
+    if (shape.rank() == 0) {
+      return Error(ErrorKind::kInvalidArgument,
+                   "{}: element {}{} is a scalar, an array with a first axis was expected", stage,
+                   index, path);
+    }
+    const int64_t rows = element.leaves[0].shape()[0];
+    if (shape[0] != rows) {
+      return Error(ErrorKind::kInvalidArgument,
+                   "{}: element {}{} has {} rows, its first leaf has {}", stage, index, path,
+                   shape[0], rows);
+    }
+  }
+  return std::nullopt;
+}
+
+class UnbatchDataset final : public Dataset, public RandomAccess {
  public:
   explicit UnbatchDataset(std::string stage) : stage_(std::move(stage)) {}
   int64_t cardinality() const override {
@@ -22,6 +57,16 @@ class UnbatchDataset final : public Dataset {
     if (in) in = in->Unstacked();
     return in;
   }
+  // All elements of the input have the same number of rows.
+  bool has_random_access() const override { return Size() > 0; }
+  Step At(int64_t index, const RunContext& context) const override {
+    const int64_t size = Size();
+    Step step = InputAt(*this, index / size, context);
+    auto* element = std::get_if<Element>(&step);
+    if (!element) return step;
+    if (auto error = Misfit(*element, index / size, stage_)) return *std::move(error);
+    return Split(std::move(*element)).Row(index % size);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -30,11 +75,16 @@ class UnbatchDataset final : public Dataset {
   int64_t Count() const {
     int64_t n = input().cardinality();
     if (n == 0 || n == kInfinite) return n;
+    const int64_t size = Size();
+    return n < 0 || size < 0 ? kUnknown : n * size;
+  }
+  // The number of rows of each element of the input, or kUnknown.
+  int64_t Size() const {
     MaybeSpec in = input_spec();
-    if (n < 0 || !in || in->leaves.empty()) return kUnknown;
+    if (!in || in->leaves.empty()) return kUnknown;
     const LeafSpec& first = in->leaves[0];
     bool known = !first.any_rank && first.shape.rank() > 0 && first.shape[0] >= 0;
-    return known ? n * first.shape[0] : kUnknown;
+    return known ? first.shape[0] : kUnknown;
   }
 
   std::string stage_;  // what the user called, for errors
@@ -71,7 +121,7 @@ class UnbatchIterator final : public BlockIterator {
       }
       if (to_skip_ == 0) ++index_;
       given_ = 0;
-      if (auto error = Misfit(*element)) {
+      if (auto error = Misfit(*element, index_ - 1, stage_)) {
         StageLabel stage = label();
         stage.kind = stage_;
         throw error->In({std::move(stage), index_ - 1, ElementText(*element)}, element->origin);
@@ -90,38 +140,6 @@ class UnbatchIterator final : public BlockIterator {
   }
 
  private:
-  std::optional<Error> Misfit(const Element& element) const {
-    for (size_t i = 0; i < element.leaves.size(); ++i) {
-      const Shape& shape = element.leaves[i].shape();
-      std::string path = element.structure->LeafPath(static_cast<int>(i));
-      if (shape.rank() == 0) {
-        return Error(ErrorKind::kInvalidArgument,
-                     "{}: element {}{} is a scalar, an array with a first axis was expected",
-                     stage_, index_ - 1, path);
-      }
-      const int64_t rows = element.leaves[0].shape()[0];
-      if (shape[0] != rows) {
-        return Error(ErrorKind::kInvalidArgument,
-                     "{}: element {}{} has {} rows, its first leaf has {}", stage_, index_ - 1,
-                     path, shape[0], rows);
-      }
-    }
-    return std::nullopt;
-  }
-
-  static Block Split(Element element) {
-    Block block;
-    block.structure = element.structure;
-    block.origins.first = element.origin;
-    if (!element.leaves.empty()) block.rows = element.leaves[0].shape()[0];
-    for (int64_t i = 0; i < block.rows; ++i) {
-      block.origins.keys.push_back(ChildKey(element.origin.key, static_cast<uint64_t>(i)));
-    }
-    block.columns.assign(std::make_move_iterator(element.leaves.begin()),
-                         std::make_move_iterator(element.leaves.end()));
-    return block;
-  }
-
   Input input_;
   const std::string stage_;
   PendingBlocks rows_;

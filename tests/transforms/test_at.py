@@ -31,6 +31,10 @@ class TestAt(DatasetContract):
     expected = [np.array([64, 81])]
 
 
+def squared_pair(letter, i):
+    return letter["x"], i * i
+
+
 PIPELINES = {
     "range": lambda: D.range(3, 20, 4),
     "from_tensors": lambda: D.from_tensors((1, "a")),
@@ -56,6 +60,8 @@ PIPELINES = {
     "repeat": lambda: D.range(4).repeat(3),
     "concatenate": lambda: D.range(3).concatenate(D.range(0)).concatenate(D.range(7, 9)),
     "enumerate": lambda: letters().enumerate(start=5),
+    "unbatch": lambda: D.range(12).batch(4).unbatch(),
+    "unbatch of pairs": lambda: D.zip((letters(), D.range(6))).batch(3).unbatch().map(squared_pair),
     "prefetch": lambda: D.range(5).prefetch(2),
     "cache": lambda: letters().cache(),
     "shuffle": lambda: D.range(40).shuffle(7, seed=3),
@@ -121,8 +127,8 @@ def test_empty_data_has_none(ds):
     ("make", "stage"),
     [
         (lambda: D.range(5).filter(lambda x: x > 2), "filter"),
-        (lambda: D.range(6).batch(2).unbatch(), "unbatch"),
-        (lambda: D.range(6).batch(2).rebatch(3), "unbatch"),
+        (lambda: D.range(5).batch(2).unbatch(), "unbatch"),
+        (lambda: D.range(5).batch(2).rebatch(3), "unbatch"),
         (lambda: D.range(5).filter(lambda x: x > 2).batch(2).cache(), "filter"),
         (lambda: D.range(5).interleave(D.range), "interleave"),
         (lambda: D.from_generator(lambda: [1, 2]), "from_generator"),

@@ -283,3 +283,10 @@ def test_infinite_datasets_are_closed():
 def test_wrong_arguments_are_refused_at_the_call(arguments, words):
     with pytest.raises(ValueError, match=f"interleave: {words}"):
         ps.Dataset.range(3).interleave(some, **arguments)
+
+
+def test_a_parallel_interleave_of_an_endless_dataset_counts_as_endless():
+    ds = ps.Dataset.range(2).repeat()
+    opened = ds.interleave(ps.Dataset.range, num_parallel_calls=2)
+    assert opened.cardinality() == ps.INFINITE_CARDINALITY
+    assert ds.interleave(ps.Dataset.range).cardinality() == ps.UNKNOWN_CARDINALITY

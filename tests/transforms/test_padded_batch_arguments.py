@@ -137,3 +137,15 @@ def test_what_does_not_fit_is_named_and_left_out(values, shapes, words):
     assert came[0].text.startswith("padded_batch: ")
     assert words in came[0].text
     assert_same(came[1:], list(source([values[0], values[2]])))
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_none_among_arrays_is_refused(declared):
+    ds = ps.Dataset.range(3)
+    ds = (
+        ps.Dataset.zip((ds, ps.Dataset.from_tensors(None).repeat(3)))
+        if declared
+        else ds.map(lambda x: (x, None))
+    )
+    with pytest.raises(TypeError, match="got elements with None"):
+        list(ds.padded_batch(2))

@@ -57,7 +57,13 @@ def test_for_ever_over_nothing_ends(empty):
     assert list(empty().repeat(5)) == []
 
 
-def test_epochs_end_at_the_first_one_that_is_empty():
+def test_a_number_of_times_goes_on_after_an_empty_epoch():
+    lengths = iter([2, 0, 0, 1])
+    ds = ps.Dataset.from_generator(lambda: range(next(lengths))).repeat(4)
+    assert_same(list(ds), [0, 1, 0])
+
+
+def test_endless_epochs_end_at_the_first_one_that_is_empty():
     lengths = iter([2, 1, 0, 5])
     ds = ps.Dataset.from_generator(lambda: range(next(lengths))).repeat()
     assert_same(list(ds), [0, 1, 0])

@@ -192,8 +192,8 @@ def test_a_state_stays_small_when_many_elements_fail():
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"buffer_size": 0}, ValueError, "buffer_size must be >= 1, got 0"),
-        ({"buffer_size": -1}, ValueError, "buffer_size must be >= 1, got -1"),
+        ({"buffer_size": 0}, ValueError, "buffer_size must be >= 1 or UNKNOWN_CARDINALITY, got 0"),
+        ({"buffer_size": -1}, ValueError, "buffer_size must be >= 1 or UNKNOWN"),
         ({"buffer_size": None}, TypeError, "buffer_size must be an int"),
         ({"buffer_size": 2, "seed": "x"}, TypeError, "seed must be an int"),
     ],
@@ -201,3 +201,25 @@ def test_a_state_stays_small_when_many_elements_fail():
 def test_wrong_arguments_are_refused_at_the_call(arguments, error, words):
     with pytest.raises(error, match=f"shuffle: {words}"):
         numbers().shuffle(**arguments)
+
+
+@pytest.mark.parametrize("form", [lambda ds: ds, streamed])
+def test_an_unknown_size_shuffles_everything(form):
+    n = 300
+    ds = form(ps.Dataset.range(n)).shuffle(ps.UNKNOWN_CARDINALITY, seed=1)
+    orders = [[int(x) for x in ds] for _ in range(2)]
+    assert orders[0] == [int(x) for x in form(ps.Dataset.range(n)).shuffle(n, seed=1)]
+    assert orders[0] != orders[1]
+    assert all(sorted(order) == list(range(n)) for order in orders)
+    it = iter(ds)
+    begin = [int(next(it)) for _ in range(7)]
+    state, rest = it.get_state(), [int(x) for x in it]
+    again = iter(ds)
+    again.set_state(state)
+    assert [int(x) for x in again] == rest
+    assert sorted(begin + rest) == list(range(n))
+
+
+def test_an_endless_dataset_cannot_be_shuffled_as_a_whole():
+    with pytest.raises(ValueError, match="has no end; use a buffer_size of some elements"):
+        ps.Dataset.range(3).repeat().shuffle(ps.UNKNOWN_CARDINALITY)

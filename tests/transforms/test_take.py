@@ -60,3 +60,23 @@ def test_taking_ends_infinite_sources(ahead):
 )
 def test_the_cardinality_is_the_least(ds, count, wanted):
     assert ds().take(count).cardinality() == wanted
+
+
+@pytest.mark.parametrize("after", [lambda ds: ds, lambda ds: ds.batch(2), lambda ds: ds.repeat(1)])
+def test_a_generator_is_closed_when_all_are_taken(after):
+    closed = []
+
+    def numbers():
+        try:
+            yield from range(100)
+        finally:
+            closed.append(True)
+
+    ds = ps.Dataset.from_generator(numbers, output_signature=ps.TensorSpec((), "i8"))
+    it = iter(after(ds.take(4)))
+    assert len(list(it)) in (2, 4)
+    assert closed == [True]
+    state = it.get_state()
+    again = iter(after(ds.take(4)))
+    again.set_state(state)
+    assert list(again) == []

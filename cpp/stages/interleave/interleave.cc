@@ -28,8 +28,11 @@ class InterleaveDataset final : public Dataset {
  public:
   InterleaveDataset(PlannedFunction function, InterleaveOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
-  // Unknown for an infinite input too: what the function opens may be empty.
-  int64_t cardinality() const override { return kUnknown; }
+  // Of an infinite input, too, what the function opens may be empty; as in tf.data a parallel
+  // interleave counts as infinite nevertheless.
+  int64_t cardinality() const override {
+    return options_.calls != 0 && input().cardinality() == kInfinite ? kInfinite : kUnknown;
+  }
   MaybeSpec spec() const override {
     MaybeSpec known = options_.declared ? options_.declared : function_.usual->opened_spec();
     return known ? known : probed_spec();

@@ -146,15 +146,26 @@ IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
                                          input().cardinality(), context.cancel);
 }
 
+// kUnknown: as many as there are.
+int64_t BufferSize(const Args& args, const Dataset& input) {
+  if (args.Int("buffer_size") != kUnknown) return args.IntAtLeast("buffer_size", 1);
+  if (input.cardinality() == kInfinite) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "shuffle: all elements were asked for, and the input has no end; use a buffer_size "
+                "of some elements");
+  }
+  return std::numeric_limits<int64_t>::max();
+}
+
 const RegisterDataset shuffle_stage("shuffle", {.of_positions = true, .share_states = {"fused"}},
-                                    [](const std::vector<DatasetPtr>&,
+                                    [](const std::vector<DatasetPtr>& inputs,
                                        const Args& args) -> std::shared_ptr<Dataset> {
                                       std::optional<int64_t> seed;
                                       if (args.Has("seed")) seed = args.Int("seed");
                                       // fused=False buffers elements even where indices would do,
                                       // for comparison.
                                       return std::make_shared<ShuffleDataset>(
-                                          args.IntAtLeast("buffer_size", 1), seed,
+                                          BufferSize(args, *inputs[0]), seed,
                                           args.Bool("reshuffle_each_iteration"),
                                           !args.Has("fused") || args.Bool("fused"));
                                     });

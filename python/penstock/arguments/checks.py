@@ -67,6 +67,12 @@ def whole(low: int = -(2**63), high: int = _MOST, *, also: str = "") -> Check:
     return check
 
 
+def count_or_all(place: str, value: Any) -> None:
+    """Check a number of elements, or `UNKNOWN_CARDINALITY` for all that there are."""
+    if type(value) is not int or value != -2:
+        whole(1, also=" or UNKNOWN_CARDINALITY")(place, value)
+
+
 def _index(place: str, value: Any, expected: str) -> int:
     if not isinstance(value, _TRUTH) and hasattr(value, "__index__"):
         try:

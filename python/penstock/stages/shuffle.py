@@ -26,8 +26,8 @@ class Shuffle(Plan):
         Parameters
         ----------
         buffer_size : int
-            Elements in the buffer, >= 1. With at least as many as the dataset has, the order is a
-            uniform permutation.
+            Elements in the buffer, >= 1. With at least as many as the dataset has, or with
+            `UNKNOWN_CARDINALITY`, the order is a uniform permutation.
         seed : int, optional
             Makes the orders repeatable: a dataset made again gives the same sequence of epochs.
             None draws from the seed of the iterator (see `set_seed`), or, with
@@ -45,7 +45,7 @@ class Shuffle(Plan):
         Raises
         ------
         ValueError
-            If `buffer_size` < 1.
+            If `buffer_size` < 1, or if it is `UNKNOWN_CARDINALITY` and the dataset has no end.
 
         Notes
         -----

@@ -13,7 +13,8 @@ inline bool IsLeaf(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
       type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyInt64ArrType_Type ||
-      type == &PyFloat64ArrType_Type || type == &PyFloat32ArrType_Type || type == &PyBoolArrType_Type) {
+      type == &PyFloat64ArrType_Type || type == &PyFloat32ArrType_Type ||
+      type == &PyBoolArrType_Type) {
     return true;
   }
   if (object == Py_None || PyDict_Check(object) || type == &PyTuple_Type) return false;

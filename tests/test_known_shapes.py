@@ -296,3 +296,21 @@ def test_what_needs_some_size_has_that_of_the_first_element():
     declared = ds.map(lambda x: x, output_signature={"a": spec((None,), np.uint8)})
     with pytest.raises(ValueError, match="of known shape were expected"):
         declared.apply(ps.experimental.pad_to_cardinality(3))
+
+
+def test_without_elements_a_function_that_cannot_be_noticed_is_called_with_zeros():
+    ds = ps.Dataset.range(0)
+    spec = ds.map(lambda x: {"a": x * 2.5, "b": np.zeros(3)}).element_spec
+    assert spec == {"a": ps.TensorSpec((), np.float64), "b": ps.TensorSpec((3,), np.float64)}
+    untraced = ds.map(lambda x: np.zeros(int(x) + 1)).element_spec
+    assert untraced == ps.TensorSpec((None,), np.float64)
+    words = ps.Dataset.from_tensor_slices(["a b"]).skip(1).map(lambda text: ps.strings.split(text))
+    assert words.element_spec == ps.TensorSpec((None,), str)
+
+
+def test_without_elements_a_function_that_can_be_noticed_is_not_called():
+    called = []
+    ds = ps.Dataset.range(0).map(lambda x: called.append(x) or x)
+    with pytest.raises(ValueError, match="map gives no element; declare it with output_signature"):
+        ds.element_spec
+    assert not called

@@ -386,8 +386,11 @@ def test_behind_a_stage_that_gives_nothing_it_is_an_empty_pass(name):
     assert list(ds.map(swapped, num_parallel_calls=2).batch(2)) == []
     assert list(ds.filter(ps.native(lambda x, y: x > y))) == []
     assert list(ds.flat_map(ps.native(lambda x, y: ps.TextLineDataset(x)))) == []
-    with pytest.raises(ValueError, match="gives no element"):
-        ds.map(swapped).element_spec
+    if name in ("generator", "interleave"):
+        with pytest.raises(ValueError, match="gives no element"):
+            ds.map(swapped).element_spec
+    else:
+        assert ds.map(swapped).element_spec == ds.element_spec[::-1]
 
 
 def test_elements_that_come_later_are_those_of_the_function():

@@ -7,6 +7,8 @@ from collections.abc import Iterator as Elements
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from penstock import _core
 from penstock.iterator import Iterator
 from penstock.on_error import MAX_ERRORS
@@ -26,7 +28,7 @@ def find_spec(dataset: Any) -> bool:
         probe._options = dataset._options
         # Not counted: a shuffle in front is as if it had not been looked through.
         with Iterator(probe, dataset._options._for_engine(counted=False)) as it:
-            first = first_good(it)
+            first = first_good(it) or _likeness(dataset, unknown)
         if not first:
             return False
         unknown.set_first(_core.Value(first[0], False), _known_shapes(dataset, unknown, first[0]))
@@ -58,6 +60,30 @@ def first_good(it: Elements[Any]) -> tuple[Any, ...]:
     if errors:
         raise errors[0]
     return ()
+
+
+def _likeness(dataset: Any, node: _core.Node) -> tuple[Any, ...]:
+    """Return what a map without elements would give for zeros and empty strings, as a tuple.
+
+    () where the stage is another one, its function fails, or its call could be noticed.
+    """
+    stage = _stage_of(dataset, node)
+    if stage is None or main_form(stage._kind) != "map" or not unnoticed(stage._args["map_func"]):
+        return ()
+    element = stage._inputs[0]._node.spec(_zeros)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return (stage._args["map_func"](*(element if type(element) is tuple else (element,))),)
+    except Exception:  # of values that may be far from those it is for
+        return ()
+
+
+def _zeros(shape: Sizes | None, dtype: Any) -> Any:
+    sizes = tuple(size or 0 for size in shape or ())
+    if dtype in (str, bytes):
+        return np.full(sizes, dtype(), object)[()]
+    return np.zeros(sizes, dtype)[()]
 
 
 def traceable(dataset: Any) -> Traced | None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.shape import TensorShape
+from penstock.ops.array import cast, stack
+from penstock.ops.symbol import SYMBOLS
 
 _SHAPE = vars(np.ndarray)["shape"].__get__
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
@@ -172,6 +174,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     """
     if dtype is not None:
         wanted = as_dtype(dtype).dtype
+        if type(value) in SYMBOLS:
+            return cast(value, wanted)
         if wanted.kind != "O":
             return np.asarray(value).astype(wanted).view(Tensor)
         value = np.array(value, object) if isinstance(value, list) else value
@@ -183,6 +187,10 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return (_bytes(value) if value.dtype.kind in "OUS" else value).view(Tensor)
+    if type(value) in SYMBOLS:
+        return value
+    if isinstance(value, (list, tuple)) and _holds_symbol(value):
+        return stack([tensor(row) for row in value])
     array = np.asarray(value)
     kind = array.dtype.kind
     if kind in "if":
@@ -212,6 +220,9 @@ def alike(values: Sequence[Any]) -> list[Any]:
 
     Where there is none they take the type of the first value.
     """
+    if any(type(value) in SYMBOLS for value in values):  # numbers take the type that it will have
+        numbers = (bool, int, float)
+        return [value if type(value) in numbers else tensor(value) for value in values]
     typed = [leaf for leaf in map(_typed_leaf, values) if leaf is not None]
     first = tensor(typed[0] if typed else values[0])
     if first.dtype.kind == "O":
@@ -229,6 +240,12 @@ def _fits(array: np.ndarray[Any, Any]) -> bool:
         return True
     limits = np.iinfo(np.int32)
     return bool(limits.min <= array.min() and array.max() <= limits.max)
+
+
+def _holds_symbol(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_symbol, value))
+    return type(value) in SYMBOLS
 
 
 def _typed_leaf(value: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.tensor import Tensor, tensor, text
-from penstock.probing import first_spec
+from penstock.ops.symbol import SYMBOLS
 from penstock.structure import TensorSpec as PenstockSpec
 
 
@@ -59,12 +59,8 @@ def numpy_values(value: Any) -> Any:
 
 
 def specs_of(dataset: Any) -> Any:
-    """Return the spec of a dataset of penstock as TensorFlow's.
-
-    Functions of a program are not traced: the sizes of what they return are those of the first
-    element, which is what TensorFlow's tracing finds for most.
-    """
-    return specs(first_spec(dataset))
+    """Return the spec of a dataset of penstock as TensorFlow's."""
+    return specs(dataset.element_spec)
 
 
 def specs(value: Any) -> Any:
@@ -125,6 +121,10 @@ _asarray = np.asarray
 _SCALARS = [np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUV"]
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 # More kinds are added where their classes are made: penstock's Dataset and the one here.
 _TENSORS: dict[type, Callable[[Any], Any]] = {
     **dict.fromkeys(_SCALARS, _of_scalar),
@@ -137,7 +137,8 @@ _TENSORS: dict[type, Callable[[Any], Any]] = {
     bool: tensor,
     int: tensor,
     float: tensor,
-    type(None): lambda value: value,
+    type(None): _as_it_is,
+    **dict.fromkeys(SYMBOLS, _as_it_is),
 }
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     tuple: lambda value: tuple(map(plain, value)),
@@ -153,7 +154,8 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     float: np.float32,
     complex: np.complex128,
     range: lambda value: plain(tensor(value)),
-    type(None): lambda value: value,
+    type(None): _as_it_is,
+    **dict.fromkeys(SYMBOLS, _as_it_is),
 }
 
 

@@ -46,9 +46,13 @@ def _functions(module: Any) -> frozenset[int]:
 
 
 _NUMPY = _functions(np) | _functions(np.linalg) | _functions(np.fft)
-_MODULES = frozenset({"math", "numpy", "numpy.fft", "numpy.linalg", "penstock"})
+_MODULES = frozenset({"math", "numpy", "numpy.fft", "numpy.linalg"})
+_MISSING = object()
 _OPERATIONS = "penstock.ops."
 _NO_OPERATIONS = frozenset({"cfunction", "matching_files", "write_file"})
+# Modules above this one add themselves, with the names of their functions that are noticed.
+QUIET_MODULES: dict[str, frozenset[str]] = {}
+QUIET_TYPES: set[type] = set()  # of values that never change
 _DRAWS = ("penstock.random", frozenset({"normal", "shuffle", "uniform"}))
 _PLAIN_VALUES = (int, float, complex, str, bytes, range, slice, np.generic, np.dtype, type(None))
 
@@ -120,7 +124,9 @@ class _Look:
         elif type(value) is dict:
             self.holds = True
             self._each((*value, *value.values()))
-        elif type(value) is np.ndarray:
+        elif isinstance(value, np.ndarray) and (
+            type(value) is np.ndarray or type(value) in QUIET_TYPES
+        ):
             self.holds = True
             if value.dtype.hasobject:
                 self._each(value.ravel().tolist())
@@ -136,6 +142,8 @@ class _Look:
         if module.startswith(_OPERATIONS):
             if name in _NO_OPERATIONS:
                 raise _Noticed
+            return
+        if module in QUIET_MODULES and name not in QUIET_MODULES[module]:
             return
         if id(function) in _NUMPY or (module == _DRAWS[0] and name in _DRAWS[1]):
             return
@@ -194,10 +202,13 @@ def _value_of(
 
 
 def _of_module(module: types.ModuleType, name: str) -> Any:
-    known = module.__name__ in _MODULES or module.__name__.startswith("penstock.")
-    if not known or name not in vars(module):
+    if module.__name__ == "penstock" or module.__name__.startswith("penstock."):
+        found = getattr(module, name, _MISSING)  # which may load one of penstock's own modules
+    else:
+        found = vars(module).get(name, _MISSING) if module.__name__ in _MODULES else _MISSING
+    if found is _MISSING:
         raise _Noticed
-    return vars(module)[name]
+    return found
 
 
 def _is_plain(value: Any) -> bool:
@@ -211,7 +222,8 @@ def _is_plain(value: Any) -> bool:
         return any("O" not in loop for loop in value.types)
     if isinstance(value, types.BuiltinFunctionType) and id(value) not in _NUMPY:
         return value in _BUILTINS or value.__module__ == "math"
-    return id(value) in _NUMPY or isinstance(value, _PLAIN_VALUES) or value is Ellipsis
+    known = isinstance(value, _PLAIN_VALUES) or type(value) in QUIET_TYPES
+    return known or id(value) in _NUMPY or value is Ellipsis
 
 
 def _is_structure(cls: type) -> bool:

@@ -47,6 +47,7 @@ from penstock.compat.tf.functions import (
 )
 from penstock.ops import array as _array
 from penstock.ops import strings as _strings
+from penstock.ops.noticed import QUIET_MODULES, QUIET_TYPES
 
 __version__ = "2.21.0"  # the names are those of this version
 
@@ -60,6 +61,13 @@ for _name in arrays.NAMES:
 for _name in math.NAMES:
     globals()[_name] = getattr(math, _name)
 print = functions.print_
+
+# A function that calls only these may be traced to find the shapes of its results.
+_QUIET = ("arrays", "functions", "image", "io", "math", "nest", "ragged", "sparse", "strings")
+_NOTICED = frozenset({"matching_files", "print_", "write_file"})
+QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
+QUIET_MODULES["penstock.compat.values"] = frozenset()
+QUIET_TYPES.update((DType, Tensor))
 
 
 def executing_eagerly() -> bool:

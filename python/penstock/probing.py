@@ -63,7 +63,7 @@ def first_good(it: Elements[Any]) -> tuple[Any, ...]:
 
 
 def _likeness(dataset: Any, node: _core.Node) -> tuple[Any, ...]:
-    """Return what a map without elements would give for zeros and empty strings, as a tuple.
+    """Return what a map without elements would give for zeros and texts "0", as a tuple.
 
     () where the stage is another one, its function fails, or its call could be noticed.
     """
@@ -82,7 +82,7 @@ def _likeness(dataset: Any, node: _core.Node) -> tuple[Any, ...]:
 def _zeros(shape: Sizes | None, dtype: Any) -> Any:
     sizes = tuple(size or 0 for size in shape or ())
     if dtype in (str, bytes):
-        return np.full(sizes, dtype(), object)[()]
+        return np.full(sizes, "0" if dtype is str else b"0", object)[()]
     return np.zeros(sizes, dtype)[()]
 
 

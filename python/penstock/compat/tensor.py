@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checks import SYMBOLS
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
-from penstock.ops.symbol import SYMBOLS
 
 _SHAPE = vars(np.ndarray)["shape"].__get__
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checks import SYMBOLS
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.tensor import Tensor, tensor, text
-from penstock.ops.symbol import SYMBOLS
 from penstock.structure import TensorSpec as PenstockSpec
 
 

@@ -292,3 +292,37 @@ def test_files_are_listed_as_bytes(tmp_path):
     assert values(tf.data.TextLineDataset(files)) == [b"a.txt", b"b.txt"]
     assert values(tf.data.TextLineDataset(batch)) == [b"a.txt", b"b.txt"]
     assert tf.io.read_file(next(iter(files))).numpy() == b"a.txt\n"
+
+
+def test_sources_that_are_classes_are_classes(tmp_path):
+    file = tmp_path / "lines"
+    file.write_text("a\nb\n")
+
+    class Lines(tf.data.TextLineDataset):
+        def __init__(self, path):
+            super().__init__([path], num_parallel_reads=1)
+            self.path = path
+
+    lines = Lines(str(file))
+    assert isinstance(lines, tf.data.TextLineDataset)
+    assert isinstance(lines, tf.data.Dataset)
+    assert lines.path == str(file)
+    assert [x.numpy() for x in lines] == [b"a", b"b"]
+    assert not isinstance(lines.take(1), tf.data.TextLineDataset)
+    assert [x.numpy() for x in tf.data.TextLineDataset.range(2)] == [0, 1]
+    assert not isinstance(tf.data.Dataset.range(2), tf.data.TFRecordDataset)
+    assert [x.numpy() for x in tf.data.Dataset.zip((lines, lines)).map(lambda a, b: a + b)] == [
+        b"aa",
+        b"bb",
+    ]
+    opened = tf.data.Dataset.from_tensors(str(file)).flat_map(Lines)
+    assert [x.numpy() for x in opened] == [b"a", b"b"]
+    for name in ("CsvDataset", "RandomDataset", "SqlDataset"):
+        assert issubclass(getattr(tf.data.experimental, name), tf.data.Dataset)
+
+
+def test_bytes_of_a_string_are_its_text():
+    assert bytes(tf.constant("abc")) == b"abc"
+    assert bytes(tf.constant([1, 2], tf.uint8)) == b"\1\2"
+    with pytest.raises(TypeError, match="one string was expected"):
+        bytes(tf.constant(["a", "b"]))

@@ -1,6 +1,7 @@
 """TextLineDataset: the lines of files, one after the other or several files at a time."""
 
 import itertools
+import pickle
 
 import pytest
 
@@ -164,3 +165,24 @@ def test_what_is_no_name_is_refused(names):
 def test_a_dataset_of_other_things_is_an_error_at_each(files):
     came = steps(iter(ps.TextLineDataset(ps.Dataset.range(2))))
     assert [s.kind for s in came] == ["TypeError"] * 2
+
+
+def test_a_source_of_files_is_a_class(tmp_path):
+    file = tmp_path / "lines"
+    file.write_text("a\nb\n")
+    lines = ps.TextLineDataset(file)
+    assert isinstance(lines, ps.TextLineDataset)
+    assert type(lines.take(1)) is ps.Dataset
+    assert type(pickle.loads(pickle.dumps(lines))) is ps.Dataset
+    assert list(pickle.loads(pickle.dumps(lines))) == [b"a", b"b"]
+
+    class Twice(ps.TextLineDataset):
+        def __init__(self, path):
+            super().__init__([path, path])
+            self.path = path
+
+    twice = Twice(file)
+    assert list(twice) == [b"a", b"b"] * 2
+    assert isinstance(twice, ps.TextLineDataset)
+    assert twice.path == file
+    assert list(ps.Dataset.zip((twice, lines)).batch(2).first()[0]) == [b"a", b"b"]

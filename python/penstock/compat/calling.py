@@ -139,10 +139,15 @@ def _other(value: Any) -> Any:
         return for_penstock(value)
     if isinstance(value, RaggedTensor) or not callable(value):
         return value._inner if hasattr(value, "_inner") else value
-    if isinstance(value, (type, NativeFunction)):
+    if isinstance(value, type):
+        # A reader of files is penstock's own, which runs without Python; a subclass of one is not.
+        if native := vars(value).get("_native"):
+            return native
+        if not hasattr(value, "_inner"):
+            return value
+    if isinstance(value, NativeFunction):
         return value
-    # A reader of files is penstock's own, which runs without Python.
-    return getattr(value, "_native", None) or functools.partial(call_with_tensors, value)
+    return functools.partial(call_with_tensors, value)
 
 
 def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors) -> Any:

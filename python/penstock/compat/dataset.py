@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from penstock.compat import slices
 from penstock.compat.calling import argument, ported
+from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
 from penstock.compat.ragged import RaggedTensor
@@ -199,12 +201,23 @@ for _name in dir(PenstockDataset):
         setattr(Dataset, _name, _member)
 
 
-def _reader(function: Callable[..., Any]) -> Callable[..., Dataset]:
-    reader: Any = ported(function)
-    reader._native = function
-    return reader  # type: ignore[no-any-return]
+def source_class(source: type[PenstockDataset]) -> type[Dataset]:
+    """Return the class of TensorFlow's name whose datasets are those of a class of penstock."""
+    make = ported(source, lambda made: made)
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if Lazy.used and contains_lazy((args, kwargs)):
+            return Lazy(lambda run: cls(*run.value(args), **run.value(kwargs)))
+        return object.__new__(cls)
+
+    def begin(self: Any, *args: Any, **kwargs: Any) -> None:
+        self._inner = make(*args, **kwargs)
+
+    begin.__signature__ = inspect.signature(source.__init__)  # type: ignore[attr-defined]
+    members = {"__slots__": (), "__new__": new, "__init__": begin, "_native": source}
+    return type(source.__name__, (Dataset,), {**members, "__doc__": source.__doc__})
 
 
-FixedLengthRecordDataset = _reader(files.FixedLengthRecordDataset)
-TFRecordDataset = _reader(files.TFRecordDataset)
-TextLineDataset = _reader(files.TextLineDataset)
+FixedLengthRecordDataset = source_class(files.FixedLengthRecordDataset)
+TFRecordDataset = source_class(files.TFRecordDataset)
+TextLineDataset = source_class(files.TextLineDataset)

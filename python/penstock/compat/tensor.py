@@ -42,6 +42,14 @@ class Tensor(np.ndarray[Any, Any]):
         """The size of each axis: a tuple with methods."""
         return tuple.__new__(TensorShape, _SHAPE(self))
 
+    def __bytes__(self) -> bytes:
+        value = self.numpy()
+        if isinstance(value, bytes):
+            return value
+        if self.dtype.kind == "O":  # not the addresses of objects
+            raise TypeError(f"bytes: one string was expected, got {self!r}")
+        return self.tobytes()
+
     def numpy(self) -> Any:
         """Return the value as NumPy has it: an array, a scalar, or bytes."""
         return self.view(np.ndarray)[()]

@@ -18,7 +18,14 @@ from penstock.structure import TensorSpec as PenstockSpec
 def tensors(value: Any) -> Any:
     """Return nested values of penstock as functions get them: with a `Tensor` at each leaf."""
     handler = _TENSORS.get(type(value))
-    return _rebuilt(value, tensors) if handler is None else handler(value)
+    return _other_tensors(value) if handler is None else handler(value)
+
+
+def _other_tensors(value: Any) -> Any:
+    for penstock_class, own_class in _CLASSES:
+        if isinstance(value, penstock_class):
+            return own_class._wrap(value)  # type: ignore[attr-defined]
+    return _rebuilt(value, tensors)
 
 
 def plain(value: Any) -> Any:
@@ -30,7 +37,14 @@ def plain(value: Any) -> Any:
     if kind is Tensor:
         return value.item() if value.dtype is _OBJECT and not value.ndim else value
     handler = _PLAIN.get(kind)
-    return handler(value) if handler is not None else _rebuilt(value, plain)
+    return handler(value) if handler is not None else _other_plain(value)
+
+
+def _other_plain(value: Any) -> Any:
+    for _, own_class in _CLASSES:
+        if isinstance(value, own_class):
+            return value._inner  # type: ignore[attr-defined]
+    return _rebuilt(value, plain)
 
 
 def result(value: Any) -> Any:
@@ -43,7 +57,7 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
     if len(args) == 1:
         (arg,) = args
         handler = _TENSORS.get(type(arg))
-        made = function(_rebuilt(arg, tensors) if handler is None else handler(arg))
+        made = function(_other_tensors(arg) if handler is None else handler(arg))
     else:
         made = function(*map(tensors, args))
     if type(made) is Tensor and made.dtype is not _OBJECT:
@@ -125,7 +139,9 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-# More kinds are added where their classes are made: penstock's Dataset and the one here.
+# Of penstock and of this package: those of one become those of the other.
+_CLASSES: list[tuple[type, type]] = []
+
 _TENSORS: dict[type, Callable[[Any], Any]] = {
     **dict.fromkeys(_SCALARS, _of_scalar),
     np.ndarray: _view,
@@ -160,6 +176,5 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 
 
 def register(penstock_class: type, own_class: type) -> None:
-    """Have objects of one class turned into those of the other, and back."""
-    _TENSORS[penstock_class] = own_class._wrap  # type: ignore[attr-defined]
-    _PLAIN[own_class] = lambda value: value._inner
+    """Have objects of one class, and of its subclasses, turned into the other, and back."""
+    _CLASSES.append((penstock_class, own_class))

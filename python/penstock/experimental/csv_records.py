@@ -15,6 +15,7 @@ from penstock.ops.decoding import csv_types, decode_csv_records
 from penstock.ops.native import native
 from penstock.paths import Names
 from penstock.sources.files import file_args, read_files
+from penstock.sources.source import Source
 from penstock.structure import TensorSpec
 
 __all__ = ["CsvDataset"]
@@ -44,22 +45,10 @@ def csv_fields(records: Dataset, fields: CsvFields) -> Dataset:
     return dataset
 
 
-@checked
-def CsvDataset(
-    filenames: Names | Sequence[Names] | Dataset,
-    record_defaults: Sequence[Any],
-    compression_type: str | None = None,
-    buffer_size: int | None = None,
-    header: bool = False,
-    field_delim: str = ",",
-    use_quote_delim: bool = True,
-    na_value: str = "",
-    select_cols: Sequence[int] | None = None,
-    exclude_cols: Sequence[int] | None = None,
-    *,
-    max_record_bytes: int | None = None,
-) -> Dataset:
+class CsvDataset(Source):
     r"""Read the records of files of comma-separated values (RFC 4180).
+
+    Elements are tuples of scalars, one for each of `record_defaults`.
 
     Parameters
     ----------
@@ -88,11 +77,6 @@ def CsvDataset(
     max_record_bytes : int, optional
         As in `TextLineDataset`.
 
-    Returns
-    -------
-    Dataset
-        Of tuples of scalars, one for each of `record_defaults`.
-
     Raises
     ------
     ValueError, TypeError
@@ -119,28 +103,47 @@ def CsvDataset(
     ('Tom, the cat', np.int32(3))
     ('Rex', np.int32(-1))
     """
-    defaults = list(record_defaults)
-    keep = list(range(len(defaults)))
-    if exclude_cols is not None:
-        if select_cols is not None:
-            raise ValueError("CsvDataset: one of select_cols and exclude_cols may be given")
-        keep, defaults = _around(list(exclude_cols), defaults)
-    fields = CsvFields(
-        keep,
-        record_defaults=defaults,
-        field_delim=field_delim,
-        use_quote_delim=use_quote_delim,
-        na_value=na_value,
-        select_cols=select_cols,
-    )
-    fields(np.empty(0, object))  # checks the arguments
-    args = {
-        "header": header,
-        "field_delim": field_delim,
-        "use_quote_delim": use_quote_delim,
-        **file_args("CsvDataset", compression_type, buffer_size, max_record_bytes),
-    }
-    return csv_fields(read_files("csv_record", filenames, args, None), fields)
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        record_defaults: Sequence[Any],
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        header: bool = False,
+        field_delim: str = ",",
+        use_quote_delim: bool = True,
+        na_value: str = "",
+        select_cols: Sequence[int] | None = None,
+        exclude_cols: Sequence[int] | None = None,
+        *,
+        max_record_bytes: int | None = None,
+    ) -> None:
+        defaults = list(record_defaults)
+        keep = list(range(len(defaults)))
+        if exclude_cols is not None:
+            if select_cols is not None:
+                raise ValueError("CsvDataset: one of select_cols and exclude_cols may be given")
+            keep, defaults = _around(list(exclude_cols), defaults)
+        fields = CsvFields(
+            keep,
+            record_defaults=defaults,
+            field_delim=field_delim,
+            use_quote_delim=use_quote_delim,
+            na_value=na_value,
+            select_cols=select_cols,
+        )
+        fields(np.empty(0, object))  # checks the arguments
+        args = {
+            "header": header,
+            "field_delim": field_delim,
+            "use_quote_delim": use_quote_delim,
+            **file_args("CsvDataset", compression_type, buffer_size, max_record_bytes),
+        }
+        self._become(csv_fields(read_files("csv_record", filenames, args, None), fields))
 
 
 def _around(left_out: list[int], defaults: list[Any]) -> tuple[list[int], list[Any]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
+from penstock.sources.source import Source
 
 __all__ = ["Counter", "RandomDataset", "from_list"]
 
@@ -79,23 +80,15 @@ def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset
     return Dataset.counter(start, step, dtype)
 
 
-@checked
-def RandomDataset(
-    seed: int | None = None,
-    rerandomize_each_iteration: bool | None = None,
-    name: str | None = None,
-) -> Dataset:
+class RandomDataset(Source):
     """Draw whole numbers, without end: `Dataset.random`.
+
+    Elements are int64 scalars, uniform in [0, 2**32).
 
     Parameters
     ----------
     seed, rerandomize_each_iteration, name
         As in `Dataset.random`.
-
-    Returns
-    -------
-    Dataset
-        Of int64 scalars, uniform in [0, 2**32).
 
     Examples
     --------
@@ -103,4 +96,14 @@ def RandomDataset(
     >>> list(numbers) == list(ps.Dataset.random(seed=7).take(2))
     True
     """
-    return Dataset.random(seed, rerandomize_each_iteration, name)
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        seed: int | None = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._become(Dataset.random(seed, rerandomize_each_iteration, name))

@@ -12,19 +12,17 @@ import numpy as np
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.paths import path_of
+from penstock.sources.source import Source
 from penstock.structure import TensorSpec, as_dtype
 
 __all__ = ["SqlDataset"]
 
 
-@checked
-def SqlDataset(
-    driver_name: str,
-    data_source_name: str | os.PathLike[str],
-    query: str,
-    output_types: Any,
-) -> Dataset:
+class SqlDataset(Source):
     """Read the rows that a query of an SQLite database gives.
+
+    Elements are scalars, nested as `output_types`; how many is unknown beforehand. NULL is 0, False
+    or an empty string; a number where a string is asked for is written in digits.
 
     Parameters
     ----------
@@ -37,12 +35,6 @@ def SqlDataset(
     output_types : nested dtypes
         A type for each column: integers, bool, floats, `bytes` or `str`. Columns are taken in the
         order of the leaves, those of a dict in the order of its sorted keys.
-
-    Returns
-    -------
-    Dataset
-        Of scalars, nested as `output_types`; how many is unknown beforehand. NULL is 0, False or
-        an empty string; a number where a string is asked for is written in digits.
 
     Raises
     ------
@@ -74,12 +66,23 @@ def SqlDataset(
     >>> list(ps.experimental.SqlDataset("sqlite", "pets.db", query, (str, np.int32)))
     [('Tom', np.int32(3)), ('Ida', np.int32(7))]
     """
-    if driver_name != "sqlite":
-        raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")
-    signature = _mapped(output_types, lambda kind: TensorSpec((), _checked(kind)))
-    path = path_of("SqlDataset", "data_source_name", data_source_name)
-    rows = _Query(path, query, output_types)
-    return Dataset.from_generator(rows, output_signature=signature)
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        driver_name: str,
+        data_source_name: str | os.PathLike[str],
+        query: str,
+        output_types: Any,
+    ) -> None:
+        if driver_name != "sqlite":
+            raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")
+        signature = _mapped(output_types, lambda kind: TensorSpec((), _checked(kind)))
+        path = path_of("SqlDataset", "data_source_name", data_source_name)
+        rows = _Query(path, query, output_types)
+        self._become(Dataset.from_generator(rows, output_signature=signature))
 
 
 def _mapped(nested: Any, function: Callable[[Any], Any]) -> Any:

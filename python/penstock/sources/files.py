@@ -17,6 +17,7 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
 from penstock.paths import Names, path_of, what_came
+from penstock.sources.source import Source
 from penstock.traits import traits_of
 
 # How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
@@ -28,19 +29,8 @@ _BUFFER_SIZE = 512 * 1024  # fits the cache of a CPU
 _READ_AHEAD = 128
 
 
-@checked
-def TFRecordDataset(
-    filenames: Names | Sequence[Names] | Dataset,
-    compression_type: str | None = None,
-    buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
-    name: str | None = None,
-    *,
-    on_error: OnError = "raise",
-    max_errors: int | None = MAX_ERRORS,
-    max_record_bytes: int | None = None,
-) -> Dataset:
-    """Read the records of TFRecord files.
+class TFRecordDataset(Source):
+    """Read the records of TFRecord files: ``bytes``, as they were written.
 
     Parameters
     ----------
@@ -63,11 +53,6 @@ def TFRecordDataset(
         The most bytes of one record, >= 1; None means 256 MiB. A reader takes at most about twice
         as much memory, whatever a compressed file expands to. A longer record is an error, and the
         next file follows.
-
-    Returns
-    -------
-    Dataset
-        Of ``bytes``, as they were written.
 
     Raises
     ------
@@ -97,33 +82,38 @@ def TFRecordDataset(
     >>> list(ps.TFRecordDataset("animals.tfrecord"))
     [b'cat', b'dog']
     """
-    args = file_args("TFRecordDataset", compression_type, buffer_size, max_record_bytes)
-    return read_files(
-        "tf_record",
-        filenames,
-        args,
-        num_parallel_reads,
-        name=name,
-        on_error=on_error,
-        max_errors=max_errors,
-    )
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+        max_record_bytes: int | None = None,
+    ) -> None:
+        args = file_args("TFRecordDataset", compression_type, buffer_size, max_record_bytes)
+        self._become(
+            read_files(
+                "tf_record",
+                filenames,
+                args,
+                num_parallel_reads,
+                name=name,
+                on_error=on_error,
+                max_errors=max_errors,
+            )
+        )
 
 
-@checked
-def FixedLengthRecordDataset(
-    filenames: Names | Sequence[Names] | Dataset,
-    record_bytes: int,
-    header_bytes: int | None = None,
-    footer_bytes: int | None = None,
-    buffer_size: int | None = None,
-    compression_type: str | None = None,
-    num_parallel_reads: int | None = None,
-    name: str | None = None,
-    *,
-    on_error: OnError = "raise",
-    max_errors: int | None = MAX_ERRORS,
-) -> Dataset:
-    """Read records of a fixed length from binary files.
+class FixedLengthRecordDataset(Source):
+    """Read records of a fixed length from binary files: ``bytes``, `record_bytes` each.
 
     Parameters
     ----------
@@ -135,11 +125,6 @@ def FixedLengthRecordDataset(
         Bytes to leave out at the beginning and at the end of each file; None means 0.
     buffer_size, compression_type, num_parallel_reads, name, on_error, max_errors
         As of `TFRecordDataset`.
-
-    Returns
-    -------
-    Dataset
-        Of ``bytes``, `record_bytes` each.
 
     Raises
     ------
@@ -164,36 +149,45 @@ def FixedLengthRecordDataset(
     >>> list(ps.FixedLengthRecordDataset("pairs.bin", 2, header_bytes=4))
     [b'aa', b'bb', b'cc']
     """
-    args = {
-        "record_bytes": record_bytes,
-        "header_bytes": 0 if header_bytes is None else header_bytes,
-        "footer_bytes": 0 if footer_bytes is None else footer_bytes,
-        **file_args("FixedLengthRecordDataset", compression_type, buffer_size),
-    }
-    return read_files(
-        "fixed_length_record",
-        filenames,
-        args,
-        num_parallel_reads,
-        name=name,
-        on_error=on_error,
-        max_errors=max_errors,
-    )
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        buffer_size: int | None = None,
+        compression_type: str | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> None:
+        args = {
+            "record_bytes": record_bytes,
+            "header_bytes": 0 if header_bytes is None else header_bytes,
+            "footer_bytes": 0 if footer_bytes is None else footer_bytes,
+            **file_args("FixedLengthRecordDataset", compression_type, buffer_size),
+        }
+        self._become(
+            read_files(
+                "fixed_length_record",
+                filenames,
+                args,
+                num_parallel_reads,
+                name=name,
+                on_error=on_error,
+                max_errors=max_errors,
+            )
+        )
 
 
-@checked
-def TextLineDataset(
-    filenames: Names | Sequence[Names] | Dataset,
-    compression_type: str | None = None,
-    buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
-    name: str | None = None,
-    *,
-    on_error: OnError = "raise",
-    max_errors: int | None = MAX_ERRORS,
-    max_record_bytes: int | None = None,
-) -> Dataset:
-    r"""Read the lines of text files.
+class TextLineDataset(Source):
+    r"""Read the lines of text files: ``bytes``, without ``\n`` or ``\r\n``.
 
     Parameters
     ----------
@@ -203,11 +197,6 @@ def TextLineDataset(
         As of `TFRecordDataset`.
     max_record_bytes : int, optional
         The most bytes of one line; else as of `TFRecordDataset`.
-
-    Returns
-    -------
-    Dataset
-        Of ``bytes``, without ``\n`` or ``\r\n``.
 
     Raises
     ------
@@ -233,16 +222,34 @@ def TextLineDataset(
     >>> list(ps.TextLineDataset("poem.txt"))
     [b'one', b'two']
     """
-    args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
-    return read_files(
-        "text_line",
-        filenames,
-        args,
-        num_parallel_reads,
-        name=name,
-        on_error=on_error,
-        max_errors=max_errors,
-    )
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+        max_record_bytes: int | None = None,
+    ) -> None:
+        args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
+        self._become(
+            read_files(
+                "text_line",
+                filenames,
+                args,
+                num_parallel_reads,
+                name=name,
+                on_error=on_error,
+                max_errors=max_errors,
+            )
+        )
 
 
 def file_args(

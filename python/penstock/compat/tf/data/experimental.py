@@ -8,13 +8,14 @@ from typing import Any
 
 from penstock import experimental as _experimental
 from penstock.compat.calling import argument, ported
-from penstock.compat.dataset import Dataset
+from penstock.compat.dataset import Dataset, source_class
 from penstock.compat.iterator import Optional
 from penstock.compat.listing import listing
 from penstock.compat.tf import io as _io
 from penstock.compat.tf.io import parse_example
 from penstock.compat.values import specs, tensors
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from penstock.dataset import Dataset as PenstockDataset
 from penstock.ops.features import FixedLenFeature
 
 
@@ -139,7 +140,6 @@ _TWINS = {
 } | {"dense_to_ragged_batch": "ragged_batch"}
 _SOURCES = {
     "Counter": "counter",
-    "RandomDataset": "random",
     "choose_from_datasets": "choose_from_datasets",
     "load": "load",
     "sample_from_datasets": "sample_from_datasets",
@@ -149,6 +149,8 @@ for _name, _method in _TWINS.items():
         globals().setdefault(_name, _twin(_name, _method))
 for _name in _experimental.__all__:
     _thing = getattr(_experimental, _name)
+    if isinstance(_thing, type) and issubclass(_thing, PenstockDataset):
+        _thing = source_class(_thing)
     # A class is itself, but for the one that holds functions of elements. What is here already
     # gives tensors.
     _is_itself = (isinstance(_thing, type) and _name != "Reducer") or not callable(_thing)

@@ -1,0 +1,38 @@
+"""Sources that are classes: for isinstance, and for subclasses of programs."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from penstock.arguments.checks import is_symbol
+from penstock.dataset import Dataset
+
+
+class Source(Dataset):
+    """Base of datasets that are made by calling their class.
+
+    A transformation of one is a `Dataset`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one for `__init__`, or what a native function opens."""
+        made = object.__new__(cls)
+        if any(map(is_symbol, (*args, *kwargs.values()))):
+            made.__init__(*args, **kwargs)  # type: ignore[misc]
+            return made._args["reader"]  # type: ignore[no-any-return]
+        return made
+
+    def _become(self, made: Any) -> None:
+        """Take over what a dataset consists of; anything else is what a native function opens."""
+        if not isinstance(made, Dataset):
+            self._args = {"reader": made}
+            return
+        self._node = made._node
+        self._kind = made._kind
+        self._inputs = made._inputs
+        self._args = made._args
+        self._name = made._name
+        self._options = made._options
+        self._traced = made._traced

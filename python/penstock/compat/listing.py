@@ -1,4 +1,4 @@
-"""What ``dir()`` shows of the modules that programs use: TensorFlow's names, and no others."""
+"""What ``dir()`` shows of modules of TensorFlow's names, and what they say of a missing one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from penstock.compat.advice import missing
+
 _NAMES = ("penstock.compat.tf", "penstock.compat.v1")
 # Parts of the modules of names that have no such name themselves.
 _PARTS = tuple(f"penstock.compat.tf.{part}" for part in ("arrays", "functions", "messages"))
 
 
 def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
-    """Return the ``__dir__`` of a module.
+    """Return the ``__dir__`` of a module, and give it a ``__getattr__`` for missing names.
 
     Parameters
     ----------
@@ -25,6 +27,7 @@ def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
     callable
         To be assigned to ``__dir__``.
     """
+    namespace["__getattr__"] = missing(namespace["__name__"])
 
     def shown() -> list[str]:
         known = namespace.get("__all__", ())

@@ -5,8 +5,6 @@ Whatever a name has in TensorFlow that makes no sense without graphs and devices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from penstock.compat.calling import port_all
 from penstock.compat.dtypes import DTYPES, DType, as_dtype
 from penstock.compat.listing import listing
@@ -111,14 +109,5 @@ __all__ = [
     "train",
     "while_loop",
 ]
-
-if not TYPE_CHECKING:  # which would allow any name
-
-    def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}: it has what input pipelines need, and "
-            "no models, layers, variables or gradients; the guide 'Come from tf.data' has more"
-        )
-
 
 __dir__ = listing(globals())

@@ -1,0 +1,162 @@
+"""What to write instead of TensorFlow's names that are not here, and of some that are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+_KERAS = "import keras: Keras 3 has it, and trains from penstock's datasets (Dataset.to_keras)"
+_TRAINING = "training belongs to Keras, JAX or PyTorch, which take penstock's datasets"
+_PLACEMENT = "devices belong to the trainer; Dataset.to_jax and to_torch hand batches over"
+_TPU = "penstock runs beside the trainer, on the CPUs of its host; Dataset.to_jax feeds TPUs"
+_SAVING = "models are saved by what trains them; Dataset.save and it.get_state() save data"
+_SERVICE = "there is no service: run the pipeline where it trains, and divide the data with shard"
+_ABSL = "use absl.flags and absl.app (pip install absl-py), or argparse"
+_GRAPH = "there are no graphs: values are computed at once"
+_NUMPY = "use numpy"
+_LISTING = (
+    "it has what input pipelines need; `python -m penstock port FILE` lists what a program lacks"
+)
+
+# By a name, or what it begins with; the longest that fits counts.
+_INSTEAD = {
+    "GradientTape": _TRAINING,
+    "Module": _TRAINING,
+    "app": _ABSL,
+    "compat.v1.app": _ABSL,
+    "compat.v1.estimator": _TRAINING,
+    "compat.v1.flags": _ABSL,
+    "compat.v1.get_variable": _TRAINING,
+    "compat.v1.layers": _KERAS,
+    "compat.v1.losses": _TRAINING,
+    "compat.v1.metrics": _TRAINING,
+    "compat.v1.nn.rnn_cell": _KERAS,
+    "compat.v1.saved_model": _SAVING,
+    "compat.v1.summary": "write summaries with tensorboardX or torch.utils.tensorboard",
+    "compat.v1.tpu": _TPU,
+    "compat.v1.train": _TRAINING,
+    "compat.v1.variable_scope": _TRAINING,
+    "contrib": "tf.contrib ended with TensorFlow 1; tf.contrib.data is tf.data.experimental",
+    "custom_gradient": _TRAINING,
+    "data.DatasetSpec": "element_spec is a nesting of TensorSpec",
+    "data.IteratorSpec": "element_spec is a nesting of TensorSpec",
+    "data.experimental.distributed_save": _SERVICE,
+    "data.experimental.from_variant": "datasets are Python objects, and no variant tensors",
+    "data.experimental.get_model_proto": "Iterator.stats() has figures of each stage",
+    "data.experimental.make_saveable_from_iterator": "Iterator.get_state() gives bytes to keep",
+    "data.experimental.service": _SERVICE,
+    "data.experimental.to_variant": "datasets are Python objects, and no variant tensors",
+    "debugging.enable_check_numerics": "np.errstate(all='raise') raises at such values",
+    "distribute": _PLACEMENT,
+    "estimator": _TRAINING,
+    "experimental.dlpack": "np.from_dlpack and array.__dlpack__ do it",
+    "experimental.numpy": _NUMPY,
+    "feature_column": "prepare features with functions in map",
+    "flags": _ABSL,
+    "gradients": _TRAINING,
+    "graph_util": _GRAPH,
+    "Graph": _GRAPH,
+    "initializers": _KERAS,
+    "keras": _KERAS,
+    "layers": _KERAS,
+    "linalg": "use np.linalg",
+    "lite": "converting models belongs to TensorFlow Lite",
+    "losses": _KERAS,
+    "math": _NUMPY,
+    "metrics": _KERAS,
+    "mixed_precision": _KERAS,
+    "mlir": _GRAPH,
+    "nn": _TRAINING,
+    "optimizers": _KERAS,
+    "profiler": "Options.trace writes a timeline of the pipeline, and Iterator.stats() has figures",
+    "quantization": _TRAINING,
+    "raw_ops": "use the operation's public name",
+    "saved_model": _SAVING,
+    "signal": "use scipy.signal or np.fft",
+    "summary": "write summaries with tensorboardX or torch.utils.tensorboard",
+    "sysconfig": "python -m penstock doctor shows what is installed",
+    "test": "use pytest, and np.testing for arrays",
+    "tpu": _TPU,
+    "train": _TRAINING,
+    "types": "use typing, and numpy.typing for arrays",
+    "xla": _TRAINING,
+}
+
+# Names that are there, where something else is shorter or does more.
+_BETTER = {
+    "compat.v1.Session": "iterate over the dataset: for element in dataset",
+    "compat.v1.data.make_initializable_iterator": "iterate over the dataset: iter(dataset)",
+    "compat.v1.data.make_one_shot_iterator": "iterate over the dataset: iter(dataset)",
+    "data.experimental.copy_to_device": "Dataset.to_jax and to_torch hand batches over",
+    "data.experimental.prefetch_to_device": "Dataset.to_jax and to_torch hand batches over",
+    "data.experimental.map_and_batch": "Dataset.map and Dataset.batch",
+    "data.experimental.shuffle_and_repeat": "Dataset.shuffle and Dataset.repeat",
+    "image.sample_distorted_bounding_box": "ps.image.random_resized_crop draws, crops and resizes",
+    "numpy_function": "call the function itself: functions of map are plain Python",
+    "py_function": "call the function itself: functions of map are plain Python",
+}
+
+
+def instead(name: str) -> str | None:
+    """Return what to write instead of a name that is not here.
+
+    Parameters
+    ----------
+    name : str
+        Without ``tf.`` in front.
+
+    Returns
+    -------
+    str or None
+        None where there is nothing.
+    """
+    steps = name.removeprefix("compat.v2.").split(".")
+    old = steps[:2] == ["compat", "v1"]
+    for begin in (0, 2) if old else (0,):
+        for end in range(len(steps), begin, -1):
+            if found := _INSTEAD.get(".".join(steps[begin:end])):
+                return found
+    return None
+
+
+def better(name: str) -> str | None:
+    """Return what is shorter or does more than a name that is here, if there is something."""
+    return _BETTER.get(name)
+
+
+def missing(module: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a module of TensorFlow's names.
+
+    Parameters
+    ----------
+    module : str
+        Its ``__name__``.
+
+    Returns
+    -------
+    callable
+        Raises an AttributeError that says what to write instead, or which names there are.
+    """
+    path = module.removeprefix("penstock.compat.")
+    prefix = path.replace("v1", "compat.v1", 1) if path.startswith("v1") else path[len("tf.") :]
+
+    def absent(name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        advice = instead(f"{prefix}.{name}" if prefix else name)
+        said = f"{advice or _LISTING}{_near(module, name)}"
+        raise AttributeError(
+            f"module {module!r} has no attribute {name!r}: {said}",
+            name=name,
+            obj=sys.modules[module],
+        )
+
+    return absent
+
+
+def _near(module: str, name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, dir(sys.modules[module]), 1, 0.8)
+    return f"; perhaps {near[0]} is meant" if near else ""

@@ -1,0 +1,264 @@
+"""``python -m penstock port``: which names of TensorFlow programs use, and which are here."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.compat.advice import better, instead
+
+# Libraries that need TensorFlow, and what can be done without them.
+_BESIDE = {
+    "tensorflow_datasets": "the files that it prepares can be read: TFRecordDataset, parse_example",
+    "tensorflow_io": "penstock reads TFRecords, text, CSV, fixed records and SQLite",
+    "tensorflow_text": "tf.strings has splitting, n-grams and regular expressions",
+    "tensorflow_addons": "write such functions with NumPy in map",
+}
+_ALIASES = {
+    "tensorflow": "",
+    "tensorflow.compat.v1": "compat.v1",
+    "tensorflow.compat.v2": "",
+    "penstock.compat.tf": "",
+    "penstock.compat.v1": "compat.v1",
+}
+
+
+@dataclass(frozen=True)
+class Use:
+    """A name of TensorFlow in a program.
+
+    Parameters
+    ----------
+    file : str
+        The program.
+    line : int
+        Where in it, from 1.
+    name : str
+        The name, without ``tf.`` in front.
+    there : bool
+        Whether `penstock.compat.tf` has it.
+    advice : str or None
+        What to write instead, or what does more; None if there is nothing to say.
+    """
+
+    file: str
+    line: int
+    name: str
+    there: bool
+    advice: str | None
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is not there, and nothing is known to write instead."""
+        return not self.there and self.advice is None
+
+
+def uses_in(source: str, file: str = "<string>") -> list[Use]:
+    """Return the names of TensorFlow that a program uses, in the order of its lines.
+
+    Parameters
+    ----------
+    source : str
+        The text of the program.
+    file : str
+        What the results call it.
+
+    Returns
+    -------
+    list of Use
+        One for each use.
+
+    Raises
+    ------
+    SyntaxError
+        If the text is no Python.
+    """
+    tree = ast.parse(source, file)
+    names = _Names()
+    names.visit(tree)
+    found = sorted({(line, name) for line, name in names.found if name})
+    return [_use(file, line, name) for line, name in found]
+
+
+def _use(file: str, line: int, name: str) -> Use:
+    if name in _BESIDE:
+        return Use(file, line, name, False, f"needs TensorFlow; {_BESIDE[name]}")
+    there = _is_there(name)
+    return Use(file, line, name, there, better(name) if there else instead(name))
+
+
+def _is_there(name: str) -> bool:
+    import penstock.compat.tf as tf
+    import penstock.compat.v1 as v1
+
+    steps = name.split(".")
+    if steps[:2] == ["compat", "v2"]:
+        steps = steps[2:]
+    thing: Any = tf
+    if steps[:2] == ["compat", "v1"]:
+        thing, steps = v1, steps[2:]
+    for step in steps:
+        try:
+            thing = getattr(thing, step)
+        except AttributeError:
+            return False
+    return True
+
+
+class _Names(ast.NodeVisitor):
+    """Collects the names that begin at a module of TensorFlow."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, str]] = []
+        self._roots: dict[str, str] = {}  # variables, and the names that they stand for
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for each in node.names:
+            self._beside(node.lineno, each.name)
+            if each.name in _ALIASES:
+                variable = each.asname or each.name.split(".")[0]
+                self._roots[variable] = _ALIASES[each.name] if each.asname else ""
+            elif each.name.startswith("tensorflow."):
+                path = each.name.removeprefix("tensorflow.")
+                self.found.append((node.lineno, path))
+                self._roots[each.asname or "tensorflow"] = path if each.asname else ""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        self._beside(node.lineno, module)
+        if module not in _ALIASES and not module.startswith("tensorflow."):
+            return
+        path = _ALIASES.get(module, module.removeprefix("tensorflow."))
+        for each in node.names:
+            name = f"{path}.{each.name}" if path else each.name
+            if module == "tensorflow.compat" and each.name in ("v1", "v2"):
+                name = _ALIASES[f"{module}.{each.name}"]
+            else:
+                self.found.append((node.lineno, name))
+            self._roots[each.asname or each.name] = name
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        name = self._name(node)
+        if name is None:
+            if method := self._method(node):
+                self.found.append((node.lineno, method))
+            self.generic_visit(node)
+        elif name not in ("compat.v1", "compat.v2"):
+            self.found.append((node.lineno, name))
+
+    def _beside(self, line: int, module: str) -> None:
+        library = module.split(".")[0]
+        if library in _BESIDE:
+            self.found.append((line, library))
+
+    def _name(self, node: ast.expr) -> str | None:
+        """Return the name that an expression of attributes stands for."""
+        steps: list[str] = []
+        while isinstance(node, ast.Attribute):
+            steps.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self._roots:
+            return None
+        return ".".join([*filter(None, [self._roots[node.id]]), *reversed(steps)])
+
+    def _method(self, node: ast.Attribute) -> str | None:
+        """Return the method of a dataset that is called on what another one has returned."""
+        value: ast.expr = node.value
+        while isinstance(value, ast.Call):
+            value = value.func
+            name = self._name(value)
+            if name is not None:
+                sources = ("data.Dataset", "data.TFRecord", "data.TextLine", "data.FixedLength")
+                return f"data.Dataset.{node.attr}" if name.startswith(sources) else None
+            if isinstance(value, ast.Attribute):
+                value = value.value
+        return None
+
+
+def _programs(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of programs: files, notebooks, and those in folders."""
+    for path in map(Path, paths):
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for kind in ("*.py", "*.ipynb") for file in path.rglob(kind))
+        for file in files:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            yield str(file), _of_notebook(text) if file.suffix == ".ipynb" else text
+
+
+def _of_notebook(text: str) -> str:
+    cells = json.loads(text).get("cells", [])
+    code = ("".join(cell["source"]) for cell in cells if cell.get("cell_type") == "code")
+    lines = "\n".join(code).splitlines()
+    # Lines for the notebook, and not for Python.
+    return "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print which names of TensorFlow programs use, and which are missing.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        Files, notebooks or folders, and options.
+
+    Returns
+    -------
+    int
+        0 if no name is missing, 1 if one is, 2 if a file cannot be read.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock port",
+        description="Which names of TensorFlow programs use, and which penstock.compat.tf has.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a program, notebook or folder")
+    parser.add_argument("--all", action="store_true", help="print the names that are there, too")
+    arguments = parser.parse_args(argv)
+    uses: list[Use] = []
+    failed = False
+    try:
+        for file, text in _programs(arguments.files):
+            try:
+                uses += uses_in(text, file)
+            except (SyntaxError, ValueError) as error:
+                print(f"{file}: cannot be read as Python: {error}", file=sys.stderr)
+                failed = True
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    for use in uses:
+        _show(use, arguments.all)
+    print(_summary(uses))
+    return 2 if failed else int(any(use.missing for use in uses))
+
+
+def _show(use: Use, everything: bool) -> None:
+    name = use.name if use.name in _BESIDE else f"tf.{use.name}"
+    said = f"{use.file}:{use.line}: {name}: "
+    if use.missing:
+        print(said + "missing")
+    elif not use.there:
+        print(said + f"instead: {use.advice}")
+    elif use.advice:
+        print(said + f"there; shorter: {use.advice}")
+    elif everything:
+        print(said + "there")
+
+
+def _summary(uses: Sequence[Use]) -> str:
+    there = sum(use.there for use in uses)
+    missing = [use for use in uses if use.missing]
+    files = {use.file for use in uses}
+    whole = len(files - {use.file for use in missing})
+    return (
+        f"{len(uses)} uses of TensorFlow's names: {there} there, "
+        f"{len(uses) - there - len(missing)} better written otherwise, {len(missing)} missing "
+        f"({len({use.name for use in missing})} names); nothing missing in {whole} of "
+        f"{len(files)} files"
+    )

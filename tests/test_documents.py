@@ -40,3 +40,12 @@ def test_the_quickstart_needs_no_more_than_it_installs():
     names = re.findall(r"^(?:>>> )?(?:import|from) (\w+)", text, re.MULTILINE)
     assert "penstock" in names
     assert set(names) - sys.stdlib_module_names == {"numpy", "penstock"}
+
+
+def test_the_page_of_tensorflow_names_is_the_one_that_is_generated(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import tensorflow_names
+
+    assert tensorflow_names.PAGE.read_text() == tensorflow_names.text(), (
+        "run: python docs/tensorflow_names.py"
+    )

@@ -201,7 +201,7 @@ for _name in dir(PenstockDataset):
         setattr(Dataset, _name, _member)
 
 
-def source_class(source: type[PenstockDataset]) -> type[Dataset]:
+def source_class(source: type[PenstockDataset], module: str = __name__) -> type[Dataset]:
     """Return the class of TensorFlow's name whose datasets are those of a class of penstock."""
     make = ported(source, lambda made: made)
 
@@ -215,7 +215,9 @@ def source_class(source: type[PenstockDataset]) -> type[Dataset]:
 
     begin.__signature__ = inspect.signature(source.__init__)  # type: ignore[attr-defined]
     members = {"__slots__": (), "__new__": new, "__init__": begin, "_native": source}
-    return type(source.__name__, (Dataset,), {**members, "__doc__": source.__doc__})
+    return type(
+        source.__name__, (Dataset,), {**members, "__doc__": source.__doc__, "__module__": module}
+    )
 
 
 FixedLengthRecordDataset = source_class(files.FixedLengthRecordDataset)

@@ -15,7 +15,7 @@ from penstock.compat.tf import io as _io
 from penstock.compat.tf.io import parse_example
 from penstock.compat.values import specs, tensors
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from penstock.dataset import Dataset as PenstockDataset
+from penstock.dataset import Dataset as _Dataset
 from penstock.ops.features import FixedLenFeature
 
 
@@ -149,8 +149,8 @@ for _name, _method in _TWINS.items():
         globals().setdefault(_name, _twin(_name, _method))
 for _name in _experimental.__all__:
     _thing = getattr(_experimental, _name)
-    if isinstance(_thing, type) and issubclass(_thing, PenstockDataset):
-        _thing = source_class(_thing)
+    if isinstance(_thing, type) and issubclass(_thing, _Dataset):
+        _thing = source_class(_thing, __name__)
     # A class is itself, but for the one that holds functions of elements. What is here already
     # gives tensors.
     _is_itself = (isinstance(_thing, type) and _name != "Reducer") or not callable(_thing)

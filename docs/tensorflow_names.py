@@ -14,9 +14,9 @@ PAGE = Path(__file__).parent / "reference" / "tensorflow_names.md"
 _BEGIN = """\
 # Names of TensorFlow
 
-What `import penstock.compat.tf as tf` has, module by module. This page is written by
-`python docs/tensorflow_names.py`. `python -m penstock port FILE` says which names a program uses that are not here, and
-what to write instead.
+What `import penstock.compat.tf as tf` has, module by module. `python docs/tensorflow_names.py`
+writes this page. `python -m penstock port FILE` says which names of a program are not here, and what
+to write instead.
 """
 _OLD = """
 ## TensorFlow 1

@@ -15,8 +15,8 @@ _BEGIN = """\
 # Names of TensorFlow
 
 What `import penstock.compat.tf as tf` has, module by module. `python docs/tensorflow_names.py`
-writes this page. `python -m penstock port FILE` says which names of a program are not here, and what
-to write instead.
+writes this page. `python -m penstock port FILE` says which names of a program are not here,
+and what to write instead.
 """
 _OLD = """
 ## TensorFlow 1

@@ -53,6 +53,7 @@ _TRACED = frozenset(
 _FILE_NAMES = frozenset({"file_pattern", "filename", "filenames", "pattern", "path"})
 
 
+_SIMPLE = frozenset({int, bool, type(None)})
 _FEATURES = (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, VarLenFeature)
 
 
@@ -75,6 +76,7 @@ def argument(value: Any, name: str = "") -> Any:
     return _converter(name)(value)
 
 
+@functools.cache
 def _converter(name: str) -> Callable[[Any], Any]:
     if name in _VALUES or name in _TEXTS:
         return plain
@@ -104,8 +106,11 @@ def _column_defaults(value: Any) -> Any:
 
 
 def _nested(leaf: Callable[[Any], Any], value: Any) -> Any:
-    if value is None or type(value) is int:
+    kind = type(value)
+    if kind in _SIMPLE or (kind is list and _SIMPLE.issuperset(map(type, value))):
         return value
+    if kind is DType:
+        return for_penstock(value)
     if isinstance(value, TensorShape):
         return value.dims
     if isinstance(value, _FEATURES):
@@ -165,16 +170,21 @@ def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors
     callable
         Takes and gives tensors; errors are those of `penstock.compat.tf.errors`.
     """
-    places = [*map(_converter, _parameters(function))] or [_converter("")]
-    last = len(places) - 1
+    converters = [*map(_converter, _parameters(function))] or [_converter("")]
+    last = converters[-1]
+    first = len(converters)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if Lazy.used and contains_lazy((args, kwargs)):
             return Lazy(lambda run: call(*run.value(args), **run.value(kwargs)))
-        given = [places[min(i, last)](value) for i, value in enumerate(args)]
-        named = {name: argument(value, name) for name, value in kwargs.items()}
+        given = [each(value) for each, value in zip(converters, args, strict=False)]
+        if len(args) > first:
+            given += map(last, args[first:])
         try:
+            if not kwargs:
+                return convert(function(*given))
+            named = {name: _converter(name)(value) for name, value in kwargs.items()}
             return convert(function(*given, **named))
         except Exception as error:
             raise_translated(error)

@@ -13,6 +13,7 @@ from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
 
 _SHAPE = vars(np.ndarray)["shape"].__get__
+_SCALARS = (np.generic, bool, bytes)
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
 
 
@@ -116,11 +117,18 @@ def operand(mine: np.dtype[Any], other: Any) -> Any:
 def _binary(name: str) -> Callable[[Tensor, Any], Any]:
     operator = getattr(np.ndarray, name)
 
+    # NumPy takes longer with a subclass of its arrays than it takes to make views.
     def method(self: Tensor, other: Any) -> Any:
         kind = type(other)
-        if kind is Tensor or kind is int or kind is float:
-            return operator(self, other)
-        return operator(self, operand(self.dtype, other))
+        if kind is Tensor:
+            other = other.view(np.ndarray)
+        elif kind is not int and kind is not float:
+            other = operand(self.dtype, other)
+        made = operator(self.view(np.ndarray), other)
+        kind = type(made)
+        if kind is np.ndarray:
+            return made.view(Tensor)
+        return tensor(made) if isinstance(made, _SCALARS) else made
 
     method.__name__ = name
     return method
@@ -180,6 +188,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     ValueError
         If rows differ in length.
     """
+    if dtype is None and type(value) is Tensor:
+        return value
     if dtype is not None:
         wanted = as_dtype(dtype).dtype
         if type(value) in SYMBOLS:
@@ -191,8 +201,6 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return np.asarray(value).view(Tensor)
     if isinstance(value, (str, bytes)):
         return text(value)
-    if type(value) is Tensor:
-        return value
     if isinstance(value, np.ndarray):
         return (_bytes(value) if value.dtype.kind in "OUS" else value).view(Tensor)
     if type(value) in SYMBOLS:
@@ -228,6 +236,16 @@ def alike(values: Sequence[Any]) -> list[Any]:
 
     Where there is none they take the type of the first value.
     """
+    kinds = set(map(type, values))
+    if kinds == {Tensor}:
+        return list(values)
+    if kinds == {Tensor, float}:
+        dtype = next(value for value in values if type(value) is Tensor).dtype
+        if dtype.kind == "f":
+            return [
+                value if type(value) is Tensor else np.array(value, dtype).view(Tensor)
+                for value in values
+            ]
     if any(type(value) in SYMBOLS for value in values):  # numbers take the type that it will have
         numbers = (bool, int, float)
         return [value if type(value) in numbers else tensor(value) for value in values]

@@ -35,7 +35,8 @@ def plain(value: Any) -> Any:
     """
     kind = type(value)
     if kind is Tensor:
-        return value.item() if value.dtype is _OBJECT and not value.ndim else value
+        # Operations are faster with NumPy's own arrays.
+        return value.item() if value.dtype is _OBJECT and not value.ndim else value.view(_array)
     handler = _PLAIN.get(kind)
     return handler(value) if handler is not None else _other_plain(value)
 
@@ -61,7 +62,7 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
     else:
         made = function(*map(tensors, args))
     if type(made) is Tensor and made.dtype is not _OBJECT:
-        return made
+        return made.view(_array)[()]
     return result(made)
 
 
@@ -132,6 +133,7 @@ def _of_scalar(value: np.generic) -> Any:
 
 _OBJECT = np.dtype(object)
 _asarray = np.asarray
+_array = np.ndarray
 _SCALARS = [np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUV"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compat.calling import port_all
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, tensor
+from penstock.compat.tensor import Tensor, alike, tensor
 from penstock.compat.tf.arrays import argmax, argmin
 from penstock.ops import array as _array
 
@@ -72,6 +72,9 @@ _TWO_UFUNCS = {
 
 def _of_one(name: str, function: Any) -> Callable[..., Any]:
     def call(x: Any, name: str | None = None) -> Any:
+        if type(x) is Tensor:
+            made = function(x.view(np.ndarray))
+            return made.view(Tensor) if type(made) is np.ndarray else tensor(made)
         return tensor(function(tensor(x)))
 
     call.__name__ = call.__qualname__ = name

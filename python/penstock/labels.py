@@ -30,7 +30,9 @@ def function_name(function: Any) -> str:
 
 def _innermost(function: Any) -> Any:
     for _ in range(_MOST_WRAPPED):  # some objects have every attribute
-        if isinstance(function, functools.partial):
+        if isinstance(function, functools.partial) and "stands_for" in vars(function):
+            function = vars(function)["stands_for"]  # of which penstock makes the call
+        elif isinstance(function, functools.partial):
             function = function.func
         elif (inner := getattr(function, "__wrapped__", None)) is not None:
             function = inner

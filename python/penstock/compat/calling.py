@@ -152,7 +152,14 @@ def _other(value: Any) -> Any:
             return value
     if isinstance(value, NativeFunction):
         return value
-    return functools.partial(call_with_tensors, value)
+    return of_tensors(value)
+
+
+def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tensors as one of penstock's values; messages name the former."""
+    made = functools.partial(call_with_tensors, function)
+    made.stands_for = function  # type: ignore[attr-defined]
+    return made
 
 
 def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors) -> Any:

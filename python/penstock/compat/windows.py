@@ -54,6 +54,12 @@ def windows(
     added = _added(padding, images.shape[1:3], extent, steps)
     if np.any(added):
         images = np.pad(images, [(0, 0), *added, (0, 0)], constant_values=filler)
+    if any(each > length for each, length in zip(extent, images.shape[1:3], strict=True)):
+        rows, columns = (
+            max((length - each) // step + 1, 0)
+            for each, length, step in zip(extent, images.shape[1:3], steps, strict=True)
+        )
+        return np.zeros((len(images), rows, columns, images.shape[3], *pair(size)), images.dtype)
     shown = np.lib.stride_tricks.sliding_window_view(images, tuple(extent), axis=(1, 2))
     return shown[:, :: steps[0], :: steps[1], :, :: gaps[0], :: gaps[1]]
 

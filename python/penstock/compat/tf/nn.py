@@ -33,7 +33,11 @@ _ACTIVATIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
 def _activation(name: str, formula: Callable[[Any], Any], doc: str) -> Callable[..., Any]:
     def call(features: Any, name: str | None = None) -> Any:
         values = tensor(features)
+        if not takes_integers:
+            _check_floats(values)
         return tensor(np.asarray(formula(values)), values.dtype)
+
+    takes_integers = name.startswith("relu")
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Return {doc}, for each value."
@@ -91,8 +95,7 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> An
 def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Return the logarithm of `softmax`."""
     x = tensor(logits)
-    if x.dtype.kind != "f":
-        raise InvalidArgumentError(None, None, f"logits: floats were expected, got {x.dtype}")
+    _check_floats(x)
     along = -1 if axis is None else int(axis)
     x = x - np.max(x, along, keepdims=True)
     return tensor(x - np.log(np.sum(np.exp(x), along, keepdims=True)))
@@ -308,7 +311,9 @@ def avg_pool2d(
         )
         return sums / counts
 
-    return _with_channels_last(pooled, tensor(input), data_format)
+    images = tensor(input)
+    _check_floats(images)
+    return _with_channels_last(pooled, images, data_format)
 
 
 def max_pool(
@@ -361,6 +366,11 @@ def depth_to_space(
         return rows.reshape(count, height * block_size, width * block_size, -1)
 
     return _with_channels_last(moved, tensor(input), data_format)
+
+
+def _check_floats(values: Any) -> None:
+    if values.dtype.kind != "f":
+        raise InvalidArgumentError(None, None, f"floats were expected, got {values.dtype}")
 
 
 def _floats(values: Any) -> Any:

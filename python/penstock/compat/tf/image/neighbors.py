@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compat.errors import raise_translated
+from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.tensor import tensor
 from penstock.compat.windows import pair, windows
 
@@ -18,6 +18,9 @@ def total_variation(images: Any, name: str | None = None) -> Any:
     images = tensor(images)
     if images.ndim not in (3, 4):
         raise ValueError("'images' must be either 3 or 4-dimensional.")
+    if images.dtype.kind not in "if":
+        message = f"signed numbers were expected, got {images.dtype}"
+        raise InvalidArgumentError(None, None, message)
     sums = [
         np.sum(np.abs(np.diff(images, axis=axis)), axis=(-3, -2, -1), dtype=images.dtype)
         for axis in (-3, -2)

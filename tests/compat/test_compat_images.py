@@ -49,7 +49,7 @@ def test_a_seed_of_one_number_is_refused():
         tf.image.stateless_random_flip_left_right(picture(), 3)
 
 
-def test_the_seed_has_its_place():
+def test_the_seed_is_given_by_position_as_in_tensorflow():
     names = list(inspect.signature(tf.image.stateless_random_crop).parameters)
     assert names == ["value", "size", "seed", "name"]
     with pytest.raises(TypeError, match="seed"):

@@ -88,7 +88,7 @@ def test_the_last_files_are_for_validation(folder, capsys):
     said = capsys.readouterr().out.splitlines()
     assert said == ["Using 5 files for training.", "Using 2 files for validation."]
     both = images(folder, validation_split=0.3, subset="both")
-    assert [part.file_paths for part in both] == [training.file_paths, validation.file_paths]
+    assert [each.file_paths for each in both] == [training.file_paths, validation.file_paths]
     assert training.file_paths + validation.file_paths == images(folder).file_paths
     ((_, labels),) = validation
     assert labels.tolist() == [1, 2]
@@ -96,11 +96,11 @@ def test_the_last_files_are_for_validation(folder, capsys):
 
 def test_a_seed_says_what_is_for_validation_and_repeats_the_order(folder):
     options = {"shuffle": True, "seed": 3, "validation_split": 0.3}
-    parts = [images(folder, subset=subset, **options) for subset in ("training", "validation")]
-    found = [path for part in parts for path in part.file_paths]
+    subsets = [images(folder, subset=subset, **options) for subset in ("training", "validation")]
+    found = [path for each in subsets for path in each.file_paths]
     assert sorted(found) == sorted(images(folder).file_paths)
     again = images(folder, subset="both", **options)
-    assert [part.file_paths for part in again] == [part.file_paths for part in parts]
+    assert [each.file_paths for each in again] == [each.file_paths for each in subsets]
     ((_, first),) = images(folder, shuffle=True, seed=4)
     ((_, second),) = images(folder, shuffle=True, seed=4)
     assert first.tolist() == second.tolist()

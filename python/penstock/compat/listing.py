@@ -16,7 +16,7 @@ _PARTS = tuple(
         *("arrays", "functions", "messages", "old_image"),
         *("image.boxes", "image.color_spaces", "image.files", "image.jpeg_quality"),
         *("image.neighbors", "image.similarity", "image.suppression"),
-        *("keras.arrays", "keras.cached_files", "keras.folders", "keras.missing"),
+        *("keras.arrays", "keras.cached_files", "keras.folders"),
         *("keras.time_series",),
     )
 )

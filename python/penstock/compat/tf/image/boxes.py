@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock import random as _random
 from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
 from penstock.compat.seeds import seed_of_pair
 from penstock.compat.tensor import tensor
 
@@ -253,3 +254,6 @@ def _draw(image: Any, box: list[int], color: Any) -> None:
     for column in (left, right):
         if 0 <= column < width:
             image[rows, column] = color
+
+
+__dir__ = listing(globals())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 
 # ITU-R BT.470; the rows are those of the colours that come in, with TensorFlow's digits.
@@ -51,3 +52,5 @@ rgb_to_yiq = _converter("rgb_to_yiq")
 rgb_to_yuv = _converter("rgb_to_yuv")
 yiq_to_rgb = _converter("yiq_to_rgb")
 yuv_to_rgb = _converter("yuv_to_rgb")
+
+__dir__ = listing(globals())

@@ -9,6 +9,7 @@ import numpy as np
 from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.ops import image as _image
 
@@ -65,3 +66,6 @@ def decode_webp(
         raise InvalidArgumentError(None, None, f"decode_webp: dtype must be uint8, got {dtype}")
     is_one = _bytes(contents)[8:12] == b"WEBP"
     return _decoded("decode_webp", is_one, contents, channels)
+
+
+__dir__ = listing(globals())

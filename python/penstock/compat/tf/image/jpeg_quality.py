@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock import random as _random
 from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
 from penstock.compat.seeds import seed_of_pair
 from penstock.compat.tensor import tensor
 from penstock.ops import image as _image
@@ -56,3 +57,6 @@ def stateless_random_jpeg_quality(
 ) -> Any:
     """Do as `random_jpeg_quality`; `seed`, a pair of integers, says what is drawn."""
     return random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed_of_pair(seed))
+
+
+__dir__ = listing(globals())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError, raise_translated
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.windows import pair, windows
 
@@ -98,3 +99,6 @@ def extract_patches(
     height, width = pair(sizes)
     values = np.moveaxis(shown, 3, -1)
     return tensor(values.reshape(*values.shape[:3], height * width * values.shape[-1]))
+
+
+__dir__ = listing(globals())

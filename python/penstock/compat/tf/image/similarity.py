@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.windows import windows
 from penstock.ops import image as _image
@@ -90,3 +91,6 @@ def _floats(a: Any, b: Any, max_val: Any) -> tuple[Any, Any, Any]:
     return tuple(  # type: ignore[return-value]
         np.asarray(_image.convert_image_dtype(each, np.float32)) for each in (first, second, most)
     )
+
+
+__dir__ = listing(globals())

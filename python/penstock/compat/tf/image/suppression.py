@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 
 
@@ -140,3 +141,6 @@ def combined_non_max_suppression(
             made.nmsed_classes[image, row] = number
         made.valid_detections[image] = len(best)
     return CombinedNonMaxSuppression(*map(tensor, made))
+
+
+__dir__ = listing(globals())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, tensor
 
 
@@ -135,3 +136,6 @@ def pad_sequences(
         at = slice(len(kept)) if padding == "post" else slice(length - len(kept), None)
         made[number, at] = kept
     return made
+
+
+__dir__ = listing(globals())

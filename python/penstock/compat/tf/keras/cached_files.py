@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from penstock.compat.errors import NotFoundError
+from penstock.compat.listing import listing
 
 
 def get_file(
@@ -77,3 +78,6 @@ def _extracted(archive: Path, named: bool) -> Path:
     if named and "." in archive.name:
         return archive.with_name(archive.name.partition(".")[0] + "_extracted")
     return archive
+
+
+__dir__ = listing(globals())

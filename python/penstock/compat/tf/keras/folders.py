@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.compat.calling import ported
 from penstock.compat.dataset import Dataset
+from penstock.compat.listing import listing
 from penstock.compat.tf.audio import decode_wav
 from penstock.ops import image as _image
 from penstock.ops import io as _io
@@ -250,7 +251,7 @@ def _batched(batch_size: int | None) -> Callable[[Any], Any]:
 
 
 def _with_ratio(pixels: Any, size: tuple[int, int]) -> Any:
-    """Return the largest part of the middle that has the ratio of a size."""
+    """Return the middle of an image, as much of it as has the ratio of a size."""
     height, width = pixels.shape[:2]
     rows = min(height, max(1, int(np.float32(width * size[0]) / np.float32(size[1]))))
     columns = min(width, max(1, int(np.float32(height * size[1]) / np.float32(size[0]))))
@@ -284,6 +285,15 @@ class _Order(NamedTuple):
                 "argument, to make sure that there is no overlap between the training and "
                 "validation subset."
             )
+
+    def taken(
+        self, paths: list[str], classes: list[int], subset: str | None
+    ) -> tuple[list[str], list[int]]:
+        """Return the files of a subset, and their classes."""
+        first = len(paths) - int((self.validation_split or 0) * len(paths))
+        if subset == "validation":
+            return paths[first:], classes[first:]
+        return paths[:first], classes[:first]
 
 
 class _Files:
@@ -348,30 +358,28 @@ class _Files:
         if chosen.shuffle:
             numbers = np.random.default_rng(chosen.seed).permutation(len(paths)).tolist()
             paths, classes = [paths[i] for i in numbers], [classes[i] for i in numbers]
-        kept = int((chosen.validation_split or 0) * len(paths))
-        ranges = {
-            "training": slice(len(paths) - kept),
-            "validation": slice(len(paths) - kept, None),
-        }
-        subsets = list(ranges) if chosen.subset == "both" else [chosen.subset]
+        subsets = ["training", "validation"] if chosen.subset == "both" else [chosen.subset]
         made = []
         for subset in subsets:
-            part = ranges.get(subset or "", slice(None))
-            if subset is not None:
-                print(f"Using {len(paths[part])} files for {subset}.")
-            if not paths[part]:
-                raise ValueError(
-                    f"No {f'{subset} ' if subset else ''}{self._kind} files found in directory "
-                    f"{self._directory}. Allowed formats: {self._formats}"
-                )
-            dataset = self._labelled(paths[part], classes[part], len(names or ()))
+            files = chosen.taken(paths, classes, subset)
+            self._check(files[0], subset)
+            dataset = self._labelled(*files, len(names or ()))
             if chosen.shuffle and not (chosen.subset == "both" and subset == "validation"):
                 dataset = dataset.shuffle((batch_size or 128) * 8, chosen.seed)
             dataset = batched(dataset.map(_on_path(load, self._mode), num_parallel_calls=-1))
             dataset = dataset.prefetch(-1)
-            dataset.class_names, dataset.file_paths = names, paths[part]
+            dataset.class_names, dataset.file_paths = names, files[0]
             made.append(dataset)
         return made if chosen.subset == "both" else made[0]
+
+    def _check(self, paths: list[str], subset: str | None) -> None:
+        if subset is not None:
+            print(f"Using {len(paths)} files for {subset}.")
+        if not paths:
+            raise ValueError(
+                f"No {f'{subset} ' if subset else ''}{self._kind} files found in directory "
+                f"{self._directory}. Allowed formats: {self._formats}"
+            )
 
     def _found(self, follow_links: bool) -> tuple[list[str], list[int], list[str] | None]:
         """Return paths in order of names, their classes, and what classes are called."""
@@ -424,3 +432,6 @@ class _Files:
 
 def _on_path(load: Callable[[Any], Any], mode: str | None) -> Callable[..., Any]:
     return load if mode is None else lambda path, label: (load(path), label)
+
+
+__dir__ = listing(globals())

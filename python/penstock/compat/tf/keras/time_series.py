@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.dataset import Dataset
+from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 
 
@@ -105,3 +106,6 @@ def _check(given: dict[str, Any]) -> None:
             )
     if given["format"] != "tf":
         raise ValueError(f'`format` should be "tf". Received: format={given["format"]}')
+
+
+__dir__ = listing(globals())

@@ -1,7 +1,5 @@
 """tf.keras.utils: of it, what makes datasets of folders and arrays."""
 
-from typing import TYPE_CHECKING
-
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras.arrays import normalize, pad_sequences, to_categorical
 from penstock.compat.tf.keras.cached_files import get_file
@@ -10,7 +8,6 @@ from penstock.compat.tf.keras.folders import (
     image_dataset_from_directory,
     text_dataset_from_directory,
 )
-from penstock.compat.tf.keras.missing import missing as _missing
 from penstock.compat.tf.keras.time_series import timeseries_dataset_from_array
 
 __all__ = [
@@ -23,8 +20,5 @@ __all__ = [
     "timeseries_dataset_from_array",
     "to_categorical",
 ]
-
-if not TYPE_CHECKING:  # which would allow any name
-    __getattr__ = _missing(__name__)
 
 __dir__ = listing(globals())

@@ -1,13 +1,10 @@
 """tf.keras.preprocessing: older names of some of tf.keras.utils."""
 
-from typing import TYPE_CHECKING
-
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras.folders import (
     image_dataset_from_directory,
     text_dataset_from_directory,
 )
-from penstock.compat.tf.keras.missing import missing as _missing
 from penstock.compat.tf.keras.preprocessing import sequence
 from penstock.compat.tf.keras.time_series import timeseries_dataset_from_array
 
@@ -17,8 +14,5 @@ __all__ = [
     "text_dataset_from_directory",
     "timeseries_dataset_from_array",
 ]
-
-if not TYPE_CHECKING:  # which would allow any name
-    __getattr__ = _missing(__name__)
 
 __dir__ = listing(globals())

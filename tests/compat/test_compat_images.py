@@ -167,3 +167,15 @@ def test_random_jpeg_quality_is_within_its_range():
 def test_wrong_arguments_are_explained(call, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call()
+
+
+def test_files_are_read_in_traced_functions_too(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(tf.io.encode_jpeg(picture()).numpy())
+
+    def load(path):
+        image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+        return tf.image.stateless_random_flip_left_right(tf.image.resize(image, (4, 5)), (1, 2))
+
+    dataset = tf.data.Dataset.list_files(str(tmp_path / "*.jpg")).map(load)
+    assert dataset.element_spec == tf.TensorSpec((4, 5, 3), tf.float32)
+    assert next(iter(dataset)).shape == (4, 5, 3)

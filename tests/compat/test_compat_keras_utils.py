@@ -55,6 +55,17 @@ def test_batches_and_their_size(folder):
     assert len(images(folder, batch_size=2)) == 4
 
 
+def test_shapes_are_known_before_a_file_is_read(folder):
+    (folder / "ants" / "0.png").write_bytes(b"")
+    pixels, labels = images(folder).element_spec
+    assert pixels == tf.TensorSpec((None, 4, 8, 3), tf.float32)
+    assert labels == tf.TensorSpec((None,), tf.int32)
+    options = {"data_format": "channels_first", "batch_size": None, "labels": None}
+    assert images(folder, **options).element_spec == tf.TensorSpec((3, 4, 8), tf.float32)
+    windows = utils.timeseries_dataset_from_array(np.zeros((9, 2)), np.zeros(9), 3)
+    assert [spec.shape for spec in windows.element_spec] == [(None, 3, 2), (None,)]
+
+
 def test_labels_as_rows_and_as_floats(folder):
     ((_, labels),) = images(folder, label_mode="categorical")
     assert labels.dtype == tf.float32
@@ -123,6 +134,8 @@ def test_sizes_ratios_channels_and_formats(folder):
     ):
         ((pixels, _),) = images(folder, **options)
         assert pixels.shape == shape
+    ((pixels, _),) = images(folder, interpolation="nearest")
+    assert pixels.dtype == tf.uint8
     ((pixels, _),) = images(folder, image_size=(8, 8), pad_to_aspect_ratio=True)
     assert (pixels[:, :2] == 0).all()
     assert (pixels[:, 2:6] > 0).all()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checks import SYMBOLS
 from penstock.compat.capture import captured
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
@@ -104,7 +105,7 @@ def _column_defaults(value: Any) -> Any:
 
 
 def _nested(leaf: Callable[[Any], Any], value: Any) -> Any:
-    if value is None or type(value) is int:
+    if value is None or type(value) is int or type(value) in SYMBOLS:
         return value
     if isinstance(value, TensorShape):
         return value.dims

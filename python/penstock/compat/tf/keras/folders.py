@@ -11,6 +11,7 @@ import numpy as np
 from penstock.compat.calling import ported
 from penstock.compat.dataset import Dataset
 from penstock.compat.listing import listing
+from penstock.compat.shape import TensorSpec
 from penstock.compat.tf.audio import decode_wav
 from penstock.ops import image as _image
 from penstock.ops import io as _io
@@ -95,8 +96,8 @@ def image_dataset_from_directory(
     Returns
     -------
     Dataset
-        Of images, float32, or pairs of images and labels. Its `class_names` and `file_paths` say
-        more; paths are in the order before `shuffle` of each pass.
+        Of images, float32 (uint8 for "nearest"), or pairs of images and labels. Its `class_names`
+        and `file_paths` say more; paths are in the order before `shuffle` of each pass.
 
     Raises
     ------
@@ -142,8 +143,12 @@ def image_dataset_from_directory(
 
     formats = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
     files = _Files("image", directory, formats, labels, label_mode, class_names, format)
+    first = data_format == "channels_first"
+    shape = (_CHANNELS[color_mode], *size) if first else (*size, _CHANNELS[color_mode])
+    dtype = np.uint8 if interpolation.lower() == "nearest" else np.float32
+    loaded = _Loaded(load, TensorSpec(shape, dtype))
     order = (shuffle, seed, validation_split, subset)
-    return files.datasets(load, _batched(batch_size), batch_size, order, follow_links, verbose)
+    return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
 
 
 def text_dataset_from_directory(
@@ -182,8 +187,9 @@ subset, follow_links, format, verbose
         return text if max_length is None else _substr(text, 0, max_length)
 
     files = _Files("text", directory, (".txt",), labels, label_mode, class_names, format)
+    loaded = _Loaded(load, TensorSpec((), "string"))
     order = (shuffle, seed, validation_split, subset)
-    return files.datasets(load, _batched(batch_size), batch_size, order, follow_links, verbose)
+    return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
 
 
 def audio_dataset_from_directory(
@@ -242,8 +248,9 @@ subset, follow_links, verbose
         return dataset.padded_batch(batch_size) if samples == -1 else dataset.batch(batch_size)
 
     files = _Files("audio", directory, (".wav",), labels, label_mode, class_names, "tf")
+    loaded = _Loaded(load, TensorSpec((output_sequence_length, None), np.float32))
     order = (shuffle, seed, validation_split, subset)
-    return files.datasets(load, batched, batch_size, order, follow_links, verbose)
+    return files.datasets(loaded, batched, batch_size, order, follow_links, verbose)
 
 
 def _batched(batch_size: int | None) -> Callable[[Any], Any]:
@@ -257,6 +264,23 @@ def _with_ratio(pixels: Any, size: tuple[int, int]) -> Any:
     columns = min(width, max(1, int(np.float32(height * size[1]) / np.float32(size[0]))))
     top, left = (height - rows) // 2, (width - columns) // 2
     return pixels[top : top + rows, left : left + columns]
+
+
+class _Loaded(NamedTuple):
+    """What is made of a path, and its shape and type."""
+
+    function: Callable[[Any], Any]
+    spec: TensorSpec
+
+    def of(self, dataset: Any, with_labels: bool) -> Any:
+        load, spec = self
+        if not with_labels:
+            return dataset.map(load, num_parallel_calls=-1, output_signature=spec)
+        return dataset.map(
+            lambda path, label: (load(path), label),
+            num_parallel_calls=-1,
+            output_signature=(spec, dataset.element_spec[1]),
+        )
 
 
 class _Order(NamedTuple):
@@ -336,7 +360,7 @@ class _Files:
 
     def datasets(
         self,
-        load: Callable[[Any], Any],
+        loaded: _Loaded,
         batched: Callable[[Any], Any],
         batch_size: int | None,
         order: Any,
@@ -366,8 +390,7 @@ class _Files:
             dataset = self._labelled(*files, len(names or ()))
             if chosen.shuffle and not (chosen.subset == "both" and subset == "validation"):
                 dataset = dataset.shuffle((batch_size or 128) * 8, chosen.seed)
-            dataset = batched(dataset.map(_on_path(load, self._mode), num_parallel_calls=-1))
-            dataset = dataset.prefetch(-1)
+            dataset = batched(loaded.of(dataset, self._mode is not None)).prefetch(-1)
             dataset.class_names, dataset.file_paths = names, files[0]
             made.append(dataset)
         return made if chosen.subset == "both" else made[0]
@@ -428,10 +451,6 @@ class _Files:
         elif self._mode == "categorical":
             labels = (numbers[:, np.newaxis] == np.arange(count)).astype(np.float32)
         return Dataset.from_tensor_slices((paths, labels))
-
-
-def _on_path(load: Callable[[Any], Any], mode: str | None) -> Callable[..., Any]:
-    return load if mode is None else lambda path, label: (load(path), label)
 
 
 __dir__ = listing(globals())

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.compat.dataset import Dataset
 from penstock.compat.listing import listing
+from penstock.compat.shape import TensorSpec
 from penstock.compat.tensor import tensor
 
 
@@ -79,7 +80,10 @@ def timeseries_dataset_from_array(
     dataset: Any = Dataset.from_tensor_slices(begins)
     if shuffle:
         dataset = dataset.shuffle(1024 if batch_size is None else batch_size * 8, seed)
-    dataset = dataset.map(window)
+    spec: Any = TensorSpec((sequence_length, *rows.shape[1:]), rows.dtype)
+    if targets is not None:
+        spec = (spec, TensorSpec(wanted.shape[1:], wanted.dtype))
+    dataset = dataset.map(window, output_signature=spec)
     if batch_size is not None:
         dataset = dataset.batch(batch_size)
     return dataset.prefetch(None)  # type: ignore[no-any-return]

@@ -68,7 +68,7 @@ def sobel_edges(image: Any) -> Any:
     filters = np.array([_SOBEL, np.transpose(_SOBEL)], image.dtype)
     padded = np.pad(image, [(0, 0), (1, 1), (1, 1), (0, 0)], "reflect")
     shown = windows(padded, 3, 1, 1, "VALID")
-    return tensor(np.einsum("nhwcij,kij->nhwck", shown, filters))
+    return tensor(np.einsum("nhwcij,kij->nhwck", shown, filters, optimize=True))
 
 
 def extract_patches(

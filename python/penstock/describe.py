@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.labels import function_name
 from penstock.stage import Stage
 
 _UNKNOWN = -2
@@ -42,6 +43,6 @@ def unknown_length(dataset: Stage) -> str:
 
 def _short(value: Any) -> str:
     if callable(value):
-        return getattr(value, "__qualname__", type(value).__name__)
+        return function_name(value)
     text = repr(value)
     return text if len(text) <= 40 and "\n" not in text else f"<{type(value).__name__}>"

@@ -167,8 +167,7 @@ def test_images_with_the_old_names(tmp_path):
     images, numbers = tf.Session().run(dataset.make_one_shot_iterator().get_next())
     assert images.shape == (4, 28, 28, 3)
     np.testing.assert_allclose(images[:, 0, 0, 0], numbers * 60 / 255, atol=0.02)
-    with pytest.raises(ValueError, match="align_corners"):
-        tf.image.resize_images(images, [3, 3], align_corners=True)
+    assert tf.image.resize_images(images, [3, 3], align_corners=True).shape == (4, 3, 3, 3)
     nearest = tf.image.resize_images(
         np.zeros((4, 4, 3), np.uint8), [2, 2], tf.image.ResizeMethod.NEAREST_NEIGHBOR
     )
@@ -263,3 +262,11 @@ def test_what_a_session_computes_is_not_known_before():
     with pytest.raises(TypeError, match="True nor False"):
         bool(value)
     assert tf.Session().run((-value, abs(value), value < 3), {value: -2}) == (2, 2, True)
+
+
+def test_functions_of_images_wait_for_a_session():
+    images = tf.placeholder(tf.float32, [1, 2, 2, 1])
+    larger = tf.image.resize_bilinear(images, [4, 4])
+    mean = tf.nn.avg_pool(larger, [1, 4, 4, 1], [1, 4, 4, 1], "VALID")
+    found = tf.Session().run(mean, {images: np.full((1, 2, 2, 1), 3.0, np.float32)})
+    np.testing.assert_allclose(found, np.full((1, 1, 1, 1), 3.0))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.arguments.checks import SYMBOLS
 from penstock.compat.capture import captured
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
@@ -108,6 +109,8 @@ def _column_defaults(value: Any) -> Any:
 def _nested(leaf: Callable[[Any], Any], value: Any) -> Any:
     kind = type(value)
     if kind in _SIMPLE or (kind is list and _SIMPLE.issuperset(map(type, value))):
+        return value
+    if kind in SYMBOLS:
         return value
     if kind is DType:
         return for_penstock(value)

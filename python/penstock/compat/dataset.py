@@ -35,7 +35,7 @@ class Dataset(OldIterators):
     tf.Tensor([6], shape=(1,), dtype=int32)
     """
 
-    __slots__ = ("_inner",)
+    __slots__ = ("__dict__", "_inner")  # programs keep the names of classes and more on them
 
     _inner: PenstockDataset
 

@@ -10,7 +10,16 @@ from penstock.compat.advice import missing
 
 _NAMES = ("penstock.compat.tf", "penstock.compat.v1")
 # Parts of the modules of names that have no such name themselves.
-_PARTS = tuple(f"penstock.compat.tf.{part}" for part in ("arrays", "functions", "messages"))
+_PARTS = tuple(
+    f"penstock.compat.tf.{part}"
+    for part in (
+        *("arrays", "functions", "messages", "old_image"),
+        *("image.boxes", "image.color_spaces", "image.files", "image.jpeg_quality"),
+        *("image.neighbors", "image.similarity", "image.suppression"),
+        *("keras.arrays", "keras.cached_files", "keras.folders"),
+        *("keras.time_series",),
+    )
+)
 
 
 def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:

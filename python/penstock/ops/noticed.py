@@ -50,7 +50,7 @@ _MODULES = frozenset({"math", "numpy", "numpy.fft", "numpy.linalg"})
 _MISSING = object()
 _OPERATIONS = "penstock.ops."
 _NO_OPERATIONS = frozenset({"cfunction", "matching_files", "write_file"})
-# Modules above this one add themselves, with the names of their functions that are noticed.
+# Modules and packages above this one add themselves, with names of functions that are noticed.
 QUIET_MODULES: dict[str, frozenset[str]] = {}
 QUIET_TYPES: set[type] = set()  # of values that never change
 _DRAWS = ("penstock.random", frozenset({"normal", "shuffle", "uniform"}))
@@ -143,7 +143,7 @@ class _Look:
             if name in _NO_OPERATIONS:
                 raise _Noticed
             return
-        if module in QUIET_MODULES and name not in QUIET_MODULES[module]:
+        if _is_quiet(module, name):
             return
         if id(function) in _NUMPY or (module == _DRAWS[0] and name in _DRAWS[1]):
             return
@@ -190,6 +190,14 @@ class _Look:
             self.changes |= name in _CHANGING
         in_place = step.opname == "BINARY_OP" and step.argrepr.endswith("=")
         self.changes |= in_place or step.opname in _CHANGES
+
+
+def _is_quiet(module: str, name: str) -> bool:
+    while module:
+        if module in QUIET_MODULES:
+            return name not in QUIET_MODULES[module]
+        module = module.rpartition(".")[0]
+    return False
 
 
 def _value_of(

@@ -13,6 +13,7 @@ from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.tensor import Tensor
 from penstock.compat.tf import (
     arrays,
+    audio,
     compat,
     data,
     debugging,
@@ -21,11 +22,14 @@ from penstock.compat.tf import (
     functions,
     image,
     io,
+    keras,
     lookup,
     math,
     nest,
+    nn,
     ragged,
     random,
+    signal,
     sparse,
     strings,
     train,
@@ -61,7 +65,10 @@ for _name in math.NAMES:
 print = functions.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
-_QUIET = ("arrays", "functions", "image", "io", "math", "nest", "ragged", "sparse", "strings")
+_QUIET = (
+    *("arrays", "audio", "functions", "image", "io", "math", "nest", "nn", "ragged", "signal"),
+    *("sparse", "strings"),
+)
 _NOTICED = frozenset({"matching_files", "print_", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
 QUIET_MODULES["penstock.compat.values"] = frozenset()
@@ -81,6 +88,7 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "as_dtype",
+    "audio",
     "case",
     "compat",
     "cond",
@@ -95,15 +103,18 @@ __all__ = [
     "group",
     "image",
     "io",
+    "keras",
     "lookup",
     "name_scope",
     "nest",
     "newaxis",
+    "nn",
     "no_op",
     "numpy_function",
     "py_function",
     "ragged",
     "random",
+    "signal",
     "sparse",
     "strings",
     "train",

@@ -7,6 +7,8 @@ from typing import Any
 from penstock.compat import dataset as _dataset
 from penstock.compat.iterator import OwnedIterator
 from penstock.compat.listing import listing
+from penstock.compat.tf import nn as _nn
+from penstock.compat.tf import old_image as _old_image
 
 
 def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
@@ -49,6 +51,8 @@ class v1:
     """tf.compat.v1, of which programs with sessions import `penstock.compat.v1` instead."""
 
     data = _Data
+    image = _old_image
+    nn = _nn
 
     @staticmethod
     def enable_eager_execution() -> None:

@@ -11,6 +11,7 @@ from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor, SparseTensor
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import gfile
+from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp
 from penstock.ops import io as _io
 
 port_all(globals(), _io)
@@ -137,6 +138,6 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     _io.write_file(argument(filename), argument(tensor(contents)))
 
 
-__all__ = ["gfile"]
+__all__ = ["decode_bmp", "decode_gif", "decode_webp", "gfile"]
 
 __dir__ = listing(globals())

@@ -12,7 +12,7 @@ from penstock.compat import tf as _tf
 from penstock.compat.graph import Lazy, Placeholder, Session, deferred
 from penstock.compat.listing import listing
 from penstock.compat.tf import io as _io
-from penstock.compat.v1 import contrib, data, gfile, image, python_io, train
+from penstock.compat.v1 import contrib, data, gfile, image, nn, python_io, train
 
 for _name in dir(_tf):
     if _name in globals():
@@ -117,6 +117,7 @@ __all__ = [
     "gfile",
     "global_variables_initializer",
     "image",
+    "nn",
     "placeholder",
     "python_io",
     "string_split",

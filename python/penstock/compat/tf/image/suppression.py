@@ -1,0 +1,146 @@
+"""The best of boxes that overlap."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.compat.listing import listing
+from penstock.compat.tensor import tensor
+
+
+def non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Any:
+    """Choose boxes with high scores, none of which overlaps much with a better one.
+
+    Parameters
+    ----------
+    boxes : array_like of float, shape ``(count, 4)``
+        Two opposite corners of each, in any order: ``[y1, x1, y2, x2]``.
+    scores : array_like of float, shape ``(count,)``
+        How good each is.
+    max_output_size : int
+        The most boxes that are chosen.
+    iou_threshold : float
+        How much overlaps are allowed to be: the common area divided by that of both together.
+    score_threshold : float
+        Boxes that are not above it are left out.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Tensor
+        The numbers of the boxes, best first: int32.
+    """
+    edges, found = np.asarray(tensor(boxes)), np.asarray(tensor(scores))
+    if edges.ndim != 2 or edges.shape[1] != 4 or found.shape != edges.shape[:1]:
+        raise ValueError(f"boxes and scores do not match: {edges.shape} and {found.shape}")
+    chosen = _chosen(
+        edges, found, int(max_output_size), float(iou_threshold), float(score_threshold)
+    )
+    return tensor(np.array(chosen, np.int32))
+
+
+def _chosen(boxes: Any, scores: Any, most: int, overlap: float, score: float) -> list[int]:
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] > score]
+    chosen: list[int] = []
+    while len(order) and len(chosen) < most:
+        best, order = order[0], order[1:]
+        chosen.append(int(best))
+        order = order[_overlaps(boxes[best], boxes[order]) <= overlap]
+    return chosen
+
+
+def _overlaps(box: Any, boxes: Any) -> Any:
+    low, high = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
+    lows = np.minimum(boxes[:, :2], boxes[:, 2:])
+    highs = np.maximum(boxes[:, :2], boxes[:, 2:])
+    sides = np.minimum(high, highs) - np.maximum(low, lows)
+    common = np.prod(np.maximum(sides, 0), axis=1)
+    own, others = np.prod(high - low), np.prod(highs - lows, axis=1)
+    both = own + others - common
+    has_area = (own > 0) & (others > 0)
+    return np.divide(common, both, out=np.zeros_like(both), where=has_area)
+
+
+class CombinedNonMaxSuppression(NamedTuple):
+    """The chosen boxes of each image, with zeros after them, and how many they are."""
+
+    nmsed_boxes: Any
+    nmsed_scores: Any
+    nmsed_classes: Any
+    valid_detections: Any
+
+
+def combined_non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size_per_class: Any,
+    max_total_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_per_class: bool = False,
+    clip_boxes: bool = True,
+    name: str | None = None,
+) -> CombinedNonMaxSuppression:
+    """Choose boxes for each class and each image of a batch.
+
+    Parameters
+    ----------
+    boxes : array_like of float, shape ``(N, count, 1 or classes, 4)``
+        The boxes, for all classes or for each.
+    scores : array_like of float, shape ``(N, count, classes)``
+        How good each is.
+    max_output_size_per_class, max_total_size : int
+        The most boxes of a class, and of an image.
+    iou_threshold, score_threshold : float
+        As in `non_max_suppression`.
+    pad_per_class : bool
+        Whether there may be fewer rows than `max_total_size`: those of all classes together.
+    clip_boxes : bool
+        Whether coordinates are clipped to [0, 1].
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    CombinedNonMaxSuppression
+        Boxes ``(N, rows, 4)``, scores and classes ``(N, rows)``, and counts ``(N,)``.
+    """
+    edges = np.asarray(tensor(boxes), np.float32)
+    found = np.asarray(tensor(scores), np.float32)
+    per_class, rows = int(max_output_size_per_class), int(max_total_size)
+    if pad_per_class:
+        rows = min(rows, per_class * found.shape[2])
+    made = CombinedNonMaxSuppression(
+        np.zeros((len(edges), rows, 4), np.float32),
+        np.zeros((len(edges), rows), np.float32),
+        np.zeros((len(edges), rows), np.float32),
+        np.zeros(len(edges), np.int32),
+    )
+    for image in range(len(edges)):
+        best: list[tuple[float, int, Any]] = []
+        for number in range(found.shape[2]):
+            own = edges[image, :, min(number, edges.shape[2] - 1)]
+            values = found[image, :, number]
+            limits = (per_class, float(iou_threshold), float(score_threshold))
+            best += [(values[i], number, own[i]) for i in _chosen(own, values, *limits)]
+        best = sorted(best, key=lambda each: -each[0])[:rows]
+        for row, (score, number, box) in enumerate(best):
+            made.nmsed_boxes[image, row] = np.clip(box, 0, 1) if clip_boxes else box
+            made.nmsed_scores[image, row] = score
+            made.nmsed_classes[image, row] = number
+        made.valid_detections[image] = len(best)
+    return CombinedNonMaxSuppression(*map(tensor, made))
+
+
+__dir__ = listing(globals())

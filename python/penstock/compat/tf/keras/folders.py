@@ -1,0 +1,456 @@
+"""Datasets of the files of a folder, whose subfolders are classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.compat.calling import ported
+from penstock.compat.dataset import Dataset
+from penstock.compat.listing import listing
+from penstock.compat.shape import TensorSpec
+from penstock.compat.tf.audio import decode_wav
+from penstock.ops import image as _image
+from penstock.ops import io as _io
+from penstock.ops import strings as _strings
+
+_CHANNELS = {"grayscale": 1, "rgb": 3, "rgba": 4}
+_MODES = ("int", "categorical", "binary", None)
+_METHODS = (
+    *("bilinear", "nearest", "bicubic", "area"),
+    *("lanczos3", "lanczos5", "gaussian", "mitchellcubic"),
+)
+
+_decode_image = ported(_image.decode_image)
+_read_file = ported(_io.read_file)
+_resize = ported(_image.resize)
+_resize_with_pad = ported(_image.resize_with_pad)
+_substr = ported(_strings.substr)
+
+
+def image_dataset_from_directory(
+    directory: Any,
+    labels: Any = "inferred",
+    label_mode: str | None = "int",
+    class_names: Any = None,
+    color_mode: str = "rgb",
+    batch_size: int | None = 32,
+    image_size: Any = (256, 256),
+    shuffle: bool = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
+    subset: str | None = None,
+    interpolation: str = "bilinear",
+    follow_links: bool = False,
+    crop_to_aspect_ratio: bool = False,
+    pad_to_aspect_ratio: bool = False,
+    data_format: str | None = None,
+    format: str = "tf",
+    verbose: bool = True,
+) -> Any:
+    """Make a dataset of the images in a folder: BMP, GIF, JPEG and PNG.
+
+    Parameters
+    ----------
+    directory : str
+        The folder.
+    labels : "inferred", None, or sequence of int
+        Whether subfolders are classes, there are none, or the class of each file, in their order.
+    label_mode : str or None
+        "int" for int32, "categorical" for rows with a 1, "binary" for float32 of shape ``(1,)``,
+        None for images alone.
+    class_names : sequence of str, optional
+        The subfolders, in the order of their numbers; by default all, in order of names.
+    color_mode : str
+        "grayscale", "rgb" or "rgba".
+    batch_size : int or None
+        Images in a batch; None for none.
+    image_size : (int, int) or int
+        Height and width that images are resized to.
+    shuffle : bool
+        Whether files come in random order, else in that of their names.
+    seed : int, optional
+        Makes that repeatable.
+    validation_split : float, optional
+        The share of the files that is for validation, the last ones.
+    subset : str, optional
+        "training", "validation", or "both" for a list of two datasets.
+    interpolation : str
+        A method of `tf.image.resize`.
+    follow_links : bool
+        Whether folders that are links are entered.
+    crop_to_aspect_ratio : bool
+        Cut the middle with the ratio of `image_size` out, instead of changing the ratio.
+    pad_to_aspect_ratio : bool
+        Add zeros instead.
+    data_format : str, optional
+        "channels_last" or "channels_first".
+    format : str
+        "tf".
+    verbose : bool
+        Whether the number of files is printed.
+
+    Returns
+    -------
+    Dataset
+        Of images, float32 (uint8 for "nearest"), or pairs of images and labels. Its `class_names`
+        and `file_paths` say more; paths are in the order before `shuffle` of each pass.
+
+    Raises
+    ------
+    ValueError
+        If an argument has no such value, or there are no files.
+    """
+    if color_mode not in _CHANNELS:
+        raise ValueError(
+            '`color_mode` must be one of {"rgb", "rgba", "grayscale"}. '
+            f"Received: color_mode={color_mode}"
+        )
+    size = (image_size, image_size) if isinstance(image_size, int) else tuple(image_size)
+    if len(size) != 2:
+        raise ValueError(
+            "Invalid `image_size` value. Expected a tuple of 2 integers. "
+            f"Received: image_size={image_size}"
+        )
+    if interpolation.lower() not in _METHODS:
+        raise ValueError(
+            f"Argument `interpolation` should be one of {_METHODS}. "
+            f"Received: interpolation={interpolation}"
+        )
+    if data_format not in (None, "channels_last", "channels_first"):
+        raise ValueError(
+            "The `data_format` argument must be one of {'channels_first', 'channels_last'}. "
+            f"Received: data_format={data_format}"
+        )
+    if crop_to_aspect_ratio and pad_to_aspect_ratio:
+        raise ValueError(
+            "Only one of `pad_to_aspect_ratio`, `crop_to_aspect_ratio` can be set to `True`."
+        )
+
+    def load(path: Any) -> Any:
+        pixels = _decode_image(
+            _read_file(path), channels=_CHANNELS[color_mode], expand_animations=False
+        )
+        if pad_to_aspect_ratio:
+            pixels = _resize_with_pad(pixels, *size, interpolation.lower())
+        else:
+            shown = _with_ratio(pixels, size) if crop_to_aspect_ratio else pixels
+            pixels = _resize(shown, size, interpolation.lower())
+        return np.moveaxis(pixels, -1, 0) if data_format == "channels_first" else pixels
+
+    formats = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
+    files = _Files("image", directory, formats, labels, label_mode, class_names, format)
+    first = data_format == "channels_first"
+    shape = (_CHANNELS[color_mode], *size) if first else (*size, _CHANNELS[color_mode])
+    dtype = np.uint8 if interpolation.lower() == "nearest" else np.float32
+    loaded = _Loaded(load, TensorSpec(shape, dtype))
+    order = (shuffle, seed, validation_split, subset)
+    return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
+
+
+def text_dataset_from_directory(
+    directory: Any,
+    labels: Any = "inferred",
+    label_mode: str | None = "int",
+    class_names: Any = None,
+    batch_size: int | None = 32,
+    max_length: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
+    subset: str | None = None,
+    follow_links: bool = False,
+    format: str = "tf",
+    verbose: bool = True,
+) -> Any:
+    """Make a dataset of the texts in a folder: files whose names end with ``.txt``.
+
+    Parameters
+    ----------
+    directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, \
+subset, follow_links, format, verbose
+        As of `image_dataset_from_directory`.
+    max_length : int, optional
+        How many bytes of each text are kept.
+
+    Returns
+    -------
+    Dataset
+        Of texts, or pairs of texts and labels.
+    """
+
+    def load(path: Any) -> Any:
+        text = _read_file(path)
+        return text if max_length is None else _substr(text, 0, max_length)
+
+    files = _Files("text", directory, (".txt",), labels, label_mode, class_names, format)
+    loaded = _Loaded(load, TensorSpec((), "string"))
+    order = (shuffle, seed, validation_split, subset)
+    return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
+
+
+def audio_dataset_from_directory(
+    directory: Any,
+    labels: Any = "inferred",
+    label_mode: str | None = "int",
+    class_names: Any = None,
+    batch_size: int | None = 32,
+    sampling_rate: int | None = None,
+    output_sequence_length: int | None = None,
+    ragged: bool = False,
+    shuffle: bool = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
+    subset: str | None = None,
+    follow_links: bool = False,
+    verbose: bool = True,
+) -> Any:
+    """Make a dataset of the sounds in a folder: WAV files of 16 bits.
+
+    Parameters
+    ----------
+    directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, \
+subset, follow_links, verbose
+        As of `image_dataset_from_directory`.
+    sampling_rate : None
+        Samples in a second; other rates than that of the files are not there.
+    output_sequence_length : int, optional
+        How many samples each sound has: it is cut, or filled with zeros. By default as many as the
+        longest in its batch.
+    ragged : bool
+        Whether batches are ragged instead.
+
+    Returns
+    -------
+    Dataset
+        Of sounds, float32 of shape ``(samples, channels)``, or pairs of sounds and labels.
+    """
+    if ragged and output_sequence_length is not None:
+        raise ValueError("Cannot set both `ragged` and `output_sequence_length`")
+    if sampling_rate is not None:
+        raise ValueError(
+            "`sampling_rate` must be None: sounds are not resampled here; do so in a function "
+            f"for `map`. Received: sampling_rate={sampling_rate}"
+        )
+    samples = -1 if output_sequence_length is None else output_sequence_length
+
+    def load(path: Any) -> Any:
+        return decode_wav(_read_file(path), desired_samples=samples).audio
+
+    def batched(dataset: Any) -> Any:
+        if batch_size is None:
+            return dataset
+        if ragged:
+            return dataset.ragged_batch(batch_size)
+        return dataset.padded_batch(batch_size) if samples == -1 else dataset.batch(batch_size)
+
+    files = _Files("audio", directory, (".wav",), labels, label_mode, class_names, "tf")
+    loaded = _Loaded(load, TensorSpec((output_sequence_length, None), np.float32))
+    order = (shuffle, seed, validation_split, subset)
+    return files.datasets(loaded, batched, batch_size, order, follow_links, verbose)
+
+
+def _batched(batch_size: int | None) -> Callable[[Any], Any]:
+    return lambda dataset: dataset if batch_size is None else dataset.batch(batch_size)
+
+
+def _with_ratio(pixels: Any, size: tuple[int, int]) -> Any:
+    """Return the middle of an image, as much of it as has the ratio of a size."""
+    height, width = pixels.shape[:2]
+    rows = min(height, max(1, int(np.float32(width * size[0]) / np.float32(size[1]))))
+    columns = min(width, max(1, int(np.float32(height * size[1]) / np.float32(size[0]))))
+    top, left = (height - rows) // 2, (width - columns) // 2
+    return pixels[top : top + rows, left : left + columns]
+
+
+class _Loaded(NamedTuple):
+    """What is made of a path, and its shape and type."""
+
+    function: Callable[[Any], Any]
+    spec: TensorSpec
+
+    def of(self, dataset: Any, with_labels: bool) -> Any:
+        load, spec = self
+        if not with_labels:
+            return dataset.map(load, num_parallel_calls=-1, output_signature=spec)
+        return dataset.map(
+            lambda path, label: (load(path), label),
+            num_parallel_calls=-1,
+            output_signature=(spec, dataset.element_spec[1]),
+        )
+
+
+class _Order(NamedTuple):
+    """How files are ordered and which of them are taken."""
+
+    shuffle: bool
+    seed: int | None
+    validation_split: float | None
+    subset: str | None
+
+    def check(self) -> None:
+        if self.validation_split and not 0 < self.validation_split < 1:
+            raise ValueError(
+                f"`validation_split` must be between 0 and 1, received: {self.validation_split}"
+            )
+        if bool(self.validation_split) != bool(self.subset):
+            raise ValueError("If `subset` is set, `validation_split` must be set, and inversely.")
+        if self.subset not in ("training", "validation", "both", None):
+            raise ValueError(
+                '`subset` must be either "training", "validation" or "both", '
+                f"received: {self.subset}"
+            )
+        if self.validation_split and self.shuffle and self.seed is None:
+            raise ValueError(
+                "If using `validation_split` and shuffling the data, you must provide a `seed` "
+                "argument, to make sure that there is no overlap between the training and "
+                "validation subset."
+            )
+
+    def taken(
+        self, paths: list[str], classes: list[int], subset: str | None
+    ) -> tuple[list[str], list[int]]:
+        """Return the files of a subset, and their classes."""
+        first = len(paths) - int((self.validation_split or 0) * len(paths))
+        if subset == "validation":
+            return paths[first:], classes[first:]
+        return paths[:first], classes[:first]
+
+
+class _Files:
+    """The files of a folder that have some endings, and their classes."""
+
+    def __init__(
+        self,
+        kind: str,
+        directory: Any,
+        formats: tuple[str, ...],
+        labels: Any,
+        label_mode: str | None,
+        class_names: Any,
+        format: str,
+    ) -> None:
+        is_list = isinstance(labels, (list, tuple))
+        if not is_list and labels not in ("inferred", None):
+            raise ValueError(
+                "`labels` argument should be a list/tuple of integer labels, of the same size as "
+                f"the number of {kind} files in the target directory, "
+                f'"inferred" or None. Received: labels={labels}'
+            )
+        if class_names and labels != "inferred":
+            raise ValueError(
+                'You can only pass `class_names` if `labels="inferred"`. '
+                f"Received: labels={labels}, and class_names={class_names}"
+            )
+        if label_mode not in _MODES:
+            raise ValueError(
+                '`label_mode` argument must be one of "int", "categorical", "binary", or None. '
+                f"Received: label_mode={label_mode}"
+            )
+        if format != "tf":
+            raise ValueError(f'`format` should be "tf". Received: format={format}')
+        self._kind, self._formats = kind, formats
+        self._directory = os.fspath(directory)
+        self._mode = None if labels is None else label_mode
+        self._labels = None if label_mode is None else labels
+        self._class_names = class_names
+
+    def datasets(
+        self,
+        loaded: _Loaded,
+        batched: Callable[[Any], Any],
+        batch_size: int | None,
+        order: Any,
+        follow_links: bool,
+        verbose: bool,
+    ) -> Any:
+        """Return the dataset, or those for training and for validation."""
+        chosen = _Order(*order)
+        chosen.check()
+        paths, classes, names = self._found(follow_links)
+        if verbose:
+            belonging = "" if names is None else f" belonging to {len(names)} classes"
+            print(f"Found {len(paths)} files{belonging}.")
+        if self._mode == "binary" and len(names or ()) != 2:
+            raise ValueError(
+                'When passing `label_mode="binary"`, there must be exactly 2 class_names. '
+                f"Received: class_names={names}"
+            )
+        if chosen.shuffle:
+            numbers = np.random.default_rng(chosen.seed).permutation(len(paths)).tolist()
+            paths, classes = [paths[i] for i in numbers], [classes[i] for i in numbers]
+        subsets = ["training", "validation"] if chosen.subset == "both" else [chosen.subset]
+        made = []
+        for subset in subsets:
+            files = chosen.taken(paths, classes, subset)
+            self._check(files[0], subset)
+            dataset = self._labelled(*files, len(names or ()))
+            if chosen.shuffle and not (chosen.subset == "both" and subset == "validation"):
+                dataset = dataset.shuffle((batch_size or 128) * 8, chosen.seed)
+            dataset = batched(loaded.of(dataset, self._mode is not None)).prefetch(-1)
+            dataset.class_names, dataset.file_paths = names, files[0]
+            made.append(dataset)
+        return made if chosen.subset == "both" else made[0]
+
+    def _check(self, paths: list[str], subset: str | None) -> None:
+        if subset is not None:
+            print(f"Using {len(paths)} files for {subset}.")
+        if not paths:
+            raise ValueError(
+                f"No {f'{subset} ' if subset else ''}{self._kind} files found in directory "
+                f"{self._directory}. Allowed formats: {self._formats}"
+            )
+
+    def _found(self, follow_links: bool) -> tuple[list[str], list[int], list[str] | None]:
+        """Return paths in order of names, their classes, and what classes are called."""
+        if self._labels != "inferred":
+            paths = self._walk(self._directory, follow_links)
+            if self._labels is None:
+                return paths, [0] * len(paths), None
+            if len(self._labels) != len(paths):
+                raise ValueError(
+                    "Expected the lengths of `labels` to match the number of files in the target "
+                    f"directory. len(labels) is {len(self._labels)} while we found {len(paths)} "
+                    f"files in directory {self._directory}."
+                )
+            return paths, list(self._labels), [str(each) for each in sorted(set(self._labels))]
+        with os.scandir(self._directory) as entries:
+            folders = sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+        names = list(self._class_names or folders)
+        if not set(names) <= set(folders):
+            raise ValueError(
+                "The `class_names` passed did not match the names of the subdirectories of the "
+                f"target directory. Expected: {folders} (or a subset of it), but received: "
+                f"class_names={self._class_names}"
+            )
+        paths, classes = [], []
+        for number, name in enumerate(names):
+            own = self._walk(os.path.join(self._directory, name), follow_links)  # noqa: PTH118
+            paths += own
+            classes += [number] * len(own)
+        return paths, classes, names
+
+    def _walk(self, folder: str, follow_links: bool) -> list[str]:
+        return [
+            os.path.join(root, name)  # noqa: PTH118 - a Path would change what the user wrote
+            for root, _, names in sorted(os.walk(folder, followlinks=follow_links))
+            for name in sorted(names)
+            if name.lower().endswith(self._formats)
+        ]
+
+    def _labelled(self, paths: list[str], classes: list[int], count: int) -> Any:
+        numbers = np.array(classes, np.int32)
+        if self._mode is None:
+            return Dataset.from_tensor_slices(paths)
+        labels: Any = numbers
+        if self._mode == "binary":
+            labels = numbers[:, np.newaxis].astype(np.float32)
+        elif self._mode == "categorical":
+            labels = (numbers[:, np.newaxis] == np.arange(count)).astype(np.float32)
+        return Dataset.from_tensor_slices((paths, labels))
+
+
+__dir__ = listing(globals())

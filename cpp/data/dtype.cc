@@ -38,6 +38,7 @@ constexpr TypeRow kTypes[] = {
     {"bytes", sizeof(void*)},
     {"str", sizeof(void*)},
     {"object", sizeof(void*)},
+    {"", 0},
 };
 
 struct Parameters {
@@ -55,9 +56,24 @@ Parameters& AllParameters() {
   return parameters;
 }
 
+uint16_t Interned(std::string_view text) {
+  Parameters& all = AllParameters();
+  std::lock_guard lock(all.mutex);
+  for (size_t i = 0; i < all.texts.size(); ++i) {
+    if (all.texts[i] == text) return static_cast<uint16_t>(i);
+  }
+  if (all.texts.size() > std::numeric_limits<uint16_t>::max()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "dtype: too many units of times and names of types, the last one is '{}'", text);
+  }
+  all.texts.emplace_back(text);
+  return static_cast<uint16_t>(all.texts.size() - 1);
+}
+
 }  // namespace
 
 std::string DType::name() const {
+  if (code == TypeCode::kAdded) return std::string(parameter());
   std::string text = kTypes[static_cast<int>(code)].name;
   if (param != 0) text.append("[").append(parameter()).append("]");
   return text;
@@ -67,21 +83,12 @@ DType DType::Of(TypeCode code) { return {code, 0, kTypes[static_cast<int>(code)]
 
 DType DType::OfTime(TypeCode code, std::string_view unit) {
   DType type = Of(code);
-  Parameters& all = AllParameters();
-  std::lock_guard lock(all.mutex);
-  for (size_t i = 0; i < all.texts.size(); ++i) {
-    if (all.texts[i] == unit) {
-      type.param = static_cast<uint16_t>(i);
-      return type;
-    }
-  }
-  if (all.texts.size() > std::numeric_limits<uint16_t>::max()) {
-    throw Error(ErrorKind::kInvalidArgument, "dtype: too many units of times, the last one is '{}'",
-                unit);
-  }
-  type.param = static_cast<uint16_t>(all.texts.size());
-  all.texts.emplace_back(unit);
+  type.param = Interned(unit);
   return type;
+}
+
+DType DType::Added(std::string_view name, uint32_t itemsize) {
+  return {TypeCode::kAdded, Interned(name), itemsize};
 }
 
 std::string_view DType::parameter() const {

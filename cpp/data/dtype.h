@@ -29,9 +29,11 @@ enum class TypeCode : uint8_t {
   kBytes,        // byte strings of any length
   kText,         // the same bytes, marked as UTF-8 text
   kObject,       // opaque objects of a foreign runtime
+  kAdded,        // plain bytes of a type that a package adds to NumPy; the parameter is its name
 };
 
-// A small value: type, bytes per item, and an interned parameter (the datetime unit; 0 is none).
+// A small value: type, bytes per item, and an interned parameter (the unit of a time, the name of
+// an added type; 0 is none).
 struct DType {
   TypeCode code = TypeCode::kFloat64;
   uint16_t param = 0;
@@ -39,12 +41,13 @@ struct DType {
 
   bool operator==(const DType&) const = default;
   // Items that are references to strings or objects rather than plain bytes.
-  bool is_reference() const { return code >= TypeCode::kBytes; }
+  bool is_reference() const { return code >= TypeCode::kBytes && code <= TypeCode::kObject; }
   // The name NumPy gives it: "float32", "datetime64[ns]"; "bytes", "str" and "object" otherwise.
   std::string name() const;
 
   static DType Of(TypeCode code);
   static DType OfTime(TypeCode code, std::string_view unit);
+  static DType Added(std::string_view name, uint32_t itemsize);
   // The interned parameter's text, "" for none.
   std::string_view parameter() const;
 };

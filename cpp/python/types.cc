@@ -39,6 +39,26 @@ TypeCode CodeOfInteger(bool is_signed, size_t size) {
                                log2);
 }
 
+constexpr char kMlDtypes[] = "ml_dtypes";  // the package that has bfloat16 and its like
+
+bool IsOfMlDtypes(PyTypeObject* type) {
+  PyRef module =
+      PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  if (!module) PyErr_Clear();
+  return module && PyUnicode_Check(module.get()) &&
+         PyUnicode_CompareWithASCIIString(module.get(), kMlDtypes) == 0;
+}
+
+// Loads the package that adds a type to NumPy; false with an error set.
+bool FindAdded(const std::string& name) {
+  if (PyRef::Steal(PyImport_ImportModule(kMlDtypes))) return true;
+  if (PyErr_ExceptionMatches(PyExc_ImportError)) {
+    PyErr_Format(PyExc_ImportError, "dtype %s needs ml_dtypes: pip install ml_dtypes",
+                 name.c_str());
+  }
+  return false;
+}
+
 }  // namespace
 
 void InitTypes() {
@@ -74,6 +94,7 @@ PyArray_Descr* DescrOf(DType dtype) {
   uint32_t key = static_cast<uint32_t>(code) << 16 | dtype.param;
   auto found = g_time_descrs->find(key);
   if (found == g_time_descrs->end()) {
+    if (dtype.code == TypeCode::kAdded && !FindAdded(dtype.name())) return nullptr;
     PyRef name = PyRef::Steal(PyUnicode_FromString(dtype.name().c_str()));
     PyArray_Descr* descr = nullptr;
     if (!PyArray_DescrConverter(name.get(), &descr)) return nullptr;
@@ -85,6 +106,13 @@ PyArray_Descr* DescrOf(DType dtype) {
 
 bool DTypeOfDescr(PyArray_Descr* descr, DType* dtype) {
   size_t size = static_cast<size_t>(PyDataType_ELSIZE(descr));
+  if (PyTypeNum_ISUSERDEF(descr->type_num) && IsOfMlDtypes(descr->typeobj)) {
+    PyRef name = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr), "name"));
+    const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    if (!text) return false;
+    *dtype = DType::Added(text, static_cast<uint32_t>(size));
+    return true;
+  }
   switch (descr->kind) {
     case 'b':
       *dtype = DType::Of(TypeCode::kBool);

@@ -69,6 +69,14 @@ def test_batches_of_every_dtype_come_as_they_are(dtype, prefetch):
     np.testing.assert_array_equal(np.concatenate([batch.numpy() for batch in came]), values)
 
 
+def test_bfloat16_is_torch_s_own():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    rows = np.arange(6).reshape(3, 2).astype(ml_dtypes.bfloat16)
+    (batch,) = Dataset.from_tensor_slices(rows).batch(3).to_torch()
+    assert batch.dtype == torch.bfloat16
+    assert batch.tolist() == rows.tolist()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_leaves_of_every_shape_come_as_they_are(dtype, shape):

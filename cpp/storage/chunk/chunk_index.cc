@@ -70,6 +70,16 @@ bool IsTimeUnit(std::string_view unit) {
   return std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
 }
 
+constexpr uint64_t kMostAddedBytes = 64;  // of an item of a type that a package has added
+
+bool IsTypeName(std::string_view name) {
+  constexpr size_t kLongest = 64;
+  return !name.empty() && name.size() <= kLongest &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+         });
+}
+
 void VisitDType(StateVisitor& visitor, DType& dtype) {
   auto code = static_cast<uint64_t>(dtype.code);
   std::string parameter = visitor.saving() ? std::string(dtype.parameter()) : "";
@@ -78,8 +88,15 @@ void VisitDType(StateVisitor& visitor, DType& dtype) {
   visitor.Text(parameter);
   visitor.UInt(itemsize);
   if (visitor.saving()) return;
-  if (code > static_cast<uint64_t>(TypeCode::kObject)) ThrowUnreadable("an unknown dtype");
+  if (code > static_cast<uint64_t>(TypeCode::kAdded)) ThrowUnreadable("an unknown dtype");
   auto type = static_cast<TypeCode>(code);
+  if (type == TypeCode::kAdded) {
+    if (!IsTypeName(parameter) || itemsize == 0 || itemsize > kMostAddedBytes) {
+      ThrowUnreadable("an unknown dtype");
+    }
+    dtype = DType::Added(parameter, static_cast<uint32_t>(itemsize));
+    return;
+  }
   bool time = type == TypeCode::kDatetime64 || type == TypeCode::kTimedelta64;
   if (time ? !IsTimeUnit(parameter) : !parameter.empty()) {
     ThrowUnreadable("a dtype with a unit that there is not");

@@ -229,6 +229,8 @@ def _has_rows(value: Any) -> bool:
 @functools.cache
 def _holds(dtype: np.dtype[Any]) -> bool:
     """Return whether JAX has the dtype, or one with fewer bits for it."""
+    if dtype.type.__module__ == "ml_dtypes":  # bfloat16 and its like, which are JAX's own
+        return True
     return dtype.kind in "biufc" and dtype.char not in "gG"  # long doubles
 
 

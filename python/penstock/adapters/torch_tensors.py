@@ -54,6 +54,9 @@ class Tensors:
 
     def of_array(self, array: Array, path: Path) -> Any:
         """Give the array as a tensor: of the same memory, or of a copy if it is read-only."""
+        if array.dtype.name == "bfloat16":  # NumPy's is of ml_dtypes, which torch does not know
+            bits = self.of_array(array.view(np.int16), path)
+            return bits.view(self._torch.bfloat16)
         try:
             # torch has no tensors that must not be written to.
             return self._torch.from_numpy(array if array.flags.writeable else array.copy())

@@ -24,7 +24,7 @@ def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt
     x : array_like
         Numbers or booleans of any shape.
     dtype : dtype_like
-        A boolean, integer, float or complex type.
+        A boolean, integer, float or complex type, or ``ml_dtypes.bfloat16``.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 

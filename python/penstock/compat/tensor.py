@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
+from penstock.compat.composite import Composite
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
@@ -195,7 +196,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         if type(value) in SYMBOLS:
             return cast(value, wanted)
         if wanted.kind != "O":
-            return np.asarray(value).astype(wanted).view(Tensor)
+            return _dense(np.asarray(value)).astype(wanted).view(Tensor)
         value = np.array(value, object) if isinstance(value, list) else value
     if isinstance(value, np.generic) and value.dtype.kind not in "US":
         return np.asarray(value).view(Tensor)
@@ -220,7 +221,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     elif kind in "US":  # NumPy would drop zero bytes at the end
         array = _bytes(np.array(value, dtype=object))
     elif kind == "O":
-        array = _bytes(array)
+        array = _bytes(_dense(array))
     return array.view(Tensor)
 
 
@@ -281,6 +282,13 @@ def _typed_leaf(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return next((leaf for leaf in map(_typed_leaf, value) if leaf is not None), None)
     return None
+
+
+def _dense(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array; a ragged or sparse tensor in it is refused."""
+    if array.dtype.kind == "O" and any(isinstance(item, Composite) for item in array.flat):
+        raise TypeError(f"a tensor was expected, got {array.flat[0]!r:.200}; make it one first")
+    return array
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from penstock.compat.calling import argument, port_all, ported
 from penstock.compat.listing import listing
-from penstock.compat.ragged import RaggedTensor, SparseTensor
+from penstock.compat.ragged import RaggedTensor
+from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import gfile
 from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp

@@ -37,8 +37,8 @@ greater_equal less less_equal logical_and logical_or logical_xor maximum minimum
 multiply_no_nan not_equal pow squared_difference subtract truediv xdivy xlog1py xlogy
 """
 _OF_ARRAYS = """
-add_n boolean_mask concat expand_dims gather identity is_tensor map_fn one_hot rank reverse shape
-size split squeeze stack tile where
+add_n boolean_mask concat expand_dims gather identity is_tensor map_fn one_hot rank reshape reverse
+shape size split squeeze stack tile where
 """
 _OF_AXES = "count_nonzero cumsum reduce_mean reduce_std reduce_variance"
 _REDUCED = "reduce_all reduce_any reduce_max reduce_min reduce_prod reduce_sum"

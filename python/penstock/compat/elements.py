@@ -131,15 +131,6 @@ def load(make: Any, *args: Any, **kwargs: Any) -> Dataset:
     return _mapped(dataset, _restored) if found else dataset  # type: ignore[no-any-return]
 
 
-@_as("batch")
-def batch(method: Any, dataset: Dataset, *args: Any, **kwargs: Any) -> Dataset:
-    """Join consecutive elements."""
-    # Batches of batches may differ in their number of rows, arrays of a batch may not.
-    if holds_composites(dataset):
-        dataset = _changed(dataset, joined)
-    return method(dataset, *args, **kwargs)  # type: ignore[no-any-return]
-
-
 @_as("padded_batch")
 def padded_batch(method: Any, dataset: Dataset, *args: Any, **kwargs: Any) -> Dataset:
     """Join consecutive elements of different sizes, filled up."""

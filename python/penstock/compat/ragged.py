@@ -48,7 +48,7 @@ class RaggedTensor(Composite):
     <tf.RaggedTensor [[20], [], [30]]>
     """
 
-    __slots__ = ("_row_splits", "_uniform_row_length", "_values")
+    __slots__ = ("_row_splits", "_values", "uniform")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -57,7 +57,7 @@ class RaggedTensor(Composite):
         Composite.made = True
         self._values = values if isinstance(values, RaggedTensor) else tensor(values)
         self._row_splits = as_splits(row_splits)
-        self._uniform_row_length = uniform_row_length
+        self.uniform = uniform_row_length
 
     # How it is made.
 
@@ -312,7 +312,7 @@ class RaggedTensor(Composite):
     @property
     def uniform_row_length(self) -> Any:
         """The length of all rows if that is one by construction; None otherwise."""
-        return self._uniform_row_length
+        return None if self.uniform is None else self._sizes(self.uniform)
 
     @property
     def ragged_rank(self) -> int:
@@ -328,7 +328,7 @@ class RaggedTensor(Composite):
     def shape(self) -> TensorShape:
         """The size of each axis: None where rows differ in length."""
         inner = self._values.shape[1:]
-        return TensorShape([self._count, self._uniform_row_length, *inner])
+        return TensorShape([self._count, self.uniform, *inner])
 
     def get_shape(self) -> TensorShape:
         """Return `shape`."""
@@ -422,7 +422,7 @@ class RaggedTensor(Composite):
                 f"with_values: {count_rows(self._values)} values were expected, got shape "
                 f"{values.shape}"
             )
-        return type(self)(values, self._row_splits, self._uniform_row_length)
+        return type(self)(values, self._row_splits, self.uniform)
 
     def with_flat_values(self, new_values: Any) -> Self:
         """Return one of the same rows on all axes, of other innermost values."""
@@ -434,7 +434,7 @@ class RaggedTensor(Composite):
         inner = self._values
         if is_ragged(inner):
             inner = inner.with_row_splits_dtype(dtype)
-        return type(self)(inner, as_splits(self._row_splits, dtype), self._uniform_row_length)
+        return type(self)(inner, as_splits(self._row_splits, dtype), self.uniform)
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
         """Return the values with the axes from one to another made one.
@@ -563,7 +563,7 @@ def concatenated(values: Sequence[Any]) -> Any:
     if not is_ragged(values[0]):
         return tensor(np.concatenate([np.asarray(tensor(value)) for value in values]))
     lengths = np.concatenate([value.starts_and_lengths()[1] for value in values])
-    uniform = {value.uniform_row_length for value in values}
+    uniform = {value.uniform for value in values}
     return values[0].with_partition(
         concatenated([value.values for value in values]),
         splits_of(lengths),

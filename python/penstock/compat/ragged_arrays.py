@@ -23,6 +23,12 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
     return value if is_ragged(value) else tensor(value, dtype)
 
 
+def same_type(values: Sequence[Any]) -> list[Any]:
+    """Return values as tensors, lists and numbers in the type of the first tensor."""
+    typed = alike([value.flat_values if is_ragged(value) else value for value in values])
+    return [value if is_ragged(value) else made for value, made in zip(values, typed, strict=True)]
+
+
 def concat(function: Any, values: Any, axis: Any, name: Any = None) -> Any:
     """Return values one after the other along an axis."""
     return _combined(values, axis, stacks=False)
@@ -35,8 +41,7 @@ def stack(function: Any, values: Any, axis: Any = 0, name: Any = None) -> Any:
 
 def _combined(values: Any, axis: Any, stacks: bool) -> Any:
     values = list(values) if isinstance(values, (list, tuple)) else [values]
-    if not any(map(is_ragged, values)):
-        values = alike(values)
+    values = same_type(values)
     if len(values) == 1 and not stacks:
         return values[0]
     axes = {len(value.shape) for value in values}
@@ -237,7 +242,7 @@ def boolean_mask(
         raise InvalidArgumentError(None, None, "boolean_mask: data and mask must have the same rows")
     inner = boolean_mask(function, data.values, mask.values)
     if len(mask.shape) > 2:
-        return mask.with_partition(inner, mask.row_splits, mask.uniform_row_length)
+        return mask.with_partition(inner, mask.row_splits, mask.uniform)
     counts = np.add.reduceat(np.append(np.asarray(mask.values), 0), np.asarray(mask.row_splits)[:-1])
     counts[np.asarray(mask.row_lengths()) == 0] = 0
     return mask.with_partition(inner, splits_of(counts))
@@ -248,11 +253,7 @@ def where(function: Any, condition: Any, x: Any = None, y: Any = None, name: Any
     if (x is None) != (y is None):
         raise ValueError("x and y must be either both None or both non-None")
     if x is not None:
-        typed = [v.flat_values if is_ragged(v) else v for v in (x, y)]
-        x, y = (
-            v if is_ragged(v) else made for v, made in zip((x, y), alike(typed), strict=True)
-        )
-        return map_flat_values(function, *broadcast([as_tensor(condition), x, y]))
+        return map_flat_values(function, *broadcast([as_tensor(condition), *same_type([x, y])]))
     found = function(condition.flat_values)
     outer = [tensor(numbers)[found[:, 0]] for numbers in condition.coordinates()]
     return tensor(np.concatenate([np.stack(outer, axis=1), found[:, 1:]], axis=1))
@@ -293,6 +294,11 @@ def rank(function: Any, input: Any, name: Any = None) -> Any:
 def shape(function: Any, input: Any, out_type: Any = np.int32, name: Any = None) -> Any:
     """Return the sizes of the axes, and the lengths of rows."""
     return DynamicRaggedShape.from_tensor(input, out_type)
+
+
+def reshape(function: Any, tensor: Any, shape: Any, name: Any = None) -> Any:
+    """Return the values in an array of a shape."""
+    return function(tensor.flat_values, shape)
 
 
 def identity(function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -126,7 +126,7 @@ class _Levels:
                 count = operand.shape[0]
                 sizes, known = np.array([count]), None if is_ragged(operand) else count
             elif is_ragged(operand):
-                sizes, known = operand.starts_and_lengths()[1], operand.uniform_row_length
+                sizes, known = operand.starts_and_lengths()[1], operand.uniform
                 operand = operand.values
             else:
                 known = operand.shape[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def constant(
     elif inner is None:
         inner = _inner_shape(pylist, ragged_rank)
     values, lengths = list(pylist), []
-    for _ in range(ragged_rank):
+    for _ in builtins.range(ragged_rank):
         lengths.append(splits_of([len(row) for row in values], as_dtype(row_splits_dtype).dtype))
         values = [value for row in values for value in row]
     flat = _typed(values, dtype, (len(values), *(inner or ())))
@@ -91,7 +92,9 @@ def constant(
 def _typed(values: Any, dtype: Any, shape: Any) -> Any:
     if dtype is None and np.size(values) == 0:
         dtype = np.float32
-    made = tensor(values, dtype)
+    # Integers of NumPy in lists count as Python's.
+    plain = isinstance(values, list) and all(isinstance(value, np.integer) for value in values)
+    made = tensor([int(value) for value in values] if plain else values, dtype)
     return made if shape is None else tensor(made.reshape(shape))
 
 
@@ -107,7 +110,7 @@ def _depths(value: Any) -> tuple[int | None, int]:
 
 
 def _inner_shape(value: Any, ragged_rank: int) -> tuple[int, ...]:
-    for _ in range(ragged_rank):
+    for _ in builtins.range(ragged_rank):
         value = [inner for row in value for inner in row]
     return np.shape(value)[1:]
 

@@ -82,7 +82,7 @@ def _part(values: Any, first: int, limit: int) -> Any:
         return values[first:limit]
     splits = np.asarray(values.row_splits)[first : limit + 1]
     inner = _part(values.values, int(splits[0]), int(splits[-1]))
-    return values.with_partition(inner, splits - splits[0], values.uniform_row_length)
+    return values.with_partition(inner, splits - splits[0], values.uniform)
 
 
 def _columns(ragged: Any, keys: list[Any]) -> Any:
@@ -97,7 +97,7 @@ def _columns(ragged: Any, keys: list[Any]) -> Any:
         return ragged.with_partition(
             _columns(ragged, others), np.arange(len(starts) + 1), 1
         )
-    uniform = ragged.uniform_row_length
+    uniform = ragged.uniform
     if isinstance(key, slice):
         if key != _ALL:
             ragged = _slice_columns(ragged, key)
@@ -120,7 +120,7 @@ def _slice_columns(ragged: Any, key: slice) -> Any:
     begin = _bound(key.start, low if step > 0 else high, low, high, lengths)
     end = _bound(key.stop, high if step > 0 else low, low, high, lengths)
     counts = np.maximum(-((begin - end) // step), 0)
-    uniform = ragged.uniform_row_length
+    uniform = ragged.uniform
     if uniform is not None:
         uniform = len(range(*key.indices(uniform)))
     inner = take_rows(ragged.values, ranges(starts + begin, counts, step))

@@ -34,7 +34,7 @@ def to_dense(
         Of shape ``dense_shape``.
     """
     if not isinstance(sp_input, SparseTensor):
-        return tensor(sp_input)
+        raise TypeError("Input must be a SparseTensor.")
     numbers = sp_input.flat_indices()
     if validate_indices and (np.diff(numbers) <= 0).any():
         raise InvalidArgumentError(
@@ -198,7 +198,7 @@ def _reduced(
     starts = np.cumsum(counts) - counts
     made = ufunc.reduceat(values, starts, dtype=values.dtype) if len(values) else values
     flat = np.zeros(shape, values.dtype).reshape([int(sizes[i]) for i in kept])
-    flat[tuple(found.T)] = made
+    flat[tuple(found.T)] = made if kept else made.sum()  # of one value, or none
     if not output_is_sparse:
         return tensor(flat.reshape(shape))
     sparse = SparseTensor(found, made, [int(sizes[i]) for i in kept])

@@ -89,11 +89,12 @@ class Tensor(np.ndarray[Any, Any]):
 
     def __repr__(self) -> str:
         value = self.numpy()
-        text = str(value) if isinstance(value, np.generic) else repr(value)
+        text = _below(str(value) if isinstance(value, np.generic) else repr(value))
         return f"<tf.Tensor: shape={self.shape}, dtype={as_dtype(self.dtype).name}, numpy={text}>"
 
     def __str__(self) -> str:
-        return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={as_dtype(self.dtype).name})"
+        text = _below(str(self.numpy()))
+        return f"tf.Tensor({text}, shape={self.shape}, dtype={as_dtype(self.dtype).name})"
 
     def __format__(self, spec: str) -> str:
         value = self.numpy()
@@ -225,6 +226,11 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     return array.view(Tensor)
 
 
+def _below(text: str) -> str:
+    """Return a text of several lines with a line of its own for the first."""
+    return f"\n{text}" if "\n" in text else text
+
+
 def text(value: str | bytes) -> Tensor:
     """Return a string as a `Tensor` of shape ``()``."""
     array = np.empty((), object)
@@ -287,7 +293,7 @@ def _typed_leaf(value: Any) -> Any:
 def _dense(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array; a ragged or sparse tensor in it is refused."""
     if array.dtype.kind == "O" and any(isinstance(item, Composite) for item in array.flat):
-        raise TypeError(f"a tensor was expected, got {array.flat[0]!r:.200}; make it one first")
+        raise ValueError(f"a tensor was expected, got {array.flat[0]!r:.200}; make it one first")
     return array
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.capture import captured
+from penstock.compat.composite import Composite
+from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
-from penstock.compat.composite import Composite
-from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.shape import TensorShape, penstock_spec
 from penstock.compat.tensor import Tensor, alike
 from penstock.compat.values import call_with_tensors, plain, tensors

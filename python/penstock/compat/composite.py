@@ -53,13 +53,16 @@ class Variant:
         What a batch of such values is.
     value : Composite or Tensor
         The value. A row of a ragged tensor of two axes is an array, and yet of any length.
+    sizes : sequence of int or None, optional
+        The shape that all such leaves of a dataset have, where that is known.
     """
 
-    __slots__ = ("kind", "value")
+    __slots__ = ("kind", "sizes", "value")
 
-    def __init__(self, kind: type[Composite], value: Any) -> None:
+    def __init__(self, kind: type[Composite], value: Any, sizes: Any = None) -> None:
         self.kind = kind
         self.value = value
+        self.sizes = sizes
 
     @classmethod
     def of(cls, value: Composite) -> Variant:
@@ -67,7 +70,7 @@ class Variant:
         return cls(type(value), value)
 
     def __reduce__(self) -> Any:
-        return Variant, (self.kind, self.value)
+        return Variant, (self.kind, self.value, self.sizes)
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -88,14 +91,18 @@ def apart(leaf: Any) -> Any:
         return leaf
     if not isinstance(leaf.value, Composite):
         return leaf.value
-    return rows_of(leaf.value)
+    return _rows(leaf.value, None if leaf.sizes is None else leaf.sizes[1:])
 
 
-def rows_of(tensor: Composite) -> np.ndarray[Any, Any]:
-    """Return the array of the rows of a tensor."""
+def rows_of(leaf: Variant) -> np.ndarray[Any, Any]:
+    """Return the array of the rows of a tensor, each of them a leaf: of the whole dataset."""
+    return _rows(leaf.value, leaf.value.shape[1:])
+
+
+def _rows(tensor: Composite, sizes: Any) -> np.ndarray[Any, Any]:
     rows = tensor.rows()
     array = np.empty(len(rows), object)
-    array[:] = [Variant(type(tensor), row) for row in rows]
+    array[:] = [Variant(type(tensor), row, sizes) for row in rows]
     return array
 
 

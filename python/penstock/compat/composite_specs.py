@@ -44,13 +44,13 @@ class CompositeSpec:
         TypeError
             If it is none of this spec.
         """
-        made = value if isinstance(value, Composite) else tensor(value)
+        made = value if isinstance(value, Composite) else tensor(value, self.dtype)
         if not self.is_compatible_with(made):
             raise TypeError(
                 f"from_generator: an element did not match the expected structure: {self} was "
                 f"expected, got {value!r:.200}"
             )
-        return Variant(self.value_type, made)
+        return Variant(self.value_type, made, self.shape if self.shape.known else None)
 
     def _same_kind(self, other: Any) -> bool:
         return type(self) is type(other)
@@ -194,13 +194,20 @@ def spec_of_leaf(sizes: Any, leaf: Any) -> CompositeSpec:
 
     Parameters
     ----------
-    sizes : tuple of int or None
+    sizes : tuple of int or None, or None
         The shape of the array of leaves that a batch of them is.
     leaf : Variant, or an array of them
         One of them.
     """
-    first = leaf if isinstance(leaf, Variant) else leaf.flat[0]
-    if isinstance(first.value, Composite):
-        return type_spec_from_value(first.value).batched(sizes)  # type: ignore[no-any-return]
-    row = RaggedTensorSpec((None, *first.value.shape[1:]), first.value.dtype, 0)
-    return row.batched(sizes)
+    batches = 0 if isinstance(leaf, Variant) else leaf.ndim
+    first = leaf.flat[0] if batches else leaf
+    sizes = sizes if batches and sizes is not None else [None] * batches
+    value, shape = first.value, first.sizes
+    if isinstance(value, RaggedTensor):
+        axes = value.ragged_rank
+        shape = shape or (*[None] * (axes + 1), *value.flat_values.shape[1:])
+        spec = RaggedTensorSpec(shape, value.dtype, axes, value.row_splits.dtype)
+        return spec.batched(sizes)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(shape or [None] * len(value.shape), value.dtype).batched(sizes)
+    return RaggedTensorSpec(shape or (None, *value.shape[1:]), value.dtype, 0).batched(sizes)

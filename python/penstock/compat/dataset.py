@@ -11,10 +11,11 @@ import numpy as np
 
 from penstock.compat import elements
 from penstock.compat.calling import argument, ported
+from penstock.compat.composite import Variant
+from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
-from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape
 from penstock.compat.sparse import SparseTensor
@@ -143,8 +144,8 @@ class Dataset(OldIterators):
         Dataset
             Of sparse tensors with one more axis.
         """
-        rows = self.map(functools.partial(_sparse_row, TensorShape(row_shape)))
-        return rows.batch(batch_size, name=name)
+        rows = argument(functools.partial(_sparse_row, TensorShape(row_shape)))
+        return Dataset._wrap(self._inner.map(rows).batch(argument(batch_size), name=name))
 
     def cardinality(self) -> Any:
         """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY: int64."""
@@ -189,12 +190,13 @@ def _of_pairs(structure: Any, element: Any) -> Any:
     return RaggedTensor(_of_pairs(structure, values), row_splits)
 
 
-def _sparse_row(shape: TensorShape, row: Any) -> SparseTensor:
-    if len(shape) != row.ndim or any(s is not None and s < n for s, n in zip(shape, row.shape)):
+def _sparse_row(shape: TensorShape, row: Any) -> Variant:
+    wide = len(shape) == row.ndim
+    if not wide or any(s is not None and s < n for s, n in zip(shape, row.shape, strict=True)):
         raise ValueError(f"sparse_batch: a row of shape {row.shape} does not fit into {shape}")
     indices = np.indices(row.shape).reshape(row.ndim, -1).T
     sizes = [n if s is None else s for s, n in zip(shape, row.shape, strict=True)]
-    return SparseTensor(indices, row.reshape(-1), sizes)
+    return Variant(SparseTensor, SparseTensor(indices, row.reshape(-1), sizes), shape)
 
 
 def _yields(generator: Callable[..., Any], signature: Any, *args: Any) -> Any:

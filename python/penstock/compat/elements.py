@@ -110,9 +110,19 @@ def from_tensor_slices(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Da
     """Make a dataset of the rows of arrays, ragged and sparse tensors."""
 
     def rows(leaf: Any) -> Any:
-        return rows_of(leaf.value) if type(leaf) is Variant else leaf
+        return rows_of(leaf) if type(leaf) is Variant else leaf
 
     return make(map_leaves(rows, tensors), *args, **kwargs)  # type: ignore[no-any-return]
+
+
+@_as("from_tensors")
+def from_tensors(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Dataset:
+    """Make a dataset of one element."""
+
+    def known(leaf: Any) -> Any:
+        return Variant(leaf.kind, leaf.value, leaf.value.shape) if type(leaf) is Variant else leaf
+
+    return make(map_leaves(known, tensors), *args, **kwargs)  # type: ignore[no-any-return]
 
 
 @_as("load")
@@ -128,7 +138,7 @@ def load(make: Any, *args: Any, **kwargs: Any) -> Dataset:
             map_parts(lambda key, part: look(part), spec)
 
     look(dataset.element_spec)
-    return _mapped(dataset, _restored) if found else dataset  # type: ignore[no-any-return]
+    return _mapped(dataset, _restored) if found else dataset
 
 
 @_as("padded_batch")

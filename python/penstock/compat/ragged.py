@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -51,9 +52,7 @@ class RaggedTensor(Composite):
     __slots__ = ("_row_splits", "_values", "uniform")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(
-        self, values: Any, row_splits: Any, uniform_row_length: int | None = None
-    ) -> None:
+    def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
         Composite.made = True
         self._values = values if isinstance(values, RaggedTensor) else tensor(values)
         self._row_splits = as_splits(row_splits)
@@ -254,8 +253,8 @@ class RaggedTensor(Composite):
             return made.with_row_splits_dtype(row_splits_dtype)
         width = array.shape[1]
         if padding is not None:
-            inside = np.asarray(array != _tensor(padding, array.dtype))
-            inside = inside.reshape(*inside.shape[:2], -1).any(axis=2) if inside.ndim > 2 else inside
+            inside: Any = np.asarray(array != _tensor(padding, array.dtype))
+            inside = inside.reshape(*array.shape[:2], -1).any(axis=2) if array.size else inside
             lengths = (inside * np.arange(1, width + 1)).max(axis=1, initial=0)
         if lengths is None:
             values = array.reshape(array.shape[0] * width, *array.shape[2:])
@@ -400,10 +399,10 @@ class RaggedTensor(Composite):
         return [numbers, *found]
 
     def _axis(self, axis: Any) -> int:
-        axis, axes = int(axis), len(self.shape)
-        if not -axes <= axis < axes:
-            raise ValueError(f"axis={axis} out of bounds: expected {-axes}<=axis<{axes}")
-        return axis % axes
+        number, axes = int(axis), len(self.shape)
+        if not -axes <= number < axes:
+            raise ValueError(f"axis={number} out of bounds: expected {-axes}<=axis<{axes}")
+        return number % axes
 
     # The same rows of other values.
 
@@ -417,7 +416,9 @@ class RaggedTensor(Composite):
     def with_values(self, new_values: Any) -> Self:
         """Return one of the same rows, of other values."""
         values = new_values if is_ragged(new_values) else _tensor(new_values)
-        if not is_ragged(values) and values.ndim == 0 or count_rows(values) != count_rows(self._values):
+        if (not is_ragged(values) and values.ndim == 0) or count_rows(values) != count_rows(
+            self._values
+        ):
             raise ValueError(
                 f"with_values: {count_rows(self._values)} values were expected, got shape "
                 f"{values.shape}"
@@ -453,7 +454,9 @@ class RaggedTensor(Composite):
 
     # Other forms.
 
-    def to_tensor(self, default_value: Any = None, name: str | None = None, shape: Any = None) -> Any:
+    def to_tensor(
+        self, default_value: Any = None, name: str | None = None, shape: Any = None
+    ) -> Any:
         """Return the rows in one array, the shorter ones filled up.
 
         Parameters
@@ -481,11 +484,11 @@ class RaggedTensor(Composite):
         inside = np.ones(len(flat), bool)
         for numbers, size in zip(indices, sizes, strict=False):
             inside &= numbers < size
-        inner = tuple(slice(size) for size in flat.shape[1:])
-        filled[(*(numbers[inside] for numbers in indices), *inner)] = flat[inside]
+        within: Any = [slice(size) for size in flat.shape[1:]]
+        filled[(*(numbers[inside] for numbers in indices), *within)] = flat[inside]
         return tensor(filled)
 
-    def to_sparse(self, name: str | None = None) -> Any:
+    def to_sparse(self, name: str | None = None) -> SparseTensor:
         """Return the values and where they are, as a `SparseTensor`."""
         flat = np.asarray(self.flat_values)
         each = np.indices(flat.shape).reshape(flat.ndim, -1)
@@ -498,14 +501,14 @@ class RaggedTensor(Composite):
         rows: list[Any] = self.flat_values.tolist()
         for splits in reversed(self.nested_row_splits):
             limits = splits.tolist()
-            rows = [rows[a:b] for a, b in zip(limits, limits[1:], strict=False)]
+            rows = [rows[a:b] for a, b in itertools.pairwise(limits)]
         return rows
 
     def numpy(self) -> Any:
         """Return an array of the rows: of arrays, where they differ in length."""
         values = self._values.numpy()
         splits = self._row_splits.tolist()
-        rows = [values[a:b] for a, b in zip(splits, splits[1:], strict=False)]
+        rows = [values[a:b] for a, b in itertools.pairwise(splits)]
         if not rows:
             return np.zeros((0, 0, *values.shape[1:]), values.dtype)
         if len({len(row) for row in rows}) == 1:

@@ -5,6 +5,7 @@ Each takes the function for arrays, and then its arguments.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,7 +84,9 @@ def _of_rank(value: Any, rank: int) -> Any:
         return value
     if not is_ragged(value):
         value = RaggedTensor.from_tensor(value)
-    return value.with_values(_of_rank(value.values, rank - 1)) if value.ragged_rank < rank else value
+    return (
+        value.with_values(_of_rank(value.values, rank - 1)) if value.ragged_rank < rank else value
+    )
 
 
 def gather(
@@ -193,18 +196,31 @@ def tile(function: Any, input: Any, multiples: Any, name: Any = None) -> Any:
     """Return the values repeated along each axis."""
     for axis, count in enumerate(np.asarray(multiples).tolist()):
         if count != 1:
-            input = concat(None, [input] * count, axis) if count else input[(*[slice(None)] * axis, slice(0))]
+            input = (
+                concat(None, [input] * count, axis)
+                if count
+                else input[(*[slice(None)] * axis, slice(0))]
+            )
     return input
 
 
 def reverse(function: Any, tensor: Any, axis: Any, name: Any = None) -> Any:
     """Return the values with the order along some axes reversed."""
     axes = {tensor._axis(a) for a in np.asarray(axis).tolist()}
-    return tensor[tuple(slice(None, None, -1 if i in axes else None) for i in range(max(axes, default=-1) + 1))]
+    return tensor[
+        tuple(
+            slice(None, None, -1 if i in axes else None) for i in range(max(axes, default=-1) + 1)
+        )
+    ]
 
 
 def split(
-    function: Any, value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: Any = None
+    function: Any,
+    value: Any,
+    num_or_size_splits: Any,
+    axis: Any = 0,
+    num: Any = None,
+    name: Any = None,
 ) -> list[Any]:
     """Cut into parts along an axis whose size is one."""
     axis = value._axis(axis)
@@ -214,18 +230,25 @@ def split(
     sizes = np.asarray(num_or_size_splits).tolist()
     if not isinstance(sizes, list):
         if length % sizes:
-            raise InvalidArgumentError(None, None, f"split: {length} rows are not {sizes} equal parts")
+            raise InvalidArgumentError(
+                None, None, f"split: {length} rows are not {sizes} equal parts"
+            )
         sizes = [length // sizes] * sizes
     sizes = [length - sum(s for s in sizes if s >= 0) if size < 0 else size for size in sizes]
     if sum(sizes) != length:
         raise InvalidArgumentError(None, None, f"split: {length} rows cannot be cut into {sizes}")
     limits = splits_of(sizes).tolist()
     outer = (slice(None),) * axis
-    return [value[(*outer, slice(a, b))] for a, b in zip(limits, limits[1:], strict=False)]
+    return [value[(*outer, slice(a, b))] for a, b in itertools.pairwise(limits)]
 
 
 def boolean_mask(
-    function: Any, tensor: Any = None, mask: Any = None, axis: Any = None, name: Any = None, data: Any = None
+    function: Any,
+    tensor: Any = None,
+    mask: Any = None,
+    axis: Any = None,
+    name: Any = None,
+    data: Any = None,
 ) -> Any:
     """Return the values where a mask is True, in the rows in which they were."""
     data, mask = as_tensor(data if tensor is None else tensor), as_tensor(mask)
@@ -239,11 +262,15 @@ def boolean_mask(
     if not is_ragged(data):
         data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
     if not np.array_equal(mask.row_splits, data.row_splits):
-        raise InvalidArgumentError(None, None, "boolean_mask: data and mask must have the same rows")
+        raise InvalidArgumentError(
+            None, None, "boolean_mask: data and mask must have the same rows"
+        )
     inner = boolean_mask(function, data.values, mask.values)
     if len(mask.shape) > 2:
         return mask.with_partition(inner, mask.row_splits, mask.uniform)
-    counts = np.add.reduceat(np.append(np.asarray(mask.values), 0), np.asarray(mask.row_splits)[:-1])
+    counts = np.add.reduceat(
+        np.append(np.asarray(mask.values), 0), np.asarray(mask.row_splits)[:-1]
+    )
     counts[np.asarray(mask.row_lengths()) == 0] = 0
     return mask.with_partition(inner, splits_of(counts))
 
@@ -336,5 +363,3 @@ def join(function: Any, inputs: Sequence[Any], separator: Any = "", name: Any = 
     """Return strings joined, those that belong to each other."""
     operands = broadcast([as_tensor(value) for value in inputs])
     return map_flat_values(function, operands, separator)
-
-

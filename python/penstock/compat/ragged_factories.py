@@ -11,7 +11,14 @@ from penstock.compat import ragged_arrays
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_splits import as_splits, is_ragged, ranges, row_ids, splits_of, take_rows
+from penstock.compat.ragged_splits import (
+    as_splits,
+    is_ragged,
+    ranges,
+    row_ids,
+    splits_of,
+    take_rows,
+)
 from penstock.compat.tensor import tensor
 
 
@@ -112,7 +119,7 @@ def _depths(value: Any) -> tuple[int | None, int]:
 def _inner_shape(value: Any, ragged_rank: int) -> tuple[int, ...]:
     for _ in builtins.range(ragged_rank):
         value = [inner for row in value for inner in row]
-    return np.shape(value)[1:]
+    return tuple(np.shape(value)[1:])
 
 
 def range(
@@ -175,9 +182,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     return ragged_arrays.boolean_mask(None, data, mask)
 
 
-def row_splits_to_segment_ids(
-    splits: Any, name: str | None = None, out_type: Any = None
-) -> Any:
+def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Any:
     """Return for each value in which row it is, by where the rows begin."""
     array = as_splits(splits)
     return tensor(row_ids(array), array.dtype if out_type is None else out_type)
@@ -216,7 +221,10 @@ def stack_dynamic_partitions(
             )
         data, chosen = data.values, chosen.values
     if not chosen.ndim:
-        data, chosen = ragged_arrays.stack(None, [data]) if is_ragged(data) else data[None], chosen[None]
+        data, chosen = (
+            ragged_arrays.stack(None, [data]) if is_ragged(data) else data[None],
+            chosen[None],
+        )
     numbers, count = as_splits(chosen), int(num_partitions)
     if (numbers < 0).any() or (numbers >= count).any():
         raise InvalidArgumentError(
@@ -265,5 +273,3 @@ def _texts(value: Any) -> list[list[bytes]]:
         )
     rows = value.to_list() if is_ragged(value) else tensor(value).tolist()
     return [[v if isinstance(v, bytes) else str(v).encode() for v in row] for row in rows]
-
-

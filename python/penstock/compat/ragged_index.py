@@ -69,7 +69,7 @@ def _rows(ragged: Any, keys: list[Any]) -> Any:
 
 
 def _slice(ragged: Any, key: slice) -> Any:
-    starts, lengths = ragged.starts_and_lengths()
+    starts, _ = ragged.starts_and_lengths()
     first, limit, step = key.indices(len(starts))
     if step == 1:
         return _part(ragged, first, max(first, limit))
@@ -92,11 +92,9 @@ def _columns(ragged: Any, keys: list[Any]) -> Any:
     if not is_ragged(ragged):
         return ragged[(_ALL, *keys)]
     key, *others = keys
-    starts, lengths = ragged.starts_and_lengths()
+    starts, _ = ragged.starts_and_lengths()
     if key is None:
-        return ragged.with_partition(
-            _columns(ragged, others), np.arange(len(starts) + 1), 1
-        )
+        return ragged.with_partition(_columns(ragged, others), np.arange(len(starts) + 1), 1)
     uniform = ragged.uniform
     if isinstance(key, slice):
         if key != _ALL:

@@ -115,7 +115,6 @@ def reducer(name: str) -> Callable[..., Any]:
     callable
         Takes the function for arrays, and then its arguments.
     """
-
     aggregate = _AGGREGATES[name]
 
     def reduce(

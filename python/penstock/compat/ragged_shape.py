@@ -63,4 +63,6 @@ class DynamicRaggedShape:
 
     def __repr__(self) -> str:
         sizes = ", ".join(map(str, self._lengths))
-        return f"<DynamicRaggedShape lengths=[{sizes}] num_row_partitions={self.num_row_partitions}>"
+        return (
+            f"<DynamicRaggedShape lengths=[{sizes}] num_row_partitions={self.num_row_partitions}>"
+        )

@@ -14,7 +14,8 @@ def as_splits(splits: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     array = np.asarray(splits)
     if dtype is None:
         dtype = np.int32 if array.dtype == np.int32 else np.int64
-    return array.astype(dtype, copy=False)
+    made: np.ndarray[Any, Any] = array.astype(dtype, copy=False)
+    return made
 
 
 def splits_of(lengths: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -33,8 +34,11 @@ def row_ids(splits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def ranges(starts: Any, lengths: Any, step: int = 1) -> np.ndarray[Any, Any]:
     """Return the numbers of several ranges, one range after the other."""
     splits = splits_of(lengths)
-    within = np.arange(splits[-1]) - np.repeat(splits[:-1], lengths)
-    return np.repeat(np.asarray(starts), lengths) + within * step
+    numbers = np.arange(splits[-1], dtype=np.int64)
+    numbers -= np.repeat(splits[:-1], lengths)
+    numbers *= step
+    numbers += np.repeat(np.asarray(starts), lengths)
+    return numbers
 
 
 def is_ragged(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -136,7 +137,7 @@ class SparseTensor(Composite):
         limits = np.searchsorted(numbers[order], np.arange(self._dense_shape[0] + 1))
         return [
             type(self)(self._indices[chosen, 1:], self._values[chosen], self._dense_shape[1:])
-            for chosen in (order[a:b] for a, b in zip(limits, limits[1:], strict=False))
+            for chosen in (order[a:b] for a, b in itertools.pairwise(limits))
         ]
 
     @classmethod
@@ -152,18 +153,10 @@ class SparseTensor(Composite):
         """Return indices, values and shape."""
         return self._indices, self._values, self._dense_shape
 
-    of_parts = classmethod(lambda cls, *parts: cls(*parts))
-
     @classmethod
-    def of_rows(cls, values: Any, row_splits: Any = None) -> SparseTensor:
-        """Make one of one row of values, or of rows as in `RaggedTensor`."""
-        if row_splits is None:
-            return cls(np.arange(len(values))[:, None], values, [len(values)])
-        lengths: Any = np.diff(np.asarray(row_splits, np.int64))
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        columns = np.arange(len(values)) - np.repeat(np.asarray(row_splits)[:-1], lengths)
-        shape = [len(lengths), lengths.max(initial=0)]
-        return cls(np.stack([rows, columns], axis=1), values, shape)
+    def of_parts(cls, *parts: Any) -> Self:
+        """Return the tensor that `parts` are of."""
+        return cls(*parts)
 
 
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -85,9 +86,7 @@ def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> Spar
     return SparseTensor(indices.reshape(-1, len(sizes)), sp_input.values, sizes)
 
 
-def transpose(
-    sp_input: SparseTensor, perm: Any = None, name: str | None = None
-) -> SparseTensor:
+def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Return the values with the axes in another order: reversed by default."""
     axes = np.arange(len(sp_input.shape))[::-1] if perm is None else np.asarray(perm)
     moved = SparseTensor(sp_input.indices[:, axes], sp_input.values, sp_input.dense_shape[axes])
@@ -174,7 +173,7 @@ def split(
     each, extra = divmod(int(sizes[axis]), int(num_split))
     limits = np.cumsum([0, *(each + (i < extra) for i in range(int(num_split)))])
     parts = []
-    for first, limit in zip(limits, limits[1:], strict=False):
+    for first, limit in itertools.pairwise(limits):
         start, size = np.zeros_like(sizes), sizes.copy()
         start[axis], size[axis] = first, limit - first
         parts.append(slice(sp_input, start, size))
@@ -280,9 +279,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(sp_input.indices, sp_input.values, new_shape)
 
 
-def _united(
-    combine: Callable[[Any, Any], Any], a: SparseTensor, b: SparseTensor
-) -> SparseTensor:
+def _united(combine: Callable[[Any, Any], Any], a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """Combine the values of two where either has one: the other one is 0 there."""
     if a.shape != b.shape:
         raise InvalidArgumentError(None, None, f"shapes {a.shape} and {b.shape} differ")

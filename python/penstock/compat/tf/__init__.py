@@ -69,21 +69,19 @@ for _name in arrays.NAMES:
     globals()[_name] = getattr(arrays, _name)
 for _name in math.NAMES:
     globals()[_name] = getattr(math, _name)
-for _module in (math, dtypes, io):
+for _module in (math, dtypes, io, nn):
     _dispatch.install(vars(_module), _dispatch.ARRAYS)
 _dispatch.install(vars(strings), _dispatch.STRINGS)
 _dispatch.install(globals(), _dispatch.ARRAYS)
 print = functions.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
-_QUIET = (
-    *("arrays", "audio", "functions", "image", "io", "math", "nest", "nn", "ragged", "signal"),
-    *("sparse", "strings"),
-)
+_QUIET = "arrays audio functions image io math nest nn signal strings".split()
 _NOTICED = frozenset({"matching_files", "print_", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
-QUIET_MODULES["penstock.compat.values"] = frozenset()
-QUIET_TYPES.update((DType, Tensor))
+_QUIET_BENEATH = ("ragged_broadcast", "ragged_factories", "sparse", "sparse_functions", "values")
+QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH)
+QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 
 def executing_eagerly() -> bool:

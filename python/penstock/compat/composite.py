@@ -31,13 +31,13 @@ class Composite:
         """Return a tensor of one more axis, with these values along it."""
         raise NotImplementedError
 
-    def parts(self) -> tuple[Any, ...]:
-        """Return the arrays that files hold of it: what `of_parts` takes."""
+    def components(self) -> tuple[Any, ...]:
+        """Return the arrays that files hold of it: what `of_components` takes."""
         raise NotImplementedError
 
     @classmethod
-    def of_parts(cls, *parts: Any) -> Any:
-        """Return the tensor, or the row of one, that `parts` are of."""
+    def of_components(cls, *components: Any) -> Any:
+        """Return the tensor, or the row of one, that `components` are of."""
         raise NotImplementedError
 
 
@@ -80,9 +80,9 @@ def joined(leaf: Any) -> Variant:
     """Return a leaf, be it an array of leaves that a batch is, as one."""
     if isinstance(leaf, Variant):
         return leaf
-    parts = [joined(part) for part in leaf]
-    kind = parts[0].kind
-    return Variant(kind, kind.stacked([part.value for part in parts]))
+    leaves = [joined(each) for each in leaf]
+    kind = leaves[0].kind
+    return Variant(kind, kind.stacked([each.value for each in leaves]))
 
 
 def apart(leaf: Any) -> Any:

@@ -93,6 +93,24 @@ class Dataset(OldIterators):
         )
         return Dataset._wrap(made)
 
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Make a dataset of the rows of arrays, and of ragged and sparse tensors.
+
+        Parameters
+        ----------
+        tensors : nested arrays, RaggedTensor and SparseTensor
+            All with the same number of rows.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of as many elements as there are rows.
+        """
+        return _slices(tensors, name)  # type: ignore[no-any-return]
+
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
         """Return ``transformation_func(self)``.
 
@@ -219,6 +237,7 @@ def _declared(signature: Any, value: Any) -> Any:
 
 
 register(PenstockDataset, Dataset)
+_slices = ported(elements.from_tensor_slices)
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,13 +22,13 @@ from penstock.structure import is_nested, map_leaves, map_parts
 class StoredRagged(NamedTuple):
     """A ragged tensor as files hold it: its values, and the splits of each axis."""
 
-    parts: tuple[Any, ...]
+    components: tuple[Any, ...]
 
 
 class StoredSparse(NamedTuple):
     """A sparse tensor as files hold it: indices, values, shape."""
 
-    parts: tuple[Any, ...]
+    components: tuple[Any, ...]
 
 
 _STORED: dict[type[Composite], Any] = {RaggedTensor: StoredRagged, SparseTensor: StoredSparse}
@@ -37,15 +37,15 @@ _KINDS = {stored: kind for kind, stored in _STORED.items()}
 
 def _stored(leaf: Any) -> Any:
     whole = joined(leaf)
-    parts = whole.value.parts() if isinstance(whole.value, Composite) else (whole.value,)
-    return _STORED[whole.kind](tuple(parts))
+    components = whole.value.components() if isinstance(whole.value, Composite) else (whole.value,)
+    return _STORED[whole.kind](tuple(components))
 
 
 def _restored(value: Any) -> Any:
     """Return an element with a leaf for each tensor that was stored."""
     kind = _KINDS.get(type(value))
     if kind is not None:
-        return Variant(kind, kind.of_parts(*value.parts))
+        return Variant(kind, kind.of_components(*value.components))
     return map_parts(lambda key, part: _restored(part), value) if is_nested(value) else value
 
 

@@ -243,7 +243,7 @@ def numpy_values_of(nested: Any) -> Any:
 
 def _fetched(value: Any) -> Any:
     if isinstance(value, SparseTensor):
-        return SparseTensorValue(*map(numpy_values, value.parts()))
+        return SparseTensorValue(*map(numpy_values, value.components()))
     # The arrays of a ragged tensor are NumPy's already.
     return value if isinstance(value, RaggedTensor) else numpy_values(value)
 

@@ -521,21 +521,25 @@ class RaggedTensor(Composite):
 
     def rows(self) -> list[Any]:
         """Return the rows: arrays, or ragged tensors."""
-        return [self[i] for i in range(self._count)]
+        limits = itertools.pairwise(self._row_splits.tolist())
+        if is_ragged(self._values):
+            return [ragged_index.part(self._values, a, b) for a, b in limits]
+        array = np.asarray(self._values)
+        return [array[a:b].view(Tensor) for a, b in limits]
 
     @classmethod
     def stacked(cls, values: Sequence[Any]) -> Self:
         """Return a ragged tensor of these rows."""
         return cls(concatenated(values), splits_of([count_rows(value) for value in values]))
 
-    def parts(self) -> tuple[Any, ...]:
+    def components(self) -> tuple[Any, ...]:
         """Return the innermost values, and the row splits of each axis."""
         return (self.flat_values, *self.nested_row_splits)
 
     @classmethod
-    def of_parts(cls, *parts: Any) -> Any:
-        """Return what `parts` were of; of values alone it is a row."""
-        return cls.from_nested_row_splits(parts[0], parts[1:], validate=False)
+    def of_components(cls, *components: Any) -> Any:
+        """Return what `components` were of; of values alone it is a row."""
+        return cls.from_nested_row_splits(components[0], components[1:], validate=False)
 
     def __getitem__(self, key: Any) -> Any:
         return ragged_index.item(self, key)

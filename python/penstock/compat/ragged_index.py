@@ -65,23 +65,23 @@ def _rows(ragged: Any, keys: list[Any]) -> Any:
     if not -len(starts) <= number < len(starts):
         raise IndexError(f"Row key {number} out of bounds")
     start = int(starts[number])
-    return _rows(_part(ragged.values, start, start + int(lengths[number])), others)
+    return _rows(part(ragged.values, start, start + int(lengths[number])), others)
 
 
 def _slice(ragged: Any, key: slice) -> Any:
     starts, _ = ragged.starts_and_lengths()
     first, limit, step = key.indices(len(starts))
     if step == 1:
-        return _part(ragged, first, max(first, limit))
+        return part(ragged, first, max(first, limit))
     return take_rows(ragged, np.arange(first, limit, step))
 
 
-def _part(values: Any, first: int, limit: int) -> Any:
-    """Return the rows from one on up to another: of arrays a view."""
+def part(values: Any, first: int, limit: int) -> Any:
+    """Return the rows of an array, or of a ragged tensor, from one on up to another."""
     if not is_ragged(values):
         return values[first:limit]
     splits = np.asarray(values.row_splits)[first : limit + 1]
-    inner = _part(values.values, int(splits[0]), int(splits[-1]))
+    inner = part(values.values, int(splits[0]), int(splits[-1]))
     return values.with_partition(inner, splits - splits[0], values.uniform)
 
 

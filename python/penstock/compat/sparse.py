@@ -149,14 +149,14 @@ class SparseTensor(Composite):
             [len(values), *np.max([v.dense_shape for v in values], axis=0)],
         )
 
-    def parts(self) -> tuple[Any, ...]:
+    def components(self) -> tuple[Any, ...]:
         """Return indices, values and shape."""
         return self._indices, self._values, self._dense_shape
 
     @classmethod
-    def of_parts(cls, *parts: Any) -> Self:
-        """Return the tensor that `parts` are of."""
-        return cls(*parts)
+    def of_components(cls, *components: Any) -> Self:
+        """Return the tensor that `components` are of."""
+        return cls(*components)
 
 
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

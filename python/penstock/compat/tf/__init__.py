@@ -76,7 +76,7 @@ _dispatch.install(globals(), _dispatch.ARRAYS)
 print = functions.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
-_QUIET = "arrays audio functions image io math nest nn signal strings".split()
+_QUIET = ("arrays", "audio", "functions", "image", "io", "math", "nest", "nn", "signal", "strings")
 _NOTICED = frozenset({"matching_files", "print_", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
 _QUIET_BENEATH = ("ragged_broadcast", "ragged_factories", "sparse", "sparse_functions", "values")

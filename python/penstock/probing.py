@@ -17,7 +17,7 @@ from penstock.ops.native import NativeFunction
 from penstock.ops.noticed import unnoticed
 from penstock.ops.tracing import Traced
 from penstock.structure import TensorSpec
-from penstock.traits import main_form
+from penstock.traits import main_form, traits_of
 
 
 def find_spec(dataset: Any) -> bool:
@@ -42,6 +42,14 @@ def first_spec(dataset: Any) -> Any:
     """
     dataset.element_spec  # noqa: B018 - finds out what the plan does not know
     return dataset._node.first_spec(TensorSpec)
+
+
+def first_of(dataset: Any) -> Any:
+    """Return the first element, or one like it: of a stage that only reorders, of its input."""
+    while traits_of(dataset._kind).keeps_sizes:
+        dataset = dataset._inputs[0]
+    with Iterator(dataset, dataset._options._for_engine(counted=False)) as it:
+        return next(it)
 
 
 def first_good(it: Elements[Any]) -> tuple[Any, ...]:

@@ -121,8 +121,7 @@ def test_ragged_rows_of_words():
     (again,) = ds
     assert isinstance(again, tf.RaggedTensor)
     assert again.to_list() == words.to_list()
-    assert "RaggedTensor" in repr(ds.element_spec)
-    assert ds.element_spec.values.dtype == tf.string
+    assert ds.element_spec == tf.RaggedTensorSpec([None, None], tf.string)
     with pytest.raises(IndexError):
         words[3]
 

@@ -91,8 +91,10 @@ def test_rows_of_ragged_tensors():
     ragged = tf.ragged.constant([[1, 2], [], [3]])
     dataset = tf.data.Dataset.from_tensor_slices(ragged)
     assert numbers(dataset) == [[1, 2], [], [3]]
-    assert dataset.element_spec == tf.TensorSpec([None], tf.int32)
-    assert numbers(dataset.padded_batch(3)) == [[[1, 2], [0, 0], [3, 0]]]
+    assert dataset.element_spec == tf.RaggedTensorSpec([None], tf.int32)
+    with pytest.raises(TypeError, match="`padded_batch` is only supported for datasets"):
+        dataset.padded_batch(3)
+    assert numbers(dataset.map(lambda row: row).padded_batch(3)) == [[[1, 2], [0, 0], [3, 0]]]
 
 
 def test_rows_of_ragged_tensors_beside_others():

@@ -11,10 +11,11 @@ import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.capture import captured
+from penstock.compat.composite import Composite
+from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
-from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, penstock_spec
 from penstock.compat.tensor import Tensor, alike
 from penstock.compat.values import call_with_tensors, plain, tensors
@@ -143,9 +144,11 @@ def _other(value: Any) -> Any:
         return value.item() if not value.ndim else np.asarray(value)
     if isinstance(value, PenstockSpec):
         return penstock_spec(value)
+    if isinstance(value, CompositeSpec):
+        return PenstockSpec((), object)
     if isinstance(value, DType):
         return for_penstock(value)
-    if isinstance(value, RaggedTensor) or not callable(value):
+    if isinstance(value, Composite) or not callable(value):
         return value._inner if hasattr(value, "_inner") else value
     if isinstance(value, type):
         # A reader of files is penstock's own, which runs without Python; a subclass of one is not.

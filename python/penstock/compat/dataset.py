@@ -7,16 +7,23 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from penstock.compat import slices
+import numpy as np
+
+from penstock.compat import elements
 from penstock.compat.calling import argument, ported
+from penstock.compat.composite import Variant
+from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
 from penstock.compat.ragged import RaggedTensor
+from penstock.compat.shape import TensorShape
+from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor
-from penstock.compat.values import numpy_values, plain, register, specs_of, tensors
+from penstock.compat.values import nested_map, numpy_values, plain, register, specs_of, tensors
 from penstock.dataset import Dataset as PenstockDataset
 from penstock.sources import files
+from penstock.structure import is_nested, map_parts, parts_of
 
 
 class Dataset(OldIterators):
@@ -76,7 +83,9 @@ class Dataset(OldIterators):
             Of unknown length.
         """
         made = PenstockDataset.from_generator(
-            functools.partial(_yields, generator) if callable(generator) else generator,
+            functools.partial(_yields, generator, output_signature)
+            if callable(generator)
+            else generator,
             argument(output_types),
             argument(output_shapes),
             [numpy_values(tensor(value)) for value in args or ()],
@@ -86,11 +95,11 @@ class Dataset(OldIterators):
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """Make a dataset of the rows of arrays and ragged tensors.
+        """Make a dataset of the rows of arrays, and of ragged and sparse tensors.
 
         Parameters
         ----------
-        tensors : nested arrays and RaggedTensor
+        tensors : nested arrays, RaggedTensor and SparseTensor
             All with the same number of rows.
         name : str, optional
             A label without further meaning.
@@ -136,6 +145,26 @@ class Dataset(OldIterators):
         pairs = self._inner.ragged_batch(*argument(args), **argument(kwargs))
         return Dataset._wrap(pairs.map(argument(functools.partial(_ragged, self.element_spec))))
 
+    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
+        """Join consecutive elements of different sizes: a `SparseTensor` of them.
+
+        Parameters
+        ----------
+        batch_size : int
+            Elements per batch.
+        row_shape : sequence of int or None
+            The size of each axis of all rows; None is the largest of a batch.
+        name : str, optional
+            A label without further meaning.
+
+        Returns
+        -------
+        Dataset
+            Of sparse tensors with one more axis.
+        """
+        rows = argument(functools.partial(_sparse_row, TensorShape(row_shape)))
+        return Dataset._wrap(self._inner.map(rows).batch(argument(batch_size), name=name))
+
     def cardinality(self) -> Any:
         """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY: int64."""
         return tensor(self._inner.cardinality(), "int64")
@@ -165,16 +194,50 @@ class Dataset(OldIterators):
 def _ragged(structure: Any, *element: Any) -> Any:
     # A tuple came as several arguments, so does the pair of a single ragged leaf.
     whole = element if type(structure) is tuple or len(element) > 1 else element[0]
-    return RaggedTensor.from_pairs(structure, whole)
+    return _of_pairs(structure, whole)
 
 
-def _yields(generator: Callable[..., Any], *args: Any) -> Any:
+def _of_pairs(structure: Any, element: Any) -> Any:
+    """Return an element, with ragged tensors for the pairs at leaves of a structure."""
+    if is_nested(structure):
+        parts = dict(parts_of(element))
+        return map_parts(lambda key, part: _of_pairs(part, parts[key]), structure)
+    if not isinstance(element, tuple):
+        return element
+    values, row_splits = element
+    return RaggedTensor(_of_pairs(structure, values), row_splits)
+
+
+def _sparse_row(shape: TensorShape, row: Any) -> Variant:
+    wide = len(shape) == row.ndim
+    if not wide or any(s is not None and s < n for s, n in zip(shape, row.shape, strict=True)):
+        raise ValueError(f"sparse_batch: a row of shape {row.shape} does not fit into {shape}")
+    indices = np.indices(row.shape).reshape(row.ndim, -1).T
+    sizes = [n if s is None else s for s, n in zip(shape, row.shape, strict=True)]
+    return Variant(SparseTensor, SparseTensor(indices, row.reshape(-1), sizes), shape)
+
+
+def _yields(generator: Callable[..., Any], signature: Any, *args: Any) -> Any:
     """Yield what a generator yields as penstock takes it."""
-    return map(plain, generator(*args))
+    ragged: list[bool] = []
+    nested_map(lambda spec: ragged.append(isinstance(spec, CompositeSpec)), signature)
+    if not any(ragged):
+        return map(plain, generator(*args))
+    return (plain(_declared(signature, value)) for value in generator(*args))
+
+
+def _declared(signature: Any, value: Any) -> Any:
+    """Return a value with a leaf for each ragged or sparse tensor of a signature."""
+    if isinstance(signature, CompositeSpec):
+        return signature.leaf(value)
+    if is_nested(signature):
+        parts = dict(parts_of(value)) if is_nested(value) else dict(enumerate(value))
+        return map_parts(lambda key, part: _declared(part, parts[key]), signature)
+    return value
 
 
 register(PenstockDataset, Dataset)
-_slices = ported(slices.from_tensor_slices)
+_slices = ported(elements.from_tensor_slices)
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,9 +255,10 @@ for _name in dir(PenstockDataset):
         continue
     _found = next(vars(c)[_name] for c in PenstockDataset.__mro__ if _name in vars(c))
     if isinstance(_found, classmethod):
-        _member: Any = staticmethod(ported(getattr(PenstockDataset, _name)))
+        _made = getattr(elements, _name, getattr(PenstockDataset, _name))
+        _member: Any = staticmethod(ported(_made))
     elif callable(_found):
-        _member = _method(_found)
+        _member = _method(getattr(elements, _name, _found))
     else:
         _member = property(lambda self, name=_name: tensors(getattr(self._inner, name)))  # type: ignore[misc]
     if _name not in vars(Dataset):

@@ -13,7 +13,9 @@ import numpy as np
 from penstock.closing import Closing
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import FailedPreconditionError
+from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.sparse import SparseTensor, SparseTensorValue
 from penstock.compat.tensor import tensor
 from penstock.compat.values import nested_map, numpy_values
 
@@ -236,7 +238,14 @@ def numpy_values_of(nested: Any) -> Any:
     """Return nested values, lists as well, as NumPy has them."""
     if isinstance(nested, list):
         return [numpy_values_of(part) for part in nested]
-    return numpy_values(nested)
+    return nested_map(_fetched, nested)
+
+
+def _fetched(value: Any) -> Any:
+    if isinstance(value, SparseTensor):
+        return SparseTensorValue(*map(numpy_values, value.components()))
+    # The arrays of a ragged tensor are NumPy's already.
+    return value if isinstance(value, RaggedTensor) else numpy_values(value)
 
 
 class GraphIterator:

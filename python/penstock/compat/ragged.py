@@ -1,27 +1,41 @@
-"""Rows of different lengths, and values with places: what TensorFlow has tensor classes for."""
+"""RaggedTensor: rows of different lengths, and rows of such rows."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from penstock.compat.tensor import tensor
+from penstock.compat import ragged_index
+from penstock.compat.composite import Composite
+from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.ragged_splits import (
+    as_splits,
+    count_rows,
+    is_ragged,
+    row_ids,
+    splits_of,
+)
+from penstock.compat.shape import TensorShape
+from penstock.compat.sparse import SparseTensor
+from penstock.compat.tensor import Tensor, tensor
 
 
-@dataclass(eq=False, repr=False)
-class RaggedTensor:
+class RaggedTensor(Composite):
     """Rows of different lengths: all their values, and where each row begins.
+
+    Programs make one with `from_row_splits` and the like, or with `tf.ragged.constant`.
 
     Parameters
     ----------
-    values : array, shape ``(n, ...)``
-        The rows one behind the other.
-    row_splits : array, shape ``(rows + 1,)``
+    values : Tensor or RaggedTensor, shape ``(n, ...)``
+        The rows one after the other. Of ragged values the rows are rows of rows.
+    row_splits : array of int64 or int32, shape ``(rows + 1,)``
         Row i is ``values[row_splits[i]:row_splits[i + 1]]``.
+    uniform_row_length : int, optional
+        The length of all rows, where that is known to be one.
 
     Examples
     --------
@@ -31,184 +45,554 @@ class RaggedTensor:
     <tf.RaggedTensor [[b'a', b'b'], [b'c']]>
     >>> words.to_tensor("-").numpy().tolist()
     [[b'a', b'b'], [b'c', b'-']]
+    >>> tf.ragged.constant([[1, 2], [], [3]])[:, -1:] * 10
+    <tf.RaggedTensor [[20], [], [30]]>
     """
 
-    values: Any
-    row_splits: Any
+    __slots__ = ("_row_splits", "_values", "uniform")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
+        Composite.made = True
+        self._values = values if isinstance(values, RaggedTensor) else tensor(values)
+        self._row_splits = as_splits(row_splits)
+        self.uniform = uniform_row_length
+
+    # How it is made.
+
+    @classmethod
+    def from_row_splits(
+        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Make one of all values, and where rows begin.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the splits do not begin with 0, decrease, or do not end where the values do.
+        """
+        made = cls(values, row_splits)
+        splits = made._row_splits
+        if not validate:
+            return made
+        if splits.ndim != 1 or not len(splits) or splits[0] or (np.diff(splits) < 0).any():
+            raise InvalidArgumentError(
+                None, None, f"from_row_splits: row_splits must rise from 0, got {splits}"
+            )
+        if splits[-1] != count_rows(made._values):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"from_row_splits: the rows end at {splits[-1]}, and there are "
+                f"{count_rows(made._values)} values",
+            )
+        return made
+
+    @classmethod
+    def from_row_lengths(
+        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Make one of all values, and how many are in each row."""
+        return cls.from_row_splits(values, splits_of(row_lengths), name, validate)
+
+    @classmethod
+    def from_row_starts(
+        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Make one of all values, and where each row begins."""
+        values = values if isinstance(values, RaggedTensor) else tensor(values)
+        splits = np.append(as_splits(row_starts), as_splits(count_rows(values)))
+        return cls.from_row_splits(values, splits, name, validate)
+
+    @classmethod
+    def from_row_limits(
+        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Make one of all values, and where each row ends."""
+        limits = as_splits(row_limits)
+        return cls.from_row_splits(values, np.append(limits[:0].sum(), limits), name, validate)
+
+    @classmethod
+    def from_value_rowids(
+        cls,
+        values: Any,
+        value_rowids: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool = True,
+    ) -> RaggedTensor:
+        """Make one of all values, and in which row each is; the numbers never decrease."""
+        numbers = as_splits(value_rowids)
+        rows = int(numbers[-1]) + 1 if len(numbers) else 0
+        if nrows is not None and validate and rows > int(nrows):
+            raise ValueError(f"from_value_rowids: row {rows - 1} is beyond the {int(nrows)} rows")
+        if validate and (np.diff(numbers) < 0).any():
+            raise InvalidArgumentError(None, None, "from_value_rowids: value_rowids must not fall")
+        counts = np.bincount(numbers, minlength=rows if nrows is None else int(nrows))
+        return cls.from_row_splits(values, splits_of(counts, numbers.dtype), name, validate)
+
+    @classmethod
+    def from_uniform_row_length(
+        cls,
+        values: Any,
+        uniform_row_length: Any,
+        nrows: Any = None,
+        validate: bool = True,
+        name: str | None = None,
+    ) -> RaggedTensor:
+        """Make one whose rows all have one length, which its shape then has."""
+        values = values if isinstance(values, RaggedTensor) else tensor(values)
+        length = int(uniform_row_length)
+        if nrows is None:
+            nrows = count_rows(values) // length if length else 0
+        splits = np.arange(int(nrows) + 1, dtype=np.int64) * length
+        if validate and splits[-1] != count_rows(values):
+            raise ValueError(
+                f"from_uniform_row_length: {count_rows(values)} values do not make up "
+                f"{int(nrows)} rows of {length}"
+            )
+        return cls(values, splits, length)
+
+    @classmethod
+    def from_nested_row_splits(
+        cls,
+        flat_values: Any,
+        nested_row_splits: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """Make one of the innermost values, and the splits of each ragged axis from the first."""
+        made = flat_values
+        for splits in reversed(list(nested_row_splits)):
+            made = cls.from_row_splits(made, splits, name, validate)
+        return made if isinstance(made, RaggedTensor) else tensor(made)
+
+    @classmethod
+    def from_nested_row_lengths(
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """Make one of the innermost values, and the lengths along each ragged axis."""
+        splits = [splits_of(lengths) for lengths in nested_row_lengths]
+        return cls.from_nested_row_splits(flat_values, splits, name, validate)
+
+    @classmethod
+    def from_nested_value_rowids(
+        cls,
+        flat_values: Any,
+        nested_value_rowids: Sequence[Any],
+        nested_nrows: Sequence[Any] | None = None,
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """Make one of the innermost values, and the numbers of rows along each ragged axis."""
+        made = flat_values
+        counts = nested_nrows or [None] * len(nested_value_rowids)
+        for numbers, nrows in reversed(list(zip(nested_value_rowids, counts, strict=True))):
+            made = cls.from_value_rowids(made, numbers, nrows, name, validate)
+        return made
+
+    @classmethod
+    def from_tensor(
+        cls,
+        tensor: Any,
+        lengths: Any = None,
+        padding: Any = None,
+        ragged_rank: int = 1,
+        name: str | None = None,
+        row_splits_dtype: Any = np.int64,
+    ) -> RaggedTensor:
+        """Make one of an array, of whose rows the ends may be left out.
+
+        Parameters
+        ----------
+        tensor : array_like
+            Of two axes at least.
+        lengths : sequence of int, or a tuple of sequences, optional
+            How long the rows are, of one ragged axis or of several.
+        padding : scalar, optional
+            Values like that are left out at the ends of rows.
+        ragged_rank : int
+            How many axes are to be ragged.
+        name : str, optional
+            A label without further meaning.
+        row_splits_dtype : dtype-like
+            int64 or int32.
+
+        Returns
+        -------
+        RaggedTensor
+            Of as many rows.
+
+        Raises
+        ------
+        ValueError
+            If there are not enough axes, or both `lengths` and `padding` are given.
+        """
+        array = _tensor(tensor)
+        if lengths is not None and padding is not None:
+            raise ValueError("Specify argument `lengths` or `padding`, but not both.")
+        if ragged_rank <= 0 or array.ndim <= ragged_rank:
+            raise ValueError(
+                f"from_tensor: ragged_rank must be from 1 to {array.ndim - 1} for an array of "
+                f"{array.ndim} axes, got {ragged_rank}"
+            )
+        if lengths is not None and np.ndim(lengths[0] if len(lengths) else 0):
+            counts = [as_splits(each, row_splits_dtype) for each in lengths]
+            whole = cls.from_nested_row_lengths(np.ones(int(counts[-1].sum()), bool), counts)
+            return cls.from_nested_row_lengths(array[tuple(whole.coordinates())], counts)  # type: ignore[no-any-return]
+        if ragged_rank > 1:
+            flat = array.reshape(-1, *array.shape[ragged_rank:])
+            made = cls.from_tensor(flat, lengths, padding, 1, name, row_splits_dtype)
+            for axis in range(ragged_rank - 1, 0, -1):
+                rows = int(np.prod(array.shape[:axis]))
+                made = cls.from_uniform_row_length(made, array.shape[axis], rows)
+            return made.with_row_splits_dtype(row_splits_dtype)
+        width = array.shape[1]
+        if padding is not None:
+            inside: Any = np.asarray(array != _tensor(padding, array.dtype))
+            inside = inside.reshape(*array.shape[:2], -1).any(axis=2) if array.size else inside
+            lengths = (inside * np.arange(1, width + 1)).max(axis=1, initial=0)
+        if lengths is None:
+            values = array.reshape(array.shape[0] * width, *array.shape[2:])
+            made = cls.from_uniform_row_length(values, width, array.shape[0])
+            return made.with_row_splits_dtype(row_splits_dtype)
+        counts = np.clip(as_splits(lengths, row_splits_dtype), 0, width)
+        return cls.from_row_lengths(array[np.arange(width) < counts[:, None]], counts)
+
+    @classmethod
+    def from_sparse(
+        cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = np.int64
+    ) -> RaggedTensor:
+        """Make one of a sparse tensor of two axes whose rows are filled from the first column on.
+
+        Raises
+        ------
+        ValueError
+            If they are not, or there are more axes.
+        """
+        indices = np.asarray(st_input.indices)
+        if indices.shape[1] != 2:
+            raise ValueError("rank(st_input) must be 2.")
+        made = cls.from_value_rowids(
+            st_input.values,
+            as_splits(indices[:, 0], row_splits_dtype),
+            int(st_input.dense_shape[0]),
+        )
+        if not np.array_equal(np.stack(made.coordinates(), axis=1), indices):
+            raise InvalidArgumentError(None, None, "SparseTensor is not right-ragged")
+        return made
+
+    # What it is made of.
+
+    @property
+    def values(self) -> Any:
+        """The rows one after the other: an array, or a ragged tensor itself."""
+        return self._values
 
     @property
     def flat_values(self) -> Any:
-        """`values`."""
-        return self.values
+        """The values of the innermost rows."""
+        return self._values.flat_values if is_ragged(self._values) else self._values
+
+    @property
+    def row_splits(self) -> Tensor:
+        """Where the rows begin, and where the last one ends."""
+        return self._row_splits.view(Tensor)
+
+    @property
+    def nested_row_splits(self) -> tuple[Tensor, ...]:
+        """`row_splits` of each ragged axis, from the first."""
+        return (self.row_splits, *(self._values.nested_row_splits if self.ragged_rank > 1 else ()))
+
+    @property
+    def uniform_row_length(self) -> Any:
+        """The length of all rows if that is one by construction; None otherwise."""
+        return None if self.uniform is None else self._sizes(self.uniform)
+
+    @property
+    def ragged_rank(self) -> int:
+        """The number of ragged axes."""
+        return 1 + (self._values.ragged_rank if is_ragged(self._values) else 0)
 
     @property
     def dtype(self) -> Any:
         """The type of the values."""
-        return self.values.dtype
+        return self.flat_values.dtype
 
-    def nrows(self) -> int:
+    @property
+    def shape(self) -> TensorShape:
+        """The size of each axis: None where rows differ in length."""
+        inner = self._values.shape[1:]
+        return TensorShape([self._count, self.uniform, *inner])
+
+    def get_shape(self) -> TensorShape:
+        """Return `shape`."""
+        return self.shape
+
+    @property
+    def _count(self) -> int:
+        return len(self._row_splits) - 1
+
+    def _sizes(self, value: Any, out_type: Any = None) -> Any:
+        return tensor(np.asarray(value), self._row_splits.dtype if out_type is None else out_type)
+
+    def nrows(self, out_type: Any = None, name: str | None = None) -> Any:
         """Return the number of rows."""
-        return len(self.row_splits) - 1
+        return self._sizes(self._count, out_type)
 
-    def row_lengths(self) -> Any:
-        """Return the length of each row."""
-        return tensor(np.diff(self.row_splits))
+    def row_starts(self, name: str | None = None) -> Any:
+        """Return where each row begins."""
+        return self.row_splits[:-1]
 
-    def to_list(self) -> list[Any]:
-        """Return the rows as lists."""
-        rows = self.values.to_list() if isinstance(self.values, RaggedTensor) else None
-        if rows is None:
-            return [row.tolist() for row in self]
-        splits = [int(place) for place in self.row_splits]
-        return [rows[a:b] for a, b in itertools.pairwise(splits)]
+    def row_limits(self, name: str | None = None) -> Any:
+        """Return where each row ends."""
+        return self.row_splits[1:]
 
-    def to_tensor(self, default_value: Any = None, shape: Any = None) -> Any:
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+        """Return the lengths of the rows along an axis."""
+        axis = self._axis(axis)
+        if axis == 0:
+            return self.nrows()
+        if axis == 1:
+            return self._sizes(np.diff(self._row_splits))
+        if is_ragged(self._values):
+            return self.with_values(self._values.row_lengths(axis - 1))
+        shape = self._values.shape
+        return self.with_values(self._sizes(np.full(shape[: axis - 1], shape[axis - 1])))
+
+    def nested_row_lengths(self, name: str | None = None) -> tuple[Any, ...]:
+        """Return the lengths of the rows of each ragged axis."""
+        return tuple(self._sizes(np.diff(np.asarray(s))) for s in self.nested_row_splits)
+
+    def value_rowids(self, name: str | None = None) -> Any:
+        """Return for each of the values in which row it is."""
+        return self._sizes(row_ids(self._row_splits))
+
+    def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
+        """Return `value_rowids` of each ragged axis."""
+        return tuple(self._sizes(row_ids(np.asarray(s))) for s in self.nested_row_splits)
+
+    def bounding_shape(
+        self, axis: Any = None, name: str | None = None, out_type: Any = None
+    ) -> Any:
+        """Return the shape of the smallest array that holds all rows."""
+        lengths = [each.max(initial=0) for each in self.nested_row_lengths()]
+        sizes = self._sizes([self._count, *lengths, *self.flat_values.shape[1:]], out_type)
+        return sizes if axis is None else sizes[axis]
+
+    def starts_and_lengths(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return where each row begins, and how long it is: arrays."""
+        return self._row_splits[:-1], np.diff(self._row_splits)
+
+    def coordinates(self) -> list[np.ndarray[Any, Any]]:
+        """Return where each of the innermost values is: its number along each axis."""
+        found: list[np.ndarray[Any, Any]] = []
+        numbers = np.arange(count_rows(self.flat_values))
+        for splits in reversed(self.nested_row_splits):
+            rows = row_ids(np.asarray(splits))[numbers]
+            found.insert(0, numbers - np.asarray(splits)[rows])
+            numbers = rows
+        return [numbers, *found]
+
+    def _axis(self, axis: Any) -> int:
+        number, axes = int(axis), len(self.shape)
+        if not -axes <= number < axes:
+            raise ValueError(f"axis={number} out of bounds: expected {-axes}<=axis<{axes}")
+        return number % axes
+
+    # The same rows of other values.
+
+    def with_partition(
+        self, values: Any, row_splits: Any, uniform_row_length: int | None = None
+    ) -> Self:
+        """Return one of other values and rows, whose splits have the type of these."""
+        splits = as_splits(row_splits, self._row_splits.dtype)
+        return type(self)(values, splits, uniform_row_length)
+
+    def with_values(self, new_values: Any) -> Self:
+        """Return one of the same rows, of other values."""
+        values = new_values if is_ragged(new_values) else _tensor(new_values)
+        if (not is_ragged(values) and values.ndim == 0) or count_rows(values) != count_rows(
+            self._values
+        ):
+            raise ValueError(
+                f"with_values: {count_rows(self._values)} values were expected, got shape "
+                f"{values.shape}"
+            )
+        return type(self)(values, self._row_splits, self.uniform)
+
+    def with_flat_values(self, new_values: Any) -> Self:
+        """Return one of the same rows on all axes, of other innermost values."""
+        inner = self._values.with_flat_values(new_values) if self.ragged_rank > 1 else new_values
+        return self.with_values(inner)
+
+    def with_row_splits_dtype(self, dtype: Any) -> Self:
+        """Return one whose row splits are int32, or int64."""
+        inner = self._values
+        if is_ragged(inner):
+            inner = inner.with_row_splits_dtype(dtype)
+        return type(self)(inner, as_splits(self._row_splits, dtype), self.uniform)
+
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """Return the values with the axes from one to another made one.
+
+        Raises
+        ------
+        ValueError
+            If there are no such axes, or the first comes after the last.
+        """
+        outer, inner = self._axis(outer_axis), self._axis(inner_axis)
+        if outer > inner:
+            raise ValueError(
+                f"Expected outer_axis ({outer}) to be less than or equal to inner_axis ({inner})."
+            )
+        return _merged(self, outer, inner)
+
+    # Other forms.
+
+    def to_tensor(
+        self, default_value: Any = None, name: str | None = None, shape: Any = None
+    ) -> Any:
         """Return the rows in one array, the shorter ones filled up.
 
         Parameters
         ----------
         default_value : scalar, optional
             What is filled in: 0 or an empty string by default.
+        name : str, optional
+            A label without further meaning.
         shape : sequence of int or None, optional
-            Rows, and length of each, to which the result is filled up or cut; None is what is
-            there.
+            To which size along each axis the result is filled up or cut; None is what is there.
 
         Returns
         -------
         Tensor
-            Shape ``(rows, length, ...)``.
+            Without ragged axes.
         """
-        wanted = [None, None] if shape is None else list(shape)
-        lengths = np.diff(self.row_splits)
-        rows = len(lengths) if wanted[0] is None else wanted[0]
-        width = int(lengths.max(initial=0)) if wanted[1] is None else wanted[1]
-        values = np.asarray(self.values)
+        flat = np.asarray(self.flat_values)
         if default_value is None:
-            default_value = b"" if values.dtype.kind == "O" else 0
-        sizes = (rows, width, *values.shape[1:])
-        filled = np.full(sizes, tensor(default_value).numpy(), dtype=values.dtype)
-        for i, row in enumerate(self):
-            if i < rows:
-                filled[i, : len(row)] = row[:width]
+            default_value = b"" if flat.dtype.kind == "O" else 0
+        sizes = [int(size) for size in self.bounding_shape()]
+        if shape is not None and (wanted := TensorShape(shape)).known:
+            sizes = [s if w is None else w for s, w in zip(sizes, wanted, strict=True)]
+        filled = np.full(sizes, _tensor(default_value, self.dtype).numpy(), flat.dtype)
+        indices = self.coordinates()
+        inside = np.ones(len(flat), bool)
+        for numbers, size in zip(indices, sizes, strict=False):
+            inside &= numbers < size
+        within: Any = [slice(size) for size in flat.shape[1:]]
+        filled[(*(numbers[inside] for numbers in indices), *within)] = flat[inside]
         return tensor(filled)
 
-    def __len__(self) -> int:
-        return self.nrows()
+    def to_sparse(self, name: str | None = None) -> SparseTensor:
+        """Return the values and where they are, as a `SparseTensor`."""
+        flat = np.asarray(self.flat_values)
+        each = np.indices(flat.shape).reshape(flat.ndim, -1)
+        outer = [numbers[each[0]] for numbers in self.coordinates()]
+        indices = np.stack([*outer, *each[1:]], axis=1)
+        return SparseTensor(indices, flat.reshape(-1), self.bounding_shape())
 
-    def __getitem__(self, row: int) -> Any:
-        if not -self.nrows() <= row < self.nrows():
-            raise IndexError(f"ragged: row {row} of {self.nrows()} was asked for")
-        row %= self.nrows()
-        return tensor(self.values)[int(self.row_splits[row]) : int(self.row_splits[row + 1])]
+    def to_list(self) -> list[Any]:
+        """Return the rows as lists."""
+        rows: list[Any] = self.flat_values.tolist()
+        for splits in reversed(self.nested_row_splits):
+            limits = splits.tolist()
+            rows = [rows[a:b] for a, b in itertools.pairwise(limits)]
+        return rows
+
+    def numpy(self) -> Any:
+        """Return an array of the rows: of arrays, where they differ in length."""
+        values = self._values.numpy()
+        splits = self._row_splits.tolist()
+        rows = [values[a:b] for a, b in itertools.pairwise(splits)]
+        if not rows:
+            return np.zeros((0, 0, *values.shape[1:]), values.dtype)
+        if len({len(row) for row in rows}) == 1:
+            return np.array(rows, values.dtype if values.dtype.kind == "O" else None)
+        made = np.empty(len(rows), object)
+        made[:] = rows
+        return made
+
+    # Elements of datasets.
+
+    def rows(self) -> list[Any]:
+        """Return the rows: arrays, or ragged tensors."""
+        limits = itertools.pairwise(self._row_splits.tolist())
+        if is_ragged(self._values):
+            return [ragged_index.part(self._values, a, b) for a, b in limits]
+        array = np.asarray(self._values)
+        return [array[a:b].view(Tensor) for a, b in limits]
+
+    @classmethod
+    def stacked(cls, values: Sequence[Any]) -> Self:
+        """Return a ragged tensor of these rows."""
+        return cls(concatenated(values), splits_of([count_rows(value) for value in values]))
+
+    def components(self) -> tuple[Any, ...]:
+        """Return the innermost values, and the row splits of each axis."""
+        return (self.flat_values, *self.nested_row_splits)
+
+    @classmethod
+    def of_components(cls, *components: Any) -> Any:
+        """Return what `components` were of; of values alone it is a row."""
+        return cls.from_nested_row_splits(components[0], components[1:], validate=False)
+
+    def __getitem__(self, key: Any) -> Any:
+        return ragged_index.item(self, key)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(self.nrows()))
+        return map(self.__getitem__, range(self._count))
+
+    def __bool__(self) -> bool:
+        raise TypeError("RaggedTensor may not be used as a boolean.")
 
     def __repr__(self) -> str:
-        if not isinstance(self.values, np.ndarray):  # of a spec
-            return f"RaggedTensor(values={self.values}, row_splits={self.row_splits})"
-        return f"<tf.RaggedTensor {self.to_list()}>"
-
-    @classmethod
-    def from_row_splits(cls, values: Any, row_splits: Any) -> RaggedTensor:
-        """Make one of its two parts."""
-        return cls(tensor(values), tensor(np.asarray(row_splits, np.int64)))
-
-    @classmethod
-    def from_row_lengths(cls, values: Any, row_lengths: Any) -> RaggedTensor:
-        """Make one of all values, and how many are in each row."""
-        return cls.from_row_splits(values, np.concatenate([[0], np.cumsum(row_lengths)]))
-
-    @classmethod
-    def from_pairs(cls, structure: Any, element: Any) -> Any:
-        """Return an element, with ragged tensors for the pairs at leaves of `structure`."""
-        if isinstance(structure, dict):
-            return {key: cls.from_pairs(part, element[key]) for key, part in structure.items()}
-        if isinstance(structure, tuple):
-            parts = map(cls.from_pairs, structure, element)
-            return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
-        if not isinstance(element, tuple):
-            return element
-        values, row_splits = element
-        return cls(cls.from_pairs(structure, values), row_splits)
+        with np.printoptions(formatter={"all": _text}):
+            return f"<tf.RaggedTensor {_text(self.numpy())}>"
 
 
-def constant(pylist: Any, dtype: Any = None) -> RaggedTensor:
-    """Make a ragged tensor of a list of lists.
-
-    Parameters
-    ----------
-    pylist : list of lists
-        The rows.
-    dtype : dtype-like, optional
-        The type of the values.
-
-    Returns
-    -------
-    RaggedTensor
-        The rows.
-
-    Examples
-    --------
-    >>> import penstock.compat.tf as tf
-    >>> tf.ragged.constant([[1, 2], [3]]).values
-    <tf.Tensor: shape=(3,), dtype=int32, numpy=array([1, 2, 3], dtype=int32)>
-    """
-    rows = [list(row) for row in pylist]
-    values = tensor([value for row in rows for value in row], dtype)
-    return RaggedTensor.from_row_lengths(values, [len(row) for row in rows])
+_tensor = tensor  # from_tensor has an argument of that name
 
 
-@dataclass(eq=False)
-class SparseTensor:
-    """Values, and the places where they lie in an array that is otherwise empty.
-
-    Parameters
-    ----------
-    indices : array, shape ``(n, axes)``
-        The places, int64.
-    values : array, shape ``(n,)``
-        What lies there.
-    dense_shape : array, shape ``(axes,)``
-        The shape of the array, int64.
-    """
-
-    indices: Any
-    values: Any
-    dense_shape: Any
-
-    @classmethod
-    def of_rows(cls, values: Any, row_splits: Any = None) -> SparseTensor:
-        """Make one of one row of values, or of rows as in `RaggedTensor`."""
-        if row_splits is None:
-            n = len(values)
-            return cls(tensor(np.arange(n)[:, None]), values, tensor(np.array([n])))
-        lengths: Any = np.diff(np.asarray(row_splits, np.int64))
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        columns = np.arange(len(values)) - np.repeat(np.asarray(row_splits)[:-1], lengths)
-        shape = np.array([len(lengths), lengths.max(initial=0)], np.int64)
-        return cls(tensor(np.stack([rows, columns], axis=1)), values, tensor(shape))
+def _text(value: Any) -> str:
+    if not isinstance(value, np.ndarray):
+        return str(value)
+    # NumPy would write [] for any array without values.
+    return np.array2string(value, separator=", ") if value.size else repr(value.tolist())
 
 
-def to_dense(sp_input: SparseTensor, default_value: Any = None) -> Any:
-    """Return the array that a sparse tensor stands for.
+def concatenated(values: Sequence[Any]) -> Any:
+    """Return arrays, or ragged tensors of the same ragged axes, one after the other."""
+    if not is_ragged(values[0]):
+        return tensor(np.concatenate([np.asarray(tensor(value)) for value in values]))
+    lengths = np.concatenate([value.starts_and_lengths()[1] for value in values])
+    uniform = {value.uniform for value in values}
+    return values[0].with_partition(
+        concatenated([value.values for value in values]),
+        splits_of(lengths),
+        uniform.pop() if len(uniform) == 1 else None,
+    )
 
-    Parameters
-    ----------
-    sp_input : SparseTensor
-        The values and their places.
-    default_value : scalar, optional
-        What lies elsewhere: 0 or an empty string by default.
 
-    Returns
-    -------
-    Tensor
-        Of shape ``dense_shape``.
-    """
-    values = np.asarray(tensor(sp_input.values))
-    if default_value is None:
-        default_value = b"" if values.dtype.kind == "O" else 0
-    shape = tuple(int(size) for size in sp_input.dense_shape)
-    dense = np.full(shape, tensor(default_value).numpy(), dtype=values.dtype)
-    dense[tuple(np.asarray(sp_input.indices).T)] = values
-    return tensor(dense)
+def _merged(value: Any, outer: int, inner: int) -> Any:
+    if outer == inner:
+        return value
+    if not is_ragged(value):
+        return value.reshape(*value.shape[:outer], -1, *value.shape[inner + 1 :])
+    if outer == 0:
+        return _merged(value.values, 0, inner - 1)
+    if outer > 1:
+        return value.with_values(_merged(value.values, outer - 1, inner - 1))
+    below, splits = value.values, np.asarray(value.row_splits)
+    for axis in range(1, inner):
+        if not is_ragged(below):
+            count = int(np.prod(below.shape[1 : inner - axis + 1]))
+            flat = below.reshape(-1, *below.shape[inner - axis + 1 :])
+            return value.with_partition(flat, splits * count)
+        splits = np.asarray(below.row_splits)[splits]
+        below = below.values
+    return value.with_partition(below, splits)

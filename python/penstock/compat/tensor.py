@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
+from penstock.compat.composite import Composite
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
@@ -88,11 +89,12 @@ class Tensor(np.ndarray[Any, Any]):
 
     def __repr__(self) -> str:
         value = self.numpy()
-        text = str(value) if isinstance(value, np.generic) else repr(value)
+        text = _below(str(value) if isinstance(value, np.generic) else repr(value))
         return f"<tf.Tensor: shape={self.shape}, dtype={as_dtype(self.dtype).name}, numpy={text}>"
 
     def __str__(self) -> str:
-        return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={as_dtype(self.dtype).name})"
+        text = _below(str(self.numpy()))
+        return f"tf.Tensor({text}, shape={self.shape}, dtype={as_dtype(self.dtype).name})"
 
     def __format__(self, spec: str) -> str:
         value = self.numpy()
@@ -195,7 +197,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         if type(value) in SYMBOLS:
             return cast(value, wanted)
         if wanted.kind != "O":
-            return np.asarray(value).astype(wanted).view(Tensor)
+            return _dense(np.asarray(value)).astype(wanted).view(Tensor)
         value = np.array(value, object) if isinstance(value, list) else value
     if isinstance(value, np.generic) and value.dtype.kind not in "US":
         return np.asarray(value).view(Tensor)
@@ -220,8 +222,13 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     elif kind in "US":  # NumPy would drop zero bytes at the end
         array = _bytes(np.array(value, dtype=object))
     elif kind == "O":
-        array = _bytes(array)
+        array = _bytes(_dense(array))
     return array.view(Tensor)
+
+
+def _below(text: str) -> str:
+    """Return a text of several lines with a line of its own for the first."""
+    return f"\n{text}" if "\n" in text else text
 
 
 def text(value: str | bytes) -> Tensor:
@@ -281,6 +288,13 @@ def _typed_leaf(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return next((leaf for leaf in map(_typed_leaf, value) if leaf is not None), None)
     return None
+
+
+def _dense(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array; a ragged or sparse tensor in it is refused."""
+    if array.dtype.kind == "O" and any(isinstance(item, Composite) for item in array.flat):
+        raise ValueError(f"a tensor was expected, got {array.flat[0]!r:.200}; make it one first")
+    return array
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
+from penstock.compat.composite import Composite, Variant, is_batch, joined
+from penstock.compat.composite_specs import spec_of_leaf
+from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import Tensor, tensor, text
+from penstock.probing import first_of
 from penstock.structure import TensorSpec as PenstockSpec
+from penstock.structure import is_nested, map_leaves, map_parts, parts_of
 
 
 def tensors(value: Any) -> Any:
@@ -70,12 +76,25 @@ def numpy_values(value: Any) -> Any:
     """Return nested tensors as NumPy's arrays and scalars, and bytes."""
     if type(value) is Tensor:
         return value.numpy()
-    return _rebuilt(value, numpy_values)
+    return value.numpy() if isinstance(value, Composite) else _rebuilt(value, numpy_values)
 
 
 def specs_of(dataset: Any) -> Any:
     """Return the spec of a dataset of penstock as TensorFlow's."""
-    return specs(dataset.element_spec)
+    found = dataset.element_spec
+    opaque: list[bool] = []
+    map_leaves(lambda spec: opaque.append(getattr(spec, "dtype", None) is object), found)
+    return _specs_by(found, first_of(dataset)) if any(opaque) else specs(found)
+
+
+def _specs_by(spec: Any, element: Any) -> Any:
+    """Return nested specs, those of ragged and sparse tensors by what is in an element."""
+    if is_nested(spec):
+        parts = dict(parts_of(element))
+        return map_parts(lambda key, part: _specs_by(part, parts[key]), spec)
+    if type(element) is Variant or (isinstance(element, np.ndarray) and is_batch(element)):
+        return spec_of_leaf(spec.shape, element)
+    return specs(spec)
 
 
 def specs(value: Any) -> Any:
@@ -124,7 +143,7 @@ def _view(array: np.ndarray[Any, Any]) -> Any:
     # Strings of the engine are all bytes or all str: one tells.
     if array.dtype is not _OBJECT or (array.size and type(array.flat[0]) is bytes):
         return array.view(Tensor)
-    return tensor(array)
+    return joined(array).value if is_batch(array) else tensor(array)
 
 
 def _of_scalar(value: np.generic) -> Any:
@@ -155,6 +174,7 @@ _TENSORS: dict[type, Callable[[Any], Any]] = {
     bool: tensor,
     int: tensor,
     float: tensor,
+    Variant: lambda leaf: leaf.value,
     type(None): _as_it_is,
     **dict.fromkeys(SYMBOLS, _as_it_is),
 }
@@ -172,6 +192,8 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     float: np.float32,
     complex: np.complex128,
     range: lambda value: plain(tensor(value)),
+    RaggedTensor: Variant.of,
+    SparseTensor: Variant.of,
     type(None): _as_it_is,
     **dict.fromkeys(SYMBOLS, _as_it_is),
 }

@@ -5,11 +5,18 @@ Whatever a name has in TensorFlow that makes no sense without graphs and devices
 
 from __future__ import annotations
 
+from penstock.compat import dispatch as _dispatch
 from penstock.compat.calling import port_all
+from penstock.compat.composite_specs import (
+    RaggedTensorSpec,
+    SparseTensorSpec,
+    type_spec_from_value,
+)
 from penstock.compat.dtypes import DTYPES, DType, as_dtype
 from penstock.compat.listing import listing
-from penstock.compat.ragged import RaggedTensor, SparseTensor
+from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import Tensor
 from penstock.compat.tf import (
     arrays,
@@ -62,17 +69,19 @@ for _name in arrays.NAMES:
     globals()[_name] = getattr(arrays, _name)
 for _name in math.NAMES:
     globals()[_name] = getattr(math, _name)
+for _module in (math, dtypes, io, nn):
+    _dispatch.install(vars(_module), _dispatch.ARRAYS)
+_dispatch.install(vars(strings), _dispatch.STRINGS)
+_dispatch.install(globals(), _dispatch.ARRAYS)
 print = functions.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
-_QUIET = (
-    *("arrays", "audio", "functions", "image", "io", "math", "nest", "nn", "ragged", "signal"),
-    *("sparse", "strings"),
-)
+_QUIET = ("arrays", "audio", "functions", "image", "io", "math", "nest", "nn", "signal", "strings")
 _NOTICED = frozenset({"matching_files", "print_", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
-QUIET_MODULES["penstock.compat.values"] = frozenset()
-QUIET_TYPES.update((DType, Tensor))
+_QUIET_BENEATH = ("ragged_broadcast", "ragged_factories", "sparse", "sparse_functions", "values")
+QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH)
+QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 
 def executing_eagerly() -> bool:
@@ -83,7 +92,9 @@ def executing_eagerly() -> bool:
 __all__ = [
     "DType",
     "RaggedTensor",
+    "RaggedTensorSpec",
     "SparseTensor",
+    "SparseTensorSpec",
     "Tensor",
     "TensorShape",
     "TensorSpec",
@@ -118,6 +129,7 @@ __all__ = [
     "sparse",
     "strings",
     "train",
+    "type_spec_from_value",
     "while_loop",
 ]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from penstock.compat.calling import argument, port_all, ported
 from penstock.compat.listing import listing
-from penstock.compat.ragged import RaggedTensor, SparseTensor
+from penstock.compat.ragged import RaggedTensor
+from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import gfile
 from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp
@@ -94,19 +95,40 @@ def parse_single_sequence_example(
     return tuple(map(_with_classes, parsed, asked))
 
 
+def parse_sequence_example(
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_names: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Read the contexts and the steps of `tf.train.SequenceExample` messages, and how many."""
+    parsed = _parse_sequence_example(serialized, context_features, sequence_features, example_names)
+    asked: Any = (context_features or {}, sequence_features or {}, {})
+    return tuple(map(_with_classes, parsed, asked))
+
+
 def _with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
     """Return what was parsed, with a tensor class where the values are of any number."""
-    made: dict[str, Any] = {}
-    for key, value in parsed.items():
-        kind = type(features.get(key))
-        parts = value if isinstance(value, tuple) else (value,)
-        if kind is _io.VarLenFeature:
-            made[key] = SparseTensor.of_rows(*parts)
-        elif isinstance(value, tuple) and len(value) == 2:
-            made[key] = RaggedTensor(*parts)
-        else:
-            made[key] = value
+    made = {key: _ragged(value) for key, value in parsed.items()}
+    for key, value in made.items():
+        if isinstance(features.get(key), _io.VarLenFeature):
+            made[key] = _sparse(value)
     return made
+
+
+def _ragged(value: Any) -> Any:
+    """Return a pair of values and row splits, or one of such pairs, as a ragged tensor."""
+    if not isinstance(value, tuple):
+        return value
+    values, row_splits = value
+    return RaggedTensor(_ragged(values), row_splits)
+
+
+def _sparse(value: Any) -> SparseTensor:
+    if isinstance(value, RaggedTensor):
+        return value.to_sparse()
+    return SparseTensor(np.arange(len(value))[:, None], value, [len(value)])
 
 
 class TFRecordWriter(_io.TFRecordWriter):

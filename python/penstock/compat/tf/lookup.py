@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.dispatch import over_values
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.ops.strings import to_hash_bucket_fast
@@ -56,6 +57,7 @@ class StaticHashTable:
             zip(initializer.keys.tolist(), initializer.values.tolist(), strict=True)
         )
 
+    @over_values
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the value for each key."""
         return self._found(tensor(keys), [self._default] * np.size(keys))
@@ -89,6 +91,7 @@ class StaticVocabularyTable(StaticHashTable):
         super().__init__(initializer, 0)
         self._buckets = num_oov_buckets
 
+    @over_values
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the number of each key."""
         keys = tensor(keys)

@@ -1,8 +1,53 @@
-"""tf.sparse: values and their places."""
+"""tf.sparse: values, and where they lie in an array that is otherwise empty."""
 
 from penstock.compat.listing import listing
-from penstock.compat.ragged import SparseTensor, to_dense
+from penstock.compat.sparse import SparseTensor, map_values
+from penstock.compat.sparse_functions import (
+    add,
+    concat,
+    expand_dims,
+    eye,
+    fill_empty_rows,
+    from_dense,
+    maximum,
+    minimum,
+    reduce_max,
+    reduce_sum,
+    reorder,
+    reset_shape,
+    reshape,
+    retain,
+    slice,
+    sparse_dense_matmul,
+    split,
+    to_dense,
+    to_indicator,
+    transpose,
+)
 
-__all__ = ["SparseTensor", "to_dense"]
+__all__ = [
+    "SparseTensor",
+    "add",
+    "concat",
+    "expand_dims",
+    "eye",
+    "fill_empty_rows",
+    "from_dense",
+    "map_values",
+    "maximum",
+    "minimum",
+    "reduce_max",
+    "reduce_sum",
+    "reorder",
+    "reset_shape",
+    "reshape",
+    "retain",
+    "slice",
+    "sparse_dense_matmul",
+    "split",
+    "to_dense",
+    "to_indicator",
+    "transpose",
+]
 
 __dir__ = listing(globals())

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.compat.calling import port_all, ported
 from penstock.compat.listing import listing
-from penstock.compat.ragged import RaggedTensor, constant
+from penstock.compat.ragged import RaggedTensor
+from penstock.compat.ragged_factories import constant
 from penstock.compat.tensor import tensor
 from penstock.ops import strings as _strings
 
@@ -41,6 +44,9 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
     >>> tf.strings.split("a/b", "/")[-1].numpy()
     b'b'
     """
+    if np.ndim(input) > 1:
+        rows = RaggedTensor.from_tensor(input)
+        return rows.with_flat_values(split(rows.flat_values, sep, maxsplit))
     return _rows(_split(input, sep, maxsplit))
 
 

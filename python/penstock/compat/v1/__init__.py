@@ -86,7 +86,7 @@ def string_split(
     """
     cut = _tf.strings.split(source, delimiter if sep is None else sep)
     rows = [[part for part in row.tolist() if part or not skip_empty] for row in cut]
-    return _tf.SparseTensor.of_rows(*vars(_tf.ragged.constant(rows, "string")).values())
+    return _tf.ragged.constant(rows, "string", ragged_rank=1).to_sparse()
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Placeholder:

@@ -137,7 +137,7 @@ _TWINS = {
         *("bucket_by_sequence_length", "group_by_window", "ignore_errors", "rejection_resample"),
         *("scan", "snapshot", "take_while", "unique"),
     )
-} | {"dense_to_ragged_batch": "ragged_batch"}
+} | {"dense_to_ragged_batch": "ragged_batch", "dense_to_sparse_batch": "sparse_batch"}
 _SOURCES = {
     "Counter": "counter",
     "choose_from_datasets": "choose_from_datasets",

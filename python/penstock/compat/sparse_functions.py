@@ -1,0 +1,341 @@
+"""Functions of sparse tensors: `tf.sparse`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.sparse import SparseTensor
+from penstock.compat.tensor import alike, tensor
+
+
+def to_dense(
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> Any:
+    """Return the array that a sparse tensor stands for.
+
+    Parameters
+    ----------
+    sp_input : SparseTensor
+        Values, and where they lie.
+    default_value : scalar, optional
+        What lies elsewhere: 0 or an empty string by default.
+    validate_indices : bool
+        Whether the indices must be in order, and none there twice.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``dense_shape``.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    numbers = sp_input.flat_indices()
+    if validate_indices and (np.diff(numbers) <= 0).any():
+        raise InvalidArgumentError(
+            None, None, "to_dense: indices must be in order, each once; reorder them first"
+        )
+    return sp_input.dense(default_value)
+
+
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """Return a sparse tensor of what is not zero, or no empty string, in an array.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.sparse.from_dense([0, 5, 0]).indices.numpy().tolist()
+    [[1]]
+    """
+    array = _tensor(tensor)
+    there = np.asarray(array != (b"" if array.dtype.kind == "O" else 0))
+    return SparseTensor(np.argwhere(there), array[there], array.shape)
+
+
+def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+    """Return the values in the order of their indices."""
+    return _chosen(sp_input, np.argsort(sp_input.flat_indices(), kind="stable"))
+
+
+def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
+    """Return the values for which there is True."""
+    return _chosen(sp_input, np.flatnonzero(np.asarray(to_retain)))
+
+
+def _chosen(sp_input: SparseTensor, numbers: Any) -> SparseTensor:
+    return SparseTensor(sp_input.indices[numbers], sp_input.values[numbers], sp_input.dense_shape)
+
+
+def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> SparseTensor:
+    """Return the same values in an array of another shape; -1 is what fits."""
+    sizes = np.asarray(shape, np.int64)
+    total = int(np.prod(np.asarray(sp_input.dense_shape)))
+    if (sizes == -1).sum() == 1:
+        sizes = np.where(sizes == -1, total // int(np.prod(sizes[sizes != -1])), sizes)
+    if np.prod(sizes) != total:
+        raise InvalidArgumentError(
+            None, None, f"reshape: {total} values do not fit into shape {np.asarray(shape)}"
+        )
+    indices = np.stack(np.unravel_index(sp_input.flat_indices(), tuple(sizes)), axis=1)
+    return SparseTensor(indices.reshape(-1, len(sizes)), sp_input.values, sizes)
+
+
+def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """Return the values with the axes in another order: reversed by default."""
+    axes = np.arange(len(sp_input.shape))[::-1] if perm is None else np.asarray(perm)
+    moved = SparseTensor(sp_input.indices[:, axes], sp_input.values, sp_input.dense_shape[axes])
+    return reorder(moved)
+
+
+def expand_dims(
+    sp_input: SparseTensor, axis: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """Return the values with one more axis of size 1: the last by default."""
+    axes = len(sp_input.shape) + 1
+    axis = axes - 1 if axis is None else int(axis)
+    if not -axes <= axis < axes:
+        raise ValueError(f"axis {axis} is out of range")
+    axis %= axes
+    return SparseTensor(
+        np.insert(sp_input.indices, axis, 0, axis=1),
+        sp_input.values,
+        np.insert(sp_input.dense_shape, axis, 1),
+    )
+
+
+def concat(
+    axis: int,
+    sp_inputs: Sequence[SparseTensor],
+    expand_nonconcat_dims: bool = False,
+    name: str | None = None,
+) -> SparseTensor:
+    """Return sparse tensors one after the other along an axis.
+
+    Parameters
+    ----------
+    axis : int
+        Along which.
+    sp_inputs : sequence of SparseTensor
+        At least one.
+    expand_nonconcat_dims : bool
+        Allow other axes to differ in size; the result has the largest.
+    name : str, optional
+        A label without further meaning.
+    """
+    shapes = np.array([np.asarray(each.dense_shape) for each in sp_inputs])
+    axis = int(axis) % shapes.shape[1]
+    others = np.delete(shapes, axis, axis=1)
+    if not expand_nonconcat_dims and (others != others[0]).any():
+        raise InvalidArgumentError(
+            None, None, f"concat: the other axes must have the same sizes, got {others.tolist()}"
+        )
+    offsets = np.cumsum(shapes[:, axis]) - shapes[:, axis]
+    moved = []
+    for each, offset in zip(sp_inputs, offsets, strict=True):
+        indices = np.array(each.indices)
+        indices[:, axis] += offset
+        moved.append(indices)
+    sizes = shapes.max(axis=0)
+    sizes[axis] = shapes[:, axis].sum()
+    values = np.concatenate([each.values for each in sp_inputs])
+    return reorder(SparseTensor(np.concatenate(moved), values, sizes))
+
+
+def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """Return `size` values from `start` on, along each axis.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> sparse = tf.sparse.from_dense([[1, 0, 2], [0, 3, 0]])
+    >>> tf.sparse.to_dense(tf.sparse.slice(sparse, [0, 1], [2, 2])).numpy().tolist()
+    [[0, 2], [3, 0]]
+    """
+    first, count = np.asarray(start, np.int64), np.asarray(size, np.int64)
+    sizes = np.maximum(np.minimum(count, np.asarray(sp_input.dense_shape) - first), 0)
+    indices = np.asarray(sp_input.indices) - first
+    inside = ((indices >= 0) & (indices < sizes)).all(axis=1)
+    return SparseTensor(indices[inside], sp_input.values[inside], sizes)
+
+
+def split(
+    sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None
+) -> list[SparseTensor]:
+    """Cut into as many parts along an axis; the first ones are larger where it is not even."""
+    sizes = np.asarray(sp_input.dense_shape)
+    axis = int(axis) % len(sizes)
+    each, extra = divmod(int(sizes[axis]), int(num_split))
+    limits = np.cumsum([0, *(each + (i < extra) for i in range(int(num_split)))])
+    parts = []
+    for first, limit in itertools.pairwise(limits):
+        start, size = np.zeros_like(sizes), sizes.copy()
+        start[axis], size[axis] = first, limit - first
+        parts.append(slice(sp_input, start, size))
+    return parts
+
+
+def _reduced(
+    ufunc: np.ufunc, sp_input: SparseTensor, axis: Any, keepdims: Any, output_is_sparse: bool
+) -> Any:
+    sizes = np.asarray(sp_input.dense_shape)
+    axes = range(len(sizes)) if axis is None else {int(a) % len(sizes) for a in np.ravel(axis)}
+    kept = [i for i in range(len(sizes)) if i not in axes]
+    shape = tuple(1 if i in axes else int(n) for i, n in enumerate(sizes))
+    if not keepdims:
+        shape = tuple(int(sizes[i]) for i in kept)
+    groups = np.asarray(sp_input.indices)[:, kept]
+    found, where = np.unique(groups, axis=0, return_inverse=True)
+    order = np.argsort(where.reshape(-1), kind="stable")
+    counts = np.bincount(where.reshape(-1), minlength=len(found))
+    values = np.asarray(sp_input.values)[order]
+    starts = np.cumsum(counts) - counts
+    made = ufunc.reduceat(values, starts, dtype=values.dtype) if len(values) else values
+    flat = np.zeros(shape, values.dtype).reshape([int(sizes[i]) for i in kept])
+    flat[tuple(found.T)] = made if kept else made.sum()  # of one value, or none
+    if not output_is_sparse:
+        return tensor(flat.reshape(shape))
+    sparse = SparseTensor(found, made, [int(sizes[i]) for i in kept])
+    return reshape(sparse, shape) if keepdims else sparse
+
+
+def reduce_sum(
+    sp_input: SparseTensor,
+    axis: Any = None,
+    keepdims: Any = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the sum of the values along axes, or of all."""
+    return _reduced(np.add, sp_input, axis, keepdims, output_is_sparse)
+
+
+def reduce_max(
+    sp_input: SparseTensor,
+    axis: Any = None,
+    keepdims: Any = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the greatest value that lies along axes, or of all; 0 where none lies."""
+    return _reduced(np.maximum, sp_input, axis, keepdims, output_is_sparse)
+
+
+def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = None) -> Any:
+    """Return an array of bool, True at the numbers that are the values of each row.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], [2, 0, 1], [2, 2])
+    >>> tf.sparse.to_indicator(ids, 3).numpy().tolist()
+    [[True, False, True], [False, True, False]]
+    """
+    sizes = [int(size) for size in sp_input.dense_shape[:-1]]
+    made = np.zeros((*sizes, int(vocab_size)), bool)
+    made[(*np.asarray(sp_input.indices)[:, :-1].T, np.asarray(sp_input.values))] = True
+    return tensor(made)
+
+
+def eye(
+    num_rows: int, num_columns: int | None = None, dtype: Any = np.float32, name: str | None = None
+) -> SparseTensor:
+    """Return a matrix with ones on its diagonal."""
+    columns = num_rows if num_columns is None else num_columns
+    numbers = np.arange(min(num_rows, columns))
+    ones = tensor(np.ones(len(numbers)), dtype)
+    return SparseTensor(np.stack([numbers, numbers], axis=1), ones, [num_rows, columns])
+
+
+def fill_empty_rows(
+    sp_input: SparseTensor, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Any]:
+    """Return a matrix with a value in the first column of each empty row, and which were empty."""
+    rows = int(sp_input.dense_shape[0])
+    empty = ~np.isin(np.arange(rows), np.asarray(sp_input.indices)[:, 0])
+    filled = np.flatnonzero(empty)
+    _, value = alike([sp_input.values, default_value])
+    made = SparseTensor(
+        np.concatenate([sp_input.indices, np.stack([filled, filled * 0], axis=1)]),
+        np.concatenate([sp_input.values, np.full(len(filled), np.asarray(value))]),
+        sp_input.dense_shape,
+    )
+    return reorder(made), tensor(empty)
+
+
+def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
+    """Return the values in a larger array, or in the smallest that has all of them."""
+    if new_shape is None:
+        new_shape = np.asarray(sp_input.indices).max(axis=0, initial=-1) + 1
+    elif (np.asarray(new_shape) < np.asarray(sp_input.dense_shape)).any():
+        raise InvalidArgumentError(
+            None, None, f"reset_shape: {new_shape} is smaller than {sp_input.shape}"
+        )
+    return SparseTensor(sp_input.indices, sp_input.values, new_shape)
+
+
+def _united(combine: Callable[[Any, Any], Any], a: SparseTensor, b: SparseTensor) -> SparseTensor:
+    """Combine the values of two where either has one: the other one is 0 there."""
+    if a.shape != b.shape:
+        raise InvalidArgumentError(None, None, f"shapes {a.shape} and {b.shape} differ")
+    mine, others = a.flat_indices(), b.flat_indices()
+    numbers = np.union1d(mine, others)
+    sides = []
+    for each, found in ((a, mine), (b, others)):
+        side = np.zeros(len(numbers), each.dtype)
+        np.add.at(side, np.searchsorted(numbers, found), np.asarray(each.values))
+        sides.append(side)
+    indices = np.stack(np.unravel_index(numbers, a.shape), axis=1)
+    return SparseTensor(indices, combine(*sides), a.dense_shape)
+
+
+def add(a: Any, b: Any, threshold: Any = 0) -> Any:
+    """Return the sum of two sparse tensors, or of one and an array.
+
+    Parameters
+    ----------
+    a, b : SparseTensor or array_like
+        One of them is sparse.
+    threshold : scalar
+        Sums whose magnitude is less are left out of a sparse result.
+
+    Returns
+    -------
+    SparseTensor or Tensor
+        Sparse if both are.
+    """
+    if not isinstance(a, SparseTensor):
+        a, b = b, a
+    if not isinstance(a, SparseTensor):
+        raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
+    if isinstance(b, SparseTensor):
+        made = _united(np.add, a, b)
+        return retain(made, np.abs(np.asarray(made.values)) >= threshold) if threshold else made
+    return alike([a.values, b])[1] + a.dense()
+
+
+def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
+    """Return the greater value where either has one."""
+    return _united(np.maximum, sp_a, sp_b)
+
+
+def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
+    """Return the lesser value where either has one."""
+    return _united(np.minimum, sp_a, sp_b)
+
+
+def sparse_dense_matmul(
+    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Any:
+    """Return the product of two matrices, one of which is sparse."""
+    left, right = (m.dense() if isinstance(m, SparseTensor) else tensor(m) for m in (sp_a, b))
+    left = np.conj(left).T if adjoint_a else left
+    return left @ (np.conj(right).T if adjoint_b else right)
+
+
+_tensor = tensor  # from_dense has an argument of that name

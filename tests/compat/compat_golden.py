@@ -14,6 +14,12 @@ HERE = Path(__file__).parent
 
 def described(value):
     """Return type, shape and values of a tensor, or of nested ones, in the terms of JSON."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return {"python": repr(value)}
+    if hasattr(value, "as_numpy_dtype"):
+        return {"dtype": value.name}
+    if hasattr(value, "is_fully_defined"):
+        return {"shape": str(value)}
     if isinstance(value, dict):
         return {key: described(part) for key, part in value.items()}
     if isinstance(value, tuple):
@@ -41,9 +47,27 @@ def _texts(nested):
     return nested.decode("latin-1") if isinstance(nested, bytes) else nested
 
 
+ERRORS = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+
+def attempted(expression, describe, tf):
+    """Describe what an expression gives; where it raises, which of Python's or tf's errors."""
+    try:
+        return describe(eval(expression, {"tf": tf, "np": np}))
+    except (
+        tf.errors.OpError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        return {"raises": type(error).__name__}
+
+
 def write(file, describe, tf):
     """Write what the expressions of one file are, one to a line."""
-    made = [describe(eval(line, {"tf": tf, "np": np})) for line in file.read_text().splitlines()]
+    made = [attempted(line, describe, tf) for line in file.read_text().splitlines()]
     lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in made)
     file.with_suffix(".json").write_text(f"[\n{lines}\n]\n")
 

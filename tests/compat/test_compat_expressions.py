@@ -54,6 +54,11 @@ def check_same(found, expected):
 
 @pytest.mark.parametrize(**golden(*sorted(HERE.glob("expressions/*.txt"))))
 def test_an_expression_gives_what_tensorflow_gives(expression, expected):
+    if isinstance(expected, dict) and "raises" in expected:
+        with pytest.raises(Exception) as caught:
+            evaluated(expression)
+        assert expected["raises"] in [each.__name__ for each in type(caught.value).__mro__]
+        return
     check_same(described(evaluated(expression)), expected)
 
 

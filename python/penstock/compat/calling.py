@@ -140,6 +140,7 @@ def _file_name(value: Any) -> Any:
 
 
 def _other(value: Any) -> Any:
+    value = value.__tf_tensor__() if hasattr(value, "__tf_tensor__") else value
     if type(value) is Tensor:
         return value.item() if not value.ndim else np.asarray(value)
     if isinstance(value, PenstockSpec):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,17 @@ class DType:
     True
     """
 
-    __slots__ = ("dtype", "name")
+    __slots__ = ("_dtype", "name")
 
-    def __init__(self, name: str, dtype: np.dtype[Any]) -> None:
+    def __init__(self, name: str, dtype: np.dtype[Any] | None) -> None:
         self.name = name
-        self.dtype = dtype  # what np.dtype(...) asks an object for
+        self._dtype = dtype
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype, which np.dtype(...) asks an object for."""
+        assert self._dtype is not None
+        return self._dtype
 
     @property
     def as_numpy_dtype(self) -> Any:
@@ -69,8 +76,42 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes of one value."""
-        return self.dtype.itemsize
+        """Bytes of one value; 0 of strings, whose lengths differ."""
+        return 0 if self.name == "string" else self.dtype.itemsize
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The least and the greatest value of an integer, 0 and 1 of a float."""
+        if self.dtype.kind not in "iufb":
+            raise ValueError(f"{self!r} does not have defined limits.")
+        return (self.min, self.max) if self.dtype.kind in "iu" else (0, 1)
+
+    @property
+    def real_dtype(self) -> DType:
+        """The type of the parts of a complex number; the type itself otherwise."""
+        halves = {"complex64": "float32", "complex128": "float64"}
+        return DTYPES[halves.get(self.name, self.name)]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is a number."""
+        return self.is_integer or self.is_floating or self.is_complex
+
+    @property
+    def is_quantized(self) -> bool:
+        """False: it stands for what it is."""
+        return False
+
+    @property
+    def is_numpy_compatible(self) -> bool:
+        """True: it is a type of NumPy's."""
+        return True
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Return whether another type is the same."""
+        return bool(self == other)
+
+    is_subtype_of = is_compatible_with
 
     @property
     def base_dtype(self) -> DType:
@@ -103,11 +144,56 @@ class DType:
         return f"<dtype: '{self.name}'>"
 
 
+class BFloat16(DType):
+    """The type of floats with 8 bits for the power of two, by the package ml_dtypes."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of ml_dtypes.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If it is not installed.
+        """
+        if self._dtype is None:
+            self._dtype = np.dtype(self._module().bfloat16)
+        return self._dtype
+
+    @staticmethod
+    def _module() -> Any:
+        try:
+            return importlib.import_module("ml_dtypes")
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                "tf.bfloat16 needs ml_dtypes, which is not installed: pip install ml_dtypes"
+            ) from None
+
+    @property
+    def is_floating(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def size(self) -> int:
+        """Bytes of one value."""
+        return 2
+
+    def _limits(self) -> Any:
+        return self._module().finfo(self.dtype)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
 _NUMBERS = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
 DTYPES = {name: DType(name, np.dtype(name)) for name in _NUMBERS}
+DTYPES["bfloat16"] = BFloat16("bfloat16", None)
 DTYPES["string"] = DType("string", np.dtype(object))
 _OTHER_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
 _PYTHON = {int: "int32", float: "float32", bool: "bool", str: "string", bytes: "string"}

@@ -16,10 +16,22 @@ class OpError(Exception):
         Ignored; TensorFlow's errors have them.
     message : str
         What happened.
+    *args
+        Of an OpError itself, its number.
+
+    Attributes
+    ----------
+    error_code : int
+        The number of the class: `tf.errors.NOT_FOUND` and others.
     """
 
-    def __init__(self, node_def: Any = None, op: Any = None, message: str = "") -> None:
+    error_code = 2
+    experimental_payloads: dict[Any, Any] = {}
+
+    def __init__(self, node_def: Any = None, op: Any = None, message: str = "", *args: Any) -> None:
         Exception.__init__(self, message)
+        if args and type(self) is OpError:
+            self.error_code = args[0]
         self.node_def = node_def
         self.op = op
 
@@ -35,9 +47,13 @@ class OpError(Exception):
 class OutOfRangeError(OpError):
     """There are no more elements."""
 
+    error_code = 11
+
 
 class InvalidArgumentError(OpError, ValueError):
     """A value, or the contents of an image or message, are not what they should be."""
+
+    error_code = 3
 
 
 class DataLossError(OpError, DataError):
@@ -49,6 +65,7 @@ class DataLossError(OpError, DataError):
         As in penstock's DataError.
     """
 
+    error_code = 15
     file: str | None = None
     offset: int | None = None
     element: int | None = None
@@ -57,41 +74,77 @@ class DataLossError(OpError, DataError):
 class NotFoundError(OpError, FileNotFoundError):
     """There is no such file."""
 
+    error_code = 5
+
 
 class FailedPreconditionError(OpError):
     """Something else should have been done before."""
+
+    error_code = 9
 
 
 class UnimplementedError(OpError, NotImplementedError):
     """There is no such thing."""
 
+    error_code = 12
+
 
 class CancelledError(OpError):
     """It was called off."""
+
+    error_code = 1
 
 
 class AbortedError(OpError):
     """It was called off."""
 
+    error_code = 10
+
 
 class UnavailableError(OpError):
     """A service does not answer."""
+
+    error_code = 14
 
 
 class PermissionDeniedError(OpError, PermissionError):
     """A file must not be read or written."""
 
+    error_code = 7
+
 
 class AlreadyExistsError(OpError, FileExistsError):
     """A file is there already."""
+
+    error_code = 6
 
 
 class ResourceExhaustedError(OpError, MemoryError):
     """There is not enough memory."""
 
+    error_code = 8
+
 
 class InternalError(OpError):
     """A fault of the library."""
+
+    error_code = 13
+
+
+class DeadlineExceededError(OpError):
+    """It took too long."""
+
+    error_code = 4
+
+
+class UnauthenticatedError(OpError):
+    """A service does not know who asks."""
+
+    error_code = 16
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A value that is not known yet was asked for."""
 
 
 class UnknownError(OpError):

@@ -135,10 +135,12 @@ class Placeholder(Lazy):
         Its type.
     shape : sequence of int or None, optional
         Its shape.
+    default : array_like, optional
+        What it stands for where it is not given.
     """
 
-    def __init__(self, dtype: Any, shape: Any = None) -> None:
-        super().__init__(self._missing)
+    def __init__(self, dtype: Any, shape: Any = None, default: Any = None) -> None:
+        super().__init__(self._missing if default is None else lambda run: tensor(default))
         self.dtype = as_dtype(dtype)
         self.shape = TensorShape(shape)
 

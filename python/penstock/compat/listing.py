@@ -13,13 +13,19 @@ _NAMES = ("penstock.compat.tf", "penstock.compat.v1")
 _PARTS = tuple(
     f"penstock.compat.tf.{part}"
     for part in (
-        *("arrays", "functions", "messages", "old_image"),
+        *("arrays", "autograph_experimental", "config.devices", "config.settings", "counting"),
+        *("distribute_experimental", "draws", "elementwise", "examples", "functions"),
+        *("generator", "indexing", "loggers", "lookup_experimental", "strategies"),
+        *("looping", "messages", "old_image", "random_experimental"),
+        *("segments", "shaping", "special", "stateless", "tensor_array", "tensor_proto"),
+        *("text_table", "texts", "unicode", "variable", "wire"),
         *("image.boxes", "image.color_spaces", "image.files", "image.jpeg_quality"),
         *("image.neighbors", "image.similarity", "image.suppression"),
         *("keras.arrays", "keras.cached_files", "keras.folders"),
         *("keras.time_series",),
     )
 )
+_OLD_PARTS = ("penstock.compat.v1.graphs", "penstock.compat.v1.moved")
 
 
 def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
@@ -51,7 +57,7 @@ def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
 
 def _is_imported(value: Any) -> bool:
     if isinstance(value, types.ModuleType):
-        return not value.__name__.startswith(_NAMES) or value.__name__ in _PARTS
+        return not value.__name__.startswith(_NAMES) or value.__name__ in (*_PARTS, *_OLD_PARTS)
     home = str(getattr(value, "__module__", None) or "")
     if isinstance(value, types.FunctionType) and home.startswith("penstock"):
         # A name is defined there, or wraps one of penstock's functions.

@@ -92,6 +92,69 @@ class TensorShape(tuple[Any, ...]):
         other = TensorShape(other)
         return TensorShape([*self, *other] if self.known and other.known else None)
 
+    def merge_with(self, other: Any) -> TensorShape:
+        """Return the shape that both describe, with what either says.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        other = TensorShape(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
+        if not (self.known and other.known):
+            return self if self.known else other
+        pairs = zip(self, other, strict=True)
+        return TensorShape([a if a is not None else b for a, b in pairs])
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """Return the shape that says what two shapes agree in."""
+        other = TensorShape(other)
+        if not (self.known and other.known) or len(self) != len(other):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self, other, strict=True)])
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Return whether every array of this shape is one of the other shape."""
+        if not TensorShape(other).known:
+            return True
+        pairs = zip(self, other, strict=False)
+        same = self.known and len(self) == len(other)
+        return same and all(b is None or a == b for a, b in pairs)
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """Return the shape, which has `rank` axes; raise ValueError where it has others."""
+        return self.merge_with([None] * int(rank))
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """Return the shape, which has `rank` axes or more; raise ValueError otherwise."""
+        if self.known and len(self) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """Return the shape, which has `rank` axes or fewer; raise ValueError otherwise."""
+        if self.known and len(self) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_has_rank(self, rank: int) -> None:
+        """Raise ValueError unless there may be `rank` axes."""
+        if self.known and len(self) != rank:
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other: Any) -> None:
+        """Raise ValueError unless two shapes may have the same number of axes."""
+        other = TensorShape(other)
+        if self.known and other.known and len(self) != len(other):
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def assert_is_fully_defined(self) -> None:
+        """Raise ValueError unless every size is known."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
     def __add__(self, other: Any) -> Any:
         # Of plain sizes a plain tuple, in which NumPy's -1 stays what it is.
         if isinstance(other, TensorShape):

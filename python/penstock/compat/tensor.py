@@ -18,6 +18,31 @@ _SCALARS = (np.generic, bool, bytes)
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
 
 
+DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+class Reference:
+    """What stands for a tensor or a variable as a key of a dict; `deref` returns it."""
+
+    __slots__ = ("_wrapped",)
+
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+
+    def deref(self) -> Any:
+        """Return what this stands for."""
+        return self._wrapped
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._wrapped is other._wrapped
+
+    def __hash__(self) -> int:
+        return id(self._wrapped)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._wrapped!r}>"
+
+
 class Tensor(np.ndarray[Any, Any]):
     """A NumPy array that answers to `numpy`, `set_shape` and `get_shape` as well.
 
@@ -59,6 +84,31 @@ class Tensor(np.ndarray[Any, Any]):
     def get_shape(self) -> TensorShape:
         """Return `shape`."""
         return self.shape
+
+    @property
+    def device(self) -> str:  # type: ignore[override]
+        """The device that has the value: the processor."""
+        return DEVICE
+
+    backing_device = device
+
+    def ref(self) -> Reference:
+        """Return what stands for the tensor as a key of a dict."""
+        return Reference(self)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Raise NotImplementedError: the value is there, see `numpy`."""
+        raise NotImplementedError("eval: the value is known already: call .numpy()")
+
+    def _of_graphs(self) -> Any:
+        raise AttributeError("tensors that have a value have no name, op and graph")
+
+    name = property(_of_graphs)
+    op = property(_of_graphs)
+    graph = property(_of_graphs)
+
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        return tensor(self, dtype)
 
     def set_shape(self, shape: Iterable[int | None] | None) -> None:
         """Check the shape.
@@ -167,6 +217,13 @@ Tensor.__rtruediv__ = _divides("__rtruediv__")  # type: ignore[assignment, metho
 # Tensors do not change: `x -= 1` makes another one, and leaves what else x was a name of.
 for _name in (*_OPERATORS, "truediv"):
     setattr(Tensor, f"__i{_name}__", getattr(Tensor, f"__{_name}__"))
+# What may be asked of a tensor with the operators of Python.
+OPERATORS = [
+    *("__abs__", "__eq__", "__ge__", "__gt__", "__invert__", "__le__", "__lt__", "__ne__"),
+    *("__neg__", "__pos__", "__truediv__", "__rtruediv__"),
+    *(f"__{name}__" for name in _OPERATORS),
+    *(f"__r{name}__" for name in _OPERATORS),
+]
 
 
 def tensor(value: Any, dtype: Any = None) -> Any:
@@ -209,6 +266,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return value
     if isinstance(value, (list, tuple)) and _holds_symbol(value):
         return stack([tensor(row) for row in value])
+    if hasattr(value, "__tf_tensor__"):
+        return value.__tf_tensor__()
     array = np.asarray(value)
     kind = array.dtype.kind
     if kind in "if":
@@ -229,6 +288,30 @@ def tensor(value: Any, dtype: Any = None) -> Any:
 def _below(text: str) -> str:
     """Return a text of several lines with a line of its own for the first."""
     return f"\n{text}" if "\n" in text else text
+
+
+def array(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Return a value as an array of NumPy, by the rules of `tensor`."""
+    return np.asarray(tensor(value, dtype))
+
+
+def converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a value as a tensor of a type, where TensorFlow converts it without being asked to.
+
+    Raises
+    ------
+    TypeError
+        If it is a tensor of another type, or would lose its fraction.
+    """
+    made = tensor(value)
+    if made.dtype == dtype:
+        return made
+    whole = made.dtype.kind in "iu" and dtype.kind in "iu"
+    if hasattr(value, "__tf_tensor__") or not (
+        whole or (made.dtype.kind in "iuf" and np.can_cast(made.dtype, dtype, "same_kind"))
+    ):
+        raise TypeError(f"Cannot convert {value!r} to a tensor of {as_dtype(dtype)!r}")
+    return tensor(made, dtype)
 
 
 def text(value: str | bytes) -> Tensor:
@@ -285,6 +368,8 @@ def _typed_leaf(value: Any) -> Any:
     """Return the first array or NumPy scalar in nested lists, if there is one."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value
+    if hasattr(value, "__tf_tensor__"):
+        return value.__tf_tensor__()
     if isinstance(value, (list, tuple)):
         return next((leaf for leaf in map(_typed_leaf, value) if leaf is not None), None)
     return None

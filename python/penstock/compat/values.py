@@ -76,6 +76,8 @@ def numpy_values(value: Any) -> Any:
     """Return nested tensors as NumPy's arrays and scalars, and bytes."""
     if type(value) is Tensor:
         return value.numpy()
+    if hasattr(value, "__tf_tensor__"):
+        return value.__tf_tensor__().numpy()
     return value.numpy() if isinstance(value, Composite) else _rebuilt(value, numpy_values)
 
 
@@ -202,3 +204,8 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 def register(penstock_class: type, own_class: type) -> None:
     """Have objects of one class, and of its subclasses, turned into the other, and back."""
     _CLASSES.append((penstock_class, own_class))
+
+
+def register_value(own_class: type, convert: Callable[[Any], Any]) -> None:
+    """Have objects of a class count as the tensor that a function makes of them."""
+    _PLAIN[own_class] = lambda value: plain(convert(value))

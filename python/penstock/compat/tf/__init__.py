@@ -21,63 +21,75 @@ from penstock.compat.tensor import Tensor
 from penstock.compat.tf import (
     arrays,
     audio,
+    autograph,
+    bitwise,
     compat,
+    config,
+    counting,
     data,
     debugging,
+    distribute,
     dtypes,
     errors,
+    experimental,
     functions,
     image,
+    indexing,
     io,
     keras,
+    linalg,
     lookup,
+    looping,
     math,
     nest,
     nn,
     ragged,
     random,
+    shaping,
     signal,
     sparse,
+    stateless,
     strings,
+    test,
     train,
+    version,
 )
-from penstock.compat.tf.functions import (
-    case,
-    cond,
-    control_dependencies,
-    device,
-    function,
-    group,
-    name_scope,
-    no_op,
-    numpy_function,
-    py_function,
-    while_loop,
-)
+from penstock.compat.tf.loggers import get_logger
+from penstock.compat.tf.tensor_array import TensorArray
+from penstock.compat.tf.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.ops import array as _array
 from penstock.ops import strings as _strings
 from penstock.ops.noticed import QUIET_MODULES, QUIET_TYPES
 
-__version__ = "2.21.0"  # the names are those of this version
+__version__ = version.VERSION
 
 newaxis = None
 
 globals().update(DTYPES)
+globals().update(double=DTYPES["float64"], half=DTYPES["float16"])
 port_all(globals(), _strings, ["as_string"])
 port_all(globals(), _array, [name for name in _array.__all__ if name not in arrays.NAMES])
-for _name in arrays.NAMES:
-    globals()[_name] = getattr(arrays, _name)
-for _name in math.NAMES:
-    globals()[_name] = getattr(math, _name)
-for _module in (math, dtypes, io, nn):
+for _module in (arrays, counting, functions, indexing, looping, math, shaping, stateless):
+    globals().update({_name: getattr(_module, _name) for _name in _module.NAMES})
+for _name in ("eig", "eigvals", "einsum", "matmul", "norm", "tensordot"):
+    globals()[_name] = getattr(linalg, _name)
+for _name in ("Assert", "assert_equal", "assert_greater", "assert_less", "assert_rank"):
+    globals()[_name] = getattr(debugging, _name)
+for _name in ("log_softmax", "softmax", "softplus", "softsign"):
+    setattr(math, _name, getattr(nn, _name))
+for _module in (bitwise, math, debugging, dtypes, io, nn):
     _dispatch.install(vars(_module), _dispatch.ARRAYS)
 _dispatch.install(vars(strings), _dispatch.STRINGS)
 _dispatch.install(globals(), _dispatch.ARRAYS)
 print = functions.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
-_QUIET = ("arrays", "audio", "functions", "image", "io", "math", "nest", "nn", "signal", "strings")
-_NOTICED = frozenset({"matching_files", "print_", "write_file"})
+_QUIET = (
+    *("arrays", "audio", "bitwise", "counting", "debugging", "elementwise", "functions", "image"),
+    *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "segments", "shaping"),
+    *("signal", "special", "strings", "texts", "unicode"),
+)
+_NOTICED = frozenset({"matching_files", "print_", "timestamp", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
 _QUIET_BENEATH = ("ragged_broadcast", "ragged_factories", "sparse", "sparse_functions", "values")
 QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH)
@@ -96,41 +108,43 @@ __all__ = [
     "SparseTensor",
     "SparseTensorSpec",
     "Tensor",
+    "TensorArray",
     "TensorShape",
     "TensorSpec",
+    "Variable",
+    "VariableAggregation",
+    "VariableSynchronization",
     "as_dtype",
     "audio",
-    "case",
+    "autograph",
+    "bitwise",
     "compat",
-    "cond",
-    "control_dependencies",
+    "config",
     "data",
     "debugging",
-    "device",
+    "distribute",
     "dtypes",
     "errors",
     "executing_eagerly",
-    "function",
-    "group",
+    "experimental",
+    "get_logger",
     "image",
     "io",
     "keras",
+    "linalg",
     "lookup",
-    "name_scope",
     "nest",
     "newaxis",
     "nn",
-    "no_op",
-    "numpy_function",
-    "py_function",
     "ragged",
     "random",
     "signal",
     "sparse",
     "strings",
+    "test",
     "train",
     "type_spec_from_value",
-    "while_loop",
+    "version",
 ]
 
 __dir__ = listing(globals())

@@ -14,6 +14,7 @@ from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, alike, tensor
 from penstock.ops import array as _array
 
+_clip_by_value = ported(_array.clip_by_value)
 _where = ported(_array.where)
 
 
@@ -120,9 +121,17 @@ def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int
     return tensor(np.linspace(start, stop, num, axis=axis).astype(kind))
 
 
-def eye(num_rows: int, num_columns: int | None = None, dtype: Any = np.float32) -> Any:
-    """Return a matrix with ones on its diagonal."""
-    return tensor(np.eye(num_rows, num_columns), dtype)
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = np.float32,
+    name: str | None = None,
+) -> Any:
+    """Return a matrix with ones on its diagonal, or as many as `batch_shape` says."""
+    made = np.eye(int(num_rows), None if num_columns is None else int(num_columns))
+    shape = (*np.ravel([] if batch_shape is None else batch_shape).astype(int), *made.shape)
+    return tensor(np.broadcast_to(made, shape).copy(), dtype)
 
 
 def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Any:
@@ -209,6 +218,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return _where(condition, *alike([x, y]))
 
 
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
+    """Return values, those below a least and above a greatest value replaced by it."""
+    return _clip_by_value(*alike([t, clip_value_min, clip_value_max]))
+
+
 def sequence_mask(lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_) -> Any:
     """Return rows that begin with as many True as `lengths` says."""
     counts = tensor(lengths)
@@ -242,14 +256,9 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     return tensor(np.broadcast_to(tensor(input), tuple(shape)).copy())
 
 
-def map_fn(fn: Any, elems: Any, dtype: Any = None, **ignored: Any) -> Any:
-    """Return what `fn` makes of each row, put together."""
-    return tensor(np.stack([np.asarray(tensor(fn(row))) for row in tensor(elems)]))
-
-
 def is_tensor(x: Any) -> bool:
-    """Return whether a value is a tensor."""
-    return isinstance(x, Tensor)
+    """Return whether a value is a tensor, or a variable."""
+    return isinstance(x, Tensor) or hasattr(x, "__tf_tensor__")
 
 
 NAMES = [

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from typing import Any
+
+import numpy as np
 
 from penstock.compat import dataset as _dataset
 from penstock.compat.iterator import OwnedIterator
@@ -22,6 +26,47 @@ def as_text(bytes_or_text: str | bytes, encoding: str = "utf-8") -> str:
 
 
 as_str = as_text
+bytes_or_text_types = (bytes, str)
+integral_types = (int, np.integer)
+real_types = (int, float, np.integer, np.floating)
+complex_types = (int, float, complex, np.number)
+
+
+def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+    """Return bytes as text, and anything else as Python shows it."""
+    return as_text(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path: Any) -> Any:
+    """Return a path as text; anything else as it is."""
+    return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+def dimension_value(dimension: Any) -> Any:
+    """Return the size of an axis, which is a number already."""
+    return dimension
+
+
+def dimension_at_index(shape: Any, index: int) -> Any:
+    """Return the size of an axis; None where the axes are not known."""
+    return shape[index] if shape.rank is not None else None
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Return True: nothing is written for older versions."""
+    return True
+
+
+class _Older(type):
+    """Names of TensorFlow 1 are loaded when they are asked for."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module("penstock.compat.v1"), name)
+
+    def __dir__(cls) -> list[str]:
+        return sorted({*dir(importlib.import_module("penstock.compat.v1")), *vars(cls)})
 
 
 class _Data:
@@ -47,8 +92,8 @@ class _Data:
         return dataset.output_shapes
 
 
-class v1:
-    """tf.compat.v1, of which programs with sessions import `penstock.compat.v1` instead."""
+class v1(metaclass=_Older):
+    """tf.compat.v1: `penstock.compat.v1`, with iterators that need no session."""
 
     data = _Data
     image = _old_image

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from penstock.compat.dtypes import for_penstock
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
+from penstock.compat.tf import nest
 from penstock.compat.values import numpy_values, tensors
 from penstock.functions import py_function as _py_function
 
@@ -143,15 +145,78 @@ def case(
     return default()
 
 
-def while_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, **ignored: Any
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
-    """Call `body` with what it returned, as long as `cond` of it holds."""
-    values = [tensor(value) for value in loop_vars]
-    while cond(*values):
+    """Call the function of a number; `default`, or the one of the greatest number, for others.
+
+    Parameters
+    ----------
+    branch_index : int
+        The number.
+    branch_fns : sequence or mapping
+        Functions, or pairs of a number and a function.
+    default : callable, optional
+        What is called for other numbers.
+    name : str, optional
+        A label without further meaning.
+    """
+    if isinstance(branch_fns, dict):
+        branch_fns = list(branch_fns.items())
+    pairs = [each if isinstance(each, tuple) else (i, each) for i, each in enumerate(branch_fns)]
+    functions: dict[int, Any] = dict(pairs)
+    if sorted(functions) != list(range(len(pairs))):
+        raise ValueError(
+            f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found "
+            f"{set(functions)}"
+        )
+    otherwise = functions[len(pairs) - 1] if default is None else default
+    return functions.get(int(branch_index), otherwise)()
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Call `body` with what it returned, as long as `cond` of it holds.
+
+    Parameters
+    ----------
+    cond, body : callable
+        Called with the variables.
+    loop_vars : sequence
+        What they are at first.
+    shape_invariants, parallel_iterations, back_prop, swap_memory : object
+        Ignored.
+    maximum_iterations : int, optional
+        How often `body` is called at most.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    tuple or list
+        The variables at the end, nested as `loop_vars`.
+    """
+    values = nest.map_structure(_variable, loop_vars)
+    left = sys.maxsize if maximum_iterations is None else int(maximum_iterations)
+    while left and cond(*values):
         made = body(*values)
-        values = list(made) if isinstance(made, (list, tuple)) else [made]
+        made = made if isinstance(made, (list, tuple)) else [made]
+        values = nest.pack_sequence_as(loop_vars, list(map(_variable, nest.flatten(made))))
+        left -= 1
     return values
+
+
+def _variable(value: Any) -> Any:
+    return value if hasattr(value, "write") or hasattr(value, "to_list") else tensor(value)
 
 
 def print_(*inputs: Any, output_stream: Any = None, end: str = "\n", sep: str = " ") -> None:
@@ -190,5 +255,53 @@ def no_op(name: str | None = None) -> None:
 def group(*inputs: Any, **kwargs: Any) -> None:
     """Do nothing: its arguments have been computed."""
 
+
+def custom_gradient(f: Any = None) -> Any:
+    """Return a function that gives the first result of `f`: there are no gradients."""
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*map(_variable, args), **kwargs)[0]
+
+    return call
+
+
+def grad_pass_through(f: Any) -> Any:
+    """Return the function itself: there are no gradients."""
+    return f
+
+
+recompute_grad = grad_pass_through
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Be a context, and nothing else: everything runs at once."""
+    yield
+
+
+def inside_function() -> bool:
+    """Return False: nothing is traced."""
+    return False
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Return False: tensors have values."""
+    return False
+
+
+def get_current_name_scope() -> str:
+    """Return "": there are no names of operations."""
+    return ""
+
+
+NAMES = [
+    *("case", "cond", "control_dependencies", "custom_gradient", "device", "function"),
+    *("get_current_name_scope", "grad_pass_through", "group", "init_scope", "inside_function"),
+    *("is_symbolic_tensor", "name_scope", "no_op", "numpy_function", "py_function"),
+    *("recompute_grad", "switch_case", "while_loop"),
+]
 
 __dir__ = listing(globals())

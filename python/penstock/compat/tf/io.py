@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from penstock.compat.calling import argument, port_all, ported
+from penstock.compat.dtypes import as_dtype
+from penstock.compat.errors import DataLossError, InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.sparse import SparseTensor
-from penstock.compat.tensor import tensor
-from penstock.compat.tf import gfile
+from penstock.compat.tensor import array, tensor, text
+from penstock.compat.tf import examples, gfile, tensor_proto
 from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp
 from penstock.ops import io as _io
 
 port_all(globals(), _io)
+_decode_raw = ported(_io.decode_raw)
 _parse_example = ported(_io.parse_example)
 _parse_single_example = ported(_io.parse_single_example)
 _parse_sequence_example = ported(_io.parse_sequence_example)
@@ -129,6 +134,106 @@ def _sparse(value: Any) -> SparseTensor:
     if isinstance(value, RaggedTensor):
         return value.to_sparse()
     return SparseTensor(np.arange(len(value))[:, None], value, [len(value)])
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
+    """Return a tensor as bytes, which `parse_tensor` reads: those that TensorFlow writes.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.io.parse_tensor(tf.io.serialize_tensor([1, 2]), tf.int32).numpy().tolist()
+    [1, 2]
+    """
+    return text(tensor_proto.serialized(tensor))
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
+    """Return the tensor that `serialize_tensor` has written.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the bytes are no such tensor, or one of another type.
+    """
+    return tensor_proto.parsed(tensor(serialized).item(), out_type)
+
+
+def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
+    """Return strings decompressed.
+
+    Parameters
+    ----------
+    bytes : array_like of str or bytes
+        What is compressed.
+    compression_type : str
+        "" for none, "ZLIB" or "GZIP".
+    name : str, optional
+        A label without further meaning.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If another way is asked for.
+    DataLossError
+        If a string is not compressed in this way.
+    """
+    windows = {"": None, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
+    if compression_type not in windows:
+        raise InvalidArgumentError(
+            None, None, f"decode_compressed: ZLIB or GZIP was expected, got {compression_type!r}"
+        )
+    window = windows[compression_type]
+    if window is None:
+        return tensor(bytes)
+    try:
+        return _each(bytes, lambda data: zlib.decompress(data, window))
+    except zlib.error as error:
+        raise DataLossError(None, None, f"decode_compressed: {error}") from None
+
+
+def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
+    """Return the messages of `tf.train.Example` that are written as JSON."""
+    return _each(json_examples, examples.example_of_json)
+
+
+def _each(strings: Any, function: Callable[[bytes], bytes]) -> Any:
+    strings = array(strings)
+    made = np.empty(strings.shape, object)
+    made.reshape(-1)[:] = [function(each) for each in strings.ravel().tolist()]
+    return tensor(made)
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: Any,
+    little_endian: bool = True,
+    fixed_length: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the numbers whose bytes strings are.
+
+    Parameters
+    ----------
+    input_bytes : array_like of bytes
+        The strings, all of one length unless `fixed_length` is given.
+    out_type : dtype-like
+        The type of the numbers.
+    little_endian : bool
+        Whether the lowest byte of each comes first.
+    fixed_length : int, optional
+        How many bytes are taken; shorter strings are filled up with zeros.
+    name : str, optional
+        A label without further meaning.
+    """
+    if fixed_length is not None:
+        length, size = int(fixed_length), as_dtype(out_type).dtype.itemsize
+        if length % size or length <= 0:
+            raise InvalidArgumentError(
+                None, None, f"decode_raw: fixed_length {length} is no multiple of {size}"
+            )
+        input_bytes = _each(input_bytes, lambda data: data[:length].ljust(length, b"\0"))
+    return _decode_raw(input_bytes, out_type, little_endian)
 
 
 class TFRecordWriter(_io.TFRecordWriter):

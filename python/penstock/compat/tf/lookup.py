@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.dispatch import over_values
+from penstock.compat.dtypes import DType, as_dtype
+from penstock.compat.errors import FailedPreconditionError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import tensor
-from penstock.ops.strings import to_hash_bucket_fast
+from penstock.compat.tensor import array, tensor
+from penstock.compat.tf import lookup_experimental as experimental
+from penstock.compat.tf import text_table
+from penstock.compat.tf.text_table import TextFileIndex
+from penstock.ops import strings as _strings
 
 
 class KeyValueTensorInitializer:
@@ -21,13 +26,86 @@ class KeyValueTensorInitializer:
         Row by row.
     key_dtype, value_dtype : dtype-like, optional
         Their types.
+    name : str, optional
+        A label without further meaning.
     """
 
     def __init__(
-        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None
+        self,
+        keys: Any,
+        values: Any,
+        key_dtype: Any = None,
+        value_dtype: Any = None,
+        name: str | None = None,
     ) -> None:
-        self.keys = tensor(keys, key_dtype)
-        self.values = tensor(values, value_dtype)
+        self.keys = array(keys, key_dtype)
+        self.values = array(values, value_dtype)
+
+    @property
+    def key_dtype(self) -> DType:
+        """The type of the keys."""
+        return as_dtype(self.keys.dtype)
+
+    @property
+    def value_dtype(self) -> DType:
+        """The type of the values."""
+        return as_dtype(self.values.dtype)
+
+
+class TextFileInitializer(KeyValueTensorInitializer):
+    r"""The contents of a table, from the lines of a file.
+
+    Parameters
+    ----------
+    filename : str or path
+        The file.
+    key_dtype, value_dtype : dtype-like
+        The types of keys and values.
+    key_index, value_index : int
+        The number of the column, or a `TextFileIndex`.
+    vocab_size : int, optional
+        How many lines are read; all by default.
+    delimiter : str
+        What separates columns.
+    name : str, optional
+        A label without further meaning.
+    value_index_offset : int
+        Added to values that are numbers of lines.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file.
+    InvalidArgumentError
+        If a line has no such column, or a column is no number.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.io.write_file("words.txt", "the\ncat\n")
+    >>> words, number = tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
+    >>> lines = tf.lookup.TextFileInitializer("words.txt", tf.string, words, tf.int64, number)
+    >>> tf.lookup.StaticHashTable(lines, -1).lookup(tf.constant(["cat", "dog"])).numpy()
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        filename: Any,
+        key_dtype: Any,
+        key_index: Any,
+        value_dtype: Any,
+        value_index: Any,
+        vocab_size: Any = None,
+        delimiter: str = "\t",
+        name: str | None = None,
+        value_index_offset: int = 0,
+    ) -> None:
+        wanted = [(key_index, key_dtype), (value_index, value_dtype)]
+        keys, values = text_table.columns_of(filename, wanted, vocab_size, delimiter)
+        if value_index == TextFileIndex.LINE_NUMBER:
+            values = values + int(value_index_offset)
+        super().__init__(keys, values, key_dtype, value_dtype)
 
 
 class StaticHashTable:
@@ -39,6 +117,15 @@ class StaticHashTable:
         Its contents.
     default_value : scalar
         What is found for other keys.
+    name : str, optional
+        What it is called.
+    experimental_is_anonymous : bool
+        Ignored.
+
+    Raises
+    ------
+    FailedPreconditionError
+        If a key is there twice with different values.
 
     Examples
     --------
@@ -49,26 +136,59 @@ class StaticHashTable:
     """
 
     def __init__(
-        self, initializer: KeyValueTensorInitializer, default_value: Any, name: str | None = None
+        self,
+        initializer: KeyValueTensorInitializer,
+        default_value: Any,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
     ) -> None:
+        self.name = name
+        self.key_dtype = initializer.key_dtype
+        self.value_dtype = initializer.value_dtype
+        self.default_value = tensor(default_value, self.value_dtype)
         self._dtype = initializer.values.dtype
-        self._default = default_value
-        self._entries = dict(
-            zip(initializer.keys.tolist(), initializer.values.tolist(), strict=True)
-        )
+        self._default = self.default_value.item()
+        keys, values = initializer.keys.ravel().tolist(), initializer.values.ravel().tolist()
+        self._entries = dict(zip(keys, values, strict=True))
+        if len(self._entries) < len(keys):
+            self._check_repeated(keys, values)
+
+    def _check_repeated(self, keys: list[Any], values: list[Any]) -> None:
+        for key, value in zip(keys, values, strict=True):
+            if self._entries[key] != value:
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    f"HashTable has different value for same key. Key {key!r} has {value} and "
+                    f"{self._entries[key]}",
+                )
 
     @over_values
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the value for each key."""
-        return self._found(tensor(keys), [self._default] * np.size(keys))
+        """Return the value for each key, of a tensor, or of ragged rows."""
+        keys = self._checked(keys)
+        return self._found(keys, [self._default] * np.size(keys))
+
+    def _checked(self, keys: Any) -> Any:
+        keys = array(keys)
+        if as_dtype(keys.dtype) != self.key_dtype:
+            raise TypeError(
+                f"Dtype of argument `keys` must be {self.key_dtype!r}, received: {keys.dtype}"
+            )
+        return keys
 
     def _found(self, keys: Any, otherwise: list[Any]) -> Any:
         found = map(self._entries.get, keys.ravel().tolist(), otherwise)
         return tensor(np.array(list(found), self._dtype).reshape(keys.shape))
 
-    def size(self) -> Any:
+    def size(self, name: str | None = None) -> Any:
         """Return the number of keys."""
         return tensor(len(self._entries), np.int64)
+
+    def export(self, name: str | None = None) -> tuple[Any, Any]:
+        """Return all keys and all values."""
+        keys = tensor(np.array([*self._entries], self.key_dtype.dtype))
+        return keys, tensor(np.array([*self._entries.values()], self._dtype))
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
@@ -79,24 +199,52 @@ class StaticVocabularyTable(StaticHashTable):
 
     Parameters
     ----------
-    initializer : KeyValueTensorInitializer
-        Its contents: strings, and their numbers.
+    initializer : KeyValueTensorInitializer or None
+        Its contents: strings or integers, and their numbers; None is none.
     num_oov_buckets : int
         How many numbers the other keys share.
+    lookup_key_dtype : dtype-like, optional
+        The type of the keys of `lookup`: int32 keys are found among int64.
+    name : str, optional
+        What it is called.
+    experimental_is_anonymous : bool
+        Ignored.
     """
 
     def __init__(
-        self, initializer: KeyValueTensorInitializer, num_oov_buckets: int, **ignored: Any
+        self,
+        initializer: KeyValueTensorInitializer | None,
+        num_oov_buckets: int,
+        lookup_key_dtype: Any = None,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
     ) -> None:
-        super().__init__(initializer, 0)
-        self._buckets = num_oov_buckets
+        if initializer is None:
+            initializer = KeyValueTensorInitializer([], [], lookup_key_dtype or "string", np.int64)
+        super().__init__(initializer, 0, name)
+        if lookup_key_dtype is not None:
+            self.key_dtype = as_dtype(lookup_key_dtype)
+        self._buckets = int(num_oov_buckets)
 
     @over_values
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the number of each key."""
-        keys = tensor(keys)
-        buckets = to_hash_bucket_fast(np.asarray(keys).ravel(), self._buckets)
+        keys = self._checked(keys)
+        texts = keys.ravel() if keys.dtype.kind == "O" else _texts(keys)
+        buckets = _strings.to_hash_bucket_fast(texts, self._buckets) if keys.size else []
         return self._found(keys, [len(self._entries) + int(bucket) for bucket in buckets])
 
+    def size(self, name: str | None = None) -> Any:
+        """Return the number of keys, and of what the others share."""
+        return tensor(len(self._entries) + self._buckets, np.int64)
+
+
+def _texts(numbers: Any) -> Any:
+    texts = np.empty(numbers.size, object)
+    texts[:] = [str(number).encode() for number in numbers.ravel().tolist()]
+    return texts
+
+
+__all__ = ["TextFileIndex", "experimental"]
 
 __dir__ = listing(globals())

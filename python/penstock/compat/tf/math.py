@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from penstock.compat.calling import port_all
+from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import Tensor, alike, tensor
+from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tf import elementwise, segments, special
 from penstock.compat.tf.arrays import argmax, argmin
+from penstock.compat.tf.counting import bincount, confusion_matrix, in_top_k, top_k
 from penstock.ops import array as _array
 
 _ONE = {
     "abs": np.abs,
     "acos": np.arccos,
+    "acosh": np.arccosh,
+    "angle": np.angle,
     "asin": np.arcsin,
+    "asinh": np.arcsinh,
     "atan": np.arctan,
+    "atanh": np.arctanh,
     "ceil": np.ceil,
     "conj": np.conj,
     "cos": np.cos,
@@ -25,6 +31,7 @@ _ONE = {
     "exp": np.exp,
     "expm1": np.expm1,
     "floor": np.floor,
+    "imag": np.imag,
     "is_finite": np.isfinite,
     "is_inf": np.isinf,
     "is_nan": np.isnan,
@@ -32,6 +39,7 @@ _ONE = {
     "log1p": np.log1p,
     "logical_not": np.logical_not,
     "negative": np.negative,
+    "real": np.real,
     "reciprocal": np.reciprocal,
     "rint": np.rint,
     "round": np.rint,
@@ -67,53 +75,29 @@ _TWO_UFUNCS = {
     "logical_xor": np.logical_xor,
     "maximum": np.maximum,
     "minimum": np.minimum,
+    "nextafter": np.nextafter,
 }
 
 
-def _of_one(name: str, function: Any) -> Callable[..., Any]:
-    def call(x: Any, name: str | None = None) -> Any:
-        if type(x) is Tensor:
-            made = function(x.view(np.ndarray))
-            return made.view(Tensor) if type(made) is np.ndarray else tensor(made)
-        return tensor(function(tensor(x)))
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Return NumPy's `{function.__name__}` of each value."
-    return call
-
-
-def _of_two(name: str, operator: str) -> Callable[..., Any]:
-    def call(x: Any, y: Any, name: str | None = None) -> Any:
-        # A number of Python takes the type of the other one, so that one must be on the left.
-        x, y = alike([x, y])
-        return tensor(getattr(tensor(x, getattr(y, "dtype", None)), operator)(y))
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Return ``x.{operator}(y)`` for each pair of values."
-    return call
-
-
-def _of_two_ufunc(name: str, function: np.ufunc) -> Callable[..., Any]:
-    def call(x: Any, y: Any, name: str | None = None) -> Any:
-        return tensor(function(*alike([x, y])))
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Return NumPy's `{function.__name__}` of each pair of values."
-    return call
-
-
 for _name, _function in _ONE.items():
-    globals()[_name] = _of_one(_name, _function)
+    globals()[_name] = elementwise.of_one(_name, _function, __name__)
 for _name, _operator in _TWO.items():
-    globals()[_name] = _of_two(_name, _operator)
+    globals()[_name] = elementwise.of_two(_name, _operator, __name__)
 for _name, _ufunc in _TWO_UFUNCS.items():
-    globals()[_name] = _of_two_ufunc(_name, _ufunc)
+    globals()[_name] = elementwise.of_two_ufunc(_name, _ufunc, __name__)
 port_all(globals(), _array, [name for name in _array.__all__ if name.startswith("reduce_")])
+
+globals().update({name: getattr(segments, name) for name in segments.NAMES})
+globals().update({name: getattr(special, name) for name in special.NAMES})
 
 # What is also tf's own: tf.add is tf.math.add.
 NAMES = [
-    *(name for name in (*_ONE, *_TWO, *_TWO_UFUNCS) if name not in ("conj", "reciprocal")),
-    *("add_n", "cumsum", "matmul", "reduce_prod", "sigmoid"),
+    *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "floor"),
+    *("logical_not", "negative", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
+    *("add", "add_n", "atan2", "cumsum", "divide", "equal", "greater", "greater_equal", "less"),
+    *("less_equal", "logical_and", "logical_or", "maximum", "minimum", "multiply", "not_equal"),
+    *("pow", "reduce_logsumexp", "reduce_prod", "scalar_mul", "sigmoid", "subtract"),
+    "truediv",
 ]
 
 
@@ -142,16 +126,6 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     return tensor(np.divide(x, y, out=quotient, where=np.asarray(y) != 0))
 
 
-def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
-) -> Any:
-    """Return the product of two matrices, or of two stacks of them."""
-    x, y = map(tensor, alike([a, b]))
-    if transpose_a:
-        x = np.swapaxes(x, -1, -2)
-    return x @ (np.swapaxes(y, -1, -2) if transpose_b else y)
-
-
 def add_n(inputs: Any, name: str | None = None) -> Any:
     """Return the sum of several arrays."""
     first, *others = map(tensor, inputs)
@@ -160,10 +134,52 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     return first
 
 
-def cumsum(x: Any, axis: int = 0, name: str | None = None) -> Any:
-    """Return the sums up to each value along an axis."""
-    x = tensor(x)
-    return np.cumsum(x, axis, dtype=x.dtype)
+def cumsum(
+    x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Return the sums up to each value along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        The values.
+    axis : int
+        Along which axis.
+    exclusive : bool
+        Leave out the value itself: the first sum is 0.
+    reverse : bool
+        Begin at the end.
+    name : str, optional
+        A label without further meaning.
+    """
+    return _cumulated(np.add, x, axis, exclusive, reverse)
+
+
+def cumprod(
+    x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Return the products up to each value along an axis; parameters as of `cumsum`."""
+    return _cumulated(np.multiply, x, axis, exclusive, reverse)
+
+
+def cumulative_logsumexp(
+    x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Return the logarithms of the sums of ``exp(x)`` up to each value; as `cumsum`."""
+    return _cumulated(np.logaddexp, x, axis, exclusive, reverse)
+
+
+def _cumulated(ufunc: np.ufunc, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
+    if ufunc is np.add and not (exclusive or reverse):
+        x = tensor(x)
+        return np.cumsum(x, int(axis), dtype=x.dtype)
+    values = np.moveaxis(array(x), int(axis), 0)
+    values = values[::-1] if reverse else values
+    made = ufunc.accumulate(values, 0, values.dtype)
+    if exclusive and len(made):
+        first = -np.inf if ufunc.identity is None else ufunc.identity
+        made = np.concatenate([np.full_like(made[:1], first), made[:-1]])
+    return tensor(np.moveaxis(made[::-1] if reverse else made, 0, int(axis)))
 
 
 def reduce_prod(
@@ -202,10 +218,120 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     return x / np.sqrt(np.maximum(squares, x.dtype.type(epsilon)))
 
 
+def reduce_logsumexp(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """Return the logarithm of the sum of ``exp(x)`` along axes, or of all."""
+    x = array(input_tensor)
+    kept: Any = bool(keepdims)
+    return tensor(np.logaddexp.reduce(x, _axes(axis), x.dtype, keepdims=kept))
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """Return the root of the sum of the squares along axes, or of all."""
+    x = array(input_tensor)
+    squares = np.sum(np.square(np.abs(x)), _axes(axis), x.dtype, keepdims=keepdims)
+    return tensor(np.sqrt(squares).astype(x.dtype))
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return products, and 0 where `y` is 0."""
+    return _where_not(0, alike([x, y])[1], np.multiply, x, y)
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return ``x * log(y)``, and 0 where `x` is 0."""
+    return _where_not(0, x, lambda x, y: x * np.log(y), x, y)
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return ``x * log(1 + y)``, and 0 where `x` is 0."""
+    return _where_not(0, x, lambda x, y: x * np.log1p(y), x, y)
+
+
+def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return ``x / y``, and 0 where `x` is 0."""
+    return _where_not(0, x, np.divide, x, y)
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+    """Return one over each value, and 0 where that is 0."""
+    return divide_no_nan(tensor(x).dtype.type(1), x)
+
+
+def _where_not(excluded: float, tested: Any, function: Any, x: Any, y: Any) -> Any:
+    x, y = (np.asarray(each) for each in alike([x, y]))
+    with np.errstate(all="ignore"):
+        made = function(x, y)
+    return tensor(np.where(array(tested) == excluded, made.dtype.type(0), made))
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """Return an array times a number."""
+    return tensor(x) * tensor(scalar, tensor(x).dtype)
+
+
+def accumulate_n(
+    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Any:
+    """Return the sum of several arrays: `add_n`."""
+    return add_n(inputs)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Any:
+    """Return the logarithm of the `sigmoid` of each value."""
+    x = array(x)
+    return tensor(-np.logaddexp(-x, x.dtype.type(0)))
+
+
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+    """Return the polynomial with these coefficients, the highest power first, at each value."""
+    if not isinstance(coeffs, list):
+        raise ValueError(f"polyval: a list of coefficients was expected, got {type(coeffs)}")
+    x = tensor(x)
+    total = x * x.dtype.type(0)
+    for coefficient in coeffs:
+        total = total * x + coefficient
+    return total
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Any:
+    """Return which fraction of the values is 0: float32."""
+    return tensor(np.mean(array(value) == 0), np.float32)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Any:
+    """Return where each number from 0 on stands in a permutation.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a number is missing.
+    """
+    x = array(x)
+    if not np.array_equal(np.sort(x), np.arange(len(x))):
+        raise InvalidArgumentError(None, None, f"invert_permutation: {x} is no permutation")
+    return tensor(np.argsort(x).astype(x.dtype))
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Any:
+    """Return whether no value is less than the one before it."""
+    x = np.ravel(array(x))
+    return tensor(np.all(x[1:] >= x[:-1]))
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+    """Return whether every value is greater than the one before it."""
+    x = np.ravel(array(x))
+    return tensor(np.all(x[1:] > x[:-1]))
+
+
 def _axes(axis: Any) -> Any:
     return tuple(int(a) for a in axis) if np.ndim(axis) else axis
 
 
-__all__ = ["argmax", "argmin"]
+__all__ = ["argmax", "argmin", "bincount", "confusion_matrix", "in_top_k", "top_k"]
 
 __dir__ = listing(globals())

@@ -1,4 +1,4 @@
-"""tf.random: penstock's random operations, on tensors."""
+"""tf.random: numbers that follow penstock's seeds, a seed given, or the state of a generator."""
 
 from __future__ import annotations
 
@@ -7,57 +7,117 @@ from typing import Any
 import numpy as np
 
 from penstock import random as _random
-from penstock.compat.calling import port_all
+from penstock.compat.calling import port_all, ported
 from penstock.compat.listing import listing
-from penstock.compat.tensor import tensor
+from penstock.compat.tensor import array
+from penstock.compat.tf import draws
+from penstock.compat.tf import random_experimental as experimental
+from penstock.compat.tf.generator import (
+    Algorithm,
+    Generator,
+    create_rng_state,
+    get_global_generator,
+    set_global_generator,
+)
+from penstock.compat.tf.stateless import (
+    fold_in,
+    split,
+    stateless_binomial,
+    stateless_categorical,
+    stateless_gamma,
+    stateless_normal,
+    stateless_parameterized_truncated_normal,
+    stateless_poisson,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
 
 port_all(globals(), _random, ["normal", "set_seed", "shuffle", "uniform"])
+_uniform = ported(_random.uniform)
 
 
-class Generator:
-    """A source of random numbers with a state of its own.
+def _generator(seed: int | None) -> np.random.Generator:
+    """Return a generator whose numbers belong to the element, and follow penstock's seeds."""
+    limits = np.iinfo(np.int64)
+    key = array(_uniform([2], limits.min, limits.max, np.int64, seed)).view(np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
 
-    Examples
-    --------
-    >>> import penstock.compat.tf as tf
-    >>> rng = tf.random.Generator.from_seed(1)
-    >>> rng.uniform([2]).shape
-    TensorShape([2])
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = np.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draw numbers of a normal distribution, none beyond two standard deviations."""
+    return draws.truncated_normal(_generator(seed), shape, mean, stddev, dtype)
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draw classes, whose logarithmic probabilities are the rows of `logits`.
+
+    Parameters
+    ----------
+    logits : array_like, shape ``(rows, classes)``
+        Logarithms of the probabilities; they need not sum to 1.
+    num_samples : int
+        How many are drawn for each row.
+    dtype : dtype-like, optional
+        int64 by default.
+    seed : int, optional
+        As of `uniform`.
+    name : str, optional
+        A label without further meaning.
     """
+    return draws.categorical(_generator(seed), logits, num_samples, dtype or np.int64)
 
-    def __init__(self, numbers: np.random.Generator) -> None:
-        self._numbers = numbers
 
-    @classmethod
-    def from_seed(cls, seed: int, alg: Any = None) -> Generator:
-        """Make one whose numbers are repeatable."""
-        return cls(np.random.default_rng(np.random.Philox(seed)))
+def gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = np.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draw `shape` numbers of each gamma distribution of shape `alpha` and rate `beta`."""
+    each = np.broadcast_shapes(np.shape(array(alpha)), np.shape(array(1 if beta is None else beta)))
+    return draws.gamma(_generator(seed), (*draws.sizes(shape), *each), alpha, beta, dtype)
 
-    @classmethod
-    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        """Make one whose numbers are not repeatable."""
-        return cls(np.random.default_rng())
 
-    def uniform(
-        self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = np.float32
-    ) -> Any:
-        """Draw numbers that are equally likely in ``[minval, maxval)``."""
-        drawn: Any
-        if np.dtype(dtype).kind in "iu":
-            drawn = self._numbers.integers(minval, maxval, tuple(shape))
-        else:
-            drawn = self._numbers.uniform(minval, 1 if maxval is None else maxval, tuple(shape))
-        return tensor(drawn, dtype)
+def poisson(
+    shape: Any, lam: Any, dtype: Any = np.float32, seed: int | None = None, name: str | None = None
+) -> Any:
+    """Draw `shape` numbers of each Poisson distribution of rate `lam`."""
+    each = np.shape(array(lam))
+    return draws.poisson(_generator(seed), (*draws.sizes(shape), *each), lam, dtype)
 
-    def normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = np.float32
-    ) -> Any:
-        """Draw numbers of a normal distribution."""
-        return tensor(self._numbers.normal(mean, stddev, tuple(shape)), dtype)
 
-    def make_seeds(self, count: int = 1) -> Any:
-        """Draw seeds for functions whose names begin with ``stateless_``: shape ``(2, count)``."""
-        return tensor(self._numbers.integers(0, 2**62, (2, count)))
-
+__all__ = [
+    "Algorithm",
+    "Generator",
+    "create_rng_state",
+    "experimental",
+    "fold_in",
+    "get_global_generator",
+    "set_global_generator",
+    "split",
+    "stateless_binomial",
+    "stateless_categorical",
+    "stateless_gamma",
+    "stateless_normal",
+    "stateless_parameterized_truncated_normal",
+    "stateless_poisson",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+]
 
 __dir__ = listing(globals())

@@ -12,11 +12,13 @@ from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.ragged_factories import constant
 from penstock.compat.tensor import tensor
+from penstock.compat.tf import texts, unicode
 from penstock.ops import strings as _strings
 
 port_all(globals(), _strings)
+for _module in (texts, unicode):
+    globals().update({_name: getattr(_module, _name) for _name in _module.NAMES})
 _split = ported(_strings.split)
-_unicode_decode = ported(_strings.unicode_decode)
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
@@ -50,28 +52,9 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
     return _rows(_split(input, sep, maxsplit))
 
 
-def unicode_decode(input: Any, input_encoding: str, *args: Any, **kwargs: Any) -> Any:
-    """Return the numbers of the characters of strings: a row for each of several."""
-    return _rows(_unicode_decode(input, input_encoding, *args, **kwargs))
-
-
 def bytes_split(input: Any, name: str | None = None) -> Any:
     """Return the bytes of strings, one by one: a row for each of several."""
     return _each(input, lambda string: [string[i : i + 1] for i in range(len(string))])
-
-
-def unicode_split(
-    input: Any, input_encoding: str = "UTF-8", errors: str = "replace", name: str | None = None
-) -> Any:
-    r"""Return the characters of strings in UTF-8, one by one: a row for each of several.
-
-    Examples
-    --------
-    >>> import penstock.compat.tf as tf
-    >>> tf.strings.unicode_split("né", "UTF-8").numpy()
-    array([b'n', b'\xc3\xa9'], dtype=object)
-    """
-    return _each(input, lambda string: list(string.decode("utf-8", errors)))
 
 
 def _each(input: Any, cut: Callable[[bytes], list[Any]]) -> Any:

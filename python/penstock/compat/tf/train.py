@@ -3,146 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from penstock.compat.calling import ported
 from penstock.compat.listing import listing
-from penstock.compat.tf import messages
-from penstock.compat.values import numpy_values
-from penstock.ops.examples import make_example
-from penstock.ops.io import read_file, write_file
+from penstock.compat.tensor import tensor
+from penstock.compat.tf.examples import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+from penstock.ops import io as _io
 
+_read_file = ported(_io.read_file)
 _SAVED = re.compile(r"(.+?-(\d+))\.\w+")  # a file of Checkpoint.save
 
 
-class _List:
-    def __init__(self, value: Sequence[Any] = ()) -> None:
-        self.value = [numpy_values(each) for each in value]
+class _LoadStatus:
+    """What `Checkpoint.restore` returns: all has been restored, or an error was raised."""
 
+    def assert_consumed(self) -> _LoadStatus:
+        """Do nothing: what is missing has been an error."""
+        return self
 
-class BytesList(_List):
-    """A list of byte strings."""
-
-
-class FloatList(_List):
-    """A list of floats."""
-
-
-class Int64List(_List):
-    """A list of integers."""
-
-
-class Feature:
-    """The values of one feature of an example.
-
-    Parameters
-    ----------
-    bytes_list : BytesList, optional
-        The values, if they are byte strings.
-    float_list : FloatList, optional
-        The values, if they are floats.
-    int64_list : Int64List, optional
-        The values, if they are integers.
-    """
-
-    def __init__(
-        self,
-        bytes_list: BytesList | None = None,
-        float_list: FloatList | None = None,
-        int64_list: Int64List | None = None,
-    ) -> None:
-        self.bytes_list = bytes_list
-        self.float_list = float_list
-        self.int64_list = int64_list
-
-    def WhichOneof(self, oneof_group: str = "kind") -> str | None:
-        """Return the name of the list that is there: the first of the three, or None."""
-        names = ("bytes_list", "float_list", "int64_list")
-        return next((name for name in names if getattr(self, name) is not None), None)
-
-    def _values(self) -> Any:
-        if self.bytes_list is not None:
-            return [bytes(value) for value in self.bytes_list.value]
-        if self.float_list is not None:
-            return np.array(self.float_list.value, np.float32)
-        return np.array([] if self.int64_list is None else self.int64_list.value, np.int64)
-
-
-class Features:
-    """The features of an example by name.
-
-    Parameters
-    ----------
-    feature : mapping of str to Feature
-        The features.
-    """
-
-    def __init__(self, feature: Mapping[str, Feature] | None = None) -> None:
-        self.feature = dict(feature or {})
-
-
-class Example:
-    """A message that records are made of; `tf.io.parse_single_example` reads many of them.
-
-    Parameters
-    ----------
-    features : Features
-        What it holds.
-
-    Examples
-    --------
-    >>> import penstock.compat.tf as tf
-    >>> feature = {"x": tf.train.Feature(int64_list=tf.train.Int64List(value=[1]))}
-    >>> example = tf.train.Example(features=tf.train.Features(feature=feature))
-    >>> bool(example.SerializeToString() == tf.io.make_example({"x": [1]}))
-    True
-    """
-
-    def __init__(self, features: Features | None = None) -> None:
-        self.features = features or Features()
-
-    def SerializeToString(self) -> bytes:
-        """Return the bytes of the message."""
-        return make_example({key: f._values() for key, f in self.features.feature.items()})
-
-    def ParseFromString(self, serialized: bytes) -> int:
-        """Take over the features of a message, and return how many bytes it has.
-
-        Raises
-        ------
-        DataError
-            If the bytes are no such message.
-        """
-        lists: dict[int, Callable[[Any], Feature]] = {
-            0: lambda values: Feature(),
-            1: lambda values: Feature(bytes_list=BytesList(values)),
-            2: lambda values: Feature(float_list=FloatList(values)),
-            3: lambda values: Feature(int64_list=Int64List(values)),
-        }
-        feature = {}
-        for name, (kind, values) in messages.features_of(bytes(serialized)).items():
-            feature[name] = lists[kind](values)
-        self.features = Features(feature)
-        return len(serialized)
-
-    @classmethod
-    def FromString(cls, serialized: bytes) -> Example:
-        """Return the example that a message holds; see `ParseFromString`."""
-        example = cls()
-        example.ParseFromString(serialized)
-        return example
+    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+    expect_partial = initialize_or_restore = run_restore_ops = assert_consumed
 
 
 class Checkpoint:
-    """Saves where iterators are.
+    """Saves where iterators are, and the values of variables.
 
     Parameters
     ----------
-    **iterators
-        Iterators of datasets by name, and counters (integers).
+    root : Checkpoint, optional
+        One whose objects belong to this one too.
+    **kwargs
+        Iterators of datasets, and variables, by name; they are attributes too.
 
     Examples
     --------
@@ -156,15 +61,27 @@ class Checkpoint:
     np.int64(0)
     """
 
-    def __init__(self, root: Any = None, **iterators: Any) -> None:
-        for name, value in iterators.items():
-            if not hasattr(value, "get_state"):
-                raise TypeError(f"Checkpoint: {name} must be an iterator, got {value!r}")
-        self._iterators = iterators
+    def __init__(self, root: Any = None, **kwargs: Any) -> None:
         self._saved = 0
+        if isinstance(root, Checkpoint):
+            kwargs = {**root._objects(), **kwargs}
+        for name, value in kwargs.items():
+            if not hasattr(value, "get_state"):
+                raise TypeError(
+                    f"Checkpoint: {name} must be an iterator or a variable, got {value!r}"
+                )
+            setattr(self, name, value)
 
-    def save(self, file_prefix: str) -> str:
-        """Write the positions to files.
+    def _objects(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if hasattr(value, "get_state")}
+
+    @property
+    def save_counter(self) -> Any:
+        """How often `save` has been called, also before what was restored."""
+        return tensor(self._saved, "int64")
+
+    def save(self, file_prefix: str, options: Any = None) -> str:
+        """Write positions and values to files.
 
         Parameters
         ----------
@@ -179,14 +96,14 @@ class Checkpoint:
         self._saved += 1
         return self.write(f"{file_prefix}-{self._saved}")
 
-    def write(self, file_prefix: str) -> str:
-        """Write the positions to files, named without a number."""
-        for name, iterator in self._iterators.items():
-            write_file(f"{file_prefix}.{name}", iterator.get_state())
+    def write(self, file_prefix: str, options: Any = None) -> str:
+        """Write positions and values to files, named without a number."""
+        for name, held in self._objects().items():
+            _io.write_file(f"{file_prefix}.{name}", held.get_state())
         return str(file_prefix)
 
-    def restore(self, save_path: str | None) -> Checkpoint:
-        """Have the iterators go on where they were saved.
+    def restore(self, save_path: str | None, options: Any = None) -> _LoadStatus:
+        """Have the iterators go on where they were saved, and give variables their values.
 
         Parameters
         ----------
@@ -198,9 +115,12 @@ class Checkpoint:
         FileNotFoundError
             If there is no such file.
         """
-        for name, iterator in self._iterators.items() if save_path is not None else ():
-            iterator.set_state(read_file(f"{save_path}.{name}"))
-        return self
+        for name, held in self._objects().items() if save_path is not None else ():
+            held.set_state(_read_file(f"{save_path}.{name}").item())
+        numbered = re.fullmatch(r".+-(\d+)", str(save_path))
+        if numbered:  # the next one that is saved does not replace it
+            self._saved = int(numbered[1])
+        return _LoadStatus()
 
     read = restore
 
@@ -229,7 +149,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 class CheckpointManager:
-    """Saves positions in a folder, and removes old ones.
+    """Saves positions and values in a folder, and removes old ones.
 
     Parameters
     ----------
@@ -237,24 +157,61 @@ class CheckpointManager:
         What is saved.
     directory : str
         The folder.
-    max_to_keep : int
-        How many are kept.
+    max_to_keep : int or None
+        How many are kept; None is all.
+    keep_checkpoint_every_n_hours : float, optional
+        Keep one for each such time besides.
     checkpoint_name : str
         What the names of the files begin with.
+    step_counter : Variable, optional
+        What counts the steps between two saves.
+    checkpoint_interval : int, optional
+        How many steps those are at least.
+    init_fn : callable, optional
+        Called by `restore_or_initialize` where nothing was saved.
     """
 
     def __init__(
         self,
         checkpoint: Checkpoint,
         directory: Any,
-        max_to_keep: int = 5,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float | None = None,
         checkpoint_name: str = "ckpt",
-        **ignored: Any,
+        step_counter: Any = None,
+        checkpoint_interval: int | None = None,
+        init_fn: Callable[[], Any] | None = None,
     ) -> None:
+        if max_to_keep is not None and max_to_keep < 1:
+            raise ValueError(f"max_to_keep must be 1 or more, or None, got {max_to_keep}")
+        if (step_counter is None) != (checkpoint_interval is None):
+            raise ValueError("`step_counter` and `checkpoint_interval` are given together")
         self._checkpoint = checkpoint
         self._folder = Path(directory)
         self._max_to_keep = max_to_keep
+        self._kept_seconds = (keep_checkpoint_every_n_hours or 0) * 3600
+        self._last_kept = time.time()
+        self._kept: set[str] = set()
         self._name = checkpoint_name
+        self._counter = step_counter
+        self._interval = checkpoint_interval
+        self._last_step: int | None = None
+        self._init = init_fn
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What is saved."""
+        return self._checkpoint
+
+    @property
+    def directory(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    @property
+    def checkpoint_interval(self) -> int | None:
+        """How many steps are between two saves at least."""
+        return self._interval
 
     @property
     def checkpoints(self) -> list[str]:
@@ -269,16 +226,72 @@ class CheckpointManager:
         """What was saved last, if anything."""
         return (self.checkpoints or [None])[-1]  # type: ignore[list-item]
 
-    def save(self, checkpoint_number: int | None = None) -> str:
-        """Save the positions, under the next number or the one given."""
+    def save(
+        self,
+        checkpoint_number: Any = None,
+        check_interval: bool = True,
+        options: Any = None,
+    ) -> str | None:
+        """Save positions and values, under the next number or the one given.
+
+        Parameters
+        ----------
+        checkpoint_number : int, optional
+            The number.
+        check_interval : bool
+            Do nothing, and return None, before there have been enough steps.
+        options : object
+            Ignored.
+
+        Returns
+        -------
+        str or None
+            What `Checkpoint.restore` takes.
+        """
+        if self._interval is not None and check_interval:
+            step = int(self._counter)
+            if self._last_step is not None and step < self._last_step + self._interval:
+                return None
+            self._last_step = step
         if checkpoint_number is None:
             last = self.latest_checkpoint
             checkpoint_number = 1 + (int(last.rpartition("-")[2]) if last else 0)
-        path = self._checkpoint.write(str(self._folder / f"{self._name}-{checkpoint_number}"))
-        for old in self.checkpoints[: -self._max_to_keep]:
-            for file in self._folder.glob(f"{Path(old).name}.*"):
-                file.unlink()
+        path = self._checkpoint.write(str(self._folder / f"{self._name}-{int(checkpoint_number)}"))
+        self._remove_old()
         return path
 
+    def _remove_old(self) -> None:
+        removable = [path for path in self.checkpoints if path not in self._kept]
+        for old in removable[: -self._max_to_keep] if self._max_to_keep else ():
+            files = list(self._folder.glob(f"{Path(old).name}.*"))
+            saved = max(file.stat().st_mtime for file in files)
+            if self._kept_seconds and saved >= self._last_kept + self._kept_seconds:
+                self._last_kept = saved
+                self._kept.add(old)
+                continue
+            for file in files:
+                file.unlink()
+
+    def restore_or_initialize(self) -> str | None:
+        """Restore what was saved last, and return its name; None where nothing was."""
+        last = self.latest_checkpoint
+        if last is not None:
+            self._checkpoint.restore(last)
+        elif self._init is not None:
+            self._init()
+        return last
+
+
+__all__ = [
+    "BytesList",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "SequenceExample",
+]
 
 __dir__ = listing(globals())

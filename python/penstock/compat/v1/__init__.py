@@ -6,57 +6,60 @@ elements of iterators.
 
 from __future__ import annotations
 
-from typing import Any
+import importlib.util
+import types
+from typing import TYPE_CHECKING, Any
 
 from penstock.compat import tf as _tf
-from penstock.compat.graph import Lazy, Placeholder, Session, deferred
+from penstock.compat.advice import missing
+from penstock.compat.graph import Lazy, Placeholder, Session
 from penstock.compat.listing import listing
-from penstock.compat.tf import io as _io
-from penstock.compat.v1 import contrib, data, gfile, image, nn, python_io, train
+from penstock.compat.v1 import (
+    contrib,
+    data,
+    debugging,
+    gfile,
+    image,
+    logging,
+    nn,
+    python_io,
+    train,
+)
+from penstock.compat.v1 import graphs as _graphs
+from penstock.compat.v1 import moved as _moved
 
+_OLD_NAMES: dict[str, dict[str, Any]] = {
+    "io": {
+        "TFRecordCompressionType": python_io.TFRecordCompressionType,
+        "tf_record_iterator": python_io.tf_record_iterator,
+    },
+    "random": {
+        "multinomial": vars(_tf.random)["categorical"],
+        "poisson": _moved.random_poisson,
+        "set_random_seed": vars(_tf.random)["set_seed"],
+    },
+}
 for _name in dir(_tf):
     if _name in globals():
         continue
     _thing = getattr(_tf, _name)
-    _waits = callable(_thing) and not isinstance(_thing, type)
-    globals()[_name] = deferred(_thing) if _waits else _thing
-
-# What moved to tf.io and tf.math later.
-for _name in (
-    *("read_file", "write_file", "matching_files", "parse_example", "parse_single_example"),
-    *("parse_single_sequence_example", "decode_raw", "decode_csv", "decode_base64"),
-    *("encode_base64", "FixedLenFeature", "VarLenFeature", "FixedLenSequenceFeature"),
-):
-    globals()[_name] = vars(_io)[_name]
-FixedLengthFeature = _io.FixedLenFeature  # type: ignore[attr-defined]
-"""An old spelling of `FixedLenFeature`."""
-for _name in ("log", "floordiv", "is_nan", "is_inf", "log1p", "logical_xor", "rsqrt", "ceil"):
-    globals()[_name] = deferred(vars(_tf.math)[_name])
-div = deferred(vars(_tf.math)["floordiv"])
-to_float = deferred(lambda x, name=None: _tf.cast(x, "float32"))  # type: ignore[attr-defined]
-to_int32 = deferred(lambda x, name=None: _tf.cast(x, "int32"))  # type: ignore[attr-defined]
-to_int64 = deferred(lambda x, name=None: _tf.cast(x, "int64"))  # type: ignore[attr-defined]
-py_func = _tf.numpy_function
-for _name, _now in {
-    "reduce_join": "reduce_join",
-    "regex_replace": "regex_replace",
-    "string_join": "join",
-    "string_strip": "strip",
-    "string_to_hash_bucket_fast": "to_hash_bucket_fast",
-    "string_to_number": "to_number",
-    "substr": "substr",
-}.items():
-    globals()[_name] = vars(_tf.strings)[_now]
-sparse_tensor_to_dense = _tf.sparse.to_dense
-set_random_seed = vars(_tf.random)["set_seed"]
-random_uniform = vars(_tf.random)["uniform"]
-random_normal = vars(_tf.random)["normal"]
-random_shuffle = vars(_tf.random)["shuffle"]
+    if _name in ("bitwise", "io", "linalg", "math", "random", "sparse", "strings"):
+        globals()[_name] = _moved.waiting(_thing, _OLD_NAMES.get(_name, {}))
+    elif callable(_thing) and not isinstance(_thing, type):
+        globals()[_name] = _moved.old(_thing)
+    else:
+        globals()[_name] = _thing
+globals().update(_moved.names())
+globals().update(_moved.OWN)
+for _name in _graphs.NAMES:
+    globals()[_name] = vars(_graphs)[_name]
+for _name in debugging.AT_TOP:
+    globals()[_name] = vars(debugging)[_name]
+for _name in _tf.version.__all__:
+    globals()[_name] = getattr(_tf.version, _name)
+py_func = _tf.functions.numpy_function
 InteractiveSession = Session
-variable_scope = name_scope = _tf.name_scope
-Assert = _tf.debugging.Assert
-for _name in ("assert_equal", "assert_greater", "assert_less", "check_numerics"):
-    globals()[_name] = vars(_tf.debugging)[_name]
+variable_scope = name_scope = _tf.functions.name_scope
 
 
 def string_split(
@@ -94,6 +97,11 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Place
     return Placeholder(dtype, shape)
 
 
+def placeholder_with_default(input: Any, shape: Any = None, name: str | None = None) -> Placeholder:
+    """Return a value that may be given to `Session.run`, and is `input` otherwise."""
+    return Placeholder(_tf.convert_to_tensor(input).dtype, shape, input)  # type: ignore[attr-defined]
+
+
 def global_variables_initializer() -> Lazy:
     """Return what does nothing: there are no variables."""
     return Lazy(lambda run: None)
@@ -113,10 +121,12 @@ __all__ = [
     "Session",
     "contrib",
     "data",
+    "debugging",
     "enable_eager_execution",
     "gfile",
     "global_variables_initializer",
     "image",
+    "logging",
     "nn",
     "placeholder",
     "python_io",
@@ -125,3 +135,14 @@ __all__ = [
 ]
 
 __dir__ = listing(globals())
+
+if not TYPE_CHECKING:  # which would allow any name
+    _absent = missing(__name__)
+
+    def __getattr__(name: str) -> Any:
+        """Return `app` and `flags` of the package absl, where it is installed."""
+        if name in ("app", "flags") and importlib.util.find_spec("absl"):
+            flags = importlib.import_module("absl.flags")
+            run = importlib.import_module("absl.app").run
+            return flags if name == "flags" else types.SimpleNamespace(flags=flags, run=run)
+        return _absent(name)

@@ -14,6 +14,7 @@ from penstock.compat.tf.gfile import (
     remove,
     rename,
     rmtree,
+    stat,
     walk,
 )
 
@@ -28,6 +29,7 @@ MakeDirs = makedirs
 MkDir = mkdir
 Remove = remove
 Rename = rename
+Stat = stat
 Walk = walk
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "Open",
     "Remove",
     "Rename",
+    "Stat",
     "Walk",
     "copy",
     "exists",
@@ -56,6 +59,7 @@ __all__ = [
     "remove",
     "rename",
     "rmtree",
+    "stat",
     "walk",
 ]
 

@@ -1,8 +1,57 @@
-"""tf.python_io: the writer of records."""
+"""tf.python_io: records written and read."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.compat.calling import argument
 from penstock.compat.listing import listing
+from penstock.compat.tf.data import TFRecordDataset
 from penstock.compat.tf.io import TFRecordWriter
 from penstock.ops.tf_record import TFRecordOptions
+
+
+class TFRecordCompressionType:
+    """How a file of records is compressed."""
+
+    NONE = 0
+    ZLIB = 1
+    GZIP = 2
+
+
+_COMPRESSIONS = {0: "", 1: "ZLIB", 2: "GZIP"}
+
+
+def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
+    """Yield the records of a file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    options : TFRecordOptions or str, optional
+        How it is compressed.
+
+    Raises
+    ------
+    DataLossError
+        If the file is damaged.
+
+    Examples
+    --------
+    >>> import penstock.compat.v1 as tf
+    >>> with tf.python_io.TFRecordWriter("numbers.tfrecord") as writer:
+    ...     writer.write(b"one")
+    >>> list(tf.python_io.tf_record_iterator("numbers.tfrecord"))
+    [b'one']
+    """
+    compression = getattr(options, "compression_type", options)
+    if isinstance(compression, int):
+        compression = _COMPRESSIONS[compression]
+    records: Any = TFRecordDataset
+    yield from records(argument(path, "path"), compression or None).as_numpy_iterator()
+
 
 __all__ = ["TFRecordOptions", "TFRecordWriter"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from penstock.compat.errors import OutOfRangeError
@@ -10,25 +11,40 @@ from penstock.compat.listing import listing
 from penstock.compat.tf.train import (
     BytesList,
     Checkpoint,
+    CheckpointManager,
     Example,
     Feature,
+    FeatureList,
+    FeatureLists,
     Features,
     FloatList,
     Int64List,
+    SequenceExample,
     latest_checkpoint,
 )
 
 __all__ = [
     "BytesList",
     "Checkpoint",
+    "CheckpointManager",
     "Example",
     "Feature",
+    "FeatureList",
+    "FeatureLists",
     "Features",
     "FloatList",
     "Int64List",
     "MonitoredTrainingSession",
+    "SequenceExample",
+    "checkpoint_exists",
     "latest_checkpoint",
 ]
+
+
+def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+    """Return whether something was saved under a name that `Checkpoint.save` returned."""
+    path = Path(checkpoint_prefix)
+    return any(path.parent.glob(f"{path.name}.*"))
 
 
 class MonitoredTrainingSession(Session):

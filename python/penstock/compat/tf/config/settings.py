@@ -1,0 +1,60 @@
+"""Settings that are remembered, and have no effect; the log says so once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.compat.listing import listing
+from penstock.compat.tf.loggers import get_logger
+
+_values: dict[str, Any] = {}
+_said: set[str] = set()  # whether it has been said
+
+
+def say_no_effect(name: str) -> None:
+    """Say in the log that a function has no effect, and the others of tf.config neither; once."""
+    if not _said:
+        _said.add(name)
+        get_logger().warning(
+            "tf.config.%s has no effect here, and nor has any other setting of threads, memory or "
+            "devices in tf.config; penstock.Options has those of pipelines (said once)",
+            name,
+        )
+
+
+def getter(name: str, setting: str, default: Any) -> Callable[[], Any]:
+    """Return a function that returns a setting."""
+
+    def get() -> Any:
+        return _values.get(setting, default)
+
+    get.__name__ = get.__qualname__ = name
+    get.__doc__ = f"Return what was set, {default!r} at first: it has no effect."
+    return get
+
+
+def setter(name: str, setting: str, silent: bool = False) -> Callable[[Any], None]:
+    """Return a function that remembers a setting.
+
+    Parameters
+    ----------
+    name : str
+        The name of the function.
+    setting : str
+        The name of the setting.
+    silent : bool
+        Whether it is true without an effect, so that there is nothing to say.
+    """
+
+    def set_(value: Any) -> None:
+        _values[setting] = value
+        if not silent:
+            say_no_effect(name)
+
+    set_.__name__ = set_.__qualname__ = name
+    set_.__doc__ = "Remember a value, which has no effect."
+    return set_
+
+
+__dir__ = listing(globals())

@@ -1,0 +1,8 @@
+"""tf.experimental: of it, `Optional`."""
+
+from penstock.compat.iterator import Optional
+from penstock.compat.listing import listing
+
+__all__ = ["Optional"]
+
+__dir__ = listing(globals())

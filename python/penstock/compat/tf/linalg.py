@@ -1,0 +1,409 @@
+"""tf.linalg: matrices, by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.errors import InvalidArgumentError, raise_translated
+from penstock.compat.listing import listing
+from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tf.arrays import eye
+from penstock.compat.tf.math import l2_normalize
+
+
+def _of_matrix(name: str, function: Any) -> Callable[..., Any]:
+    def call(input: Any, name: str | None = None) -> Any:
+        x = array(input)
+        try:
+            made = function(x)
+        except np.linalg.LinAlgError as error:
+            raise InvalidArgumentError(None, None, f"{function.__name__}: {error}") from None
+        return tensor(np.asarray(made, made.dtype if x.dtype.kind == "c" else x.dtype))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Return NumPy's `{function.__name__}` of each matrix."
+    return call
+
+
+for _name, _function in {
+    "cholesky": np.linalg.cholesky,
+    "det": np.linalg.det,
+    "eigvalsh": np.linalg.eigvalsh,
+}.items():
+    globals()[_name] = _of_matrix(_name, _function)
+
+
+def norm(
+    tensor: Any,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Return the norm of all values, or of vectors or matrices along axes.
+
+    Parameters
+    ----------
+    tensor : array_like of float
+        The values.
+    ord : str or number
+        "euclidean" or "fro", a power, or infinity.
+    axis : int or pair of int, optional
+        An axis for vectors, two for matrices; None is one vector of all values.
+    keepdims : bool, optional
+        Keep the axes with size 1.
+    name : str, optional
+        A label without further meaning.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.norm([3.0, 4.0])
+    <tf.Tensor: shape=(), dtype=float32, numpy=5.0>
+    """
+    x = array(tensor)
+    matrix = np.ndim(axis) == 1 and len(axis) == 2
+    euclidean = ord in ("euclidean", "fro") or (ord == 2 and not matrix)
+    if euclidean:
+        axes = tuple(int(a) for a in axis) if np.ndim(axis) else axis
+        squares = np.sum(np.square(np.abs(x)), axes, keepdims=bool(keepdims))
+        return _tensor(np.sqrt(squares), squares.dtype)
+    if axis is None:
+        made = np.linalg.norm(x.ravel(), ord)
+        return _tensor(made.reshape((1,) * x.ndim) if keepdims else made, made.dtype)
+    axes = tuple(int(a) for a in axis) if matrix else int(np.ravel(axis)[0])
+    return _tensor(np.linalg.norm(x, ord, axes, bool(keepdims)))
+
+
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Any, Any]:
+    """Return values divided by their `norm`, and the norm, its axes kept."""
+    length = norm(tensor, ord, axis, True)
+    return _tensor(tensor) / length, length
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Any:
+    """Return the norm of all values of several arrays together; None counts as none."""
+    arrays = [array(each) for each in t_list if each is not None]
+    return tensor(np.sqrt(sum(np.sum(np.square(each)) for each in arrays)), arrays[0].dtype)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the product of two matrices, or of two stacks of them."""
+    x, y = map(tensor, alike([a, b]))
+    x = np.swapaxes(x, -1, -2) if transpose_a or adjoint_a else x
+    y = np.swapaxes(y, -1, -2) if transpose_b or adjoint_b else y
+    try:
+        made = (np.conj(x) if adjoint_a else x) @ (np.conj(y) if adjoint_b else y)
+    except ValueError as error:  # shapes that do not fit
+        raise_translated(error)
+    return made if output_type is None else tensor(made, output_type)
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the product of a matrix and a vector, or of stacks of them."""
+    x, y = map(tensor, alike([a, b]))
+    return matmul(x, y[..., None], transpose_a, adjoint_a=adjoint_a)[..., 0]
+
+
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+    """Return matrices with rows and columns exchanged."""
+    exchanged = np.swapaxes(array(a), -1, -2)
+    return tensor(exchanged.conj() if conjugate else exchanged)
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Any:
+    """Return the conjugates of matrices with rows and columns exchanged."""
+    return matrix_transpose(matrix, conjugate=True)
+
+
+def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
+    """Return the inverse of each matrix, or of its adjoint.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a matrix has none.
+    """
+    x = matrix_transpose(input, conjugate=True) if adjoint else input
+    return _of_matrix("inv", np.linalg.inv)(x)
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+    """Return the pseudo-inverse of each matrix."""
+    x = array(a)
+    if rcond is None:
+        rcond = 10 * max(x.shape[-2:]) * np.finfo(x.dtype).eps
+    return tensor(np.linalg.pinv(x, np.asarray(rcond)))
+
+
+def trace(x: Any, name: str | None = None) -> Any:
+    """Return the sum of the diagonal of each matrix."""
+    x = array(x)
+    return tensor(np.trace(x, axis1=-2, axis2=-1, dtype=x.dtype))
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Any:
+    """Return the cross products of vectors of 3 values."""
+    return tensor(np.cross(*alike([a, b])))
+
+
+def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Any:
+    """Return matrices with zeros outside of a band around the diagonal.
+
+    Parameters
+    ----------
+    input : array_like, shape ``(..., rows, columns)``
+        The matrices.
+    num_lower, num_upper : int
+        How many diagonals below and above are kept; -1 is all.
+    name : str, optional
+        A label without further meaning.
+    """
+    x = array(input)
+    above = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
+    kept = (int(num_lower) < 0) | (-above <= int(num_lower))
+    kept &= (int(num_upper) < 0) | (above <= int(num_upper))
+    return tensor(np.where(kept, x, x.dtype.type(0)))
+
+
+def diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: int = -1,
+    num_cols: int = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Any:
+    """Return matrices with these diagonals.
+
+    Parameters
+    ----------
+    diagonal : array_like, shape ``(..., n)``
+        The diagonals.
+    name : str, optional
+        A label without further meaning.
+    k : int
+        Which diagonal: 0 is the main one, above it they are positive.
+    num_rows, num_cols : int
+        The size of the matrices; by default as small as can be, and square if neither is given.
+    padding_value : scalar
+        What the other values are.
+    align : str
+        Ignored: it is about several diagonals.
+    """
+    values, k = array(diagonal), _offset(k)
+    n = values.shape[-1]
+    rows, columns = (None if size == -1 else int(size) for size in (num_rows, num_cols))
+    if rows is None and columns is None:
+        rows = columns = n + abs(k)
+    rows = n + max(-k, 0) if rows is None else rows
+    columns = n + max(k, 0) if columns is None else columns
+    made = np.full((*values.shape[:-1], rows, columns), padding_value, values.dtype)
+    at = np.arange(n)
+    made[..., at + max(-k, 0), at + max(k, 0)] = values
+    return tensor(made)
+
+
+def diag_part(
+    input: Any,
+    name: str = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Any:
+    """Return a diagonal of each matrix; parameters as of `diag`."""
+    return tensor(np.diagonal(array(input), _offset(k), -2, -1).copy())
+
+
+def set_diag(
+    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+) -> Any:
+    """Return matrices with a diagonal replaced; parameters as of `diag`."""
+    first, values = alike([input, diagonal])
+    made, k = np.array(first), _offset(k)
+    at = np.arange(np.shape(values)[-1])
+    made[..., at + max(-k, 0), at + max(k, 0)] = values
+    return tensor(made)
+
+
+def _offset(k: Any) -> int:
+    if np.size(k) > 1 and np.ravel(k)[0] != np.ravel(k)[-1]:
+        raise ValueError(f"diag: one diagonal was expected, got k={k}")
+    return int(np.ravel(k)[0])
+
+
+def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
+    """Return zeros of shape ``(*shape, *shape)`` with an array of that shape on the diagonal."""
+    x = array(diagonal)
+    return tensor(np.diag(x.ravel()).reshape(x.shape * 2))
+
+
+def tensor_diag_part(input: Any, name: str | None = None) -> Any:
+    """Return the diagonal of an array of shape ``(*shape, *shape)``."""
+    x = array(input)
+    shape = x.shape[: x.ndim // 2]
+    return tensor(np.diagonal(x.reshape(int(np.prod(shape)), -1)).copy().reshape(shape))
+
+
+def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+    """Return the solutions of systems of linear equations, column by column."""
+    a, b = alike([matrix, rhs])
+    try:
+        return tensor(np.linalg.solve(matrix_transpose(a, conjugate=True) if adjoint else a, b))
+    except np.linalg.LinAlgError as error:
+        raise InvalidArgumentError(None, None, f"solve: {error}") from None
+
+
+def triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Any:
+    """Return the solutions of systems whose matrices are triangular: the rest is not looked at."""
+    return solve(band_part(matrix, *((-1, 0) if lower else (0, -1))), rhs, adjoint)
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
+    """Return the solutions of systems of which there is the `cholesky` factor."""
+    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
+
+
+def lstsq(
+    matrix: Any,
+    rhs: Any,
+    l2_regularizer: float = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Return what solves systems of linear equations with the least squares of the errors."""
+    a, b = (np.asarray(each) for each in alike([matrix, rhs]))
+    square = np.swapaxes(a, -1, -2) @ a
+    if l2_regularizer:
+        return solve(
+            square + np.asarray(l2_regularizer, a.dtype) * np.eye(a.shape[-1], dtype=a.dtype),
+            np.swapaxes(a, -1, -2) @ b,
+        )
+    return tensor(np.linalg.pinv(a) @ b)
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Any, Any]:
+    """Return the orthogonal and the triangular matrix whose product each matrix is."""
+    made = np.linalg.qr(array(input), "complete" if full_matrices else "reduced")
+    return tensor(made[0]), tensor(made[1])
+
+
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """Return the singular values, and the matrices of the vectors left and right of them."""
+    if not compute_uv:
+        return _tensor(np.linalg.svd(array(tensor), compute_uv=False))
+    u, s, vh = np.linalg.svd(array(tensor), full_matrices)
+    return _tensor(s), _tensor(u), adjoint(vh)
+
+
+def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
+    """Return the eigenvalues and eigenvectors of symmetric matrices."""
+    values, vectors = np.linalg.eigh(array(tensor))
+    return _tensor(values), _tensor(vectors)
+
+
+def eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
+    """Return the eigenvalues and eigenvectors of matrices: complex numbers."""
+    values, vectors = np.linalg.eig(array(tensor))
+    kind = np.result_type(array(tensor), np.complex64)
+    return _tensor(values, kind), _tensor(vectors, kind)
+
+
+def eigvals(tensor: Any, name: str | None = None) -> Any:
+    """Return the eigenvalues of matrices: complex numbers."""
+    return eig(tensor)[0]
+
+
+def slogdet(input: Any, name: str | None = None) -> tuple[Any, Any]:
+    """Return the signs of determinants, and the logarithms of what they are without it."""
+    sign, log = np.linalg.slogdet(array(input))
+    return tensor(sign), tensor(log)
+
+
+def logdet(matrix: Any, name: str | None = None) -> Any:
+    """Return the logarithms of the determinants of matrices that have a `cholesky` factor."""
+    return slogdet(matrix)[1]
+
+
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Any:
+    """Return the rank of each matrix."""
+    return tensor(np.linalg.matrix_rank(array(a), tol), np.int32)
+
+
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Return the sums of products that an equation says.
+
+    Parameters
+    ----------
+    equation : str
+        The names of the axes of each array, and of the result: "ij,jk->ik".
+    *inputs : array_like
+        The arrays.
+    **kwargs
+        Ignored: how it is computed.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.einsum("ij->j", [[1, 2], [3, 4]]).numpy().tolist()
+    [4, 6]
+    """
+    try:
+        return tensor(np.einsum(equation, *(np.asarray(each) for each in alike(inputs))))
+    except ValueError as error:
+        raise_translated(error)
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """Return the sums of products over axes of two arrays.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays.
+    axes : int or pair
+        The last axes of `a` and the first of `b`, as many; or which of each.
+    name : str, optional
+        A label without further meaning.
+    """
+    x, y = alike([a, b])
+    over: Any = np.asarray(axes).tolist()
+    return tensor(np.tensordot(x, y, over))
+
+
+_tensor = tensor  # also where a parameter has its name
+
+__all__ = ["eye", "l2_normalize"]
+
+__dir__ = listing(globals())

@@ -1,0 +1,170 @@
+"""Functions called with each row of tensors: tf.map_fn, foldl, foldr, scan, vectorized_map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.dtypes import as_dtype
+from penstock.compat.listing import listing
+from penstock.compat.ragged import RaggedTensor
+from penstock.compat.ragged_factories import constant
+from penstock.compat.tensor import tensor
+from penstock.compat.tf import nest
+from penstock.compat.tf.tensor_array import TensorArray
+
+
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """Return what `fn` makes of each row, put together.
+
+    Parameters
+    ----------
+    fn : callable
+        Called with a row of each tensor, nested as `elems`.
+    elems : nested tensors
+        All with the same number of rows.
+    dtype : nested dtype-like, optional
+        The older name of `fn_output_signature`.
+    parallel_iterations, back_prop, swap_memory, infer_shape : object
+        Ignored.
+    name : str, optional
+        A label without further meaning.
+    fn_output_signature : nested dtype-like or specs, optional
+        What `fn` returns, where it is not of the types of `elems`. Of a spec of a ragged tensor
+        the rows may differ in length.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.map_fn(tf.reduce_sum, tf.constant([[1, 2], [3, 4]])).numpy().tolist()
+    [3, 7]
+    """
+    rows = _rows(elems, "map_fn")
+    given = dtype if fn_output_signature is None else fn_output_signature
+    signature = nest.map_structure(lambda leaf: leaf.dtype, elems) if given is None else given
+    kinds = nest.flatten(signature)
+    made = [nest.flatten(fn(row)) for row in rows]
+    columns = list(zip(*made, strict=True)) if made else [()] * len(kinds)
+    joined = [_joined(kind, column) for kind, column in zip(kinds, columns, strict=True)]
+    return nest.pack_sequence_as(signature, joined)
+
+
+def _joined(kind: Any, rows: tuple[Any, ...]) -> Any:
+    dtype = getattr(kind, "dtype", kind)
+    if hasattr(kind, "ragged_rank"):
+        lists = [
+            row.to_list() if isinstance(row, RaggedTensor) else np.asarray(row).tolist()
+            for row in rows
+        ]
+        return constant(lists, dtype, kind.ragged_rank + 1)
+    return TensorArray(as_dtype(dtype), len(rows)).scatter(range(len(rows)), rows).stack()
+
+
+def _rows(elems: Any, function: str, reverse: bool = False) -> list[Any]:
+    columns = [
+        leaf if isinstance(leaf, RaggedTensor) else tensor(leaf) for leaf in nest.flatten(elems)
+    ]
+    if any(np.ndim(column) == 0 for column in columns if not isinstance(column, RaggedTensor)):
+        raise ValueError(f"{function}: elems must have one axis or more, got {elems}")
+    rows = [nest.pack_sequence_as(elems, row) for row in zip(*columns, strict=True)]
+    return rows[::-1] if reverse else rows
+
+
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
+    """Return what `fn` makes of each row, put together; of any types."""
+    made = [fn(row) for row in _rows(elems, "vectorized_map")]
+    return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
+
+
+def foldl(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Call `fn` with what it returned and the next row; the first time with `initializer`.
+
+    Parameters
+    ----------
+    fn : callable
+        Called with what has been accumulated, and a row.
+    elems : nested tensors
+        All with the same number of rows.
+    initializer : nested values, optional
+        What has been accumulated at first; the first row by default.
+    parallel_iterations, back_prop, swap_memory : object
+        Ignored.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    nested tensors
+        What `fn` returned last.
+    """
+    return _folded(fn, _rows(elems, "foldl"), initializer)[-1]
+
+
+def foldr(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Do as `foldl`, from the last row to the first."""
+    return _folded(fn, _rows(elems, "foldr", True), initializer)[-1]
+
+
+def scan(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return all that `fn` returns where `foldl` returns the last; `reverse` begins at the end."""
+    made = _folded(fn, _rows(elems, "scan", reverse), initializer)
+    made = made if initializer is None else made[1:]
+    made = made[::-1] if reverse else made
+    return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
+
+
+def _folded(fn: Callable[[Any, Any], Any], rows: list[Any], initializer: Any) -> list[Any]:
+    """Return the first value and all that `fn` returned."""
+    if initializer is None:
+        if not rows:
+            raise ValueError("foldl: a row, or an initializer, was expected")
+        initializer, rows = rows[0], rows[1:]
+    made = [nest.map_structure(tensor, initializer)]
+    for row in rows:
+        made.append(nest.map_structure(tensor, fn(made[-1], row)))
+    return made
+
+
+NAMES = ["foldl", "foldr", "map_fn", "scan", "vectorized_map"]
+
+__dir__ = listing(globals())

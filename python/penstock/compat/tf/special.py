@@ -1,0 +1,98 @@
+"""Functions of statistics that tf.math has: Python's own, and SciPy's where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.listing import listing
+from penstock.compat.tensor import alike, array, tensor
+
+_OF_SCIPY = {
+    "bessel_i0": "i0",
+    "bessel_i0e": "i0e",
+    "bessel_i1": "i1",
+    "bessel_i1e": "i1e",
+    "betainc": "betainc",
+    "digamma": "digamma",
+    "igamma": "gammainc",
+    "igammac": "gammaincc",
+    "polygamma": "polygamma",
+    "zeta": "zeta",
+}
+
+
+def _lgamma(x: float) -> float:
+    pole = x <= 0 and x == math.floor(x)
+    return math.inf if pole or math.isinf(x) else math.lgamma(x)
+
+
+def _ndtri(p: float) -> float:
+    if 0 < p < 1:
+        return statistics.NormalDist().inv_cdf(p)
+    return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
+
+
+_OF_PYTHON: dict[str, Callable[[float], float]] = {
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "erfcinv": lambda x: -_ndtri(x / 2) / math.sqrt(2),
+    "erfinv": lambda x: _ndtri((x + 1) / 2) / math.sqrt(2),
+    "lgamma": _lgamma,
+    "ndtri": _ndtri,
+}
+
+
+def _by_python(name: str, function: Callable[[float], float]) -> Callable[..., Any]:
+    def call(x: Any, name: str | None = None) -> Any:
+        values = array(x)
+        made = [function(value) for value in values.ravel().tolist()]
+        return tensor(np.array(made, values.dtype).reshape(values.shape))
+
+    return _named(call, name, f"Return the `{name}` of each value.")
+
+
+def _by_scipy(name: str, theirs: str) -> Callable[..., Any]:
+    def call(*args: Any, name: str | None = None) -> Any:
+        values = alike(args)
+        return tensor(getattr(_scipy_special(name), theirs)(*values), values[0].dtype)
+
+    return _named(call, name, f"Return SciPy's `{theirs}` of each value, or group of values.")
+
+
+def _named(call: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+def _scipy_special(name: str | None) -> Any:
+    try:
+        return importlib.import_module("scipy.special")
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"tf.math.{name} needs SciPy, which is not installed: pip install scipy"
+        ) from None
+
+
+for _name, _function in _OF_PYTHON.items():
+    globals()[_name] = _by_python(_name, _function)
+for _name, _theirs in _OF_SCIPY.items():
+    globals()[_name] = _by_scipy(_name, _theirs)
+
+
+def lbeta(x: Any, name: str | None = None) -> Any:
+    """Return the logarithm of the beta function of the values along the last axis."""
+    values = array(x)
+    logs = array(_by_python("lgamma", _lgamma)(values)).sum(-1)
+    return tensor(logs - array(_by_python("lgamma", _lgamma)(values.sum(-1))))
+
+
+NAMES = [*_OF_PYTHON, *_OF_SCIPY, "lbeta"]
+
+__dir__ = listing(globals())

@@ -1,0 +1,230 @@
+"""Characters of strings: tf.strings.unicode_split, unicode_decode, unicode_encode and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.listing import listing
+from penstock.compat.ragged import RaggedTensor
+from penstock.compat.ragged_factories import constant
+from penstock.compat.tensor import array, tensor
+
+
+def decoded(
+    text: bytes, encoding: str, errors: str, replacement: int, replace_controls: bool
+) -> list[tuple[int, int]]:
+    """Return the characters of a string: the number of each, and the byte where it begins."""
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"errors: strict, replace or ignore was expected, got {errors!r}")
+    found: list[tuple[int, int]] = []
+    at = 0
+    while at < len(text):
+        try:
+            rest = text[at:].decode(encoding, "strict")
+            end = len(text)
+            bad = 0
+        except UnicodeDecodeError as error:
+            rest = text[at : at + error.start].decode(encoding)
+            end, bad = at + error.start, error.end - error.start
+        for character in rest:
+            found.append((ord(character), at))
+            at += len(character.encode(encoding))
+        at = end
+        if not bad:
+            break
+        if errors == "strict":
+            raise InvalidArgumentError(None, None, f"Invalid formatting on input string {text!r}")
+        if errors == "replace":
+            found.append((replacement, at))
+        at += bad
+    if replace_controls:
+        found = [(replacement if n < 32 else n, at) for n, at in found]
+    return found
+
+
+def encoded(numbers: Any, encoding: str, errors: str, replacement: int) -> bytes:
+    """Return characters as a string."""
+    made = []
+    for number in numbers:
+        valid = 0 <= number < 0x110000 and not 0xD800 <= number < 0xE000
+        if not valid and errors == "strict":
+            raise InvalidArgumentError(None, None, f"Code point is out of range: {number}")
+        if valid or errors == "replace":
+            made.append(chr(number if valid else replacement))
+    return "".join(made).encode(_name(encoding))
+
+
+def _name(encoding: str) -> str:
+    """Return Python's name of an encoding: strings have no mark of the order of bytes."""
+    return {"UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}.get(encoding.upper(), encoding)
+
+
+def _each(
+    input: Any,
+    input_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+) -> tuple[Any, list[list[tuple[int, int]]]]:
+    strings = array(input)
+    encoding = _name(input_encoding)
+    return strings, [
+        decoded(each, encoding, errors, replacement_char, replace_control_characters)
+        for each in strings.ravel().tolist()
+    ]
+
+
+def _shaped(strings: Any, rows: list[list[Any]], dtype: Any) -> Any:
+    """Return a row for each string: an array for one string, a ragged tensor for several."""
+    if strings.ndim == 0:
+        return tensor(rows[0], dtype)
+    return constant(rows, dtype, ragged_rank=1)
+
+
+def unicode_decode(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the numbers of the characters of strings: a row for each of several."""
+    return unicode_decode_with_offsets(
+        input, input_encoding, errors, replacement_char, replace_control_characters
+    )[0]
+
+
+def unicode_decode_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """Return the numbers of the characters of strings, and the bytes where they begin.
+
+    Parameters
+    ----------
+    input : str, bytes, or sequence of them
+        The strings.
+    input_encoding : str
+        "UTF-8", "UTF-16-BE" or another one.
+    errors : str
+        What is done with bytes that are no characters: "replace", "ignore" or "strict".
+    replacement_char : int
+        What "replace" puts there.
+    replace_control_characters : bool
+        Replace those below 32 as well, tabs and ends of lines among them.
+    name : str, optional
+        A label without further meaning.
+    """
+    strings, rows = _each(
+        input, input_encoding, errors, replacement_char, replace_control_characters
+    )
+    numbers = [[number for number, _ in row] for row in rows]
+    offsets = [[at for _, at in row] for row in rows]
+    return _shaped(strings, numbers, np.int32), _shaped(strings, offsets, np.int64)
+
+
+def unicode_split(
+    input: Any,
+    input_encoding: str = "UTF-8",
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Any:
+    r"""Return the characters of strings, one by one: a row for each of several.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> tf.strings.unicode_split("né", "UTF-8").numpy()
+    array([b'n', b'\xc3\xa9'], dtype=object)
+    """
+    return unicode_split_with_offsets(input, input_encoding, errors, replacement_char)[0]
+
+
+def unicode_split_with_offsets(
+    input: Any,
+    input_encoding: str = "UTF-8",
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """Return the characters of strings, one by one, and the bytes where they begin."""
+    strings, rows = _each(input, input_encoding, errors, replacement_char, False)
+    encoding = _name(input_encoding)
+    texts = [[chr(number).encode(encoding) for number, _ in row] for row in rows]
+    offsets = [[at for _, at in row] for row in rows]
+    return _shaped(strings, texts, "string"), _shaped(strings, offsets, np.int64)
+
+
+def unicode_encode(
+    input: Any,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Any:
+    """Return the strings that rows of numbers of characters stand for.
+
+    Parameters
+    ----------
+    input : array_like of int or RaggedTensor
+        A string is the last axis.
+    output_encoding : str
+        "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+    errors : str
+        What is done with numbers that are no characters: "replace", "ignore" or "strict".
+    replacement_char : int
+        What "replace" puts there.
+    name : str, optional
+        A label without further meaning.
+    """
+    if isinstance(input, RaggedTensor):
+        if isinstance(input.values, RaggedTensor):
+            inner = unicode_encode(input.values, output_encoding, errors, replacement_char)
+            return RaggedTensor.from_row_splits(inner, input.row_splits)
+        rows = input.to_list()
+        shape = (len(rows),)
+    else:
+        numbers = array(input)
+        shape = numbers.shape[:-1]
+        rows = numbers.reshape(int(np.prod(shape)), -1).tolist()
+    made = np.empty(len(rows), object)
+    made[:] = [encoded(row, output_encoding, errors, replacement_char) for row in rows]
+    return tensor(made.reshape(shape))
+
+
+def unicode_transcode(
+    input: Any,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return strings in another encoding; parameters as of `unicode_decode_with_offsets`."""
+    strings, rows = _each(
+        input, input_encoding, errors, replacement_char, replace_control_characters
+    )
+    made = np.empty(strings.shape, object)
+    made.reshape(-1)[:] = [
+        encoded([number for number, _ in row], output_encoding, errors, replacement_char)
+        for row in rows
+    ]
+    return tensor(made)
+
+
+NAMES = [
+    *("unicode_decode", "unicode_decode_with_offsets", "unicode_encode", "unicode_split"),
+    *("unicode_split_with_offsets", "unicode_transcode"),
+]
+
+__dir__ = listing(globals())

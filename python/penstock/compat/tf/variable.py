@@ -1,0 +1,280 @@
+"""tf.Variable: a tensor that can be given another value, and saved."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.dtypes import DType, as_dtype
+from penstock.compat.listing import listing
+from penstock.compat.shape import TensorShape
+from penstock.compat.tensor import DEVICE, OPERATORS, Reference, converted, tensor
+from penstock.compat.tf import indexing, tensor_proto
+from penstock.compat.values import register_value
+
+
+class VariableSynchronization(enum.Enum):
+    """When the values of replicas are brought together; there is one replica."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How the values of replicas are brought together; there is one replica."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class Variable:
+    """A tensor that can be given another value.
+
+    Parameters
+    ----------
+    initial_value : array_like or callable
+        Its first value, or a function that returns it.
+    trainable : bool, optional
+        Whether it says so.
+    validate_shape, caching_device, variable_def, import_scope, constraint : object
+        Ignored.
+    name : str, optional
+        What it is called.
+    dtype : dtype-like, optional
+        Its type; that of the first value by default.
+    synchronization, aggregation, experimental_enable_variable_lifting : object
+        Ignored.
+    shape : sequence of int or None, optional
+        The shape that all values have; that of the first one by default.
+
+    Examples
+    --------
+    >>> import penstock.compat.tf as tf
+    >>> step = tf.Variable(0)
+    >>> step.assign_add(2).numpy(), (step + 1).numpy()
+    (np.int32(2), np.int32(3))
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 2.0
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> None:
+        if initial_value is None:
+            raise ValueError("The `initial_value` argument must be specified to tf.Variable")
+        first = tensor(initial_value() if callable(initial_value) else initial_value, dtype)
+        self._value = np.array(first)
+        self._shape = TensorShape(first.shape if shape is None else shape)
+        self._lock = threading.Lock()
+        self.name = f"{name or 'Variable'}:0"
+        self.trainable = trainable is not False
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its values."""
+        return as_dtype(self._value.dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of its values."""
+        return self._shape
+
+    @property
+    def device(self) -> str:
+        """The device that has the value: the processor."""
+        return DEVICE
+
+    def get_shape(self) -> TensorShape:
+        """Return `shape`."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Check the shape, and remember what it says of it."""
+        self._shape = self._shape.merge_with(shape)
+
+    def value(self) -> Any:
+        """Return the value as a tensor, which stays what it is."""
+        return tensor(self._value)
+
+    def read_value(self) -> Any:
+        """Return the value as a tensor, which stays what it is."""
+        return self.value()
+
+    def numpy(self) -> Any:
+        """Return a copy of the value as NumPy has it."""
+        return self._value.copy()[()]
+
+    def is_initialized(self, name: str | None = None) -> Any:
+        """Return True: it has a value."""
+        return tensor(True)
+
+    def ref(self) -> Reference:
+        """Return what stands for the variable as a key of a dict."""
+        return Reference(self)
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
+    ) -> Variable:
+        """Give it a value, and return the variable.
+
+        Raises
+        ------
+        ValueError
+            If the value has another shape.
+        TypeError
+            If it has another type.
+        """
+        return self._update(lambda old: converted(value, old.dtype))
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
+    ) -> Variable:
+        """Add to the value, and return the variable."""
+        return self._update(lambda old: old + converted(delta, old.dtype))
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
+    ) -> Variable:
+        """Subtract from the value, and return the variable."""
+        return self._update(lambda old: old - converted(delta, old.dtype))
+
+    def _update(self, change: Callable[[Any], Any]) -> Variable:
+        with self._lock:
+            made = change(tensor(self._value))
+            if not self._shape.is_compatible_with(np.shape(made)):
+                raise ValueError(
+                    f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable "
+                    f"shape {self._shape}, and the assigned value shape {np.shape(made)} are "
+                    "incompatible."
+                )
+            # Values that were read stay what they are.
+            self._value = np.array(made)
+        return self
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Add to the values at indices, and return the variable."""
+        return self._scatter("add", indices, updates)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Subtract from the values at indices, and return the variable."""
+        return self._scatter("sub", indices, updates)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Replace the values at indices, and return the variable."""
+        return self._scatter("update", indices, updates)
+
+    def _scatter(self, how: str, indices: Any, updates: Any) -> Variable:
+        scattered = vars(indexing)[f"tensor_scatter_nd_{how}"]
+        return self._update(lambda old: scattered(old, indices, updates))
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Any:
+        """Return the values at indices: `tf.gather_nd`."""
+        return indexing.gather_nd(self._value, indices)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Any:
+        """Return the rows at indices: `tf.gather`."""
+        return tensor(self._value[np.asarray(indices)])
+
+    def get_state(self) -> bytes:
+        """Return the value as bytes, for a checkpoint."""
+        return tensor_proto.serialized(self._value)
+
+    def set_state(self, state: bytes) -> None:
+        """Give it the value that `get_state` returned."""
+        self.assign(tensor_proto.parsed(state, self.dtype))
+
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        return tensor(self._value, dtype)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self._value, dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.value()[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value())
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __int__(self) -> int:
+        return int(self._value)
+
+    def __float__(self) -> float:
+        return float(self._value)
+
+    def __index__(self) -> int:
+        return self._value.__index__()
+
+    def __reduce__(self) -> Any:
+        return _variable, (self._value, self._shape, self.name, self.trainable)
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        return _variable(self._value, self._shape, self.name, self.trainable)
+
+    def __repr__(self) -> str:
+        value = self.numpy()
+        shown = str(value) if isinstance(value, np.generic) else repr(value)
+        return (
+            f"<tf.Variable {self.name!r} shape={self._shape} dtype={self.dtype.name}, "
+            f"numpy={shown}>"
+        )
+
+
+def _variable(value: Any, shape: Any, name: str, trainable: bool) -> Variable:
+    return Variable(value, trainable, name=name.removesuffix(":0"), shape=shape)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Variable, *others: Any) -> Any:
+        return getattr(self.value(), name)(*map(_read, others))
+
+    method.__name__ = name
+    return method
+
+
+def _read(value: Any) -> Any:
+    return value.value() if isinstance(value, Variable) else value
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def method(self: Variable, other: Any) -> Any:
+        raise RuntimeError(f"Variable {name}= value is not supported: use assign or assign_add")
+
+    return method
+
+
+for _name in OPERATORS:
+    setattr(Variable, _name, _method(_name))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(Variable, f"__i{_name}__", _in_place(_name))
+
+register_value(Variable, Variable.value)
+
+__dir__ = listing(globals())

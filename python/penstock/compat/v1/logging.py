@@ -1,0 +1,93 @@
+"""tf.logging: Python's logging, with the logger "tensorflow"."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from penstock.compat.listing import listing
+from penstock.compat.tf import loggers
+
+DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
+
+_calls: collections.Counter[Any] = collections.Counter()
+
+
+def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Say something at a level."""
+    loggers.get_logger().log(level, msg, *args, **kwargs)
+
+
+vlog = log
+
+
+def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Say something at the level DEBUG."""
+    loggers.get_logger().debug(msg, *args, **kwargs)
+
+
+def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Say something at the level INFO."""
+    loggers.get_logger().info(msg, *args, **kwargs)
+
+
+def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Say something at the level WARN."""
+    loggers.get_logger().warning(msg, *args, **kwargs)
+
+
+warn = warning
+
+
+def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Say something at the level ERROR."""
+    loggers.get_logger().error(msg, *args, **kwargs)
+
+
+def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Say something at the level FATAL."""
+    loggers.get_logger().fatal(msg, *args, **kwargs)
+
+
+def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
+    """Say something if a condition holds."""
+    if condition:
+        log(level, msg, *args)
+
+
+def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
+    """Say something the first of every `n` times."""
+    log_if(level, msg, _calls[msg] % n == 0, *args)
+    _calls[msg] += 1
+
+
+def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
+    """Say something the first `n` times."""
+    log_if(level, msg, _calls[msg] < n, *args)
+    _calls[msg] += 1
+
+
+def set_verbosity(v: int | str) -> None:
+    """Say from now on only what is of this level, or a higher one."""
+    loggers.get_logger().setLevel(v)
+
+
+def get_verbosity() -> int:
+    """Return the level from which on something is said."""
+    return loggers.get_logger().getEffectiveLevel()
+
+
+def flush() -> None:
+    """Have what was said seen."""
+    for handler in loggers.get_logger().handlers:
+        handler.flush()
+
+
+def TaskLevelStatusMessage(msg: Any) -> None:
+    """Say something at the level ERROR."""
+    error(msg)
+
+
+__all__ = ["DEBUG", "ERROR", "FATAL", "INFO", "WARN"]
+
+__dir__ = listing(globals())

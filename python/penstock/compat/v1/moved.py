@@ -1,0 +1,226 @@
+"""What TensorFlow 1 had under other names, or with other names of arguments."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compat import tf as _tf
+from penstock.compat.advice import missing
+from penstock.compat.graph import deferred
+from penstock.compat.listing import listing
+from penstock.compat.tensor import array, tensor
+
+# Older names of arguments.
+_ARGUMENTS = {
+    "keep_dims": "keepdims",
+    "reduction_indices": "axis",
+    "dim": "axis",
+    "dimension": "axis",
+    "squeeze_dims": "axis",
+    "seq_dim": "seq_axis",
+    "batch_dim": "batch_axis",
+    "string_tensor": "input",
+    "bytes": "input_bytes",
+}
+# By module of today: what tf itself had, under the same name or another one.
+_MOVED = {
+    "bitwise": {},
+    "debugging": {"verify_tensor_all_finite": "check_numerics", "is_numeric_tensor": ""},
+    "io": {
+        **dict.fromkeys(("decode_base64", "decode_compressed", "decode_csv"), ""),
+        **dict.fromkeys(("decode_json_example", "decode_raw", "encode_base64"), ""),
+        **dict.fromkeys(("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature"), ""),
+        **dict.fromkeys(("matching_files", "parse_example", "parse_single_example"), ""),
+        **dict.fromkeys(("parse_single_sequence_example", "parse_tensor", "read_file"), ""),
+        **dict.fromkeys(("serialize_tensor", "write_file"), ""),
+        "FixedLengthFeature": "FixedLenFeature",
+    },
+    "linalg": {
+        **dict.fromkeys(("cholesky", "cholesky_solve", "cross", "global_norm"), ""),
+        **dict.fromkeys(("matrix_transpose", "qr", "svd", "trace"), ""),
+        "diag": "tensor_diag",
+        "diag_part": "tensor_diag_part",
+        "matrix_band_part": "band_part",
+        "matrix_determinant": "det",
+        "matrix_diag": "diag",
+        "matrix_diag_part": "diag_part",
+        "matrix_inverse": "inv",
+        "matrix_set_diag": "set_diag",
+        "matrix_solve": "solve",
+        "matrix_solve_ls": "lstsq",
+        "matrix_triangular_solve": "triangular_solve",
+        "self_adjoint_eig": "eigh",
+        "self_adjoint_eigvals": "eigvalsh",
+    },
+    "math": {
+        **dict.fromkeys(("accumulate_n", "angle", "betainc", "bincount", "ceil", "conj"), ""),
+        **dict.fromkeys(("confusion_matrix", "count_nonzero", "cumprod", "digamma", "erf"), ""),
+        **dict.fromkeys(("erfc", "expm1", "floordiv", "igamma", "igammac", "imag"), ""),
+        **dict.fromkeys(("invert_permutation", "is_finite", "is_inf", "is_nan"), ""),
+        **dict.fromkeys(("is_non_decreasing", "is_strictly_increasing", "lbeta"), ""),
+        **dict.fromkeys(("lgamma", "log", "log1p", "logical_xor", "mod", "polygamma"), ""),
+        **dict.fromkeys(("real", "reciprocal", "rint", "rsqrt", "segment_max"), ""),
+        **dict.fromkeys(("segment_mean", "segment_min", "segment_prod", "segment_sum"), ""),
+        **dict.fromkeys(("squared_difference", "unsorted_segment_max"), ""),
+        **dict.fromkeys(("unsorted_segment_mean", "unsorted_segment_min"), ""),
+        **dict.fromkeys(("unsorted_segment_prod", "unsorted_segment_sqrt_n"), ""),
+        **dict.fromkeys(("unsorted_segment_sum", "zeta"), ""),
+        "arg_max": "argmax",
+        "arg_min": "argmin",
+        "div": "floordiv",
+        "div_no_nan": "divide_no_nan",
+        "floor_div": "floordiv",
+    },
+    "random": {
+        "multinomial": "categorical",
+        "random_gamma": "gamma",
+        "random_normal": "normal",
+        "random_shuffle": "shuffle",
+        "random_uniform": "uniform",
+        "set_random_seed": "set_seed",
+        "truncated_normal": "",
+    },
+    "sparse": {"sparse_tensor_to_dense": "to_dense"},
+    "strings": {
+        **dict.fromkeys(("reduce_join", "regex_replace", "substr"), ""),
+        "string_join": "join",
+        "string_strip": "strip",
+        "string_to_hash_bucket": "to_hash_bucket",
+        "string_to_hash_bucket_fast": "to_hash_bucket_fast",
+        "string_to_hash_bucket_strong": "to_hash_bucket_strong",
+        "string_to_number": "to_number",
+    },
+}
+# The same in the order of arguments, but not in name.
+_AT_TOP = {
+    "lin_space": "linspace",
+    "reverse_v2": "reverse",
+    "tensor_scatter_add": "tensor_scatter_nd_add",
+    "tensor_scatter_sub": "tensor_scatter_nd_sub",
+    "tensor_scatter_update": "tensor_scatter_nd_update",
+    "where_v2": "where",
+}
+
+
+def old(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes the older names of arguments, and waits for the session.
+
+    Parameters
+    ----------
+    function : callable
+        A function of today.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        named = {
+            _ARGUMENTS.get(name, name): value
+            for name, value in kwargs.items()
+            if value is not None or name not in _ARGUMENTS
+        }
+        return function(*args, **named)
+
+    return deferred(call)  # type: ignore[no-any-return]
+
+
+def names() -> dict[str, Any]:
+    """Return what tf had itself, by name."""
+    found = {name: _old_or_class(vars(_tf)[now]) for name, now in _AT_TOP.items()}
+    for module, moved in _MOVED.items():
+        held = vars(vars(_tf)[module])
+        found.update({name: _old_or_class(held[now or name]) for name, now in moved.items()})
+    for name in ("bfloat16", "complex64", "complex128", "double", "float", "int32", "int64"):
+        found[f"to_{name}"] = _to(name)
+    return found
+
+
+def _old_or_class(thing: Any) -> Any:
+    return thing if isinstance(thing, type) else old(thing)
+
+
+def _to(name: str) -> Callable[..., Any]:
+    def call(x: Any, name: str | None = None) -> Any:
+        return vars(_tf)["cast"](x, dtype)
+
+    dtype = _tf.as_dtype(name)
+    call.__name__ = call.__qualname__ = f"to_{name}"
+    call.__doc__ = f"Return values as {dtype.name}."
+    return deferred(call)  # type: ignore[no-any-return]
+
+
+def waiting(module: types.ModuleType, more: dict[str, Any]) -> types.ModuleType:
+    """Return a copy of a module of today whose functions wait for the session, and more names."""
+    made = types.ModuleType(module.__name__.replace(".tf.", ".v1."), module.__doc__)
+    named = {name: getattr(module, name) for name in dir(module)} | more
+    for name, thing in named.items():
+        waits = callable(thing) and not isinstance(thing, type)
+        made.__dict__[name] = old(thing) if waits else thing
+    shown = [name for name in dir(made) if not name.startswith("_")]
+    made.__dict__["__dir__"] = lambda: shown
+    made.__dict__["__getattr__"] = missing(module.__name__)
+    return made
+
+
+@deferred
+def random_poisson(
+    lam: Any, shape: Any, dtype: Any = np.float32, seed: int | None = None, name: Any = None
+) -> Any:
+    """Draw `shape` numbers of each Poisson distribution of rate `lam`."""
+    return vars(_tf.random)["poisson"](shape, lam, dtype, seed)
+
+
+@deferred
+def setdiff1d(x: Any, y: Any, index_dtype: Any = np.int32, name: str | None = None) -> Any:
+    """Return the values of `x` that are not in `y`, and where they are."""
+    x, y = array(x), array(y)
+    kept = np.flatnonzero(~np.isin(x, y))
+    return tensor(x[kept]), tensor(kept, index_dtype)
+
+
+@deferred
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
+    """Return the rows at indices, for each of the batches that both have."""
+    axes = np.ndim(array(indices)) - 1
+    return vars(_tf)["gather"](params, indices, axis=axes, batch_dims=axes)
+
+
+@deferred
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Print `data` on the standard error, and return `input_`."""
+    vars(_tf)["print"](*([message] if message else []), *data)
+    return tensor(input_)
+
+
+def assign(ref: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Give a variable a value."""
+    return ref.assign(value)
+
+
+def assign_add(ref: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Add to the value of a variable."""
+    return ref.assign_add(value)
+
+
+def assign_sub(ref: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Subtract from the value of a variable."""
+    return ref.assign_sub(value)
+
+
+OWN = {
+    each.__name__: each
+    for each in (random_poisson, setdiff1d, batch_gather, Print, assign, assign_add, assign_sub)
+}
+
+__dir__ = listing(globals())

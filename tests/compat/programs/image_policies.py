@@ -54,7 +54,7 @@ def sharpness(image, factor):
     orig_image = image
     image = tf.cast(image, tf.float32)
     image = tf.expand_dims(image, 0)
-    kernel = tf.constant([[1, 1, 1], [1, 5, 1], [1, 1, 1]], tf.float32, shape=[3, 3, 1, 1]) / 13.0
+    kernel = tf.constant([[1, 2, 1], [2, 4, 2], [1, 2, 1]], tf.float32, shape=[3, 3, 1, 1]) / 16.0
     kernel = tf.tile(kernel, [1, 1, 3, 1])
     degenerate = tf.nn.depthwise_conv2d(image, kernel, [1, 1, 1, 1], "VALID", dilations=[1, 1])
     degenerate = tf.squeeze(tf.cast(tf.clip_by_value(degenerate, 0.0, 255.0), tf.uint8), [0])
@@ -107,7 +107,7 @@ POLICY = {
     "contrast": lambda image: tf.image.adjust_contrast(image, 1.4),
     "brightness": lambda image: blend(tf.zeros_like(image), image, 1.3),
     "autocontrast": autocontrast,
-    "sharpness": lambda image: sharpness(image, 1.7),
+    "sharpness": lambda image: sharpness(image, 1.5),
     "equalize": equalize,
     "cutout": lambda image: cutout(image, 3, 2, 10, replace=128),
 }

@@ -37,7 +37,7 @@ def results(folder):
         "both": list(both),
         "trigrams": [t.numpy()[:4] for t in trigrams],
         "bags": list(words.map(hashed_bag)),
-        "windows": [w.numpy() for w in windows_of(words.get_single_element() if False else tf.strings.split(SENTENCES[0]), 3)],
+        "windows": [w.numpy() for w in windows_of(tf.strings.split(SENTENCES[0]), 3)],
         "padded": tf.strings.ngrams(["a", "b"], 3, pad_values=("<", ">"), separator=" "),
         "ragged": tf.strings.ngrams(batch, 2, separator=" "),
         "lengths": batch.row_lengths(),

@@ -41,5 +41,5 @@ def results(folder):
         "bytes": tf.strings.bytes_split("\u00e9"),
         "utf16": tf.io.read_file(path),
         "broken": broken,
-        "encoded": tf.strings.unicode_encode([[72, 105], [9731]], "UTF-8"),
+        "encoded": tf.strings.unicode_encode(tf.ragged.constant([[72, 105], [9731]]), "UTF-8"),
     }

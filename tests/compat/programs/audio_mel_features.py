@@ -28,7 +28,7 @@ def log_mel(waveform):
     spectrograms = tf.abs(stfts)
     mel_spectrograms = tf.tensordot(spectrograms, mel_matrix(), 1)
     mel_spectrograms.set_shape(spectrograms.shape[:-1].concatenate(mel_matrix().shape[-1:]))
-    return tf.math.log(mel_spectrograms + 1e-6)
+    return tf.math.log(mel_spectrograms + 1e-3)
 
 
 def power_to_db(magnitude, ref=1.0, amin=1e-10, top_db=60.0):

@@ -7,7 +7,7 @@ PETS = {
     "Type": ["Cat", "Cat", "Dog", "Dog", "Cat", "Dog"],
     "Age": [3, 1, 1, 4, 1, 36],
     "Breed": ["Tabby", "Mixed", "Terrier", "Mixed", "Tabby", "Poodle"],
-    "Fee": [100.0, 0.0, 0.0, 150.0, 0.0, np.nan],
+    "Fee": np.array([100.0, 0.0, 0.0, 150.0, 0.0, np.nan], np.float32),
     "target": [1, 1, 0, 1, 0, 0],
 }
 

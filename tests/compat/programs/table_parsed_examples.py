@@ -42,7 +42,7 @@ def results(folder):
         for i in range(5):
             values = rng.normal(size=2).round(3).tolist()
             tags = [b"a", b"b", b"c"][: i % 4]
-            writer.write(serialize_example(bool(i % 2), i, strings[i], values, tags))
+            writer.write(serialize_example(i % 2, i, strings[i], values, tags))
     ds = tf.data.TFRecordDataset([path], compression_type="GZIP")
     parsed = ds.batch(3).map(lambda batch: tf.io.parse_example(batch, FEATURES))
     single = ds.map(lambda record: tf.io.parse_single_example(record, FEATURES))
@@ -61,7 +61,7 @@ def results(folder):
         shuffle=False,
     )
     features_dataset = tf.data.Dataset.from_tensor_slices(
-        (np.array([True, False]), [4, 5], [b"x", b"y"], [0.5, 1.5])
+        (np.array([1, 0]), [4, 5], [b"x", b"y"], [0.5, 1.5])
     )
     serialized = features_dataset.map(tf_serialize_example)
     back = [tf.train.Example.FromString(raw.numpy()) for raw in serialized]

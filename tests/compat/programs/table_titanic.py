@@ -55,8 +55,8 @@ def results(folder):
     first, labels = next(iter(raw))
     selected = get_dataset(
         str(path),
-        select_columns=["survived", "age", "n_siblings", "class", "sex"],
-        column_defaults=[0, 0.0, 0.0, "none", "male"],
+        select_columns=["survived", "sex", "age", "n_siblings", "class"],
+        column_defaults=[0, "male", 0.0, 0.0, "none"],
     )
     packed = selected.map(PackNumericFeatures(["age", "n_siblings"]))
     matrices = packed.map(one_hot)

@@ -4,11 +4,17 @@ import numpy as np
 import tensorflow as tf
 
 
+def _bytes_feature(value):
+    if isinstance(value, type(tf.constant(0))):
+        value = value.numpy()  # BytesList won't unpack a string from an EagerTensor.
+    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+
+
 def serialize_example(feature0, feature1, feature2, feature3, tags):
     feature = {
         "feature0": tf.train.Feature(int64_list=tf.train.Int64List(value=[feature0])),
         "feature1": tf.train.Feature(int64_list=tf.train.Int64List(value=[feature1])),
-        "feature2": tf.train.Feature(bytes_list=tf.train.BytesList(value=[feature2])),
+        "feature2": _bytes_feature(feature2),
         "feature3": tf.train.Feature(float_list=tf.train.FloatList(value=feature3)),
     }
     if tags:

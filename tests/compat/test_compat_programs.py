@@ -69,4 +69,4 @@ def changed(value, rng):
         return [1]
     if isinstance(value, bool) or value is None:
         return not value
-    return value + "x" if isinstance(value, str) else 1.1 * value + 1
+    return value + "x" if isinstance(value, str) else value + abs(value) + 1

@@ -94,15 +94,14 @@ def write(name):
 
 if __name__ == "__main__":
     names = sys.argv[1:] or sorted(file.stem for file in PROGRAMS.glob("*.py"))
-    old = [name for name in names if is_old(name)]
-    if old and len(old) < len(names):  # they turn off for their process what the others need
-        subprocess.run([sys.executable, __file__, *old], check=True)
-        names = [name for name in names if name not in old]
-    failed = []
+    failed = False
     for name in names:
         try:
-            write(name)
+            if is_old(name) and len(names) > 1:  # it turns off for its process what others need
+                failed |= bool(subprocess.run([sys.executable, __file__, name]).returncode)
+            else:
+                write(name)
         except Exception as error:
-            failed.append(name)
+            failed = True
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
-    sys.exit(bool(failed))
+    sys.exit(failed)

@@ -58,7 +58,7 @@ def transform_targets(y_train, anchors, anchor_masks, size):
 def labels(n=4, boxes=3):
     rng = np.random.default_rng(15)
     low = rng.uniform(0.05, 0.5, (n, boxes, 2))
-    high = low + rng.uniform(0.05, 0.45, (n, boxes, 2))
+    high = low + rng.uniform(0.05, 0.45, (n, boxes, 2)) * [[0.3], [1.0], [1.0]]
     classes = rng.integers(0, 5, (n, boxes, 1))
     all_labels = np.concatenate([low, high, classes], axis=-1).astype(np.float32)
     all_labels[::2, -1] = 0.0

@@ -93,7 +93,7 @@ def results(folder):
         "twice": list(twice),
         "widths": list(widths),
         "ragged": next(iter(ds.map(lambda s: s["objects"]["label"]).ragged_batch(4))),
-        "shapes": [s.shape.as_list() for s in train.element_spec],
+        "types": [s.dtype.name for s in train.element_spec],
         "drawn": tf.image.draw_bounding_boxes(
             tf.zeros([1, 12, 12, 3]), tf.constant([[[0.2, 0.2, 0.7, 0.8]]]), [[1.0, 0.0, 0.0]]
         )[..., 0],

@@ -82,7 +82,7 @@ def results(folder):
     return {
         "inputs": example_inputs,
         "labels": example_labels,
-        "spec": [spec.shape.as_list() for spec in w1.val.element_spec],
+        "spec": [spec.dtype.name for spec in w1.val.element_spec],
         "count": count,
         "total": total,
         "wide": next(iter(w2.val)),

@@ -61,7 +61,7 @@ def test_another_result_would_be_noticed(name):
 def changed(value, rng):
     """Return a description in which one value is another."""
     if isinstance(value, (dict, list)) and value:
-        keys = [key for key in (value if isinstance(value, dict) else range(len(value)))]
+        keys = list(value) if isinstance(value, dict) else range(len(value))
         chosen = rng.choice(keys)
         value[chosen] = changed(value[chosen], rng)
         return value

@@ -1,6 +1,5 @@
 """Spectrograms with bands of time and frequency masked, transcripts as ids, batched by length."""
 
-import numpy as np
 import tensorflow as tf
 
 CHARACTERS = list("abcdefghijklmnopqrstuvwxyz' ")
@@ -56,7 +55,9 @@ def results(folder):
     decoded = ["".join(vectorizer.vocab[i] for i in label.numpy()) for label in labels]
     lens = ds.map(lambda d: (tf.shape(d["source"])[0], tf.math.count_nonzero(d["target"])))
     inverse = tf.signal.inverse_stft(
-        tf.signal.stft(tf.sin(tf.range(100.0)), 20, 5), 20, 5,
+        tf.signal.stft(tf.sin(tf.range(100.0)), 20, 5),
+        20,
+        5,
         window_fn=tf.signal.inverse_stft_window_fn(5),
     )
     return {

@@ -35,7 +35,7 @@ def results(folder):
     return {
         "first": first,
         "second": second,
-        "calls": sorted(calls),
+        "computed": sorted(set(calls)),
         "epochs": epochs,
         "calls in memory": sorted(in_memory_calls),
         "loaded": list(loaded),

@@ -117,7 +117,9 @@ def results(folder):
     batch = next(iter(nonempty.map(prepare).batch(4)))
     sizes = decoded.map(lambda d: tf.shape(d["image"]))
     crowded = decoded.map(lambda d: tf.reduce_sum(tf.cast(d["groundtruth_is_crowd"], tf.int32)))
-    padded = decoded.map(lambda d: d["groundtruth_classes"]).padded_batch(5, padding_values=np.int64(-7))
+    padded = decoded.map(lambda d: d["groundtruth_classes"]).padded_batch(
+        5, padding_values=np.int64(-7)
+    )
     return {
         "batch": batch,
         "sizes": list(sizes),

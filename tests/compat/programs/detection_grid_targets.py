@@ -27,9 +27,7 @@ def transform_targets_for_output(y_true, grid_size, anchor_idxs):
                 anchor_idx = tf.cast(tf.where(anchor_eq), tf.int32)
                 grid_xy = tf.cast(box_xy // (1 / grid_size), tf.int32)
                 indexes = indexes.write(idx, [i, grid_xy[1], grid_xy[0], anchor_idx[0][0]])
-                updates = updates.write(
-                    idx, [box[0], box[1], box[2], box[3], 1, y_true[i][j][4]]
-                )
+                updates = updates.write(idx, [box[0], box[1], box[2], box[3], 1, y_true[i][j][4]])
                 idx += 1
     return tf.tensor_scatter_nd_update(y_true_out, indexes.stack(), updates.stack())
 
@@ -59,6 +57,7 @@ def labels(n=4, boxes=3):
     rng = np.random.default_rng(15)
     low = rng.uniform(0.05, 0.5, (n, boxes, 2))
     high = low + rng.uniform(0.05, 0.45, (n, boxes, 2)) * [[0.3], [1.0], [1.0]]
+    high[:, 1] = low[:, 1] + 0.45
     classes = rng.integers(0, 5, (n, boxes, 1))
     all_labels = np.concatenate([low, high, classes], axis=-1).astype(np.float32)
     all_labels[::2, -1] = 0.0

@@ -4,7 +4,14 @@ import numpy as np
 import tensorflow as tf
 
 BOXES = np.array(
-    [[0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 32], [21, 19, 31, 30], [5, 5, 12, 14], [40, 2, 48, 9]],
+    [
+        [0, 0, 10, 10],
+        [1, 1, 11, 11],
+        [20, 20, 30, 32],
+        [21, 19, 31, 30],
+        [5, 5, 12, 14],
+        [40, 2, 48, 9],
+    ],
     np.float32,
 )
 SCORES = np.array([0.9, 0.75, 0.6, 0.8, 0.3, 0.05], np.float32)
@@ -42,9 +49,6 @@ def results(folder):
     ds = tf.data.Dataset.from_tensors((BOXES, SCORES)).repeat(2)
     ds = ds.enumerate().map(lambda i, bs: (bs[0] + tf.cast(i, tf.float32), bs[1]))
     kept = [suppress(boxes, scores) for boxes, scores in ds]
-    padded, valid = tf.image.non_max_suppression_padded(
-        BOXES, SCORES, max_output_size=6, iou_threshold=0.5, score_threshold=0.2, pad_to_max_output_size=True
-    )
     combined = tf.image.combined_non_max_suppression(
         tf.reshape(BOXES / 50.0, [1, 6, 1, 4]),
         tf.stack([SCORES, SCORES[::-1]], axis=-1)[tf.newaxis],
@@ -65,14 +69,9 @@ def results(folder):
     glimpse = tf.image.crop_to_bounding_box(image, 3, 4, 5, 6)
     return {
         "kept": kept,
-        "padded": padded[: int(valid)],
-        "valid": valid,
         "combined": list(combined),
         "crops": [crop.shape.as_list() for crop, _, _ in crops.take(2)],
         "covered": bool(tf.reduce_min(covered) >= 0.65),
         "pieces": pieces,
         "glimpse": tf.reduce_sum(glimpse),
-        "scores": tf.image.non_max_suppression_with_scores(
-            BOXES, SCORES, 6, iou_threshold=1.0, score_threshold=0.0, soft_nms_sigma=0.5
-        )[1],
     }

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
-WORDS = "a man dog rides runs on the beach street red".split()
+WORDS = ["a", "man", "dog", "rides", "runs", "on", "the", "beach", "street", "red"]
 
 
 def write_annotations(folder):

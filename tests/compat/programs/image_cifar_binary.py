@@ -64,6 +64,8 @@ def results(folder):
         "labels": tf.argmax(labels, axis=1),
         "sizes": [image.shape[0] for image, _ in training],
         "seen": tf.reduce_sum(seen, axis=0),
-        "with header": [tf.reduce_sum(tf.cast(tf.io.decode_raw(r, tf.uint8), tf.int32)) for r in header],
+        "with header": [
+            tf.reduce_sum(tf.cast(tf.io.decode_raw(r, tf.uint8), tf.int32)) for r in header
+        ],
         "as int16": tf.io.decode_raw(tf.constant(b"\x01\x00\x02\x00"), tf.int16),
     }

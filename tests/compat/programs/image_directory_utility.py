@@ -18,8 +18,13 @@ def results(folder):
     train_ds = tf.keras.utils.image_dataset_from_directory(folder, subset="training", **options)
     val_ds = tf.keras.utils.image_dataset_from_directory(folder, subset="validation", **options)
     ordered = tf.keras.utils.image_dataset_from_directory(
-        str(folder), label_mode="categorical", color_mode="grayscale", image_size=(5, 7),
-        batch_size=None, shuffle=False, interpolation="nearest",
+        str(folder),
+        label_mode="categorical",
+        color_mode="grayscale",
+        image_size=(5, 7),
+        batch_size=None,
+        shuffle=False,
+        interpolation="nearest",
     )
     class_names = train_ds.class_names
     normalized_ds = train_ds.map(lambda x, y: (x * (1.0 / 255), y))

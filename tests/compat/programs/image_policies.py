@@ -1,4 +1,4 @@
-"""Image operations of augmentation policies: posterize, solarize, autocontrast, equalize, cutout."""
+"""Image operations of augmentation policies: posterize, solarize, equalize and others."""
 
 import numpy as np
 import tensorflow as tf
@@ -61,7 +61,9 @@ def sharpness(image, factor):
     mask = tf.ones_like(degenerate)
     padded_mask = tf.pad(mask, [[1, 1], [1, 1], [0, 0]])
     padded_degenerate = tf.pad(degenerate, [[1, 1], [1, 1], [0, 0]])
-    return blend(tf.where(tf.equal(padded_mask, 1), padded_degenerate, orig_image), orig_image, factor)
+    return blend(
+        tf.where(tf.equal(padded_mask, 1), padded_degenerate, orig_image), orig_image, factor
+    )
 
 
 def equalize(image):

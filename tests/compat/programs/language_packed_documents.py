@@ -9,7 +9,7 @@ EOS = 1
 
 def documents(n=9):
     rng = np.random.default_rng(20)
-    for i in range(n):
+    for _ in range(n):
         yield rng.integers(10, 50, rng.integers(2, 9)).astype(np.int32)
 
 

@@ -66,7 +66,9 @@ def results(folder):
     buckets = single.bucket_by_sequence_length(
         lambda e: tf.shape(e["words"])[0], bucket_boundaries=[4], bucket_batch_sizes=[2, 2]
     )
-    tagged = single.map(lambda e: tf.strings.join([e["words"], tf.strings.as_string(e["labels"])], "/"))
+    tagged = single.map(
+        lambda e: tf.strings.join([e["words"], tf.strings.as_string(e["labels"])], "/")
+    )
     return {
         "single": list(single),
         "padded": next(iter(padded)),

@@ -8,7 +8,8 @@ VOCAB_SIZE = 100
 def noise_mask(length, starts, width):
     positions = tf.range(length)
     masks = [
-        tf.logical_and(positions >= start, positions < start + width) for start in tf.unstack(starts)
+        tf.logical_and(positions >= start, positions < start + width)
+        for start in tf.unstack(starts)
     ]
     return tf.reduce_any(tf.stack(masks), axis=0)
 

@@ -2,8 +2,25 @@
 
 import tensorflow as tf
 
-VOCAB = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "runn", "##ing", "the", "want", "##ed"]
-PAIRS = [("the unaffable", "running wanted the"), ("wanted xyz", "the the the the the the the"), ("the", "")]
+VOCAB = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "un",
+    "##aff",
+    "##able",
+    "runn",
+    "##ing",
+    "the",
+    "want",
+    "##ed",
+]
+PAIRS = [
+    ("the unaffable", "running wanted the"),
+    ("wanted xyz", "the the the the the the the"),
+    ("the", ""),
+]
 
 
 class Tokenizer:
@@ -44,7 +61,9 @@ def truncate(a, b, max_length):
 
     def body(a, b):
         longer = tf.size(a) > tf.size(b)
-        return tf.cond(longer, lambda: a[:-1], lambda: a), tf.cond(longer, lambda: b, lambda: b[:-1])
+        return tf.cond(longer, lambda: a[:-1], lambda: a), tf.cond(
+            longer, lambda: b, lambda: b[:-1]
+        )
 
     return tf.while_loop(
         while_cond, body, [a, b], shape_invariants=[tf.TensorShape([None]), tf.TensorShape([None])]
@@ -55,7 +74,9 @@ def combine(a, b, max_length=12):
     a, b = truncate(a, b, max_length - 3)
     cls, sep = tf.constant([2]), tf.constant([3])
     tokens = tf.concat([cls, a, sep, b, sep], axis=0)
-    types = tf.concat([tf.zeros([tf.size(a) + 2], tf.int32), tf.ones([tf.size(b) + 1], tf.int32)], 0)
+    types = tf.concat(
+        [tf.zeros([tf.size(a) + 2], tf.int32), tf.ones([tf.size(b) + 1], tf.int32)], 0
+    )
     padding = [[0, max_length - tf.shape(tokens)[0]]]
     return {
         "input_word_ids": tf.pad(tokens, padding),
@@ -85,5 +106,7 @@ def results(folder):
         "lengths": tf.reduce_sum(batch["input_mask"], axis=1),
         "training": [(sorted(x), y.shape.as_list()) for x, y in training],
         "attention": tf.einsum("bi,bj->bij", batch["input_mask"], batch["input_mask"])[1, 0],
-        "top": tf.math.top_k(tf.math.bincount(tf.reshape(batch["input_word_ids"], [-1])), 3).indices,
+        "top": tf.math.top_k(
+            tf.math.bincount(tf.reshape(batch["input_word_ids"], [-1])), 3
+        ).indices,
     }

@@ -15,9 +15,11 @@ def events():
 def grouped(ds, size):
     return ds.group_by_window(
         key_func=lambda e: e["user"],
-        reduce_func=lambda user, window: window.map(lambda e: e["amount"]).padded_batch(
-            size, padded_shapes=[], drop_remainder=False
-        ).map(lambda amounts: (user, amounts)),
+        reduce_func=lambda user, window: (
+            window.map(lambda e: e["amount"])
+            .padded_batch(size, padded_shapes=[], drop_remainder=False)
+            .map(lambda amounts: (user, amounts))
+        ),
         window_size=size,
     )
 
@@ -39,7 +41,9 @@ def sessions(state, event):
 def results(folder):
     ds = tf.data.Dataset.from_tensor_slices(events())
     means = ds.apply(
-        tf.data.experimental.group_by_reducer(lambda e: tf.cast(e["user"], tf.int64), mean_reducer())
+        tf.data.experimental.group_by_reducer(
+            lambda e: tf.cast(e["user"], tf.int64), mean_reducer()
+        )
     )
     by_session = ds.scan((np.int64(0), np.int64(0)), sessions)
     lengths = by_session.group_by_window(

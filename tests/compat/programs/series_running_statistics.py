@@ -65,7 +65,9 @@ def results(folder):
         "rescaled": [rescale(x, minimum, maximum) for x in ds],
         "stamped": [(int(t), float(x)) for t, x in stamped],
         "fibonacci": [int(x) for x in fibonacci.take(10)],
-        "fibonacci sum": fibonacci.take_while(lambda x: x < 100).reduce(np.int64(0), lambda a, b: a + b),
+        "fibonacci sum": fibonacci.take_while(lambda x: x < 100).reduce(
+            np.int64(0), lambda a, b: a + b
+        ),
         "unique": [int(x) for x in unique],
         "gathered": gathered.stack(),
         "cumulative": tf.cumsum(values, exclusive=True),

@@ -76,8 +76,14 @@ def results(folder):
     count = sum(int(tf.shape(x)[0]) for x, _ in w1.train)
     total = sum(float(tf.reduce_sum(y)) for _, y in w1.train)
     targets = tf.keras.utils.timeseries_dataset_from_array(
-        np.arange(20.0), np.arange(20) * 10, sequence_length=4, sampling_rate=2, sequence_stride=3,
-        batch_size=2, start_index=1, end_index=17,
+        np.arange(20.0),
+        np.arange(20) * 10,
+        sequence_length=4,
+        sampling_rate=2,
+        sequence_stride=3,
+        batch_size=2,
+        start_index=1,
+        end_index=17,
     )
     return {
         "inputs": example_inputs,

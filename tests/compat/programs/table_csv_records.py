@@ -41,16 +41,23 @@ def results(folder):
         compression_type="GZIP",
     )
     tabs = tf.data.experimental.CsvDataset(
-        str(folder / "tabs.tsv"), [tf.string, tf.int32, tf.constant([9.5])], field_delim="\t", na_value="NA"
+        str(folder / "tabs.tsv"),
+        [tf.string, tf.int32, tf.constant([9.5])],
+        field_delim="\t",
+        na_value="NA",
     )
-    required = tf.data.experimental.CsvDataset(str(folder / "people.csv"), [tf.int32] * 4, header=True)
+    required = tf.data.experimental.CsvDataset(
+        str(folder / "people.csv"), [tf.int32] * 4, header=True
+    )
     try:
         next(iter(required))
         error = None
     except tf.errors.InvalidArgumentError as e:
         error = type(e).__name__
     names = tf.gather(tf.constant(SPECIES), labels)
-    counts = iris.reduce(tf.zeros([3], tf.int32), lambda n, e: n + tf.one_hot(e[1], 3, dtype=tf.int32))
+    counts = iris.reduce(
+        tf.zeros([3], tf.int32), lambda n, e: n + tf.one_hot(e[1], 3, dtype=tf.int32)
+    )
     grouped = iris.group_by_window(
         key_func=lambda f, y: tf.cast(y, tf.int64),
         reduce_func=lambda key, window: window.batch(3),

@@ -34,7 +34,9 @@ def results(folder):
     embeddings = tf.reshape(tf.range(15, dtype=tf.float32), [5, 3]) / 10.0
 
     def transform(features, label):
-        fee = tf.where(tf.math.is_nan(features["Fee"]), tf.zeros_like(features["Fee"]), features["Fee"])
+        fee = tf.where(
+            tf.math.is_nan(features["Fee"]), tf.zeros_like(features["Fee"]), features["Fee"]
+        )
         age = tf.cast(features["Age"], tf.float32)
         buckets = tf.cast(age > 1, tf.int32) + tf.cast(age > 10, tf.int32)
         kind = tf.squeeze(tf.one_hot(lookup.lookup(features["Type"]), 3), axis=1)

@@ -31,8 +31,8 @@ def share_of_ones(dataset, batches=20):
 def results(folder):
     features, labels = transactions()
     ds = tf.data.Dataset.from_tensor_slices((features, labels))
-    counts = ds.batch(32).take(10).reduce(
-        initial_state={"class_0": 0, "class_1": 0}, reduce_func=count
+    counts = (
+        ds.batch(32).take(10).reduce(initial_state={"class_0": 0, "class_1": 0}, reduce_func=count)
     )
     counts = np.array([counts["class_0"].numpy(), counts["class_1"].numpy()]).astype(np.float32)
     fractions = counts / counts.sum()
@@ -49,7 +49,9 @@ def results(folder):
         .map(lambda extra_label, features_and_label: features_and_label)
         .batch(20)
     )
-    old = tf.data.experimental.sample_from_datasets([negative_ds, positive_ds], [0.9, 0.1]).batch(50)
+    old = tf.data.experimental.sample_from_datasets([negative_ds, positive_ds], [0.9, 0.1]).batch(
+        50
+    )
     choice = tf.data.Dataset.range(2).repeat(3)
     alternating = tf.data.Dataset.choose_from_datasets([negative_ds, positive_ds], choice)
     fixed = tf.data.Dataset.sample_from_datasets(

@@ -44,7 +44,9 @@ def results(folder):
 
     test = users.filter(is_test)
     train = users.filter(lambda *row: not is_test(*row))
-    buckets = ages.map(lambda age: tf.searchsorted(tf.constant([25.0, 35.0]), [age], side="right")[0])
+    buckets = ages.map(
+        lambda age: tf.searchsorted(tf.constant([25.0, 35.0]), [age], side="right")[0]
+    )
     actives = users.filter(lambda id, name, age, active: active)
     return {
         "users": list(users),

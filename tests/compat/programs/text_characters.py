@@ -58,5 +58,7 @@ def results(folder):
         "spec": [spec.shape.as_list() for spec in batches.element_spec],
         "shifted": shifted,
         "windows": [text_from_ids(w) for w in windows],
-        "upper": sum(c.isupper() for c in ids_dataset.map(chars_of.__getitem__).as_numpy_iterator()),
+        "upper": sum(
+            c.isupper() for c in ids_dataset.map(chars_of.__getitem__).as_numpy_iterator()
+        ),
     }

@@ -49,7 +49,9 @@ def results(folder):
     nonempty = cleaned.filter(lambda text: tf.greater(tf.strings.length(text), 0))
     numbers = ds.map(lambda t: tf.strings.regex_replace(t, r"[^\d ]", "")).map(tf.strings.strip)
     numbers = numbers.filter(lambda t: tf.strings.regex_full_match(t, r"\d+( +\d+)*"))
-    summed = numbers.map(lambda t: tf.reduce_sum(tf.strings.to_number(tf.strings.split(t), tf.int32)))
+    summed = numbers.map(
+        lambda t: tf.reduce_sum(tf.strings.to_number(tf.strings.split(t), tf.int32))
+    )
     padded = tf.strings.format("{} of {}", (tf.constant(3), tf.constant(5)))
     return {
         "cleaned": [t.numpy().decode() for t in cleaned],

@@ -1,4 +1,4 @@
-"""Reviews in a folder for each class, read by Keras' utility; cleaned, split, put into a vocabulary."""
+"""Reviews in a folder for each class, read by Keras' utility, cleaned, and looked up."""
 
 import re
 import string

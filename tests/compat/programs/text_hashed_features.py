@@ -46,5 +46,7 @@ def results(folder):
         "crossed": [cross(text, city) for text, city in ds],
         "wide": [tf.argmax(w) for w in wide],
         "ragged": hashed,
-        "text": [tf.strings.reduce_join(tf.strings.as_string(row), separator=",") for row in hashed],
+        "text": [
+            tf.strings.reduce_join(tf.strings.as_string(row), separator=",") for row in hashed
+        ],
     }

@@ -62,5 +62,11 @@ def results(folder):
         "ordered labels": ordered[0][1],
         "batches": [len(list(train_data)), len(list(validation_data))],
         "sum": int(sum(tf.reduce_sum(x) for ds in (train_data, validation_data) for x, _ in ds)),
-        "filtered": len(list(all_labeled_data.filter(lambda t, y: tf.strings.regex_full_match(t, ".*very very.*")))),
+        "filtered": len(
+            list(
+                all_labeled_data.filter(
+                    lambda t, y: tf.strings.regex_full_match(t, ".*very very.*")
+                )
+            )
+        ),
     }

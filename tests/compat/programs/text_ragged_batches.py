@@ -1,4 +1,4 @@
-"""Batches of token ids without padding: ragged tensors in datasets, trimmed, joined, padded late."""
+"""Batches of token ids without padding: ragged tensors, trimmed, joined, padded late."""
 
 import tensorflow as tf
 
@@ -54,6 +54,8 @@ def results(folder):
         "joined": tf.strings.reduce_join(words, axis=-1, separator=" "),
         "unbatched": [row.numpy() for row in batches.unbatch()],
         "added": ragged + 1,
-        "stacked": tf.stack([tf.ragged.constant([[1], [2, 3]]), tf.ragged.constant([[4, 5], []], dtype=tf.int32)]),
+        "stacked": tf.stack(
+            [tf.ragged.constant([[1], [2, 3]]), tf.ragged.constant([[4, 5], []], dtype=tf.int32)]
+        ),
         "spec": str(type(batches.element_spec).__name__),
     }

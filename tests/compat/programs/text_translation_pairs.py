@@ -61,8 +61,12 @@ def results(folder):
     )
     older = ds.apply(
         tf.data.experimental.bucket_by_sequence_length(
-            lambda inp, targ: tf.shape(inp)[0], [6, 20], [4, 4, 4], padding_values=(-1, -2),
-            padded_shapes=([None], [None]), pad_to_bucket_boundary=True,
+            lambda inp, targ: tf.shape(inp)[0],
+            [6, 20],
+            [4, 4, 4],
+            padding_values=(-1, -2),
+            padded_shapes=([None], [None]),
+            pad_to_bucket_boundary=True,
         )
     )
     lines_ds = tf.data.TextLineDataset(str(path))

@@ -25,7 +25,9 @@ def results(folder):
     rows = next(iter(ragged))
     path = str(folder / "utf16.txt")
     tf.io.write_file(path, tf.strings.unicode_transcode("caf\u00e9", "UTF-8", "UTF-16-BE"))
-    broken = tf.strings.unicode_transcode(b"a\xffb", "UTF-8", "UTF-8", errors="replace", replacement_char=63)
+    broken = tf.strings.unicode_transcode(
+        b"a\xffb", "UTF-8", "UTF-8", errors="replace", replacement_char=63
+    )
     return {
         "points": points,
         "dense": points.to_tensor(default_value=-1),

@@ -51,14 +51,14 @@ def results(folder):
     )
     keys = range(2, len(vocab) + 2)
     buckets = tf.lookup.StaticVocabularyTable(
-        tf.lookup.KeyValueTensorInitializer(
-            vocab, keys, key_dtype=tf.string, value_dtype=tf.int64
-        ),
+        tf.lookup.KeyValueTensorInitializer(vocab, keys, key_dtype=tf.string, value_dtype=tf.int64),
         1,
     )
     ids = tokenized.map(words.lookup)
     known = ids.map(lambda x: tf.boolean_mask(x, x >= 0))
-    texts = ids.map(lambda x: tf.strings.join([tf.strings.reduce_join(back.lookup(x), separator=" "), "."]))
+    texts = ids.map(
+        lambda x: tf.strings.join([tf.strings.reduce_join(back.lookup(x), separator=" "), "."])
+    )
     counts = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, default_value=0)
     for tokens in tokenized:
         unique, _, n = tf.unique_with_counts(tokens)

@@ -31,7 +31,9 @@ def results(folder):
         "numbers": [int(i) for i, _ in counted],
         "traces": [t.numpy() for t in evens],
         "division": tf.div(a, 2),
-        "norm": tf.sqrt(tf.reduce_sum(tf.square(tf.to_float(a)), reduction_indices=1, keep_dims=True)),
+        "norm": tf.sqrt(
+            tf.reduce_sum(tf.square(tf.to_float(a)), reduction_indices=1, keep_dims=True)
+        ),
         "total": total.numpy(),
         "types": [str(t.name) for t in tf.data.get_output_types(ds)],
     }

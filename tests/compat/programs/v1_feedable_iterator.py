@@ -11,7 +11,9 @@ def feedable():
     validation_dataset = tf.data.Dataset.range(3)
     handle = tf.placeholder(tf.string, shape=[])
     iterator = tf.data.Iterator.from_string_handle(
-        handle, tf.data.get_output_types(training_dataset), tf.data.get_output_shapes(training_dataset)
+        handle,
+        tf.data.get_output_types(training_dataset),
+        tf.data.get_output_shapes(training_dataset),
     )
     next_element = iterator.get_next()
     training_iterator = tf.data.make_one_shot_iterator(training_dataset)
@@ -34,7 +36,9 @@ def reinitializable():
     test = (-np.arange(4, dtype=np.float32).reshape(2, 2), np.arange(2))
     train_dataset = tf.data.Dataset.from_tensor_slices(train).batch(2)
     test_dataset = tf.data.Dataset.from_tensor_slices(test).batch(2)
-    iterator = tf.data.Iterator.from_structure(train_dataset.output_types, train_dataset.output_shapes)
+    iterator = tf.data.Iterator.from_structure(
+        train_dataset.output_types, train_dataset.output_shapes
+    )
     features, labels = iterator.get_next()
     loss = tf.reduce_sum(features) + tf.to_float(tf.reduce_sum(labels))
     train_init = iterator.make_initializer(train_dataset)

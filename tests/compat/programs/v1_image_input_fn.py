@@ -1,4 +1,4 @@
-"""TensorFlow 1: an input function of an estimator, older names of image operations, map_and_batch."""
+"""TensorFlow 1: the input function of an estimator, older names of images, map_and_batch."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -61,7 +61,9 @@ def results(folder):
         features, labels = input_fn(filenames, [0, 1, 2, 0, 1], training=True)
         trained = run_all({"n": tf.reduce_sum(labels), "names": features["name"]})
     with tf.Graph().as_default():
-        parsed = tf.data.Dataset.from_tensor_slices((filenames, list(range(5)))).map(_parse_function)
+        parsed = tf.data.Dataset.from_tensor_slices((filenames, list(range(5)))).map(
+            _parse_function
+        )
         element = tf.data.make_one_shot_iterator(parsed).get_next()
         images = [image for image, _ in run_all((tf.squeeze(element[0]["image"]), element[1]))]
     return {

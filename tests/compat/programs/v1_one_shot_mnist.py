@@ -17,7 +17,10 @@ def _bytes_feature(value):
 def convert_to(images, labels, filename):
     with tf.python_io.TFRecordWriter(filename) as writer:
         for index in range(len(images)):
-            feature = {"label": _int64_feature(int(labels[index])), "image_raw": _bytes_feature(images[index].tobytes())}
+            feature = {
+                "label": _int64_feature(int(labels[index])),
+                "image_raw": _bytes_feature(images[index].tobytes()),
+            }
             example = tf.train.Example(features=tf.train.Features(feature=feature))
             writer.write(example.SerializeToString())
 
@@ -85,5 +88,7 @@ def results(folder):
         "means": totals,
         "last": x,
         "records": [len(r) for r in records],
-        "label of first": tf.train.Example.FromString(records[0]).features.feature["label"].int64_list.value[0],
+        "label of first": tf.train.Example.FromString(records[0])
+        .features.feature["label"]
+        .int64_list.value[0],
     }

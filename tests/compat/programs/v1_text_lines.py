@@ -21,9 +21,7 @@ def get_iterator(src_file, tgt_file, batch_size, num_buckets=2):
     dataset = dataset.map(
         lambda src, tgt: (tf.string_split([src]).values, tf.string_split([tgt]).values)
     )
-    dataset = dataset.filter(
-        lambda src, tgt: tf.logical_and(tf.size(src) > 0, tf.size(tgt) > 0)
-    )
+    dataset = dataset.filter(lambda src, tgt: tf.logical_and(tf.size(src) > 0, tf.size(tgt) > 0))
     dataset = dataset.map(
         lambda src, tgt: (
             tf.string_to_hash_bucket_fast(src, 50),
@@ -35,7 +33,12 @@ def get_iterator(src_file, tgt_file, batch_size, num_buckets=2):
     def batching_func(x):
         return x.padded_batch(
             batch_size,
-            padded_shapes=(tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape([]), tf.TensorShape([])),
+            padded_shapes=(
+                tf.TensorShape([None]),
+                tf.TensorShape([None]),
+                tf.TensorShape([]),
+                tf.TensorShape([]),
+            ),
             padding_values=(tf.constant(-1, tf.int64), 0, 0, 0),
         )
 

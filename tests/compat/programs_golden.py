@@ -56,22 +56,22 @@ def described(value):
 
 
 def _array(array):
-    told = {"shape": list(array.shape)}
+    found = {"shape": list(array.shape)}
     if array.dtype.kind in "OSU":
         items = [x if isinstance(x, bytes) else str(x).encode() for x in array.ravel().tolist()]
-        told["dtype"] = "string"
-        told["values"] = [item.decode("latin-1") for item in _samples(items)]
-        return told | ({"sum": zlib.crc32(b"\0".join(items))} if len(items) > MANY else {})
-    told["dtype"] = array.dtype.name
+        found["dtype"] = "string"
+        found["values"] = [item.decode("latin-1") for item in _samples(items)]
+        return found | ({"sum": zlib.crc32(b"\0".join(items))} if len(items) > MANY else {})
+    found["dtype"] = array.dtype.name
     if array.dtype.kind not in "fcV" and array.dtype.name != "bfloat16":
-        told["values"] = _samples(array.ravel().tolist())
-        return told | ({"sum": zlib.crc32(array.tobytes())} if array.size > MANY else {})
+        found["values"] = _samples(array.ravel().tolist())
+        return found | ({"sum": zlib.crc32(array.tobytes())} if array.size > MANY else {})
     items = array.astype("c8").ravel().view("f4") if array.dtype.kind == "c" else array.ravel()
     items = items.astype("f8")
-    told["float"] = [float(f"{item:.7g}") for item in _samples(items.tolist())]
+    found["float"] = [float(f"{item:.7g}") for item in _samples(items.tolist())]
     if array.size > MANY:
-        told["float"] += [float(f"{item:.7g}") for item in (items.mean(), items.std())]
-    return told
+        found["float"] += [float(f"{item:.7g}") for item in (items.mean(), items.std())]
+    return found
 
 
 def _samples(items):

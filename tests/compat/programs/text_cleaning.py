@@ -60,7 +60,6 @@ def results(folder):
         "numbers": list(summed),
         "first only": tf.strings.regex_replace("a-b-c", "-", "+", replace_global=False),
         "upper": [tf.strings.upper(t, encoding="utf-8") for t in ds.skip(3)],
-        "script": tf.strings.unicode_script([97, 946, 1078]),
         "formatted": padded,
         "as string": tf.strings.as_string([3.14159, 2.0], precision=2),
         "joined": tf.strings.join([["a", "b"], "x", ["c", "d"]], "/"),

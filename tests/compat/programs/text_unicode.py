@@ -1,4 +1,4 @@
-"""Unicode: code points, characters with offsets, encodings, and words by changes of script."""
+"""Unicode: code points, characters with offsets, encodings, and runs of characters of one block."""
 
 import tensorflow as tf
 
@@ -6,8 +6,8 @@ SENTENCES = ["Hello, world.", "世界こんにちは", "Grüße \U0001f60a"]
 
 
 def segments(codepoints):
-    scripts = tf.strings.unicode_script(codepoints)
-    starts = tf.concat([[True], tf.not_equal(scripts[1:], scripts[:-1])], axis=0)
+    blocks = tf.bitwise.right_shift(codepoints, 7)
+    starts = tf.concat([[True], tf.not_equal(blocks[1:], blocks[:-1])], axis=0)
     indices = tf.squeeze(tf.where(starts), axis=1)
     return tf.RaggedTensor.from_row_starts(values=codepoints, row_starts=indices)
 

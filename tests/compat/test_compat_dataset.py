@@ -264,6 +264,9 @@ def test_errors_are_tensorflows_and_pythons(tmp_path):
     with pytest.raises(tf.errors.DataLossError) as caught:
         next(iter(tf.data.TFRecordDataset(str(tmp_path / "bad"))))
     assert caught.value.file == str(tmp_path / "bad")
+    (tmp_path / "words.csv").write_text("no number\n")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"words\.csv"):
+        next(iter(tf.data.experimental.CsvDataset(str(tmp_path / "words.csv"), [tf.int32])))
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.io.decode_jpeg(b"\xff\xd8\xffnothing")
     with pytest.raises(tf.errors.InvalidArgumentError):

@@ -270,3 +270,31 @@ def test_functions_of_images_wait_for_a_session():
     mean = tf.nn.avg_pool(larger, [1, 4, 4, 1], [1, 4, 4, 1], "VALID")
     found = tf.Session().run(mean, {images: np.full((1, 2, 2, 1), 3.0, np.float32)})
     np.testing.assert_allclose(found, np.full((1, 1, 1, 1), 3.0))
+
+
+def test_an_element_that_cannot_be_known_before_is_unpacked(tmp_path):
+    path = str(tmp_path / "lines.txt")
+    tf.gfile.GFile(path, "w").write("a,1\n")
+    filename = tf.placeholder(tf.string, shape=[])
+    lines = tf.data.TextLineDataset(filename).map(lambda line: ((line, tf.size(line)), {"n": 7}))
+    iterator = lines.make_initializable_iterator()
+    (text, size), rest = iterator.get_next()
+    sess = tf.Session()
+    sess.run(iterator.initializer, {filename: path})
+    assert sess.run([text, size, rest["n"]]) == [b"a,1", 1, 7]
+    _, second, _ = iterator.get_next()
+    sess.run(iterator.initializer, {filename: path})
+    with pytest.raises(ValueError, match="3 values to unpack were expected, got 2"):
+        sess.run(second)
+    with pytest.raises(TypeError, match="iterated") as caught:
+        list(iterator.get_next())
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
+
+
+def test_the_size_of_batches_is_fed():
+    size = tf.placeholder(tf.int64, [])
+    iterator = tf.data.Dataset.range(3).batch(size).make_initializable_iterator()
+    assert iterator.output_types == tf.int64
+    sess = tf.Session()
+    sess.run(iterator.initializer, {size: 3})
+    assert sess.run(iterator.get_next()).tolist() == [0, 1, 2]

@@ -52,6 +52,8 @@ _TRACED = frozenset(
         *("element_length_func", "window_size_func"),
     )
 )
+# Lists of sizes, in which tensors of floating-point numbers count as integers.
+_SIZES = frozenset({"multiples", "shape", "size"})
 _FILE_NAMES = frozenset({"file_pattern", "filename", "filenames", "pattern", "path"})
 
 
@@ -84,6 +86,8 @@ def _converter(name: str) -> Callable[[Any], Any]:
         return plain
     if name in _LISTS:
         return _values
+    if name in _SIZES:
+        return _sizes
     if name == "elements":
         return lambda value: list(map(plain, value))
     if name in _AS_THEY_ARE:
@@ -100,6 +104,12 @@ def _values(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return plain(value)
     return [plain(part) for part in alike(value)] if value else value
+
+
+def _sizes(value: Any) -> Any:
+    if type(value) is list or type(value) is tuple:
+        value = [int(x) if type(x) is Tensor and x.dtype.kind == "f" else x for x in value]
+    return _nested(_other, value)
 
 
 def _column_defaults(value: Any) -> Any:

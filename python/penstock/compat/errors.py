@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NoReturn
 
 from penstock.errors import DataError
@@ -151,6 +152,8 @@ class UnknownError(OpError):
     """Anything else."""
 
 
+_READING = re.compile(r"\w+Dataset: record ")  # damage that a reader finds, not a function
+
 _CLASSES: list[tuple[type[BaseException], type[OpError]]] = [
     (FileNotFoundError, NotFoundError),
     (PermissionError, PermissionDeniedError),
@@ -169,7 +172,7 @@ def raise_translated(error: Exception) -> NoReturn:
         raise error
     if isinstance(error, DataError):
         made = InvalidArgumentError(None, None, message)
-        if error.file is not None:
+        if error.file is not None and _READING.match(message):
             made = DataLossError(None, None, message)
             made.file, made.offset, made.element = error.file, error.offset, error.element
     elif type(error) is ValueError:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import operator
+import sys
+import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -62,6 +65,7 @@ class Lazy:
     """
 
     used = False  # whether there is one at all: until then nobody looks for them
+    _unknown: Exception | None = None  # why it is not known how an element is nested
 
     def __init__(self, compute: Callable[[Run], Any]) -> None:
         Lazy.used = True
@@ -95,10 +99,28 @@ class Lazy:
         return Lazy(lambda run: run.value(self)[run.value(key)])
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("a value that Session.run computes cannot be iterated before")
+        count = _targets(sys._getframe(1))
+        if count is None:
+            message = "a value that Session.run computes cannot be iterated before"
+            raise TypeError(message) from self._unknown
+        return iter([Lazy(functools.partial(self._of_parts, i, count)) for i in range(count)])
+
+    def _of_parts(self, i: int, count: int, run: Run) -> Any:
+        parts = run.value(self)
+        if len(parts) != count:
+            raise ValueError(f"{count} values to unpack were expected, got {len(parts)}")
+        return parts[i]
 
     def __bool__(self) -> bool:
         raise TypeError("a value that Session.run computes is neither True nor False before")
+
+
+def _targets(frame: types.FrameType) -> int | None:
+    """Return into how many variables an assignment unpacks, if this is what a frame does now."""
+    for step in dis.get_instructions(frame.f_code):
+        if step.offset == frame.f_lasti:
+            return step.arg if step.opname == "UNPACK_SEQUENCE" else None
+    return None
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -150,17 +172,19 @@ class Placeholder(Lazy):
     def likeness(self) -> Any:
         """Return a value of this type and shape, with one row where their number is open."""
         filled = np.zeros([1 if size is None else size for size in self.shape], self.dtype.dtype)
+        if not filled.ndim and filled.dtype.kind in "iu":
+            filled += 1  # the size of a batch
         return tensor(np.full(filled.shape, b"", object) if self.dtype.name == "string" else filled)
 
 
 class Likeness(Run):
-    """A run in which placeholders stand for zeros: to find out how elements are nested."""
+    """A run in which placeholders stand for zeros or ones: to find out how elements are nested."""
 
     def __init__(self) -> None:
         super().__init__({})
 
     def value(self, nested: Any) -> Any:
-        """Return nested values, placeholders as zeros."""
+        """Return nested values, placeholders as zeros, or as one."""
         return nested.likeness() if isinstance(nested, Placeholder) else super().value(nested)
 
 
@@ -316,7 +340,8 @@ class GraphIterator:
         element = Lazy(self._next)
         try:
             structure = self._spec()
-        except Exception:  # without its data the dataset cannot tell: the element is one value
+        except Exception as error:  # without its data the dataset cannot tell: it is one value
+            element._unknown = error
             return element
         return nested_map(lambda path: _part(element, path), _paths(structure))
 

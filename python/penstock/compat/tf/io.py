@@ -114,12 +114,19 @@ def parse_sequence_example(
 
 
 def _with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
-    """Return what was parsed, with a tensor class where the values are of any number."""
-    made = {key: _ragged(value) for key, value in parsed.items()}
-    for key, value in made.items():
+    """Return what was parsed, with a tensor class where the values are of any number.
+
+    Sparse tensors come first, ragged ones last, each by name: programs stack ``values()``.
+    """
+    sparse, dense, ragged = {}, {}, {}
+    for key in sorted(parsed):
         if isinstance(features.get(key), _io.VarLenFeature):
-            made[key] = _sparse(value)
-    return made
+            sparse[key] = _sparse(_ragged(parsed[key]))
+        elif isinstance(features.get(key), _io.RaggedFeature):
+            ragged[key] = _ragged(parsed[key])
+        else:
+            dense[key] = parsed[key]
+    return {**sparse, **dense, **ragged}
 
 
 def _ragged(value: Any) -> Any:

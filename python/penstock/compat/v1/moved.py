@@ -76,6 +76,7 @@ _MOVED = {
         "div_no_nan": "divide_no_nan",
         "floor_div": "floordiv",
     },
+    "image": {"random_crop": ""},
     "random": {
         "multinomial": "categorical",
         "random_gamma": "gamma",

@@ -12,6 +12,7 @@ from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import math as _math
+from penstock.compat.tf.counting import in_top_k, top_k
 from penstock.compat.tf.math import l2_normalize, sigmoid
 from penstock.compat.windows import windows
 
@@ -80,11 +81,8 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
     if approximate:
         share = np.tanh(_python_math.sqrt(2 / _python_math.pi) * (x + 0.044715 * x**3))
     else:
-        share = tensor(_erf(x / _python_math.sqrt(2)), x.dtype)
+        share = _math.erf(x / _python_math.sqrt(2))  # type: ignore[attr-defined]
     return tensor(0.5 * x * (1 + share))
-
-
-_erf = np.vectorize(_python_math.erf, otypes=[np.float64])
 
 
 def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
@@ -383,6 +381,7 @@ __all__ = [
     "depthwise_conv2d",
     "embedding_lookup",
     "gelu",
+    "in_top_k",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
@@ -396,6 +395,7 @@ __all__ = [
     "space_to_depth",
     "swish",
     "tanh",
+    "top_k",
     "zero_fraction",
 ]
 

@@ -205,3 +205,27 @@ def test_specs_compare_and_print():
     assert spec.shape.as_list() == [None, 2]
     assert spec.is_compatible_with(tf.constant([["a", "b"]]))
     assert not spec.is_compatible_with(tf.zeros([1, 2]))
+
+
+def test_the_type_of_a_tensor_is_tensorflow_s_and_serves_numpy():
+    x, text = tf.constant([1.5, 2.5]), tf.constant(["a"])
+    assert x.dtype is tf.float32
+    assert x.dtype.is_floating
+    assert x.dtype.as_numpy_dtype is np.float32
+    assert text.dtype is tf.string
+    assert (text.dtype.name, str(x.dtype)) == ("string", "<dtype: 'float32'>")
+    assert tf.constant(1).dtype.max == 2**31 - 1
+    assert np.zeros(2, x.dtype).dtype == np.float32
+    assert np.asarray([1]).astype(x.dtype).dtype == np.float32
+    assert (x.dtype.kind, x.dtype.itemsize) == ("f", 4)
+    assert np.issubdtype(x.dtype, np.floating)
+    assert np.finfo(x.dtype).max == np.finfo(np.float32).max
+    assert type(x.numpy().dtype) is type(np.dtype(np.float32))
+    np.testing.assert_array_equal(x, x)
+    np.testing.assert_array_equal(text, text)
+
+
+def test_tensors_are_saved_by_numpy(tmp_path):
+    np.save(tmp_path / "x.npy", tf.constant([1.5, 2.5]))
+    assert np.load(tmp_path / "x.npy").tolist() == [1.5, 2.5]
+    assert np.load(tmp_path / "x.npy").dtype == np.float32

@@ -24,6 +24,10 @@ class DType:
 
     __slots__ = ("_dtype", "name")
 
+    # What np.testing and np.save ask the class of a dtype for.
+    _is_numeric = True
+    _legacy = True
+
     def __init__(self, name: str, dtype: np.dtype[Any] | None) -> None:
         self.name = name
         self._dtype = dtype
@@ -118,6 +122,12 @@ class DType:
         """The type itself: there are no references."""
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        # What NumPy's functions ask the dtype of an array for: kind, type, itemsize, ...
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.dtype, name)
+
     def _limits(self) -> Any:
         if self.dtype.kind in "iu":
             return np.iinfo(self.dtype)
@@ -142,6 +152,14 @@ class DType:
 
     def __str__(self) -> str:
         return f"<dtype: '{self.name}'>"
+
+
+class String(DType):
+    """The type of strings."""
+
+    __slots__ = ()
+
+    _is_numeric = False
 
 
 class BFloat16(DType):
@@ -194,7 +212,7 @@ _NUMBERS = (
 )
 DTYPES = {name: DType(name, np.dtype(name)) for name in _NUMBERS}
 DTYPES["bfloat16"] = BFloat16("bfloat16", None)
-DTYPES["string"] = DType("string", np.dtype(object))
+DTYPES["string"] = String("string", np.dtype(object))
 _OTHER_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
 _PYTHON = {int: "int32", float: "float32", bool: "bool", str: "string", bytes: "string"}
 

@@ -14,7 +14,10 @@ from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
 
 _SHAPE = vars(np.ndarray)["shape"].__get__
+_WRITERS = (np.save, np.savez, np.savez_compressed)
 _SCALARS = (np.generic, bool, bytes)
+_DTYPE = vars(np.ndarray)["dtype"].__get__
+_KNOWN: dict[np.dtype[Any], Any] = {}
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
 
 
@@ -69,6 +72,12 @@ class Tensor(np.ndarray[Any, Any]):
         """The size of each axis: a tuple with methods."""
         return tuple.__new__(TensorShape, _SHAPE(self))
 
+    @property
+    def dtype(self) -> Any:
+        """The type of the values: a `DType`, which NumPy takes for its own dtype."""
+        own = _DTYPE(self)
+        return _KNOWN.get(own) or _known(own)
+
     def __bytes__(self) -> bytes:
         value = self.numpy()
         if isinstance(value, bytes):
@@ -76,6 +85,13 @@ class Tensor(np.ndarray[Any, Any]):
         if self.dtype.kind == "O":  # not the addresses of objects
             raise TypeError(f"bytes: one string was expected, got {self!r}")
         return self.tobytes()
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in _WRITERS:  # whose files would hold the text of a TensorShape
+            args = [arg.numpy() if type(arg) is Tensor else arg for arg in args]
+            kwargs = {k: v.numpy() if type(v) is Tensor else v for k, v in kwargs.items()}
+            return func(*args, **kwargs)
+        return super().__array_function__(func, types, args, kwargs)
 
     def numpy(self) -> Any:
         """Return the value as NumPy has it: an array, a scalar, or bytes."""
@@ -149,6 +165,13 @@ class Tensor(np.ndarray[Any, Any]):
     def __format__(self, spec: str) -> str:
         value = self.numpy()
         return format(value, spec) if spec or not isinstance(value, bytes) else repr(value)
+
+
+def _known(own: np.dtype[Any]) -> Any:
+    try:
+        return _KNOWN.setdefault(own, as_dtype(own))
+    except TypeError:  # NumPy's, of times for example
+        return own
 
 
 def operand(mine: np.dtype[Any], other: Any) -> Any:

@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
     kind = type(value)
     if kind is Tensor:
         # Operations are faster with NumPy's own arrays.
-        return value.item() if value.dtype is _OBJECT and not value.ndim else value.view(_array)
+        return value.item() if _dtype(value) is _OBJECT and not value.ndim else value.view(_array)
     handler = _PLAIN.get(kind)
     return handler(value) if handler is not None else _other_plain(value)
 
@@ -67,7 +67,7 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
         made = function(_other_tensors(arg) if handler is None else handler(arg))
     else:
         made = function(*map(tensors, args))
-    if type(made) is Tensor and made.dtype is not _OBJECT:
+    if type(made) is Tensor and _dtype(made) is not _OBJECT:
         return made.view(_array)[()]
     return result(made)
 
@@ -155,6 +155,7 @@ def _of_scalar(value: np.generic) -> Any:
 _OBJECT = np.dtype(object)
 _asarray = np.asarray
 _array = np.ndarray
+_dtype = vars(np.ndarray)["dtype"].__get__
 _SCALARS = [np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUV"]
 
 

@@ -173,7 +173,7 @@ class StaticHashTable:
         keys = array(keys)
         if as_dtype(keys.dtype) != self.key_dtype:
             raise TypeError(
-                f"Dtype of argument `keys` must be {self.key_dtype!r}, received: {keys.dtype}"
+                f"Dtype of argument `keys` must be {self.key_dtype!r}, received: {keys.dtype.name}"
             )
         return keys
 

@@ -26,7 +26,7 @@ def _bytes(values: Iterable[Any]) -> list[bytes]:
 def _floats(values: Iterable[Any]) -> list[float]:
     array = np.array(values if isinstance(values, np.ndarray) else list(values))
     if array.size and array.dtype.kind not in "biuf":
-        raise TypeError(f"{values!r} are of type {array.dtype}, but numbers were expected")
+        raise TypeError(f"{values!r} are of type {array.dtype.name}, but numbers were expected")
     return list(array.astype(np.float32).ravel().tolist())
 
 

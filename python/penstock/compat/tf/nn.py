@@ -230,8 +230,8 @@ def _filtered(
         raise InvalidArgumentError(
             None,
             None,
-            f"filters of {images.dtype} and shape (height, width, {channels}, any) were expected, "
-            f"got {kernel.dtype} of shape {kernel.shape}",
+            f"filters of {images.dtype.name} and shape (height, width, {channels}, any) were "
+            f"expected, got {kernel.dtype.name} of shape {kernel.shape}",
         )
 
     def filtered(images: Any) -> Any:
@@ -364,7 +364,7 @@ def depth_to_space(
 
 def _check_floats(values: Any) -> None:
     if values.dtype.kind != "f":
-        raise InvalidArgumentError(None, None, f"floats were expected, got {values.dtype}")
+        raise InvalidArgumentError(None, None, f"floats were expected, got {values.dtype.name}")
 
 
 def _floats(values: Any) -> Any:

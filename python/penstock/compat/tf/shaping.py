@@ -27,7 +27,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Any:
     """Return complex numbers of their real and imaginary parts."""
     x, y = alike([real, imag])
     if x.dtype.name not in ("float32", "float64"):
-        raise TypeError(f"complex: float32 or float64 was expected, got {x.dtype}")
+        raise TypeError(f"complex: float32 or float64 was expected, got {x.dtype.name}")
     return tensor(x + np.asarray(y) * x.dtype.type(1) * np.complex64(1j))
 
 

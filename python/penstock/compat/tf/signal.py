@@ -22,7 +22,7 @@ def _fourier(name: str, rank: int, function: Callable[..., Any]) -> Callable[...
     def call(input: Any, name: str | None = None) -> Any:
         values = tensor(input)
         if values.dtype.kind != "c":
-            message = f"{title}: complex numbers were expected, got {values.dtype}"
+            message = f"{title}: complex numbers were expected, got {values.dtype.name}"
             raise InvalidArgumentError(None, None, message)
         return tensor(function(np.asarray(values), axes=_axes(rank)), values.dtype)
 
@@ -41,7 +41,7 @@ def _real_fourier(name: str, rank: int, function: Callable[..., Any]) -> Callabl
             values = values.astype(np.complex64)
         if values.dtype.char not in ("FD" if inverse else "fd"):
             kind = "complex64 or complex128" if inverse else "float32 or float64"
-            raise ValueError(f"{title}: {kind} was expected, got {values.dtype}")
+            raise ValueError(f"{title}: {kind} was expected, got {values.dtype.name}")
         sizes = None if fft_length is None else [int(size) for size in np.ravel(fft_length)]
         made = function(np.asarray(values), s=sizes, axes=_axes(rank))
         is_single = values.dtype.char in "fF"

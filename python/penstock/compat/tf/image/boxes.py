@@ -218,7 +218,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
     if canvas.ndim != 4 or canvas.shape[3] not in (1, 3, 4) or canvas.dtype.char not in "ef":
         raise _wrong(
             "draw_bounding_boxes: float32 or float16 of shape (N, H, W, 1, 3 or 4) was expected, "
-            f"got {canvas.dtype} of shape {canvas.shape}"
+            f"got {canvas.dtype.name} of shape {canvas.shape}"
         )
     edges = np.asarray(tensor(boxes), np.float32)
     if edges.ndim != 3 or edges.shape[::2] != (canvas.shape[0], 4):

@@ -39,7 +39,7 @@ def _converter(name: str) -> Callable[[Any], Any]:
     def convert(images: Any) -> Any:
         values = tensor(images)
         if values.dtype.kind != "f":
-            raise TypeError(f"{name}: images of floats were expected, got {values.dtype}")
+            raise TypeError(f"{name}: images of floats were expected, got {values.dtype.name}")
         return values @ np.array(_MATRICES[name], values.dtype)
 
     source, result = name.upper().split("_TO_")

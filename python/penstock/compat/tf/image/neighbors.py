@@ -20,7 +20,7 @@ def total_variation(images: Any, name: str | None = None) -> Any:
     if images.ndim not in (3, 4):
         raise ValueError("'images' must be either 3 or 4-dimensional.")
     if images.dtype.kind not in "if":
-        message = f"signed numbers were expected, got {images.dtype}"
+        message = f"signed numbers were expected, got {images.dtype.name}"
         raise InvalidArgumentError(None, None, message)
     sums = [
         np.sum(np.abs(np.diff(images, axis=axis)), axis=(-3, -2, -1), dtype=images.dtype)

@@ -35,7 +35,6 @@ _COMMAND = re.compile(r"(\s*)(?:[%!?].*|[\w., ]+=\s*[%!].*|[\w.]+\?\??\s*)")
 _OF_PYTHON = ("%%capture", "%%prun", "%%time")  # the other magics of whole cells are not
 
 
-
 @dataclass(frozen=True)
 class Use:
     """A name of TensorFlow in a program.

@@ -75,6 +75,13 @@ def test_what_makes_no_sense_is_an_error(wrong, error, message):
             Dataset.from_tensors(["a b", "c"]).map(tf.strings.split),
             tf.RaggedTensorSpec([None, None], tf.string),
         ),
+        (
+            Dataset.from_generator(
+                lambda: iter([np.ones((1, 2)), np.ones((3, 2))]),
+                output_signature=tf.TensorSpec([None, 2], tf.float64),
+            ).ragged_batch(2),
+            tf.RaggedTensorSpec([None, None, 2], tf.float64, 1),
+        ),
         (Dataset.from_tensor_slices(SPARSE), tf.SparseTensorSpec([2], tf.int32)),
         (Dataset.from_tensor_slices(SPARSE).batch(2), tf.SparseTensorSpec([None, 2], tf.int32)),
         (

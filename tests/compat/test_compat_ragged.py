@@ -173,6 +173,13 @@ def test_files_hold_ragged_and_sparse_tensors(tensor, tmp_path):
     assert as_lists(Dataset.from_tensor_slices(tensor).cache().batch(2)) == expected
 
 
+def test_py_function_takes_them():
+    dataset = Dataset.from_tensors(ROWS).map(
+        lambda rows: tf.py_function(lambda x: x.row_lengths(), [rows], tf.int64)
+    )
+    assert [lengths.numpy().tolist() for lengths in dataset] == [[len(r) for r in ROWS.to_list()]]
+
+
 def test_rows_are_shuffled_whole():
     shuffled = Dataset.from_tensor_slices((ROWS, [2, 0, 1])).shuffle(3, seed=1).repeat(2)
     found = [(row.numpy().tolist(), int(size)) for row, size in shuffled.prefetch(2)]

@@ -57,6 +57,15 @@ def test_scalars_are_scalars_of_the_type():
     assert D.from_tensor_slices(values).reduce(BF16.type(0), lambda a, b: a + b) == 10
 
 
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_scalars_are_collated(dtype):
+    values = np.arange(4).astype(np.float32).astype(dtype)
+    for batch in (list(values), values):
+        assert_same([ps.default_collate(batch)], [values])
+    with pytest.raises(TypeError, match="default_collate"):
+        ps.default_collate([values[0], "a"])
+
+
 def test_a_state_goes_on_within_them():
     it = iter(D.from_tensor_slices(rows(BF16)).filter(lambda x: True).batch(2))
     next(it)

@@ -119,6 +119,27 @@ def test_a_seed_says_what_is_for_validation_and_repeats_the_order(folder):
     assert len(orders) > 1
 
 
+def test_a_seed_divides_files_as_in_keras(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        for i in range(7):
+            (tmp_path / name / f"{i}.txt").write_text(f"{name}{i}")
+    _, rest = utils.text_dataset_from_directory(
+        tmp_path, batch_size=None, validation_split=0.3, subset="both", seed=3
+    )
+    assert [text.numpy() for text, _ in rest] == [b"a3", b"b2", b"b1", b"b3"]
+
+
+def test_given_labels_keep_their_type(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(name)
+    for labels, dtype in (([1.5, 0.0], tf.float32), ([1, 0], tf.int32)):
+        dataset = utils.text_dataset_from_directory(tmp_path, labels=labels, shuffle=False)
+        (given,) = [numbers for _, numbers in dataset]
+        assert given.dtype == dtype
+        assert given.numpy().tolist() == labels
+
+
 def test_each_image_keeps_its_label_when_shuffled(folder):
     for pixels, labels in images(folder, shuffle=True, seed=1, batch_size=2):
         known = {97: 0, 107: 0, 250: 0, 99: 1, 109: 1, 119: 1, 100: 2}

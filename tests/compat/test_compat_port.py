@@ -1,6 +1,8 @@
 """`python -m penstock port`, and what the modules say of a missing name."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +81,49 @@ def test_what_cannot_be_read_is_said(tmp_path, capsys):
     (tmp_path / "old.py").write_text("print 'x'")
     assert cli.main(["port", str(tmp_path / "old.py")]) == 2
     assert "old.py: cannot be read as Python" in capsys.readouterr().err
+
+
+def test_one_file_that_cannot_be_read_does_not_hide_the_others(tmp_path, capfd):
+    texts = {
+        "broken.ipynb": "{",
+        "list.ipynb": "[]",
+        "old.ipynb": json.dumps({"worksheets": []}),
+        "deep.py": "x = " + "-" * 20000 + "1",
+        "bytes.py": "\0",
+        "whole.py": "\ufeffimport tensorflow as tf\ntf.nothing\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "dead.py").symlink_to(tmp_path / "none")
+    os.mkfifo(tmp_path / "pipe.py")
+    assert cli.main(["port", str(tmp_path)]) == 2
+    shown = capfd.readouterr()
+    assert f"{tmp_path / 'whole.py'}:2: tf.nothing: missing" in shown.out.splitlines()
+    refused = {Path(line.partition(": ")[0]).name for line in shown.err.splitlines()}
+    assert refused == set(texts) - {"whole.py"}
+
+
+def test_commands_in_notebooks_are_no_python(tmp_path, capsys):
+    sources = [
+        "if True:\n  !pip install x\nfiles = !ls\nimport tensorflow as tf",
+        "%%bash\ntf.frob in a shell",
+        "%%time\ntf.one",
+        "tf.two?\ntf.three",
+        "x = (5\n% tf.four)",
+        None,
+    ]
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [*cells, {"cell_type": "code"}, 5]}))
+    assert cli.main(["port", str(tmp_path / "a.ipynb")]) == 1
+    lines = [line.partition("ipynb:")[2] for line in capsys.readouterr().out.splitlines()]
+    assert lines[:3] == ["8: tf.one: missing", "10: tf.three: missing", "12: tf.four: missing"]
+
+
+def test_names_from_a_star_cannot_be_seen():
+    uses = found("from tensorflow import *\nfrom tensorflow.data import *\n")
+    assert {name for _, name in uses} == {"*", "data.*"}
+    assert all(not there and "import tensorflow as tf" in advice for there, advice in uses.values())
 
 
 def test_a_program_without_tensorflow_lacks_nothing(tmp_path, capsys):

@@ -75,6 +75,13 @@ def test_what_makes_no_sense_is_an_error(wrong, error, message):
             Dataset.from_tensors(["a b", "c"]).map(tf.strings.split),
             tf.RaggedTensorSpec([None, None], tf.string),
         ),
+        (
+            Dataset.from_generator(
+                lambda: iter([np.ones((1, 2)), np.ones((3, 2))]),
+                output_signature=tf.TensorSpec([None, 2], tf.float64),
+            ).ragged_batch(2),
+            tf.RaggedTensorSpec([None, None, 2], tf.float64, 1),
+        ),
         (Dataset.from_tensor_slices(SPARSE), tf.SparseTensorSpec([2], tf.int32)),
         (Dataset.from_tensor_slices(SPARSE).batch(2), tf.SparseTensorSpec([None, 2], tf.int32)),
         (
@@ -92,6 +99,54 @@ def test_what_makes_no_sense_is_an_error(wrong, error, message):
 )
 def test_element_spec(dataset, spec):
     assert dataset.element_spec == spec
+
+
+def test_element_spec_claims_no_size_that_a_later_element_contradicts():
+    def made(n):
+        return tf.RaggedTensor.from_row_splits(tf.ones([3, n]), [0, 1, 3])
+
+    dataset = Dataset.range(1, 4).map(made)
+    assert dataset.element_spec == tf.RaggedTensorSpec([None, None, None], tf.float32, 1)
+    assert dataset.unbatch().element_spec == tf.RaggedTensorSpec([None, None], tf.float32, 0)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        lambda ds: ds.take(0),
+        lambda ds: ds.filter(lambda row: False),
+        lambda ds: ds.skip(9).shuffle(3).repeat(2),
+    ],
+)
+def test_element_spec_without_elements_is_that_of_the_input(empty):
+    rows = Dataset.from_tensor_slices(DEEP)
+    assert empty(rows).element_spec == rows.element_spec
+
+
+def test_element_spec_that_cannot_be_known_is_said():
+    none = Dataset.from_tensor_slices(tf.ragged.constant([], ragged_rank=1))
+    assert list(none.batch(2)) == []
+    with pytest.raises(ValueError, match="from the first element, and there is none"):
+        none.element_spec
+
+
+def test_element_spec_of_numbered_elements():
+    rows = Dataset.from_tensor_slices(DEEP)
+    assert rows.enumerate().element_spec == (tf.TensorSpec([], tf.int64), rows.element_spec)
+
+
+def test_element_spec_of_optionals():
+    rows = Dataset.from_tensor_slices(DEEP)
+    it = iter(rows.take(1))
+    assert it.get_next_as_optional().element_spec == rows.element_spec
+    assert it.get_next_as_optional().element_spec == rows.element_spec
+    optional = tf.data.experimental.Optional
+    made = optional.from_value((ROWS, [1.5]))
+    assert made.element_spec == (
+        tf.RaggedTensorSpec([3, None], tf.int32),
+        tf.TensorSpec([1], tf.float32),
+    )
+    assert optional.empty(tf.TensorSpec([], tf.int32)).element_spec == tf.TensorSpec([], tf.int32)
 
 
 def as_lists(dataset):
@@ -116,6 +171,13 @@ def test_files_hold_ragged_and_sparse_tensors(tensor, tmp_path):
     unbatched = Dataset.from_tensor_slices(tensor).cache(str(tmp_path / "unbatched"))
     assert as_lists(unbatched.batch(2)) == expected
     assert as_lists(Dataset.from_tensor_slices(tensor).cache().batch(2)) == expected
+
+
+def test_py_function_takes_them():
+    dataset = Dataset.from_tensors(ROWS).map(
+        lambda rows: tf.py_function(lambda x: x.row_lengths(), [rows], tf.int64)
+    )
+    assert [lengths.numpy().tolist() for lengths in dataset] == [[len(r) for r in ROWS.to_list()]]
 
 
 def test_rows_are_shuffled_whole():

@@ -205,9 +205,10 @@ def spec_of_leaf(sizes: Any, leaf: Any) -> CompositeSpec:
     value, shape = first.value, first.sizes
     if isinstance(value, RaggedTensor):
         axes = value.ragged_rank
-        shape = shape or (*[None] * (axes + 1), *value.flat_values.shape[1:])
+        # Other tensors may have other sizes, of the axes that are not ragged too.
+        shape = shape or [None] * (axes + value.flat_values.ndim)
         spec = RaggedTensorSpec(shape, value.dtype, axes, value.row_splits.dtype)
         return spec.batched(sizes)
     if isinstance(value, SparseTensor):
         return SparseTensorSpec(shape or [None] * len(value.shape), value.dtype).batched(sizes)
-    return RaggedTensorSpec(shape or (None, *value.shape[1:]), value.dtype, 0).batched(sizes)
+    return RaggedTensorSpec(shape or [None] * value.ndim, value.dtype, 0).batched(sizes)

@@ -204,8 +204,17 @@ def _of_pairs(structure: Any, element: Any) -> Any:
         return map_parts(lambda key, part: _of_pairs(part, parts[key]), structure)
     if not isinstance(element, tuple):
         return element
-    values, row_splits = element
-    return RaggedTensor(_of_pairs(structure, values), row_splits)
+    shape = TensorShape(structure.shape)
+    return Variant(
+        RaggedTensor, _of_pair(element), (None, *shape) if shape.rank is not None else None
+    )
+
+
+def _of_pair(pair: Any) -> Any:
+    if not isinstance(pair, tuple):
+        return pair
+    values, row_splits = pair
+    return RaggedTensor(_of_pair(values), row_splits)
 
 
 def _sparse_row(shape: TensorShape, row: Any) -> Variant:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from penstock.compat.composite_specs import type_spec_from_value
 from penstock.compat.errors import OutOfRangeError, raise_translated
-from penstock.compat.values import numpy_values, specs_of, tensors
+from penstock.compat.values import nested_map, numpy_values, plain, specs_of, tensors
 from penstock.iterator import Iterator as PenstockIterator
 
 
@@ -59,9 +61,9 @@ class OwnedIterator:
     def get_next_as_optional(self) -> Optional:
         """Return the next element, if there is one."""
         try:
-            return Optional(next(self), True)
+            return Optional(next(self), True, lambda: self.element_spec)
         except StopIteration:
-            return Optional(None, False)
+            return Optional(None, False, lambda: self.element_spec)
 
     @property
     def element_spec(self) -> Any:
@@ -90,6 +92,8 @@ class Optional:
         The element.
     there : bool
         Whether there is one.
+    spec : callable
+        Returns the types and shapes of the elements.
 
     Examples
     --------
@@ -101,19 +105,26 @@ class Optional:
     False
     """
 
-    def __init__(self, value: Any, there: bool) -> None:
+    def __init__(self, value: Any, there: bool, spec: Callable[[], Any]) -> None:
         self._value = value
         self._there = there
+        self._spec = spec
 
     @staticmethod
     def from_value(value: Any) -> Optional:
         """Make one that has a value."""
-        return Optional(value, True)
+        value = tensors(plain(value))
+        return Optional(value, True, lambda: nested_map(type_spec_from_value, value))
 
     @staticmethod
     def empty(element_spec: Any = None) -> Optional:
         """Make one that has none."""
-        return Optional(None, False)
+        return Optional(None, False, lambda: element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of the element."""
+        return self._spec()
 
     def has_value(self, name: str | None = None) -> Any:
         """Return whether there is an element."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,11 @@ _ALIASES = {
     "penstock.compat.tf": "",
     "penstock.compat.v1": "compat.v1",
 }
+_STAR = "import tensorflow as tf: which names come from a star cannot be seen"
+
+# What notebooks have and Python does not: commands, questions, and results of commands.
+_COMMAND = re.compile(r"(\s*)(?:[%!?].*|[\w., ]+=\s*[%!].*|[\w.]+\?\??\s*)")
+_OF_PYTHON = ("%%capture", "%%prun", "%%time")  # the other magics of whole cells are not
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,8 @@ def uses_in(source: str, file: str = "<string>") -> list[Use]:
 def _use(file: str, line: int, name: str) -> Use:
     if name in _BESIDE:
         return Use(file, line, name, False, f"needs TensorFlow; {_BESIDE[name]}")
+    if name.split(".")[-1] == "*":
+        return Use(file, line, name, False, _STAR)
     there = _is_there(name)
     return Use(file, line, name, there, better(name) if there else instead(name))
 
@@ -181,23 +189,45 @@ class _Names(ast.NodeVisitor):
         return None
 
 
-def _programs(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of programs: files, notebooks, and those in folders."""
+def _programs(paths: Iterable[str]) -> Iterator[Path]:
+    """Yield programs: files, notebooks, and those in folders."""
     for path in map(Path, paths):
-        files = [path]
         if path.is_dir():
-            files = sorted(file for kind in ("*.py", "*.ipynb") for file in path.rglob(kind))
-        for file in files:
-            text = file.read_text(encoding="utf-8", errors="replace")
-            yield str(file), _of_notebook(text) if file.suffix == ".ipynb" else text
+            found = (file for kind in ("*.py", "*.ipynb") for file in path.rglob(kind))
+            yield from sorted(file for file in found if file.is_file())
+        else:
+            yield path
+
+
+def _text_of(file: Path) -> str:
+    """Return the Python of a program."""
+    text = file.read_text(encoding="utf-8-sig", errors="replace")
+    return _of_notebook(text) if file.suffix == ".ipynb" else text
 
 
 def _of_notebook(text: str) -> str:
-    cells = json.loads(text).get("cells", [])
-    code = ("".join(cell["source"]) for cell in cells if cell.get("cell_type") == "code")
-    lines = "\n".join(code).splitlines()
-    # Lines for the notebook, and not for Python.
-    return "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines)
+    notebook = json.loads(text)
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise ValueError("a notebook has a list of cells; save an old one in version 4 first")
+    code = (cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code")
+    return "\n".join(_of_cell(cell.get("source") or "") for cell in code)
+
+
+def _of_cell(source: Any) -> str:
+    """Return the Python of a cell, in as many lines."""
+    text = source if isinstance(source, str) else "".join(map(str, source))
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        lines = text.split("\n")
+    else:
+        return text
+    if text.startswith("%%") and not text.startswith(_OF_PYTHON):
+        return "\n" * (len(lines) - 1)
+    # The block of an `if` must not become empty.
+    commands = ((_COMMAND.fullmatch(line), line) for line in lines)
+    return "\n".join(f"{command[1]}pass" if command else line for command, line in commands)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -222,16 +252,19 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     uses: list[Use] = []
     failed = False
-    try:
-        for file, text in _programs(arguments.files):
-            try:
-                uses += uses_in(text, file)
-            except (SyntaxError, ValueError) as error:
-                print(f"{file}: cannot be read as Python: {error}", file=sys.stderr)
-                failed = True
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
+    for file in _programs(arguments.files):
+        try:
+            uses += uses_in(_text_of(file), str(file))
+        except OSError as error:
+            reason = error.strerror
+        except (SyntaxError, ValueError) as error:
+            reason = f"cannot be read as Python: {error}"
+        except (RecursionError, MemoryError):  # so says Python's parser
+            reason = "cannot be read as Python: it is nested too deeply"
+        else:
+            continue
+        print(f"{file}: {reason}", file=sys.stderr)
+        failed = True
     for use in uses:
         _show(use, arguments.all)
     print(_summary(uses))

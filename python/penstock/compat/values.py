@@ -19,6 +19,7 @@ from penstock.compat.tensor import Tensor, tensor, text
 from penstock.probing import first_of
 from penstock.structure import TensorSpec as PenstockSpec
 from penstock.structure import is_nested, map_leaves, map_parts, parts_of
+from penstock.traits import main_form, traits_of
 
 
 def tensors(value: Any) -> Any:
@@ -86,7 +87,18 @@ def specs_of(dataset: Any) -> Any:
     found = dataset.element_spec
     opaque: list[bool] = []
     map_leaves(lambda spec: opaque.append(getattr(spec, "dtype", None) is object), found)
-    return _specs_by(found, first_of(dataset)) if any(opaque) else specs(found)
+    if not any(opaque):
+        return specs(found)
+    try:
+        return _specs_by(found, first_of(dataset))
+    except StopIteration:
+        chooses = traits_of(dataset._kind).of_positions or main_form(dataset._kind) == "filter"
+        if chooses and dataset._inputs:
+            return specs_of(dataset._inputs[0])
+        raise ValueError(
+            "element_spec: the types of ragged and sparse tensors are known from the first "
+            "element, and there is none"
+        ) from None
 
 
 def _specs_by(spec: Any, element: Any) -> Any:

@@ -73,7 +73,8 @@ def _collate(batch: Sequence[Any], path: _Path) -> Any:
         return _stacked(batch, path)
     if isinstance(first, (str, bytes)):
         return batch
-    if isinstance(first, (int, float, np.bool_, np.number, np.datetime64)):
+    numbers = (int, float, np.bool_, np.number, np.datetime64)
+    if isinstance(first, numbers) or (isinstance(first, np.generic) and _is_added(first)):
         return _numbers(batch, path)
     if isinstance(first, Mapping):
         return _mapping(batch, path)
@@ -126,7 +127,7 @@ def _numbers(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
                 f"default_collate: an int of 64 bits was expected{_at(path)}, got {sample} in "
                 f"sample {i}; make it a float or a string in the dataset"
             )
-    if array.dtype.kind in "ufcmM" and array.ndim == 1:
+    if (array.dtype.kind in "ufcmM" or _is_added(array)) and array.ndim == 1:
         return array
     kinds = (int, float, np.number, np.bool_)
     where = next((i for i, sample in enumerate(batch) if not isinstance(sample, kinds)), 0)
@@ -134,6 +135,11 @@ def _numbers(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
         f"default_collate: numbers were expected{_at(path)}, as in sample 0, got "
         f"{batch[where]!r:.200} in sample {where}; give all samples of a dataset the same types"
     )
+
+
+def _is_added(value: np.generic | npt.NDArray[Any]) -> bool:
+    """Return whether a type is one that a package has added to NumPy's: bfloat16, say."""
+    return value.dtype.isbuiltin == 2
 
 
 def _mapping(batch: Sequence[Any], path: _Path) -> Any:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from penstock.compat.composite import Composite
 from penstock.compat.dtypes import for_penstock
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
@@ -43,7 +44,8 @@ def py_function(
     >>> tf.py_function(lambda x: x.numpy() + 1, [1], tf.float32)
     <tf.Tensor: shape=(), dtype=float32, numpy=2.0>
     """
-    return _typed(func, [tensor(value) for value in inp], Tout)
+    given = [value if isinstance(value, Composite) else tensor(value) for value in inp]
+    return _typed(func, given, Tout)
 
 
 def numpy_function(

@@ -380,7 +380,9 @@ class _Files:
                 f"Received: class_names={names}"
             )
         if chosen.shuffle:
-            numbers = np.random.default_rng(chosen.seed).permutation(len(paths)).tolist()
+            # The generator of Keras, so that a seed divides the files as it does there.
+            generator = np.random.RandomState(chosen.seed)
+            numbers = generator.permutation(len(paths)).tolist()
             paths, classes = [paths[i] for i in numbers], [classes[i] for i in numbers]
         subsets = ["training", "validation"] if chosen.subset == "both" else [chosen.subset]
         made = []
@@ -442,14 +444,13 @@ class _Files:
         ]
 
     def _labelled(self, paths: list[str], classes: list[int], count: int) -> Any:
-        numbers = np.array(classes, np.int32)
         if self._mode is None:
             return Dataset.from_tensor_slices(paths)
-        labels: Any = numbers
+        labels: Any = classes
         if self._mode == "binary":
-            labels = numbers[:, np.newaxis].astype(np.float32)
+            labels = np.array(classes, np.float32)[:, np.newaxis]
         elif self._mode == "categorical":
-            labels = (numbers[:, np.newaxis] == np.arange(count)).astype(np.float32)
+            labels = (np.array(classes)[:, np.newaxis] == np.arange(count)).astype(np.float32)
         return Dataset.from_tensor_slices((paths, labels))
 
 

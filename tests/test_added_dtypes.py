@@ -1,6 +1,8 @@
 """Types that ml_dtypes adds to NumPy: they travel, are batched, kept on disk, and cast."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -117,3 +119,32 @@ def test_a_native_cast_is_the_plain_one():
 def test_what_does_not_know_the_type_says_so(stage):
     with pytest.raises(TypeError, match="bfloat16"):
         list(stage(D.from_tensor_slices(np.arange(3).astype(BF16))))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "list(ds)",
+        "list(ds.batch(2))",
+        "ds.element_spec",
+        "list(ds.map(lambda x: x))",
+        "list(ds.map(lambda x: x, num_parallel_calls=2))",
+        "list(ds.padded_batch(2))",
+        "list(ds.window(2).first())",
+    ],
+)
+def test_without_the_package_an_error_says_what_to_install(use, tmp_path):
+    D.from_tensor_slices(np.arange(4).astype(BF16)).save(str(tmp_path / "saved"))
+    program = f"""
+import sys
+sys.modules["ml_dtypes"] = None
+import penstock as ps
+ds = ps.Dataset.load({str(tmp_path / "saved")!r})
+try:
+    {use}
+except ImportError as error:
+    print(error)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "dtype bfloat16 needs ml_dtypes: pip install ml_dtypes" in ended.stdout

@@ -200,8 +200,10 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssi
     *tensor = std::move(copy);
     return true;
   }
+  PyArray_Descr* wanted = DescrOf(dtype);
+  if (!wanted) return false;
   PyRef target = PyRef::Steal(PyArray_NewFromDescr(
-      &PyArray_Type, DescrOf(dtype), shape.rank(),
+      &PyArray_Type, wanted, shape.rank(),
       const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(shape.dims().data())), nullptr,
       copy.mutable_data(), NPY_ARRAY_CARRAY, nullptr));
   if (!target || PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(target.get()), array) < 0) {
@@ -394,8 +396,10 @@ PyObject* ToPython(Tensor tensor) {
   uint8_t* data = buffer->data() + offset;
   PyRef owner = PyRef::Steal(NewOwner(std::move(buffer)));
   if (!owner) return nullptr;
+  PyArray_Descr* descr = DescrOf(dtype);
+  if (!descr) return nullptr;
   PyRef array = PyRef::Steal(PyArray_NewFromDescr(
-      &PyArray_Type, DescrOf(dtype), shape.rank(),
+      &PyArray_Type, descr, shape.rank(),
       const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(shape.dims().data())), nullptr, data,
       writeable ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, nullptr));
   if (!array ||

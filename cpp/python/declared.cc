@@ -35,6 +35,7 @@ bool ToNumbers(const char* stage, PyObject* value, const LeafSpec& spec, Sharing
   if (IsPlainArray(value, &dtype) && dtype == spec.dtype) return ToTensor(value, sharing, tensor);
   if (!CheckItems(value)) return false;
   PyArray_Descr* descr = DescrOf(spec.dtype);
+  if (!descr) return false;
   PyRef array = PyRef::Steal(
       PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
   if (!array) {

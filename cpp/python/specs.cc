@@ -59,6 +59,7 @@ py::object SpecToPython(const MaybeSpec& spec, const py::object& make_leaf) {
       shape = dims;
     }
     py::object dtype = py::reinterpret_steal<py::object>(DTypeToObject(leaf.dtype));
+    if (!dtype) throw py::error_already_set();
     leaves.push_back(make_leaf(shape, dtype).release().ptr());
   }
   PyObject* nested = Unflatten(spec->structure, leaves.data());

@@ -229,6 +229,7 @@ PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse) {
   }
   if (code >= kNumeric) {
     PyRef descr = PyRef::Steal(reinterpret_cast<PyObject*>(DescrOf(dtype)));
+    if (!descr) return nullptr;
     return PyArray_Scalar(const_cast<void*>(value), reinterpret_cast<PyArray_Descr*>(descr.get()),
                           nullptr);
   }

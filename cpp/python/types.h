@@ -9,7 +9,8 @@ namespace penstock {
 // Called once at import, with the GIL.
 void InitTypes();
 
-// New reference; text, bytes and objects are NumPy's object dtype.
+// New reference; text, bytes and objects are NumPy's object dtype. Null with an error set where the
+// package of an added type is missing.
 PyArray_Descr* DescrOf(DType dtype);
 // False (with a Python error set) for dtypes that cannot travel: structured ones.
 bool DTypeOfDescr(PyArray_Descr* descr, DType* dtype);

@@ -84,7 +84,8 @@ class RepeatIterator final : public BlockIterator {
       if (!block.end) return block;
       input_.reset();
       ++epoch_;
-      if (!any_ && count_ < 0) {  // an empty epoch would come again and again
+      // An empty epoch would come again and again.
+      if (!any_ && (count_ < 0 || data_->input().cardinality() == 0)) {
         epoch_ = kEnded;
         next_.reset();
         break;

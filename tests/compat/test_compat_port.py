@@ -143,6 +143,9 @@ def test_a_program_without_tensorflow_lacks_nothing(tmp_path, capsys):
         (lambda: v1.train.AdamOptimizer, "training belongs to"),
         (lambda: v1.layers, "import keras"),
         (lambda: tf.summary, "tensorboardX"),
+        (lambda: tf.logging, "a name of TensorFlow 1: import penstock.compat.v1 as tf"),
+        (lambda: tf.placeholder, "a name of TensorFlow 1: import penstock.compat.v1 as tf"),
+        (lambda: tf.get_variable, "training belongs to"),
     ],
 )
 def test_a_missing_name_says_what_to_write_instead(get, advice):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _KERAS = "import keras: Keras 3 has it, and trains from penstock's datasets (Dataset.to_keras)"
 _TRAINING = "training belongs to Keras, JAX or PyTorch, which take penstock's datasets"
@@ -15,12 +16,25 @@ _SERVICE = "there is no service: run the pipeline where it trains, and divide th
 _ABSL = "use absl.flags and absl.app (pip install absl-py), or argparse"
 _GRAPH = "there are no graphs: values are computed at once"
 _NUMPY = "use numpy"
+_OLD = "it is a name of TensorFlow 1: import penstock.compat.v1 as tf"
 _LISTING = (
     "it has what input pipelines need; `python -m penstock port FILE` lists what a program lacks"
 )
 
+_PRIVATE = "it is private to TensorFlow; use the public name"
+_OF_MODELS = """
+    AUTO_REUSE GraphKeys VariableScope add_to_collection add_to_collections all_variables
+    assign assign_add assign_sub constant_initializer get_collection get_variable get_variable_scope
+    global_norm global_variables glorot_normal_initializer glorot_uniform_initializer
+    local_variables model_variables ones_initializer orthogonal_initializer
+    random_normal_initializer random_uniform_initializer trainable_variables
+    truncated_normal_initializer uniform_unit_scaling_initializer variance_scaling_initializer
+    zeros_initializer
+"""
+
 # By a name, or what it begins with; the longest that fits counts.
 _INSTEAD = {
+    **dict.fromkeys(_OF_MODELS.split(), _TRAINING),
     "GradientTape": _TRAINING,
     "Module": _TRAINING,
     "app": _ABSL,
@@ -33,10 +47,13 @@ _INSTEAD = {
     "compat.v1.metrics": _TRAINING,
     "compat.v1.nn.rnn_cell": _KERAS,
     "compat.v1.saved_model": _SAVING,
+    "Summary": "write summaries with tensorboardX or torch.utils.tensorboard",
     "compat.v1.summary": "write summaries with tensorboardX or torch.utils.tensorboard",
     "compat.v1.tpu": _TPU,
     "compat.v1.train": _TRAINING,
     "compat.v1.variable_scope": _TRAINING,
+    "compiler": _PRIVATE,
+    "python": _PRIVATE,
     "contrib": "tf.contrib ended with TensorFlow 1; tf.contrib.data is tf.data.experimental",
     "custom_gradient": _TRAINING,
     "data.DatasetSpec": "element_spec is a nesting of TensorSpec",
@@ -50,6 +67,14 @@ _INSTEAD = {
     "debugging.enable_check_numerics": "np.errstate(all='raise') raises at such values",
     "distribute": _PLACEMENT,
     "estimator": _TRAINING,
+    "experimental.dtensor": _PLACEMENT,
+    "IndexedSlices": _TRAINING,
+    "compat.v1.ConfigProto": _GRAPH,
+    "compat.v1.GraphDef": _GRAPH,
+    "compat.v1.OptimizerOptions": _GRAPH,
+    "compat.v1.RunMetadata": _GRAPH,
+    "compat.v1.RunOptions": _GRAPH,
+    "compat.v1.import_graph_def": _GRAPH,
     "experimental.dlpack": "np.from_dlpack and array.__dlpack__ do it",
     "experimental.numpy": _NUMPY,
     "feature_column": "prepare features with functions in map",
@@ -117,7 +142,14 @@ def instead(name: str) -> str | None:
         for end in range(len(steps), begin, -1):
             if found := _INSTEAD.get(".".join(steps[begin:end])):
                 return found
-    return None
+    return None if old or not _is_of_tensorflow_1(steps) else _OLD
+
+
+def _is_of_tensorflow_1(steps: list[str]) -> bool:
+    thing: Any = importlib.import_module("penstock.compat.v1")
+    for step in steps:
+        thing = getattr(thing, step, None) if thing is not None and step in dir(thing) else None
+    return thing is not None
 
 
 def better(name: str) -> str | None:

@@ -115,6 +115,10 @@ def enable_eager_execution(*args: Any, **kwargs: Any) -> None:
 
 
 enable_v2_behavior = disable_eager_execution = disable_v2_behavior = enable_eager_execution
+enable_tensor_equality = disable_tensor_equality = enable_v2_tensorshape = enable_eager_execution
+disable_v2_tensorshape = enable_resource_variables = enable_eager_execution
+disable_resource_variables = enable_eager_execution
+__version__ = _tf.__version__
 
 __all__ = [
     "Placeholder",

@@ -76,9 +76,11 @@ class Grain {
   Grain(int64_t block_ns, int cheap_blocks, bool tries)
       : block_ns_(block_ns), to_grow_(cheap_blocks), tries_(tries) {}
 
-  // Whether rows that take `each` are much faster than rows that take `before`.
-  static bool Helps(int64_t each, int64_t before) { return each < before - before / 4; }
-  // Asks for twice as many rows than those that took `each`.
+  // Whether rows that take `each` are much faster than rows that take `before`, if that is known.
+  static bool Helps(int64_t each, int64_t before) {
+    return before != kUnknown && each < before - before / 4;
+  }
+  // Asks for twice as many rows as those that took `each`.
   void Try(int64_t each) {
     each_ns_ = each;
     trial_ = rows_ < kMostBlockRows;

@@ -60,6 +60,14 @@ TEST(rows_that_become_slow_travel_alone_again) {
   CHECK(grain.rows() == 1);
 }
 
+TEST(cheap_rows_that_become_slow_travel_alone_at_once) {
+  Grain grain = Grain::Ahead(Lane::kNative);
+  for (int i = 0; i < 1000; ++i) grain.Learn(grain.rows(), 100 + grain.rows() * 50);
+  CHECK(grain.rows() > 1);
+  grain.Learn(grain.rows(), grain.rows() * 1'000'000);
+  CHECK(grain.rows() == 1);
+}
+
 // A source whose blocks have one row shows nothing.
 TEST(a_trial_that_gets_fewer_rows_ends) {
   Grain grain = Grain::Ahead(Lane::kNative);

@@ -65,7 +65,8 @@ SAYS = {
         lambda: ps.io.FixedLenFeature((), np.int32),
         "FixedLenFeature: dtype must be float32",
     ),
-    "Keras": (lambda: tf.keras, r"no attribute 'keras': it has what input pipelines need"),
+    "Keras": (lambda: tf.keras.Sequential, r"no attribute 'Sequential': import keras: Keras 3"),
+    "a name of models": (lambda: tf.GradientTape, "training belongs to Keras, JAX or PyTorch"),
 }
 
 

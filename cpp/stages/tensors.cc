@@ -1,4 +1,5 @@
 // from_tensors: one element; from_tensor_slices: the rows of arrays in memory, with random access.
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -73,11 +74,13 @@ void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* i
     default:
       break;
   }
-  constexpr int64_t kAhead = 2;
+  // While these bytes are copied, a line comes from memory.
+  constexpr size_t kBytesAhead = 2048;
   constexpr size_t kLine = 64;
+  const auto ahead = static_cast<int64_t>(std::max<size_t>(kBytesAhead / (bytes + 1), 2));
   for (int64_t i = 0; i < rows; ++i) {
-    if (i + kAhead < rows) {
-      const uint8_t* next = from + static_cast<size_t>(indices[i + kAhead]) * bytes;
+    if (i + ahead < rows) {
+      const uint8_t* next = from + static_cast<size_t>(indices[i + ahead]) * bytes;
       for (size_t at = 0; at < bytes && at < 4096; at += kLine) Prefetch(next + at);
     }
     std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(indices[i]) * bytes,

@@ -4,6 +4,8 @@
 - ``range(n).map(lambda x: x + 1).batch(256)``, against the plain loop that does the same with
   Python ints, a list and ``np.array`` (for comparison also its tightest form, ``np.fromiter``);
 - the same as a native function, against NumPy that adds to whole batches of ``np.arange``;
+- a native function of a thousand additions, row by row in a plain loop and in a parallel map,
+  against the same in a map that ``batch(256)`` follows, which asks for 256 rows at once;
 - ``range(n).map(f).batch(256)`` where the plain function ``f`` also takes the keyword ``rng``, less
   the same without it: unused, and where one number is drawn, else from one generator for all;
 - ``range(n).batch(256)``, against making the same batches with ``np.arange``;
@@ -34,6 +36,7 @@ from bench.pipelines.measure import (
 
 ELEMENTS = 500_000
 BATCH = 256
+LONG = 20_000  # elements of the pipelines with a long native function
 DRAWING = 100_000  # elements of the pipelines with `rng`
 READY = 2048  # batches that wait in one buffer
 
@@ -59,6 +62,13 @@ def tight_map(count: int) -> Iterator[np.ndarray]:
 def arange_batches(count: int) -> Iterator[np.ndarray]:
     for start in range(0, count, BATCH):
         yield np.arange(start, min(start + BATCH, count))
+
+
+@ps.native
+def thousand(x: Any) -> Any:
+    for _ in range(1000):
+        x = x + 1
+    return x
 
 
 def with_rng(x: int, *, rng: np.random.Generator) -> int:
@@ -119,6 +129,10 @@ def run() -> list[Figure]:
     own_rng = drawing.map(drawn_from(np.random.default_rng(0))).batch(BATCH)
     used_rng = drawing.map(drawn).batch(BATCH)
     batched = counting.batch(BATCH)
+    long = ps.Dataset.range(LONG)
+    in_batches = long.map(thousand).batch(BATCH)
+    in_a_loop = long.map(thousand)
+    in_parallel = long.map(thousand, num_parallel_calls=2).batch(BATCH)
     rounds = interleaved(
         {
             "list": timed(lambda: drain(numbers), ELEMENTS),
@@ -132,6 +146,9 @@ def run() -> list[Figure]:
             "given rng": timed(lambda: drain(given_rng), DRAWING),
             "own rng": timed(lambda: drain(own_rng), DRAWING),
             "used rng": timed(lambda: drain(used_rng), DRAWING),
+            "long": timed(lambda: drain(in_batches), LONG),
+            "long loop": timed(lambda: drain(in_a_loop), LONG),
+            "long parallel": timed(lambda: drain(in_parallel), LONG),
             "batch": timed(lambda: drain(batched), ELEMENTS),
             "arange": timed(lambda: drain(arange_batches(ELEMENTS)), ELEMENTS),
             "waiting tuple": waiting(tuple),
@@ -172,6 +189,16 @@ def run() -> list[Figure]:
             "x",
             at_most=0.86,  # 5 ns where NumPy takes 5.8
             note=beside("native", "added"),
+        ),
+        *(
+            Figure(
+                f"a native function of 1,000 additions, {how} / before batch(256)",
+                rounds.ratio(case, "long"),
+                "x",
+                at_most=1.5,
+                note=beside(case, "long"),
+            )
+            for case, how in (("long loop", "in a loop"), ("long parallel", "in two threads"))
         ),
         *(
             Figure(

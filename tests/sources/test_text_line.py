@@ -181,6 +181,17 @@ def test_a_source_of_files_is_a_class(tmp_path):
             super().__init__([path, path])
             self.path = path
 
+    class Forgets(ps.TextLineDataset):
+        def __init__(self):
+            pass
+
+    with pytest.raises(
+        AttributeError, match=r"Forgets: nothing has made .* super\(\).__init__"
+    ):
+        list(Forgets())
+    with pytest.raises(AttributeError, match="no attribute 'frob'"):
+        lines.frob
+
     twice = Twice(file)
     assert list(twice) == [b"a", b"b"] * 2
     assert isinstance(twice, ps.TextLineDataset)

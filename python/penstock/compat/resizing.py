@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 _A = -0.75  # of Keys' cubic
-_STEPS = 1024  # the cubic is taken from a table of so many values
+_STEPS = 1024  # values in the table of the cubic
 
 
 def resized(images: Any, size: tuple[int, int], method: str, align_corners: bool) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from penstock.arguments.checks import is_symbol
 from penstock.dataset import Dataset
+from penstock.stage import Stage
 
 
 class Source(Dataset):
@@ -23,6 +24,14 @@ class Source(Dataset):
             made.__init__(*args, **kwargs)  # type: ignore[misc]
             return made._args["reader"]  # type: ignore[no-any-return]
         return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Stage.__slots__:
+            raise AttributeError(
+                f"{type(self).__name__}: nothing has made this dataset yet; call super().__init__ "
+                "with what is to be read"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _become(self, made: Any) -> None:
         """Take over what a dataset consists of; anything else is what a native function opens."""

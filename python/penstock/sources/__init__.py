@@ -1,1 +1,1 @@
-"""Datasets of files and of Python iterables, made by functions that stand on top of Dataset."""
+"""Datasets of files and of Python iterables: classes and functions on top of Dataset."""

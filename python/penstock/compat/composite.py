@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from penstock.structure import map_leaves
+
 
 class Composite:
     """What ragged and sparse tensors have in common.
 
-    Operators of arrays leave it to the class here what they mean.
+    Operators of arrays leave it to the class here what they mean. The class is not an ABC, with
+    which isinstance, asked of each element, would take longer.
     """
 
     __slots__ = ()
     __array_ufunc__ = None
-    made = False  # whether there is one at all: until then nobody looks for them
+    made = False  # whether there is one at all: until then none is looked for
 
+    @abstractmethod
     def numpy(self) -> Any:
         """Return the value as NumPy has it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self) -> list[Any]:
         """Return the elements along the first axis, which `stacked` makes the whole of again."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def stacked(cls, values: Sequence[Any]) -> Self:
         """Return a tensor of one more axis, with these values along it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def components(self) -> tuple[Any, ...]:
         """Return the arrays that files hold of it: what `of_components` takes."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def of_components(cls, *components: Any) -> Any:
         """Return the tensor, or the row of one, that `components` are of."""
-        raise NotImplementedError
 
 
 class Variant:
@@ -109,3 +113,15 @@ def _rows(tensor: Composite, sizes: Any) -> np.ndarray[Any, Any]:
 def is_batch(array: np.ndarray[Any, Any]) -> bool:
     """Return whether an array is of leaves that are composite tensors."""
     return array.dtype.kind == "O" and array.size > 0 and type(array.flat[0]) is Variant
+
+
+def is_composite(leaf: Any) -> bool:
+    """Return whether a leaf is a composite tensor, or a batch of them."""
+    return type(leaf) is Variant or (isinstance(leaf, np.ndarray) and is_batch(leaf))
+
+
+def may_hold_composites(spec: Any) -> bool:
+    """Return whether a nested spec has a leaf that no array is of."""
+    found: list[bool] = []
+    map_leaves(lambda leaf: found.append(getattr(leaf, "dtype", None) is object), spec)
+    return any(found)

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.compat import ragged_arrays, ragged_reduce
 from penstock.compat.composite import Composite
-from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_broadcast import elementwise, map_flat_values
-from penstock.compat.sparse import SparseTensor, map_values
+from penstock.compat.ragged import RaggedTensor, arrays, reduce
+from penstock.compat.ragged.broadcast import elementwise, map_flat_values
+from penstock.compat.sparse.tensor import SparseTensor, map_values
 from penstock.compat.tensor import tensor
 
 Handler = Callable[..., Any]
@@ -58,17 +57,17 @@ ARRAYS: dict[type[Composite], Mapping[str, Handler]] = {
     RaggedTensor: {
         **dict.fromkeys(_OF_ONE.split(), map_flat_values),
         **dict.fromkeys(_OF_TWO.split(), elementwise),
-        **{name: getattr(ragged_arrays, name) for name in _OF_ARRAYS.split()},
-        **{name: getattr(ragged_reduce, name) for name in _OF_AXES.split()},
-        **{name: ragged_reduce.reducer(name) for name in _REDUCED.split()},
+        **{name: getattr(arrays, name) for name in _OF_ARRAYS.split()},
+        **{name: getattr(reduce, name) for name in _OF_AXES.split()},
+        **{name: reduce.reducer(name) for name in _REDUCED.split()},
     },
     SparseTensor: _SPARSE,
 }
 STRINGS: dict[type[Composite], Mapping[str, Handler]] = {
     RaggedTensor: {
         **dict.fromkeys(_OF_ONE_STRING.split(), map_flat_values),
-        "join": ragged_arrays.join,
-        "reduce_join": ragged_reduce.reduce_join,
+        "join": arrays.join,
+        "reduce_join": reduce.reduce_join,
     },
     SparseTensor: {},
 }

@@ -10,9 +10,15 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from penstock.compat.composite import Composite, Variant, apart, is_batch, joined, rows_of
+from penstock.compat.composite import (
+    Composite,
+    Variant,
+    apart,
+    is_composite,
+    joined,
+    may_hold_composites,
+    rows_of,
+)
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.sparse import SparseTensor
 from penstock.dataset import Dataset
@@ -51,8 +57,7 @@ def _restored(value: Any) -> Any:
 
 def _of_composites(function: Callable[[Any], Any], element: Any) -> Any:
     def leaf(value: Any) -> Any:
-        opaque = type(value) is Variant or (isinstance(value, np.ndarray) and is_batch(value))
-        return function(value) if opaque else value
+        return function(value) if is_composite(value) else value
 
     return map_leaves(leaf, element)
 
@@ -73,19 +78,13 @@ def holds_composites(dataset: Dataset) -> bool | None:
     """Return whether there are leaves that no array is of; None where one must look first."""
     if dataset._node.first_unknown() is not None:
         return None
-    return _is_opaque(dataset.element_spec)
-
-
-def _is_opaque(spec: Any) -> bool:
-    found: list[bool] = []
-    map_leaves(lambda leaf: found.append(getattr(leaf, "dtype", None) is object), spec)
-    return any(found)
+    return may_hold_composites(dataset.element_spec)
 
 
 def _computed_holds_composites(dataset: Dataset) -> bool:
     """Return whether there are such leaves, by the first element if need be."""
     try:
-        return _is_opaque(dataset.element_spec)
+        return may_hold_composites(dataset.element_spec)
     except Exception:  # the stage itself tells what is wrong, when it runs
         return False
 

@@ -64,11 +64,12 @@ class Lazy:
     Operators, attributes, calls and indexing make further ones.
     """
 
-    used = False  # whether there is one at all: until then nobody looks for them
+    used = False  # whether there is one at all: until then none is looked for
     _unknown: Exception | None = None  # why it is not known how an element is nested
 
     def __init__(self, compute: Callable[[Run], Any]) -> None:
-        Lazy.used = True
+        if not Lazy.used:  # writing to a class empties the caches of its attributes
+            Lazy.used = True
         self._compute = compute
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:

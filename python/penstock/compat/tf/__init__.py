@@ -91,8 +91,10 @@ _QUIET = (
 )
 _NOTICED = frozenset({"matching_files", "print_", "timestamp", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
-_QUIET_BENEATH = ("ragged_broadcast", "ragged_factories", "sparse", "sparse_functions", "values")
-QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH)
+_QUIET_BENEATH = """
+ragged.broadcast ragged.factories sparse.functions sparse.tensor values
+"""
+QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH.split())
 QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_factories import constant
+from penstock.compat.ragged.factories import constant
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import nest
 from penstock.compat.tf.tensor_array import TensorArray

@@ -2,8 +2,8 @@
 
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_broadcast import map_flat_values
-from penstock.compat.ragged_factories import (
+from penstock.compat.ragged.broadcast import map_flat_values
+from penstock.compat.ragged.factories import (
     boolean_mask,
     constant,
     cross,

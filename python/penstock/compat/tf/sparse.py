@@ -1,8 +1,7 @@
 """tf.sparse: values, and where they lie in an array that is otherwise empty."""
 
 from penstock.compat.listing import listing
-from penstock.compat.sparse import SparseTensor, map_values
-from penstock.compat.sparse_functions import (
+from penstock.compat.sparse.functions import (
     add,
     concat,
     expand_dims,
@@ -24,6 +23,7 @@ from penstock.compat.sparse_functions import (
     to_indicator,
     transpose,
 )
+from penstock.compat.sparse.tensor import SparseTensor, map_values
 
 __all__ = [
     "SparseTensor",

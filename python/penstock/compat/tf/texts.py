@@ -11,7 +11,7 @@ from penstock.compat.calling import ported
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_factories import constant
+from penstock.compat.ragged.factories import constant
 from penstock.compat.tensor import array, tensor
 from penstock.compat.tf import nest
 from penstock.ops import strings as _strings

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_factories import constant
+from penstock.compat.ragged.factories import constant
 from penstock.compat.tensor import array, tensor
 
 

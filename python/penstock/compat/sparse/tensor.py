@@ -44,7 +44,8 @@ class SparseTensor(Composite):
     __slots__ = ("_dense_shape", "_indices", "_values")
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        Composite.made = True
+        if not Composite.made:  # writing to a class empties the caches of its attributes
+            Composite.made = True
         self._values: Any = tensor(values)
         sizes = np.asarray(dense_shape, np.int64)
         found = np.asarray(indices, np.int64)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
-from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_splits import is_ragged, splits_of, take_rows
+from penstock.compat.ragged.splits import is_ragged, splits_of, take_rows
+from penstock.compat.ragged.tensor import RaggedTensor
 from penstock.compat.tensor import alike, tensor
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_arrays import expand_dims
-from penstock.compat.ragged_splits import (
+from penstock.compat.ragged.arrays import expand_dims
+from penstock.compat.ragged.splits import (
     count_rows,
     is_ragged,
     ranges,
     row_ids,
     splits_of,
 )
+from penstock.compat.ragged.tensor import RaggedTensor
 from penstock.compat.tensor import tensor
 
 _Aggregate = Callable[[Any, Any, int], Any]

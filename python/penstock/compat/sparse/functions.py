@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
-from penstock.compat.sparse import SparseTensor
+from penstock.compat.sparse.tensor import SparseTensor
 from penstock.compat.tensor import alike, tensor
 
 

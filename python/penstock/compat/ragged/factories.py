@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compat import ragged_arrays
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
-from penstock.compat.ragged import RaggedTensor
-from penstock.compat.ragged_splits import (
+from penstock.compat.ragged import arrays
+from penstock.compat.ragged.splits import (
     as_splits,
     is_ragged,
     ranges,
@@ -19,6 +18,7 @@ from penstock.compat.ragged_splits import (
     splits_of,
     take_rows,
 )
+from penstock.compat.ragged.tensor import RaggedTensor
 from penstock.compat.tensor import tensor
 
 
@@ -167,7 +167,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     """
     values = values if isinstance(values, (list, tuple)) else [values]
     tensors = [value if is_ragged(value) else tensor(value) for value in values]
-    return ragged_arrays.stack(None, tensors, axis)
+    return arrays.stack(None, tensors, axis)
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
@@ -179,7 +179,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     >>> tf.ragged.boolean_mask([[1, 2], [3, 4]], [[True, False], [True, True]])
     <tf.RaggedTensor [[1], [3, 4]]>
     """
-    return ragged_arrays.boolean_mask(None, data, mask)
+    return arrays.boolean_mask(None, data, mask)
 
 
 def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Any:
@@ -209,7 +209,7 @@ def stack_dynamic_partitions(
     >>> tf.ragged.stack_dynamic_partitions(["a", "b", "c"], [1, 0, 1], 3)
     <tf.RaggedTensor [[b'b'], [b'a', b'c'], []]>
     """
-    data, chosen = ragged_arrays.as_tensor(data), ragged_arrays.as_tensor(partitions)
+    data, chosen = arrays.as_tensor(data), arrays.as_tensor(partitions)
     while is_ragged(chosen) or chosen.ndim > 1:
         if not is_ragged(chosen):
             chosen = RaggedTensor.from_tensor(chosen)
@@ -222,7 +222,7 @@ def stack_dynamic_partitions(
         data, chosen = data.values, chosen.values
     if not chosen.ndim:
         data, chosen = (
-            ragged_arrays.stack(None, [data]) if is_ragged(data) else data[None],
+            arrays.stack(None, [data]) if is_ragged(data) else data[None],
             chosen[None],
         )
     numbers, count = as_splits(chosen), int(num_partitions)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compat.ragged_splits import count_rows, is_ragged, ranges, splits_of, take_rows
+from penstock.compat.ragged.splits import count_rows, is_ragged, ranges, splits_of, take_rows
 
 _ALL = slice(None)
 

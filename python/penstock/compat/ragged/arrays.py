@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
-from penstock.compat.ragged import RaggedTensor, concatenated
-from penstock.compat.ragged_broadcast import broadcast, map_flat_values
-from penstock.compat.ragged_shape import DynamicRaggedShape
-from penstock.compat.ragged_splits import count_rows, is_ragged, splits_of, take_rows
+from penstock.compat.ragged.broadcast import broadcast, map_flat_values
+from penstock.compat.ragged.shape import DynamicRaggedShape
+from penstock.compat.ragged.splits import count_rows, is_ragged, splits_of, take_rows
+from penstock.compat.ragged.tensor import RaggedTensor, concatenated
 from penstock.compat.tensor import alike, tensor
 
 
@@ -79,7 +79,7 @@ def _combined(values: Any, axis: Any, stacks: bool) -> Any:
 
 
 def _of_rank(value: Any, rank: int) -> Any:
-    """Return a value with at least so many ragged axes."""
+    """Return a value with `rank` ragged axes or more."""
     if rank == 0:
         return value
     if not is_ragged(value):

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from penstock.compat import ragged_index
 from penstock.compat.composite import Composite
 from penstock.compat.errors import InvalidArgumentError
-from penstock.compat.ragged_splits import (
+from penstock.compat.ragged import index
+from penstock.compat.ragged.splits import (
     as_splits,
     count_rows,
     is_ragged,
@@ -53,7 +53,8 @@ class RaggedTensor(Composite):
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
-        Composite.made = True
+        if not Composite.made:  # writing to a class empties the caches of its attributes
+            Composite.made = True
         self._values = values if isinstance(values, RaggedTensor) else tensor(values)
         self._row_splits = as_splits(row_splits)
         self.uniform = uniform_row_length
@@ -523,7 +524,7 @@ class RaggedTensor(Composite):
         """Return the rows: arrays, or ragged tensors."""
         limits = itertools.pairwise(self._row_splits.tolist())
         if is_ragged(self._values):
-            return [ragged_index.part(self._values, a, b) for a, b in limits]
+            return [index.part(self._values, a, b) for a, b in limits]
         array = np.asarray(self._values)
         return [array[a:b].view(Tensor) for a, b in limits]
 
@@ -542,7 +543,7 @@ class RaggedTensor(Composite):
         return cls.from_nested_row_splits(components[0], components[1:], validate=False)
 
     def __getitem__(self, key: Any) -> Any:
-        return ragged_index.item(self, key)
+        return index.item(self, key)
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.__getitem__, range(self._count))

@@ -56,7 +56,6 @@ _INSTEAD = {
     "python": _PRIVATE,
     "contrib": "tf.contrib ended with TensorFlow 1; tf.contrib.data is tf.data.experimental",
     "custom_gradient": _TRAINING,
-    "data.DatasetSpec": "element_spec is a nesting of TensorSpec",
     "data.IteratorSpec": "element_spec is a nesting of TensorSpec",
     "data.experimental.distributed_save": _SERVICE,
     "data.experimental.from_variant": "datasets are Python objects, and no variant tensors",

@@ -13,6 +13,7 @@ from penstock.arguments.checks import SYMBOLS
 from penstock.compat.capture import captured
 from penstock.compat.composite import Composite
 from penstock.compat.composite_specs import CompositeSpec
+from penstock.compat.dataset_spec import DatasetSpec
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
@@ -155,7 +156,7 @@ def _other(value: Any) -> Any:
         return value.item() if not value.ndim else np.asarray(value)
     if isinstance(value, PenstockSpec):
         return penstock_spec(value)
-    if isinstance(value, CompositeSpec):
+    if isinstance(value, (CompositeSpec, DatasetSpec)):
         return PenstockSpec((), object)
     if isinstance(value, DType):
         return for_penstock(value)

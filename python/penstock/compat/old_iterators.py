@@ -26,10 +26,10 @@ class OldIterators:
 
     @property
     def output_types(self) -> Any:
-        """The type of each leaf."""
-        return nested_map(lambda spec: spec.dtype, self.element_spec)
+        """The type of each leaf; of a window its spec."""
+        return nested_map(lambda spec: getattr(spec, "dtype", spec), self.element_spec)
 
     @property
     def output_shapes(self) -> Any:
-        """The shape of each leaf."""
-        return nested_map(lambda spec: spec.shape, self.element_spec)
+        """The shape of each leaf; of a window its spec."""
+        return nested_map(lambda spec: getattr(spec, "shape", spec), self.element_spec)

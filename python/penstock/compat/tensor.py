@@ -287,6 +287,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return (_bytes(value) if value.dtype.kind in "OUS" else value).view(Tensor)
     if type(value) in SYMBOLS:
         return value
+    if type(value) is TensorShape:
+        return _sizes(value)
     if isinstance(value, (list, tuple)) and _holds_symbol(value):
         return stack([tensor(row) for row in value])
     if hasattr(value, "__tf_tensor__"):
@@ -306,6 +308,13 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     elif kind == "O":
         array = _bytes(_dense(array))
     return array.view(Tensor)
+
+
+def _sizes(shape: TensorShape) -> Tensor:
+    if not shape.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
+    array = np.array(shape, np.int64)
+    return (array.astype(np.int32) if _fits(array) else array).view(Tensor)
 
 
 def _below(text: str) -> str:

@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
-from penstock.compat.composite import Composite, Variant, is_batch, joined
+from penstock.compat.composite import (
+    Composite,
+    Variant,
+    is_batch,
+    is_composite,
+    joined,
+    may_hold_composites,
+)
 from penstock.compat.composite_specs import spec_of_leaf
+from penstock.compat.dataset_spec import DatasetSpec
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import Tensor, tensor, text
+from penstock.dataset import Dataset
 from penstock.probing import first_of
 from penstock.structure import TensorSpec as PenstockSpec
-from penstock.structure import is_nested, map_leaves, map_parts, parts_of
+from penstock.structure import is_nested, map_parts, parts_of
 from penstock.traits import main_form, traits_of
 
 
@@ -85,9 +94,7 @@ def numpy_values(value: Any) -> Any:
 def specs_of(dataset: Any) -> Any:
     """Return the spec of a dataset of penstock as TensorFlow's."""
     found = dataset.element_spec
-    opaque: list[bool] = []
-    map_leaves(lambda spec: opaque.append(getattr(spec, "dtype", None) is object), found)
-    if not any(opaque):
+    if not may_hold_composites(found):
         return specs(found)
     try:
         return _specs_by(found, first_of(dataset))
@@ -96,18 +103,20 @@ def specs_of(dataset: Any) -> Any:
         if chooses and dataset._inputs:
             return specs_of(dataset._inputs[0])
         raise ValueError(
-            "element_spec: the types of ragged and sparse tensors are known from the first "
-            "element, and there is none"
+            "element_spec: the types of ragged and sparse tensors, and of windows, are known from "
+            "the first element, and there is none"
         ) from None
 
 
 def _specs_by(spec: Any, element: Any) -> Any:
-    """Return nested specs, those of ragged and sparse tensors by what is in an element."""
+    """Return nested specs, those of ragged and sparse tensors and of windows by an element."""
     if is_nested(spec):
         parts = dict(parts_of(element))
         return map_parts(lambda key, part: _specs_by(part, parts[key]), spec)
-    if type(element) is Variant or (isinstance(element, np.ndarray) and is_batch(element)):
+    if is_composite(element):
         return spec_of_leaf(spec.shape, element)
+    if isinstance(element, Dataset):
+        return DatasetSpec(specs_of(element))
     return specs(spec)
 
 
@@ -209,6 +218,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     range: lambda value: plain(tensor(value)),
     RaggedTensor: Variant.of,
     SparseTensor: Variant.of,
+    TensorShape: lambda shape: plain(tensor(shape)),
     type(None): _as_it_is,
     **dict.fromkeys(SYMBOLS, _as_it_is),
 }

@@ -6,6 +6,7 @@ from penstock.compat.dataset import (
     TextLineDataset,
     TFRecordDataset,
 )
+from penstock.compat.dataset_spec import DatasetSpec
 from penstock.compat.iterator import NumpyIterator
 from penstock.compat.iterator import OwnedIterator as Iterator
 from penstock.compat.listing import listing
@@ -18,6 +19,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "Dataset",
+    "DatasetSpec",
     "FixedLengthRecordDataset",
     "Iterator",
     "NumpyIterator",

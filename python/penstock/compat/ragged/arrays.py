@@ -14,7 +14,7 @@ import numpy as np
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.ragged.broadcast import broadcast, map_flat_values
 from penstock.compat.ragged.shape import DynamicRaggedShape
-from penstock.compat.ragged.splits import count_rows, is_ragged, splits_of, take_rows
+from penstock.compat.ragged.splits import axis_number, count_rows, is_ragged, splits_of, take_rows
 from penstock.compat.ragged.tensor import RaggedTensor, concatenated
 from penstock.compat.tensor import alike, tensor
 
@@ -50,10 +50,7 @@ def _combined(values: Any, axis: Any, stacks: bool) -> Any:
         raise ValueError(f"values must have the same number of axes, got {sorted(axes)}")
     (inner,) = axes
     outer = inner + stacks
-    axis = int(axis)
-    if not -outer <= axis < outer:
-        raise ValueError(f"axis={axis} out of bounds: expected {-outer}<=axis<{outer}")
-    axis %= outer
+    axis = axis_number(axis, outer)
     if stacks and inner == 1 and axis == 0:
         return RaggedTensor.stacked(values)
     if not any(map(is_ragged, values)) and axis in (outer - 1, inner - 1):
@@ -155,11 +152,7 @@ def _check_numbers(indices: Any, limit: int) -> None:
 
 def expand_dims(function: Any, input: Any, axis: Any, name: Any = None) -> Any:
     """Return the same values with one more axis of size 1."""
-    axes = len(input.shape) + 1
-    axis = int(axis)
-    if not -axes <= axis < axes:
-        raise ValueError(f"axis={axis} out of bounds: expected {-axes}<=axis<{axes}")
-    axis %= axes
+    axis = axis_number(axis, len(input.shape) + 1)
     if not is_ragged(input):
         return tensor(np.expand_dims(input, axis))
     if axis == 0:
@@ -173,7 +166,7 @@ def squeeze(function: Any, input: Any, axis: Any = None, name: Any = None) -> An
     """Return the same values without some axes of size 1."""
     if axis is None:
         raise ValueError("Ragged.squeeze must have an axis argument.")
-    axes = {input._axis(a) for a in np.ravel(axis)}
+    axes = {input.axis_of(a) for a in np.ravel(axis)}
     rank = input.ragged_rank
     sizes = [np.array([count_rows(input)]), *map(np.asarray, input.nested_row_lengths())]
     for each, size in enumerate(sizes):
@@ -206,7 +199,7 @@ def tile(function: Any, input: Any, multiples: Any, name: Any = None) -> Any:
 
 def reverse(function: Any, tensor: Any, axis: Any, name: Any = None) -> Any:
     """Return the values with the order along some axes reversed."""
-    axes = {tensor._axis(a) for a in np.asarray(axis).tolist()}
+    axes = {tensor.axis_of(a) for a in np.asarray(axis).tolist()}
     return tensor[
         tuple(
             slice(None, None, -1 if i in axes else None) for i in range(max(axes, default=-1) + 1)
@@ -223,7 +216,7 @@ def split(
     name: Any = None,
 ) -> list[Any]:
     """Cut into parts along an axis whose size is one."""
-    axis = value._axis(axis)
+    axis = value.axis_of(axis)
     length = value.shape[axis]
     if length is None:
         raise ValueError(f"split: axis {axis} is ragged; one of a single size was expected")

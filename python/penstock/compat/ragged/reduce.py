@@ -85,10 +85,10 @@ def _reduced(
         made = function(value.flat_values, None, keepdims=keepdims)
         return made.reshape((1,) * axes) if keepdims else made
     if np.ndim(axis):
-        for each in sorted((value._axis(a) for a in axis), reverse=True):
+        for each in sorted((value.axis_of(a) for a in axis), reverse=True):
             value = _reduced(aggregate, function, value, each, keepdims)
         return value
-    axis = value._axis(axis)
+    axis = value.axis_of(axis)
     if axis > 1:
         inner = _reduced(aggregate, function, value.values, axis - 1, keepdims)
         return value.with_values(inner)
@@ -204,7 +204,7 @@ def cumsum(
     name: Any = None,
 ) -> Any:
     """Return the sums up to each value along an axis."""
-    axis = x._axis(axis)
+    axis = x.axis_of(axis)
     if axis > x.ragged_rank:
         options = {"exclusive": exclusive, "reverse": reverse}
         return x.with_flat_values(function(x.flat_values, axis - x.ragged_rank, **options))

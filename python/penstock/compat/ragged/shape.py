@@ -19,6 +19,8 @@ class DynamicRaggedShape:
         For each axis its size, or the lengths of the rows.
     dtype : dtype-like
         The type of sizes.
+    partitions : int
+        The number of ragged axes.
 
     Examples
     --------

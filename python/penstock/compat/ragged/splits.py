@@ -1,4 +1,4 @@
-"""Where rows begin and end: arithmetic of row splits, and rows taken from arrays by number."""
+"""Where rows begin and end: arithmetic of row splits; rows, and axes, by their numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.composite import Composite
+
+
+class Rows(Composite):
+    """What the functions here know `RaggedTensor` by, which is built of them."""
+
+    __slots__ = ()
 
 
 def as_splits(splits: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -43,12 +49,26 @@ def ranges(starts: Any, lengths: Any, step: int = 1) -> np.ndarray[Any, Any]:
 
 def is_ragged(value: Any) -> bool:
     """Return whether values have rows of different lengths."""
-    return isinstance(value, Composite)
+    return isinstance(value, Rows)
 
 
 def count_rows(values: Any) -> int:
     """Return the size of the first axis."""
     return int(values.nrows()) if is_ragged(values) else len(values)
+
+
+def axis_number(axis: Any, axes: int) -> int:
+    """Return the number of an axis from the first on; negative ones count from the last.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer axes.
+    """
+    number = int(axis)
+    if not -axes <= number < axes:
+        raise ValueError(f"axis={number} out of bounds: expected {-axes}<=axis<{axes}")
+    return number % axes
 
 
 def take_rows(values: Any, numbers: np.ndarray[Any, Any]) -> Any:

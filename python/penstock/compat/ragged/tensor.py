@@ -12,7 +12,9 @@ from penstock.compat.composite import Composite
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.ragged import index
 from penstock.compat.ragged.splits import (
+    Rows,
     as_splits,
+    axis_number,
     count_rows,
     is_ragged,
     row_ids,
@@ -23,7 +25,7 @@ from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import Tensor, tensor
 
 
-class RaggedTensor(Composite):
+class RaggedTensor(Rows):
     """Rows of different lengths: all their values, and where each row begins.
 
     Programs make one with `from_row_splits` and the like, or with `tf.ragged.constant`.
@@ -355,7 +357,7 @@ class RaggedTensor(Composite):
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
         """Return the lengths of the rows along an axis."""
-        axis = self._axis(axis)
+        axis = self.axis_of(axis)
         if axis == 0:
             return self.nrows()
         if axis == 1:
@@ -399,11 +401,9 @@ class RaggedTensor(Composite):
             numbers = rows
         return [numbers, *found]
 
-    def _axis(self, axis: Any) -> int:
-        number, axes = int(axis), len(self.shape)
-        if not -axes <= number < axes:
-            raise ValueError(f"axis={number} out of bounds: expected {-axes}<=axis<{axes}")
-        return number % axes
+    def axis_of(self, axis: Any) -> int:
+        """Return the number of an axis from the first on."""
+        return axis_number(axis, len(self.shape))
 
     # The same rows of other values.
 
@@ -446,7 +446,7 @@ class RaggedTensor(Composite):
         ValueError
             If there are no such axes, or the first comes after the last.
         """
-        outer, inner = self._axis(outer_axis), self._axis(inner_axis)
+        outer, inner = self.axis_of(outer_axis), self.axis_of(inner_axis)
         if outer > inner:
             raise ValueError(
                 f"Expected outer_axis ({outer}) to be less than or equal to inner_axis ({inner})."

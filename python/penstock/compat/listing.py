@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -9,23 +10,6 @@ from typing import Any
 from penstock.compat.advice import missing
 
 _NAMES = ("penstock.compat.tf", "penstock.compat.v1")
-# Parts of the modules of names that have no such name themselves.
-_PARTS = tuple(
-    f"penstock.compat.tf.{part}"
-    for part in (
-        *("arrays", "autograph_experimental", "config.devices", "config.settings", "counting"),
-        *("distribute_experimental", "draws", "elementwise", "examples", "functions"),
-        *("generator", "indexing", "loggers", "lookup_experimental", "strategies"),
-        *("looping", "messages", "old_image", "random_experimental"),
-        *("segments", "shaping", "special", "stateless", "tensor_array", "tensor_proto"),
-        *("text_table", "texts", "unicode", "variable", "wire"),
-        *("image.boxes", "image.color_spaces", "image.files", "image.jpeg_quality"),
-        *("image.neighbors", "image.similarity", "image.suppression"),
-        *("keras.arrays", "keras.cached_files", "keras.folders"),
-        *("keras.time_series",),
-    )
-)
-_OLD_PARTS = ("penstock.compat.v1.graphs", "penstock.compat.v1.moved")
 
 
 def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
@@ -57,7 +41,12 @@ def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
 
 def _is_imported(value: Any) -> bool:
     if isinstance(value, types.ModuleType):
-        return not value.__name__.startswith(_NAMES) or value.__name__ in (*_PARTS, *_OLD_PARTS)
+        if not value.__name__.startswith(_NAMES):
+            return True
+        # Importing a module of a package makes it a variable there, be it one of the names or not.
+        package, _, last = value.__name__.rpartition(".")
+        names: tuple[str, ...] = getattr(sys.modules.get(package), "__all__", ())
+        return sys.modules.get(value.__name__) is value and last not in names
     home = str(getattr(value, "__module__", None) or "")
     if isinstance(value, types.FunctionType) and home.startswith("penstock"):
         # A name is defined there, or wraps one of penstock's functions.

@@ -135,6 +135,7 @@ __all__ = [
     "keras",
     "linalg",
     "lookup",
+    "math",
     "nest",
     "newaxis",
     "nn",

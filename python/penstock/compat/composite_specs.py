@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,11 @@ from penstock.compat.tensor import tensor
 from penstock.structure import TensorSpec as PenstockSpec
 
 
-class CompositeSpec:
+class CompositeSpec(ABC):
     """What the specs here have in common."""
 
     shape: TensorShape
     dtype: Any
-
     value_type: Any
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
@@ -32,9 +32,9 @@ class CompositeSpec:
             and self.shape.is_compatible_with(other.shape)
         )
 
+    @abstractmethod
     def batched(self, sizes: Any) -> CompositeSpec:
         """Return the spec of batches, or batches of batches, of such tensors."""
-        raise NotImplementedError
 
     def leaf(self, value: Any) -> Variant:
         """Return a value as a leaf of an element.

@@ -254,6 +254,11 @@ def as_dtype(type_value: Any) -> DType:
     return DTYPES[name]
 
 
+def zero_of(dtype: Any) -> Any:
+    """Return what fills arrays of a type where nothing else is given: 0, or an empty string."""
+    return b"" if dtype.kind == "O" else 0
+
+
 def for_penstock(type_value: Any) -> Any:
     """Return a type as penstock's functions take it: `bytes` for strings."""
     dtype = as_dtype(type_value)

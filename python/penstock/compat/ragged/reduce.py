@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.dtypes import as_dtype, zero_of
 from penstock.compat.ragged.arrays import expand_dims
 from penstock.compat.ragged.splits import (
     count_rows,
@@ -33,10 +34,6 @@ def _of_ufunc(ufunc: np.ufunc, initial: Callable[[Any], Any]) -> _Aggregate:
     return aggregate
 
 
-def _limits(dtype: Any) -> Any:
-    return np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
-
-
 def _joiner(separator: bytes) -> _Aggregate:
     def aggregate(values: Any, segments: Any, count: int) -> Any:
         values = np.asarray(values)
@@ -54,8 +51,8 @@ def _joiner(separator: bytes) -> _Aggregate:
 _AGGREGATES = {
     "reduce_sum": _of_ufunc(np.add, lambda dtype: 0),
     "reduce_prod": _of_ufunc(np.multiply, lambda dtype: 1),
-    "reduce_max": _of_ufunc(np.maximum, lambda dtype: _limits(dtype).min),
-    "reduce_min": _of_ufunc(np.minimum, lambda dtype: _limits(dtype).max),
+    "reduce_max": _of_ufunc(np.maximum, lambda dtype: as_dtype(dtype).min),
+    "reduce_min": _of_ufunc(np.minimum, lambda dtype: as_dtype(dtype).max),
     "reduce_any": _of_ufunc(np.logical_or, lambda dtype: False),
     "reduce_all": _of_ufunc(np.logical_and, lambda dtype: True),
 }
@@ -174,7 +171,7 @@ def count_nonzero(
 ) -> Any:
     """Return how many values along axes, or of all, are not zero."""
     flat = input.flat_values
-    there = tensor(flat != (b"" if flat.dtype.kind == "O" else 0), dtype)
+    there = tensor(flat != zero_of(flat.dtype), dtype)
     return _sum(input.with_flat_values(there), axis, keepdims)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from penstock.compat.composite import Composite
+from penstock.compat.dtypes import zero_of
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.ragged import index
 from penstock.compat.ragged.splits import (
@@ -476,7 +477,7 @@ class RaggedTensor(Rows):
         """
         flat = np.asarray(self.flat_values)
         if default_value is None:
-            default_value = b"" if flat.dtype.kind == "O" else 0
+            default_value = zero_of(flat.dtype)
         sizes = [int(size) for size in self.bounding_shape()]
         if shape is not None and (wanted := TensorShape(shape)).known:
             sizes = [s if w is None else w for s, w in zip(sizes, wanted, strict=True)]

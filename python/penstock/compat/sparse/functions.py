@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.dtypes import zero_of
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.sparse.tensor import SparseTensor
 from penstock.compat.tensor import alike, tensor
@@ -54,7 +55,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     [[1]]
     """
     array = _tensor(tensor)
-    there = np.asarray(array != (b"" if array.dtype.kind == "O" else 0))
+    there = np.asarray(array != zero_of(array.dtype))
     return SparseTensor(np.argwhere(there), array[there], array.shape)
 
 

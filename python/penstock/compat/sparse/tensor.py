@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from penstock.compat.composite import Composite
+from penstock.compat.dtypes import zero_of
 from penstock.compat.shape import TensorShape
 from penstock.compat.tensor import Tensor, alike, tensor
 
@@ -100,7 +101,7 @@ class SparseTensor(Composite):
         """Return the array."""
         values = np.asarray(self._values)
         if default_value is None:
-            default_value = b"" if values.dtype.kind == "O" else 0
+            default_value = zero_of(values.dtype)
         filled = np.full(self._dense_shape, tensor(default_value).numpy(), values.dtype)
         filled[tuple(np.asarray(self._indices).T)] = values
         return tensor(filled)

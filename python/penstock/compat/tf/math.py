@@ -19,7 +19,6 @@ _ONE = {
     "abs": np.abs,
     "acos": np.arccos,
     "acosh": np.arccosh,
-    "angle": np.angle,
     "asin": np.arcsin,
     "asinh": np.arcsinh,
     "atan": np.arctan,
@@ -31,7 +30,6 @@ _ONE = {
     "exp": np.exp,
     "expm1": np.expm1,
     "floor": np.floor,
-    "imag": np.imag,
     "is_finite": np.isfinite,
     "is_inf": np.isinf,
     "is_nan": np.isnan,
@@ -39,7 +37,6 @@ _ONE = {
     "log1p": np.log1p,
     "logical_not": np.logical_not,
     "negative": np.negative,
-    "real": np.real,
     "reciprocal": np.reciprocal,
     "rint": np.rint,
     "round": np.rint,
@@ -99,6 +96,21 @@ NAMES = [
     *("pow", "reduce_logsumexp", "reduce_prod", "scalar_mul", "sigmoid", "subtract"),
     "truediv",
 ]
+
+
+def angle(input: Any, name: str | None = None) -> Any:
+    """Return the angle of each complex number, in radians."""
+    return tensor(np.angle(array(input)))
+
+
+def imag(input: Any, name: str | None = None) -> Any:
+    """Return the imaginary part of each complex number."""
+    return tensor(np.imag(array(input)))
+
+
+def real(input: Any, name: str | None = None) -> Any:
+    """Return the real part of each complex number."""
+    return tensor(np.real(array(input)))
 
 
 def rsqrt(x: Any, name: str | None = None) -> Any:
@@ -238,22 +250,22 @@ def reduce_euclidean_norm(
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     """Return products, and 0 where `y` is 0."""
-    return _where_not(0, alike([x, y])[1], np.multiply, x, y)
+    return _unless_zero(alike([x, y])[1], np.multiply, x, y)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x * log(y)``, and 0 where `x` is 0."""
-    return _where_not(0, x, lambda x, y: x * np.log(y), x, y)
+    return _unless_zero(x, lambda x, y: x * np.log(y), x, y)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x * log(1 + y)``, and 0 where `x` is 0."""
-    return _where_not(0, x, lambda x, y: x * np.log1p(y), x, y)
+    return _unless_zero(x, lambda x, y: x * np.log1p(y), x, y)
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x / y``, and 0 where `x` is 0."""
-    return _where_not(0, x, np.divide, x, y)
+    return _unless_zero(x, np.divide, x, y)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
@@ -261,11 +273,12 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
     return divide_no_nan(tensor(x).dtype.type(1), x)
 
 
-def _where_not(excluded: float, tested: Any, function: Any, x: Any, y: Any) -> Any:
+def _unless_zero(tested: Any, function: Any, x: Any, y: Any) -> Any:
+    """Return what a function makes of pairs, and 0 where `tested` is 0."""
     x, y = (np.asarray(each) for each in alike([x, y]))
     with np.errstate(all="ignore"):
         made = function(x, y)
-    return tensor(np.where(array(tested) == excluded, made.dtype.type(0), made))
+    return tensor(np.where(array(tested) == 0, made.dtype.type(0), made))
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
@@ -298,8 +311,9 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """Return which fraction of the values is 0: float32."""
-    return tensor(np.mean(array(value) == 0), np.float32)
+    """Return the share of the values that are 0: float32, and NaN where there are none."""
+    values = array(value)
+    return tensor(np.mean(values == 0) if values.size else np.nan, np.float32)
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Any:

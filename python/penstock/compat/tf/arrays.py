@@ -212,7 +212,7 @@ def boolean_mask(tensor_: Any, mask: Any, axis: int = 0, name: str = "boolean_ma
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return `x` where the condition holds and `y` elsewhere; alone, the places where it holds."""
+    """Return `x` where the condition holds and `y` elsewhere; alone, the indices where it holds."""
     if x is None and y is None:
         return _where(condition)
     return _where(condition, *alike([x, y]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compat.errors import raise_translated
 from penstock.compat.listing import listing
-from penstock.compat.tensor import Tensor, alike, tensor
+from penstock.compat.tensor import Tensor, alike, array, tensor
 
 
 def of_one(name: str, function: Any, module: str) -> Callable[..., Any]:
@@ -50,6 +50,14 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
     return _named(
         call, name, module, f"Return NumPy's `{function.__name__}` of each pair of values."
     )
+
+
+def of_strings(strings: Any, function: Callable[[bytes], bytes]) -> Any:
+    """Return what a function makes of each string."""
+    texts = array(strings)
+    made = np.empty(texts.shape, object)
+    made.reshape(-1)[:] = [function(each) for each in texts.ravel().tolist()]
+    return tensor(made)
 
 
 def _named(call: Callable[..., Any], name: str, module: str, doc: str) -> Callable[..., Any]:

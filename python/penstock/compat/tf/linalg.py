@@ -140,6 +140,9 @@ def adjoint(matrix: Any, name: str | None = None) -> Any:
     return matrix_transpose(matrix, conjugate=True)
 
 
+_inverse = _of_matrix("inv", np.linalg.inv)
+
+
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
     """Return the inverse of each matrix, or of its adjoint.
 
@@ -149,7 +152,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
         If a matrix has none.
     """
     x = matrix_transpose(input, conjugate=True) if adjoint else input
-    return _of_matrix("inv", np.linalg.inv)(x)
+    return _inverse(x)
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:

@@ -86,8 +86,7 @@ def vectorized_map(
     fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
     """Return what `fn` makes of each row, put together; of any types."""
-    made = [fn(row) for row in _rows(elems, "vectorized_map")]
-    return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
+    return _stacked([fn(row) for row in _rows(elems, "vectorized_map")])
 
 
 def foldl(
@@ -149,7 +148,11 @@ def scan(
     """Return all that `fn` returns where `foldl` returns the last; `reverse` begins at the end."""
     made = _folded(fn, _rows(elems, "scan", reverse), initializer)
     made = made if initializer is None else made[1:]
-    made = made[::-1] if reverse else made
+    return _stacked(made[::-1] if reverse else made)
+
+
+def _stacked(made: list[Any]) -> Any:
+    """Return nested rows put together, leaf by leaf."""
     return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
 
 
@@ -157,7 +160,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: list[Any], initializer: Any) ->
     """Return the first value and all that `fn` returned."""
     if initializer is None:
         if not rows:
-            raise ValueError("foldl: a row, or an initializer, was expected")
+            raise ValueError("elems: a row was expected where there is no initializer")
         initializer, rows = rows[0], rows[1:]
     made = [nest.map_structure(tensor, initializer)]
     for row in rows:

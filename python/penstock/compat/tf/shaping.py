@@ -12,7 +12,7 @@ from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.shape import TensorShape
 from penstock.compat.tensor import alike, array, tensor
-from penstock.compat.tf import elementwise
+from penstock.compat.tf import elementwise, linalg
 
 
 def meshgrid(*args: Any, indexing: Any = "xy", name: str | None = None) -> list[Any]:
@@ -133,12 +133,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
     """Return the shape that two shapes are broadcast to, as a tensor."""
     x, y = (np.asarray(each) for each in alike([shape_x, shape_y]))
     try:
-        return tensor(np.array(np.broadcast_shapes(tuple_of(x), tuple_of(y)), x.dtype))
+        return tensor(np.array(np.broadcast_shapes(_sizes(x), _sizes(y)), x.dtype))
     except ValueError as error:
         raise InvalidArgumentError(None, None, str(error)) from None
 
 
-def tuple_of(sizes: Any) -> Any:
+def _sizes(sizes: Any) -> Any:
     """Return sizes as NumPy's functions take them."""
     return TensorShape(np.asarray(sizes).tolist())
 
@@ -225,7 +225,7 @@ def clip_by_global_norm(
     there = [each for each in arrays if each is not None]
     kind = there[0].dtype
     if use_norm is None:
-        use_norm = np.sqrt(sum(np.sum(np.square(each)) for each in there))
+        use_norm = linalg.global_norm(there)
     total, limit = np.asarray(use_norm, kind), np.asarray(clip_norm, kind)
     scale = limit * np.minimum(1 / total, 1 / limit) if np.isfinite(total) else np.asarray(np.nan)
     clipped = [None if each is None else tensor(each * scale.astype(kind)) for each in arrays]

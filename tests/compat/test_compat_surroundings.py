@@ -43,6 +43,20 @@ def test_settings_are_remembered_and_said_once_to_have_no_effect(log, monkeypatc
         tf.config.set_visible_devices(["GPU:0"])
 
 
+def test_what_is_set_has_the_name_that_it_has_in_tensorflow(monkeypatch):
+    monkeypatch.setattr(settings, "_values", {})
+    tf.config.threading.set_intra_op_parallelism_threads(num_threads=3)
+    tf.config.run_functions_eagerly(run_eagerly=True)
+    tf.config.set_soft_device_placement(enabled=False)
+    assert tf.config.threading.get_intra_op_parallelism_threads() == 3
+    assert tf.config.functions_run_eagerly() is True
+    assert tf.config.get_soft_device_placement() is False
+    with pytest.raises(TypeError, match="enabled"):
+        tf.config.set_soft_device_placement()
+    with tf.name_scope(name="input"), tf.control_dependencies(control_inputs=[]):
+        assert tf.get_current_name_scope() == ""
+
+
 def test_a_strategy_has_one_replica():
     strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
     dataset = tf.data.Dataset.range(4).batch(2)

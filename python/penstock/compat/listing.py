@@ -15,7 +15,7 @@ _PARTS = tuple(
     for part in (
         *("arrays", "autograph_experimental", "config.devices", "config.settings", "counting"),
         *("distribute_experimental", "draws", "elementwise", "examples", "functions"),
-        *("generator", "indexing", "loggers", "lookup_experimental", "strategies"),
+        *("generator", "gfile", "indexing", "loggers", "lookup_experimental", "strategies"),
         *("looping", "messages", "old_image", "random_experimental"),
         *("segments", "shaping", "special", "stateless", "tensor_array", "tensor_proto"),
         *("text_table", "texts", "unicode", "variable", "wire"),

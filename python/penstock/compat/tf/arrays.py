@@ -158,7 +158,13 @@ def argmin(
     return tensor(np.argmin(tensor(input), axis=axis or 0), output_type)
 
 
-def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None = None) -> Any:
+def split(
+    value: Any,
+    num_or_size_splits: Any,
+    axis: int = 0,
+    num: int | None = None,
+    name: str | None = None,
+) -> Any:
     """Cut an array into parts along an axis.
 
     Parameters
@@ -169,6 +175,8 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None =
         The number of equal parts, or their sizes; -1 is the rest.
     axis : int
         Along which axis.
+    num : int, optional
+        Ignored: the number of sizes is known.
     name : str, optional
         A label without further meaning.
 
@@ -206,9 +214,9 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     return array[tuple(np.s_[int(b) : int(e)] for b, e in zip(begin, ends, strict=True))]
 
 
-def boolean_mask(tensor_: Any, mask: Any, axis: int = 0, name: str = "boolean_mask") -> Any:
+def boolean_mask(tensor: Any, mask: Any, axis: int = 0, name: str = "boolean_mask") -> Any:
     """Return the rows along an axis where `mask` is True."""
-    return np.compress(tensor(mask), tensor(tensor_), axis=axis)
+    return np.compress(_tensor(mask), _tensor(tensor), axis=axis)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
@@ -223,7 +231,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = 
     return _clip_by_value(*alike([t, clip_value_min, clip_value_max]))
 
 
-def sequence_mask(lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_) -> Any:
+def sequence_mask(
+    lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
+) -> Any:
     """Return rows that begin with as many True as `lengths` says."""
     counts = tensor(lengths)
     width = int(counts.max(initial=0)) if maxlen is None else int(maxlen)
@@ -235,9 +245,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     return np.repeat(tensor(input), repeats, axis)
 
 
-def reverse(tensor_: Any, axis: Sequence[int], name: str | None = None) -> Any:
+def reverse(tensor: Any, axis: Sequence[int], name: str | None = None) -> Any:
     """Return an array with the order along some axes reversed."""
-    return np.flip(tensor(tensor_), tuple(axis))
+    return np.flip(_tensor(tensor), tuple(axis))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
@@ -260,6 +270,8 @@ def is_tensor(x: Any) -> bool:
     """Return whether a value is a tensor, or a variable."""
     return isinstance(x, Tensor) or hasattr(x, "__tf_tensor__")
 
+
+_tensor = tensor  # also where a parameter has its name
 
 NAMES = [
     name

@@ -66,7 +66,6 @@ for _name, _sign, _ufunc in (
     ("assert_greater_equal", ">=", np.greater_equal),
     ("assert_less", "<", np.less),
     ("assert_less_equal", "<=", np.less_equal),
-    ("assert_none_equal", "!=", np.not_equal),
 ):
     globals()[_name] = _of_two(_name, _sign, _ufunc)
 for _name, _sign, _ufunc in (
@@ -76,6 +75,13 @@ for _name, _sign, _ufunc in (
     ("assert_positive", ">", np.greater),
 ):
     globals()[_name] = _of_one(_name, _sign, _ufunc)
+
+
+def assert_none_equal(
+    x: Any, y: Any, summarize: Any = None, message: str | None = None, name: str | None = None
+) -> None:
+    """Raise InvalidArgumentError unless ``x != y`` holds everywhere."""
+    _holds("!=", np.not_equal, x, y, message, summarize)
 
 
 def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> None:

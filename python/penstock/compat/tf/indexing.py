@@ -74,7 +74,7 @@ def _inside(indices: Any, sizes: Any, policy: str = "") -> Any:
 
 
 def scatter_nd(
-    indices: Any, updates: Any, shape: Any, name: str | None = None, bad_indices_policy: str = ""
+    indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Any:
     """Return an array of zeros with `updates` added at indices."""
     updates = tensor(updates)
@@ -110,8 +110,8 @@ def _tensor_scatter(name: str, ufunc: np.ufunc | None) -> Callable[..., Any]:
         tensor: Any,
         indices: Any,
         updates: Any,
-        name: str | None = None,
         bad_indices_policy: str = "",
+        name: str | None = None,
     ) -> Any:
         first, second = alike([tensor, updates])
         return _scattered(ufunc, np.array(first), indices, second, bad_indices_policy)

@@ -31,7 +31,6 @@ def _of_matrix(name: str, function: Any) -> Callable[..., Any]:
 for _name, _function in {
     "cholesky": np.linalg.cholesky,
     "det": np.linalg.det,
-    "eigvalsh": np.linalg.eigvalsh,
 }.items():
     globals()[_name] = _of_matrix(_name, _function)
 
@@ -332,6 +331,11 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
     """Return the eigenvalues and eigenvectors of symmetric matrices."""
     values, vectors = np.linalg.eigh(array(tensor))
     return _tensor(values), _tensor(vectors)
+
+
+def eigvalsh(tensor: Any, name: str | None = None) -> Any:
+    """Return the eigenvalues of symmetric matrices."""
+    return eigh(tensor)[0]
 
 
 def eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:

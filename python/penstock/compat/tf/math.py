@@ -66,13 +66,11 @@ _TWO = {
     "truediv": "__truediv__",
 }
 _TWO_UFUNCS = {
-    "atan2": np.arctan2,
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
     "maximum": np.maximum,
     "minimum": np.minimum,
-    "nextafter": np.nextafter,
 }
 
 
@@ -82,6 +80,8 @@ for _name, _operator in _TWO.items():
     globals()[_name] = elementwise.of_two(_name, _operator, __name__)
 for _name, _ufunc in _TWO_UFUNCS.items():
     globals()[_name] = elementwise.of_two_ufunc(_name, _ufunc, __name__)
+_atan2 = elementwise.of_two_ufunc("atan2", np.arctan2, __name__)
+_nextafter = elementwise.of_two_ufunc("nextafter", np.nextafter, __name__)
 port_all(globals(), _array, [name for name in _array.__all__ if name.startswith("reduce_")])
 
 globals().update({name: getattr(segments, name) for name in segments.NAMES})
@@ -103,9 +103,19 @@ def angle(input: Any, name: str | None = None) -> Any:
     return tensor(np.angle(array(input)))
 
 
+def atan2(y: Any, x: Any, name: str | None = None) -> Any:
+    """Return the angle of each point ``(x, y)``, in radians."""
+    return _atan2(y, x)
+
+
 def imag(input: Any, name: str | None = None) -> Any:
     """Return the imaginary part of each complex number."""
     return tensor(np.imag(array(input)))
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Any:
+    """Return the number next to each value, in the direction of another one."""
+    return _nextafter(x1, x2)
 
 
 def real(input: Any, name: str | None = None) -> Any:
@@ -217,7 +227,11 @@ def reduce_variance(
 
 
 def count_nonzero(
-    input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = np.int64
+    input: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: Any = np.int64,
+    name: str | None = None,
 ) -> Any:
     """Return how many values along axes, or of all, are not zero."""
     return tensor(np.count_nonzero(tensor(input), _axes(axis), keepdims=keepdims), dtype)

@@ -22,9 +22,9 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [leaf for part in _parts(structure) for leaf in flatten(part)]
 
 
-def is_nested(structure: Any) -> bool:
+def is_nested(seq: Any) -> bool:
     """Return whether a value is a tuple, a list or a dict."""
-    return isinstance(structure, (tuple, list, dict)) and not hasattr(structure, "as_list")
+    return isinstance(seq, (tuple, list, dict)) and not hasattr(seq, "as_list")
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:

@@ -214,9 +214,21 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     return array[tuple(np.s_[int(b) : int(e)] for b, e in zip(begin, ends, strict=True))]
 
 
-def boolean_mask(tensor: Any, mask: Any, axis: int = 0, name: str = "boolean_mask") -> Any:
-    """Return the rows along an axis where `mask` is True."""
-    return np.compress(_tensor(mask), _tensor(tensor), axis=axis)
+def boolean_mask(
+    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Any:
+    """Return the values, or rows, where `mask` is True: it spans axes from `axis` (the first) on.
+
+    Raises
+    ------
+    ValueError
+        If the mask has no axes, or other sizes than these.
+    """
+    values, kept, first = np.asarray(_tensor(tensor)), np.asarray(_tensor(mask)), int(axis or 0)
+    spanned = values.shape[first : first + kept.ndim]
+    if not kept.ndim or kept.shape != spanned:
+        raise ValueError(f"boolean_mask: a mask of shape {spanned} was expected, got {kept.shape}")
+    return _tensor(values[(np.s_[:],) * first + (kept,)])
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
@@ -257,6 +269,8 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
 
 def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """Return the values along an axis in order, ASCENDING or DESCENDING."""
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"sort: ASCENDING or DESCENDING was expected, got {direction!r}")
     ordered = np.sort(tensor(values), axis)
     return np.flip(ordered, axis) if direction == "DESCENDING" else ordered
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.dtypes import as_dtype
+from penstock.compat.errors import OutOfRangeError
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.ragged_factories import constant
@@ -147,7 +148,10 @@ def scan(
 ) -> Any:
     """Return all that `fn` returns where `foldl` returns the last; `reverse` begins at the end."""
     made = _folded(fn, _rows(elems, "scan", reverse), initializer)
-    made = made if initializer is None else made[1:]
+    if initializer is not None:
+        first, *made = made
+        if not made:
+            return nest.map_structure(lambda leaf: tensor(leaf[np.newaxis][:0]), first)
     return _stacked(made[::-1] if reverse else made)
 
 
@@ -160,7 +164,8 @@ def _folded(fn: Callable[[Any, Any], Any], rows: list[Any], initializer: Any) ->
     """Return the first value and all that `fn` returned."""
     if initializer is None:
         if not rows:
-            raise ValueError("elems: a row was expected where there is no initializer")
+            message = "elems: a row was expected where there is no initializer"
+            raise OutOfRangeError(None, None, message)
         initializer, rows = rows[0], rows[1:]
     made = [nest.map_structure(tensor, initializer)]
     for row in rows:

@@ -43,9 +43,9 @@ def test_damaged_message_is_an_error_or_another_message():
     for size in range(1, len(MESSAGE)):
         with pytest.raises(ps.DataError, match=r"Example: .* cut off"):
             tf.train.Example.FromString(MESSAGE[:size])
-    for place in range(len(MESSAGE)):
+    for at in range(len(MESSAGE)):
         for value in (0x00, 0x7F, 0xFF):
-            changed = MESSAGE[:place] + bytes([value]) + MESSAGE[place + 1 :]
+            changed = MESSAGE[:at] + bytes([value]) + MESSAGE[at + 1 :]
             try:
                 tf.train.Example.FromString(changed)
             except ps.DataError:

@@ -15,7 +15,7 @@ import penstock.compat.v1 as v1
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "migrating.md").read_text()
 
-PLACES = {
+MODULES = {
     "tf.data": """
 AUTOTUNE INFINITE_CARDINALITY UNKNOWN_CARDINALITY Dataset DatasetSpec FixedLengthRecordDataset
 Iterator IteratorSpec NumpyIterator Options TFRecordDataset TextLineDataset ThreadingOptions
@@ -45,26 +45,26 @@ rejection_resample repeat sample_from_datasets save scan shard shuffle skip snap
 take take_while unbatch unique window with_options zip
 """,
 }
-NAMES = [(place, name) for place, names in PLACES.items() for name in names.split()]
+NAMES = [(module, name) for module, names in MODULES.items() for name in names.split()]
 # Rows of the guide for what penstock does not have, unless they say that this package has it.
 NONE = re.findall(r"^\| `([\w.*]+)` \| none: (?!.*`penstock\.compat\.tf` has)", PAGE, re.MULTILINE)
 
 
-def found(place, name):
+def found(module, name):
     thing = tf
-    for part in place.split(".")[1:]:
+    for part in module.split(".")[1:]:
         thing = getattr(thing, part, None)
     return hasattr(thing, name)
 
 
-@pytest.mark.parametrize(("place", "name"), NAMES)
-def test_a_name_is_there_or_the_guide_tells_why_not(place, name):
-    full = f"{place}.{name}".removeprefix("tf.data.")
-    assert found(place, name) != any(fnmatchcase(full, none) for none in NONE)
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_a_name_is_there_or_the_guide_says_why_not(module, name):
+    full = f"{module}.{name}".removeprefix("tf.data.")
+    assert found(module, name) != any(fnmatchcase(full, none) for none in NONE)
 
 
 def test_the_guide_leaves_out_only_names_of_tensorflow():
-    known = [f"{place}.{name}".removeprefix("tf.data.") for place, name in NAMES]
+    known = [f"{module}.{name}".removeprefix("tf.data.") for module, name in NAMES]
     members = {"IteratorSpec.*", "experimental.DatasetInitializer.*"}
     assert {none for none in NONE if not filter_names(known, none)} == members
 

@@ -1,4 +1,4 @@
-"""Programs in the style of tf.data's performance guide, with short waits in the place of work."""
+"""Programs in the style of tf.data's performance guide, with short waits instead of work."""
 
 import itertools
 import threading

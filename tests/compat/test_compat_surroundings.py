@@ -1,8 +1,11 @@
 """tf.config, tf.distribute, tf.io.gfile, logging and messages: what surrounds pipelines."""
 
+import importlib.machinery
 import importlib.util
 import logging
 import pickle
+import sys
+import types
 
 import pytest
 
@@ -38,6 +41,20 @@ def test_settings_are_remembered_and_said_once_to_have_no_effect(log, monkeypatc
     assert "set_inter_op_parallelism_threads has no effect" in said
     with pytest.raises(ValueError, match="device"):
         tf.config.set_visible_devices(["GPU:0"])
+
+
+def test_what_is_set_has_the_name_that_it_has_in_tensorflow(monkeypatch):
+    monkeypatch.setattr(settings, "_values", {})
+    tf.config.threading.set_intra_op_parallelism_threads(num_threads=3)
+    tf.config.run_functions_eagerly(run_eagerly=True)
+    tf.config.set_soft_device_placement(enabled=False)
+    assert tf.config.threading.get_intra_op_parallelism_threads() == 3
+    assert tf.config.functions_run_eagerly() is True
+    assert tf.config.get_soft_device_placement() is False
+    with pytest.raises(TypeError, match="enabled"):
+        tf.config.set_soft_device_placement()
+    with tf.name_scope(name="input"), tf.control_dependencies(control_inputs=[]):
+        assert tf.get_current_name_scope() == ""
 
 
 def test_a_strategy_has_one_replica():
@@ -211,11 +228,21 @@ def test_settings_of_sessions_are_kept():
     assert config.allow_soft_placement
 
 
-@pytest.mark.skipif(bool(importlib.util.find_spec("absl")), reason="absl is installed")
-def test_flags_need_absl():
+def test_flags_need_absl(monkeypatch):
+    monkeypatch.setitem(sys.modules, "absl", None)  # as if it were not installed
     for name in ("app", "flags"):
         with pytest.raises(AttributeError, match="pip install absl-py"):
             getattr(v1, name)
+
+
+def test_flags_are_those_of_absl(monkeypatch):
+    for name in ("absl", "absl.app", "absl.flags"):
+        module = types.ModuleType(name)
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+        monkeypatch.setitem(sys.modules, name, module)
+    sys.modules["absl.app"].run = list
+    assert v1.flags is v1.app.flags is sys.modules["absl.flags"]
+    assert v1.app.run is list
 
 
 def test_bfloat16_is_there_without_its_package():
@@ -231,9 +258,18 @@ def test_bfloat16_is_there_without_its_package():
             tf.cast([1.5], tf.bfloat16)
 
 
-def test_names_of_scipy_say_what_they_need():
+def test_names_of_scipy_say_what_they_need(monkeypatch):
     if importlib.util.find_spec("scipy"):
         assert abs(float(tf.math.digamma(1.0)) + 0.5772157) < 1e-6
-    else:
-        with pytest.raises(ModuleNotFoundError, match="pip install scipy"):
-            tf.math.digamma(1.0)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)  # as if it were not installed
+    with pytest.raises(ModuleNotFoundError, match=r"tf\.math\.digamma .*pip install scipy"):
+        tf.math.digamma(1.0)
+
+
+def test_functions_of_scipy_have_the_arguments_of_tensorflow(monkeypatch):
+    special = types.ModuleType("scipy.special")
+    special.gammainc = lambda a, x: a - x
+    monkeypatch.setitem(sys.modules, "scipy.special", special)
+    assert tf.math.igamma(x=1.0, a=[5.0, 7.0], name="said").numpy().tolist() == [4, 6]
+    with pytest.raises(TypeError, match="'x'"):
+        tf.math.igamma(1.0)

@@ -185,9 +185,7 @@ def test_a_source_of_files_is_a_class(tmp_path):
         def __init__(self):
             pass
 
-    with pytest.raises(
-        AttributeError, match=r"Forgets: nothing has made .* super\(\).__init__"
-    ):
+    with pytest.raises(AttributeError, match=r"Forgets: nothing has made .* super\(\).__init__"):
         list(Forgets())
     with pytest.raises(AttributeError, match="no attribute 'frob'"):
         lines.frob

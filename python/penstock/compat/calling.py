@@ -18,7 +18,7 @@ from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.shape import TensorShape, penstock_spec
-from penstock.compat.tensor import Tensor, alike
+from penstock.compat.tensor import Tensor, in_one_type
 from penstock.compat.values import call_with_tensors, plain, tensors
 from penstock.ops.features import (
     FixedLenFeature,
@@ -104,7 +104,7 @@ def _converter(name: str) -> Callable[[Any], Any]:
 def _values(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return plain(value)
-    return [plain(part) for part in alike(value)] if value else value
+    return [plain(part) for part in in_one_type(value)] if value else value
 
 
 def _sizes(value: Any) -> Any:

@@ -353,7 +353,7 @@ def text(value: str | bytes) -> Tensor:
     return array.view(Tensor)
 
 
-def alike(values: Sequence[Any]) -> list[Any]:
+def in_one_type(values: Sequence[Any]) -> list[Any]:
     """Return values as tensors, those of Python's numbers in the type of the first array.
 
     Where there is none they take the type of the first value.

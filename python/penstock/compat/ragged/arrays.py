@@ -16,7 +16,7 @@ from penstock.compat.ragged.broadcast import broadcast, map_flat_values
 from penstock.compat.ragged.shape import DynamicRaggedShape
 from penstock.compat.ragged.splits import axis_number, count_rows, is_ragged, splits_of, take_rows
 from penstock.compat.ragged.tensor import RaggedTensor, concatenated
-from penstock.compat.tensor import alike, tensor
+from penstock.compat.tensor import in_one_type, tensor
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Any:
@@ -26,7 +26,7 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
 
 def same_type(values: Sequence[Any]) -> list[Any]:
     """Return values as tensors, lists and numbers in the type of the first tensor."""
-    typed = alike([value.flat_values if is_ragged(value) else value for value in values])
+    typed = in_one_type([value.flat_values if is_ragged(value) else value for value in values])
     return [value if is_ragged(value) else made for value, made in zip(values, typed, strict=True)]
 
 

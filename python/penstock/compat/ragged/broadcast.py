@@ -10,7 +10,7 @@ import numpy as np
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.ragged.splits import is_ragged, splits_of, take_rows
 from penstock.compat.ragged.tensor import RaggedTensor
-from penstock.compat.tensor import alike, tensor
+from penstock.compat.tensor import in_one_type, tensor
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -180,7 +180,7 @@ def _operands(operands: Sequence[Any]) -> list[Any]:
     """Return operands as tensors, lists and numbers in the type of the ragged ones."""
     typed = next(operand.flat_values for operand in operands if is_ragged(operand))
     return [
-        o if is_ragged(o) or isinstance(o, (int, float, bool)) else alike([typed, o])[1]
+        o if is_ragged(o) or isinstance(o, (int, float, bool)) else in_one_type([typed, o])[1]
         for o in operands
     ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.compat.dtypes import zero_of
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.sparse.tensor import SparseTensor
-from penstock.compat.tensor import alike, tensor
+from penstock.compat.tensor import in_one_type, tensor
 
 
 def to_dense(
@@ -260,7 +260,7 @@ def fill_empty_rows(
     rows = int(sp_input.dense_shape[0])
     empty = ~np.isin(np.arange(rows), np.asarray(sp_input.indices)[:, 0])
     filled = np.flatnonzero(empty)
-    _, value = alike([sp_input.values, default_value])
+    _, value = in_one_type([sp_input.values, default_value])
     made = SparseTensor(
         np.concatenate([sp_input.indices, np.stack([filled, filled * 0], axis=1)]),
         np.concatenate([sp_input.values, np.full(len(filled), np.asarray(value))]),
@@ -317,7 +317,7 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     if isinstance(b, SparseTensor):
         made = _united(np.add, a, b)
         return retain(made, np.abs(np.asarray(made.values)) >= threshold) if threshold else made
-    return alike([a.values, b])[1] + a.dense()
+    return in_one_type([a.values, b])[1] + a.dense()
 
 
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import zero_of
 from penstock.compat.shape import TensorShape
-from penstock.compat.tensor import Tensor, alike, tensor
+from penstock.compat.tensor import Tensor, in_one_type, tensor
 
 
 class SparseTensorValue(NamedTuple):
@@ -120,7 +120,7 @@ class SparseTensor(Composite):
 
     def _with_dense(self, operator: str, other: Any) -> SparseTensor:
         """Combine each value with the one that lies there in an array."""
-        _, dense = alike([self._values, other])
+        _, dense = in_one_type([self._values, other])
         there = np.broadcast_to(np.asarray(dense), self.shape)[tuple(np.asarray(self._indices).T)]
         return self.with_values(getattr(self._values, operator)(there.view(Tensor)))
 

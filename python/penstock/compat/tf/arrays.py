@@ -11,7 +11,7 @@ from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import Tensor, alike, tensor
+from penstock.compat.tensor import Tensor, in_one_type, tensor
 from penstock.ops import array as _array
 
 _clip_by_value = ported(_array.clip_by_value)
@@ -158,7 +158,13 @@ def argmin(
     return tensor(np.argmin(tensor(input), axis=axis or 0), output_type)
 
 
-def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None = None) -> Any:
+def split(
+    value: Any,
+    num_or_size_splits: Any,
+    axis: int = 0,
+    num: int | None = None,
+    name: str | None = None,
+) -> Any:
     """Cut an array into parts along an axis.
 
     Parameters
@@ -169,6 +175,8 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None =
         The number of equal parts, or their sizes; -1 is the rest.
     axis : int
         Along which axis.
+    num : int, optional
+        Ignored: the number of sizes is known.
     name : str, optional
         A label without further meaning.
 
@@ -206,24 +214,38 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     return array[tuple(np.s_[int(b) : int(e)] for b, e in zip(begin, ends, strict=True))]
 
 
-def boolean_mask(tensor_: Any, mask: Any, axis: int = 0, name: str = "boolean_mask") -> Any:
-    """Return the rows along an axis where `mask` is True."""
-    return np.compress(tensor(mask), tensor(tensor_), axis=axis)
+def boolean_mask(
+    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Any:
+    """Return the values, or rows, where `mask` is True: it spans axes from `axis` (the first) on.
+
+    Raises
+    ------
+    ValueError
+        If the mask has no axes, or other sizes than these.
+    """
+    values, kept, first = np.asarray(_tensor(tensor)), np.asarray(_tensor(mask)), int(axis or 0)
+    spanned = values.shape[first : first + kept.ndim]
+    if not kept.ndim or kept.shape != spanned:
+        raise ValueError(f"boolean_mask: a mask of shape {spanned} was expected, got {kept.shape}")
+    return _tensor(values[(np.s_[:],) * first + (kept,)])
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return `x` where the condition holds and `y` elsewhere; alone, the places where it holds."""
+    """Return `x` where the condition holds and `y` elsewhere; alone, the indices where it holds."""
     if x is None and y is None:
         return _where(condition)
-    return _where(condition, *alike([x, y]))
+    return _where(condition, *in_one_type([x, y]))
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
     """Return values, those below a least and above a greatest value replaced by it."""
-    return _clip_by_value(*alike([t, clip_value_min, clip_value_max]))
+    return _clip_by_value(*in_one_type([t, clip_value_min, clip_value_max]))
 
 
-def sequence_mask(lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_) -> Any:
+def sequence_mask(
+    lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
+) -> Any:
     """Return rows that begin with as many True as `lengths` says."""
     counts = tensor(lengths)
     width = int(counts.max(initial=0)) if maxlen is None else int(maxlen)
@@ -235,9 +257,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     return np.repeat(tensor(input), repeats, axis)
 
 
-def reverse(tensor_: Any, axis: Sequence[int], name: str | None = None) -> Any:
+def reverse(tensor: Any, axis: Sequence[int], name: str | None = None) -> Any:
     """Return an array with the order along some axes reversed."""
-    return np.flip(tensor(tensor_), tuple(axis))
+    return np.flip(_tensor(tensor), tuple(axis))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
@@ -247,6 +269,8 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
 
 def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """Return the values along an axis in order, ASCENDING or DESCENDING."""
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"sort: ASCENDING or DESCENDING was expected, got {direction!r}")
     ordered = np.sort(tensor(values), axis)
     return np.flip(ordered, axis) if direction == "DESCENDING" else ordered
 
@@ -260,6 +284,8 @@ def is_tensor(x: Any) -> bool:
     """Return whether a value is a tensor, or a variable."""
     return isinstance(x, Tensor) or hasattr(x, "__tf_tensor__")
 
+
+_tensor = tensor  # also where a parameter has its name
 
 NAMES = [
     name

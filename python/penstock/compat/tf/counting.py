@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tensor import array, in_one_type, tensor
 
 
 class Unique(NamedTuple):
@@ -84,7 +84,7 @@ def searchsorted(
     name : str, optional
         A label without further meaning.
     """
-    rows, wanted = (np.asarray(each) for each in alike([sorted_sequence, values]))
+    rows, wanted = (np.asarray(each) for each in in_one_type([sorted_sequence, values]))
     if rows.ndim == 1 and wanted.ndim <= 1:
         return tensor(np.searchsorted(rows, wanted, side), out_type)
     if rows.shape[:-1] != wanted.shape[:-1]:

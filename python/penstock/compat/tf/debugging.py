@@ -10,7 +10,7 @@ import numpy as np
 from penstock.compat.dtypes import DTYPES, DType, as_dtype
 from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, tensor
+from penstock.compat.tensor import in_one_type, tensor
 from penstock.compat.tf import arrays
 
 _SHOWN = 3  # values of a tensor in an error, unless `summarize` says how many
@@ -19,7 +19,7 @@ _SHOWN = 3  # values of a tensor in an error, unless `summarize` says how many
 def _holds(
     sign: str, ufunc: np.ufunc, x: Any, y: Any, message: str | None, summarize: int | None
 ) -> None:
-    first, second = alike([x, y])
+    first, second = in_one_type([x, y])
     try:
         holds = np.asarray(ufunc(first, second))
     except ValueError as error:  # shapes that do not fit
@@ -66,7 +66,6 @@ for _name, _sign, _ufunc in (
     ("assert_greater_equal", ">=", np.greater_equal),
     ("assert_less", "<", np.less),
     ("assert_less_equal", "<=", np.less_equal),
-    ("assert_none_equal", "!=", np.not_equal),
 ):
     globals()[_name] = _of_two(_name, _sign, _ufunc)
 for _name, _sign, _ufunc in (
@@ -76,6 +75,13 @@ for _name, _sign, _ufunc in (
     ("assert_positive", ">", np.greater),
 ):
     globals()[_name] = _of_one(_name, _sign, _ufunc)
+
+
+def assert_none_equal(
+    x: Any, y: Any, summarize: Any = None, message: str | None = None, name: str | None = None
+) -> None:
+    """Raise InvalidArgumentError unless ``x != y`` holds everywhere."""
+    _holds("!=", np.not_equal, x, y, message, summarize)
 
 
 def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> None:
@@ -117,7 +123,7 @@ def assert_near(
     name : str, optional
         A label without further meaning.
     """
-    first, second = alike([x, y])
+    first, second = in_one_type([x, y])
     precision = 10 * np.finfo(first.dtype).eps
     rtol, atol = (precision if each is None else np.asarray(each) for each in (rtol, atol))
     near = np.abs(first - second) <= atol + rtol * np.abs(second)

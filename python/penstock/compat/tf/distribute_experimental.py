@@ -2,17 +2,17 @@
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.strategies import (
+    CentralStorageStrategy,
     MultiWorkerMirroredStrategy,
     ParameterServerStrategy,
-    Strategy,
     TPUStrategy,
 )
 
-
-class CentralStorageStrategy(Strategy):
-    """One replica on this machine."""
-
-
-__all__ = ["MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"]
+__all__ = [
+    "CentralStorageStrategy",
+    "MultiWorkerMirroredStrategy",
+    "ParameterServerStrategy",
+    "TPUStrategy",
+]
 
 __dir__ = listing(globals())

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compat.errors import raise_translated
 from penstock.compat.listing import listing
-from penstock.compat.tensor import Tensor, alike, tensor
+from penstock.compat.tensor import Tensor, array, in_one_type, tensor
 
 
 def of_one(name: str, function: Any, module: str) -> Callable[..., Any]:
@@ -29,7 +29,7 @@ def of_two(name: str, operator: str, module: str) -> Callable[..., Any]:
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         # A number of Python takes the type of the other one, so that one must be on the left.
-        x, y = alike([x, y])
+        x, y = in_one_type([x, y])
         try:
             return tensor(getattr(tensor(x, getattr(y, "dtype", None)), operator)(y))
         except ValueError as error:  # shapes that do not fit
@@ -43,13 +43,21 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         try:
-            return tensor(function(*alike([x, y])))
+            return tensor(function(*in_one_type([x, y])))
         except ValueError as error:  # shapes that do not fit
             raise_translated(error)
 
     return _named(
         call, name, module, f"Return NumPy's `{function.__name__}` of each pair of values."
     )
+
+
+def of_strings(strings: Any, function: Callable[[bytes], bytes]) -> Any:
+    """Return what a function makes of each string."""
+    texts = array(strings)
+    made = np.empty(texts.shape, object)
+    made.reshape(-1)[:] = [function(each) for each in texts.ravel().tolist()]
+    return tensor(made)
 
 
 def _named(call: Callable[..., Any], name: str, module: str, doc: str) -> Callable[..., Any]:

@@ -219,7 +219,7 @@ def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Any:
 
 
 def join(path: Any, *paths: Any) -> Any:
-    """Return a path of parts: bytes, if the first is."""
+    """Return names joined to a path: bytes, if the first is."""
     joined = os.path.join(*map(os.fspath, map(_path, (path, *paths))))  # noqa: PTH118
     return joined.encode() if isinstance(path, bytes) else joined
 
@@ -280,7 +280,7 @@ def _check_free(path: Any, overwrite: bool) -> None:
 
 
 def get_registered_schemes() -> list[str]:
-    """Return what names of files may begin with: nothing, and file:// not either."""
+    """Return what names of files may begin with: nothing, not even file://."""
     return [""]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tensor import array, in_one_type, tensor
 
 
 def gather_nd(
@@ -74,7 +74,7 @@ def _inside(indices: Any, sizes: Any, policy: str = "") -> Any:
 
 
 def scatter_nd(
-    indices: Any, updates: Any, shape: Any, name: str | None = None, bad_indices_policy: str = ""
+    indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Any:
     """Return an array of zeros with `updates` added at indices."""
     updates = tensor(updates)
@@ -110,10 +110,10 @@ def _tensor_scatter(name: str, ufunc: np.ufunc | None) -> Callable[..., Any]:
         tensor: Any,
         indices: Any,
         updates: Any,
-        name: str | None = None,
         bad_indices_policy: str = "",
+        name: str | None = None,
     ) -> Any:
-        first, second = alike([tensor, updates])
+        first, second = in_one_type([tensor, updates])
         return _scattered(ufunc, np.array(first), indices, second, bad_indices_policy)
 
     call.__name__ = call.__qualname__ = name
@@ -195,7 +195,7 @@ def dynamic_partition(
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
     """Return rows put together: each at its index, later ones replace earlier ones."""
     numbers = [np.ravel(array(each)) for each in indices]
-    parts = [np.asarray(each) for each in alike(list(data))]
+    parts = [np.asarray(each) for each in in_one_type(list(data))]
     shape = parts[0].shape[np.ndim(array(indices[0])) :]
     rows = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
     made = np.full((rows, *shape), b"" if parts[0].dtype.kind == "O" else 0, parts[0].dtype)

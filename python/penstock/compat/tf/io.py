@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from penstock.compat.errors import DataLossError, InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.sparse import SparseTensor
-from penstock.compat.tensor import array, tensor, text
-from penstock.compat.tf import examples, gfile, tensor_proto
+from penstock.compat.tensor import tensor, text
+from penstock.compat.tf import elementwise, examples, gfile, tensor_proto
 from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp
 from penstock.ops import io as _io
 
@@ -194,21 +193,14 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
     if window is None:
         return tensor(bytes)
     try:
-        return _each(bytes, lambda data: zlib.decompress(data, window))
+        return elementwise.of_strings(bytes, lambda data: zlib.decompress(data, window))
     except zlib.error as error:
         raise DataLossError(None, None, f"decode_compressed: {error}") from None
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
     """Return the messages of `tf.train.Example` that are written as JSON."""
-    return _each(json_examples, examples.example_of_json)
-
-
-def _each(strings: Any, function: Callable[[bytes], bytes]) -> Any:
-    strings = array(strings)
-    made = np.empty(strings.shape, object)
-    made.reshape(-1)[:] = [function(each) for each in strings.ravel().tolist()]
-    return tensor(made)
+    return elementwise.of_strings(json_examples, examples.example_of_json)
 
 
 def decode_raw(
@@ -239,7 +231,9 @@ def decode_raw(
             raise InvalidArgumentError(
                 None, None, f"decode_raw: fixed_length {length} is no multiple of {size}"
             )
-        input_bytes = _each(input_bytes, lambda data: data[:length].ljust(length, b"\0"))
+        input_bytes = elementwise.of_strings(
+            input_bytes, lambda data: data[:length].ljust(length, b"\0")
+        )
     return _decode_raw(input_bytes, out_type, little_endian)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tensor import array, in_one_type, tensor
 from penstock.compat.tf.arrays import eye
 from penstock.compat.tf.math import l2_normalize
 
@@ -31,7 +31,6 @@ def _of_matrix(name: str, function: Any) -> Callable[..., Any]:
 for _name, _function in {
     "cholesky": np.linalg.cholesky,
     "det": np.linalg.det,
-    "eigvalsh": np.linalg.eigvalsh,
 }.items():
     globals()[_name] = _of_matrix(_name, _function)
 
@@ -105,7 +104,7 @@ def matmul(
     name: str | None = None,
 ) -> Any:
     """Return the product of two matrices, or of two stacks of them."""
-    x, y = map(tensor, alike([a, b]))
+    x, y = map(tensor, in_one_type([a, b]))
     x = np.swapaxes(x, -1, -2) if transpose_a or adjoint_a else x
     y = np.swapaxes(y, -1, -2) if transpose_b or adjoint_b else y
     try:
@@ -125,7 +124,7 @@ def matvec(
     name: str | None = None,
 ) -> Any:
     """Return the product of a matrix and a vector, or of stacks of them."""
-    x, y = map(tensor, alike([a, b]))
+    x, y = map(tensor, in_one_type([a, b]))
     return matmul(x, y[..., None], transpose_a, adjoint_a=adjoint_a)[..., 0]
 
 
@@ -140,6 +139,9 @@ def adjoint(matrix: Any, name: str | None = None) -> Any:
     return matrix_transpose(matrix, conjugate=True)
 
 
+_inverse = _of_matrix("inv", np.linalg.inv)
+
+
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
     """Return the inverse of each matrix, or of its adjoint.
 
@@ -149,7 +151,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
         If a matrix has none.
     """
     x = matrix_transpose(input, conjugate=True) if adjoint else input
-    return _of_matrix("inv", np.linalg.inv)(x)
+    return _inverse(x)
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
@@ -168,7 +170,7 @@ def trace(x: Any, name: str | None = None) -> Any:
 
 def cross(a: Any, b: Any, name: str | None = None) -> Any:
     """Return the cross products of vectors of 3 values."""
-    return tensor(np.cross(*alike([a, b])))
+    return tensor(np.cross(*in_one_type([a, b])))
 
 
 def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Any:
@@ -244,7 +246,7 @@ def set_diag(
     input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Any:
     """Return matrices with a diagonal replaced; parameters as of `diag`."""
-    first, values = alike([input, diagonal])
+    first, values = in_one_type([input, diagonal])
     made, k = np.array(first), _offset(k)
     at = np.arange(np.shape(values)[-1])
     made[..., at + max(-k, 0), at + max(k, 0)] = values
@@ -272,7 +274,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Any:
 
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
     """Return the solutions of systems of linear equations, column by column."""
-    a, b = alike([matrix, rhs])
+    a, b = in_one_type([matrix, rhs])
     try:
         return tensor(np.linalg.solve(matrix_transpose(a, conjugate=True) if adjoint else a, b))
     except np.linalg.LinAlgError as error:
@@ -299,7 +301,7 @@ def lstsq(
     name: str | None = None,
 ) -> Any:
     """Return what solves systems of linear equations with the least squares of the errors."""
-    a, b = (np.asarray(each) for each in alike([matrix, rhs]))
+    a, b = (np.asarray(each) for each in in_one_type([matrix, rhs]))
     square = np.swapaxes(a, -1, -2) @ a
     if l2_regularizer:
         return solve(
@@ -329,6 +331,11 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
     """Return the eigenvalues and eigenvectors of symmetric matrices."""
     values, vectors = np.linalg.eigh(array(tensor))
     return _tensor(values), _tensor(vectors)
+
+
+def eigvalsh(tensor: Any, name: str | None = None) -> Any:
+    """Return the eigenvalues of symmetric matrices."""
+    return eigh(tensor)[0]
 
 
 def eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
@@ -380,7 +387,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     [4, 6]
     """
     try:
-        return tensor(np.einsum(equation, *(np.asarray(each) for each in alike(inputs))))
+        return tensor(np.einsum(equation, *(np.asarray(each) for each in in_one_type(inputs))))
     except ValueError as error:
         raise_translated(error)
 
@@ -397,7 +404,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     name : str, optional
         A label without further meaning.
     """
-    x, y = alike([a, b])
+    x, y = in_one_type([a, b])
     over: Any = np.asarray(axes).tolist()
     return tensor(np.tensordot(x, y, over))
 

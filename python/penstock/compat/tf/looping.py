@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.dtypes import as_dtype
+from penstock.compat.errors import OutOfRangeError
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.ragged.factories import constant
@@ -86,8 +87,7 @@ def vectorized_map(
     fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
     """Return what `fn` makes of each row, put together; of any types."""
-    made = [fn(row) for row in _rows(elems, "vectorized_map")]
-    return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
+    return _stacked([fn(row) for row in _rows(elems, "vectorized_map")])
 
 
 def foldl(
@@ -148,8 +148,15 @@ def scan(
 ) -> Any:
     """Return all that `fn` returns where `foldl` returns the last; `reverse` begins at the end."""
     made = _folded(fn, _rows(elems, "scan", reverse), initializer)
-    made = made if initializer is None else made[1:]
-    made = made[::-1] if reverse else made
+    if initializer is not None:
+        first, *made = made
+        if not made:
+            return nest.map_structure(lambda leaf: tensor(leaf[np.newaxis][:0]), first)
+    return _stacked(made[::-1] if reverse else made)
+
+
+def _stacked(made: list[Any]) -> Any:
+    """Return nested rows put together, leaf by leaf."""
     return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
 
 
@@ -157,7 +164,8 @@ def _folded(fn: Callable[[Any, Any], Any], rows: list[Any], initializer: Any) ->
     """Return the first value and all that `fn` returned."""
     if initializer is None:
         if not rows:
-            raise ValueError("foldl: a row, or an initializer, was expected")
+            message = "elems: a row was expected where there is no initializer"
+            raise OutOfRangeError(None, None, message)
         initializer, rows = rows[0], rows[1:]
     made = [nest.map_structure(tensor, initializer)]
     for row in rows:

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.compat.calling import port_all
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tensor import array, in_one_type, tensor
 from penstock.compat.tf import elementwise, segments, special
 from penstock.compat.tf.arrays import argmax, argmin
 from penstock.compat.tf.counting import bincount, confusion_matrix, in_top_k, top_k
@@ -19,7 +19,6 @@ _ONE = {
     "abs": np.abs,
     "acos": np.arccos,
     "acosh": np.arccosh,
-    "angle": np.angle,
     "asin": np.arcsin,
     "asinh": np.arcsinh,
     "atan": np.arctan,
@@ -31,7 +30,6 @@ _ONE = {
     "exp": np.exp,
     "expm1": np.expm1,
     "floor": np.floor,
-    "imag": np.imag,
     "is_finite": np.isfinite,
     "is_inf": np.isinf,
     "is_nan": np.isnan,
@@ -39,7 +37,6 @@ _ONE = {
     "log1p": np.log1p,
     "logical_not": np.logical_not,
     "negative": np.negative,
-    "real": np.real,
     "reciprocal": np.reciprocal,
     "rint": np.rint,
     "round": np.rint,
@@ -69,13 +66,11 @@ _TWO = {
     "truediv": "__truediv__",
 }
 _TWO_UFUNCS = {
-    "atan2": np.arctan2,
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
     "maximum": np.maximum,
     "minimum": np.minimum,
-    "nextafter": np.nextafter,
 }
 
 
@@ -85,6 +80,8 @@ for _name, _operator in _TWO.items():
     globals()[_name] = elementwise.of_two(_name, _operator, __name__)
 for _name, _ufunc in _TWO_UFUNCS.items():
     globals()[_name] = elementwise.of_two_ufunc(_name, _ufunc, __name__)
+_atan2 = elementwise.of_two_ufunc("atan2", np.arctan2, __name__)
+_nextafter = elementwise.of_two_ufunc("nextafter", np.nextafter, __name__)
 port_all(globals(), _array, [name for name in _array.__all__ if name.startswith("reduce_")])
 
 globals().update({name: getattr(segments, name) for name in segments.NAMES})
@@ -101,6 +98,31 @@ NAMES = [
 ]
 
 
+def angle(input: Any, name: str | None = None) -> Any:
+    """Return the angle of each complex number, in radians."""
+    return tensor(np.angle(array(input)))
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Any:
+    """Return the angle of each point ``(x, y)``, in radians."""
+    return _atan2(y, x)
+
+
+def imag(input: Any, name: str | None = None) -> Any:
+    """Return the imaginary part of each complex number."""
+    return tensor(np.imag(array(input)))
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Any:
+    """Return the number next to each value, in the direction of another one."""
+    return _nextafter(x1, x2)
+
+
+def real(input: Any, name: str | None = None) -> Any:
+    """Return the real part of each complex number."""
+    return tensor(np.real(array(input)))
+
+
 def rsqrt(x: Any, name: str | None = None) -> Any:
     """Return one over the square root of each value."""
     x = tensor(x)
@@ -115,13 +137,13 @@ def sigmoid(x: Any, name: str | None = None) -> Any:
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the square of the difference of each pair of values."""
-    x, y = alike([x, y])
+    x, y = in_one_type([x, y])
     return tensor(np.square(np.subtract(x, y)))
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     """Return quotients, and 0 where the divisor is 0."""
-    x, y = map(tensor, alike([x, y]))
+    x, y = map(tensor, in_one_type([x, y]))
     quotient = np.zeros(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x, y))
     return tensor(np.divide(x, y, out=quotient, where=np.asarray(y) != 0))
 
@@ -205,7 +227,11 @@ def reduce_variance(
 
 
 def count_nonzero(
-    input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = np.int64
+    input: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: Any = np.int64,
+    name: str | None = None,
 ) -> Any:
     """Return how many values along axes, or of all, are not zero."""
     return tensor(np.count_nonzero(tensor(input), _axes(axis), keepdims=keepdims), dtype)
@@ -238,22 +264,22 @@ def reduce_euclidean_norm(
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     """Return products, and 0 where `y` is 0."""
-    return _where_not(0, alike([x, y])[1], np.multiply, x, y)
+    return _unless_zero(in_one_type([x, y])[1], np.multiply, x, y)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x * log(y)``, and 0 where `x` is 0."""
-    return _where_not(0, x, lambda x, y: x * np.log(y), x, y)
+    return _unless_zero(x, lambda x, y: x * np.log(y), x, y)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x * log(1 + y)``, and 0 where `x` is 0."""
-    return _where_not(0, x, lambda x, y: x * np.log1p(y), x, y)
+    return _unless_zero(x, lambda x, y: x * np.log1p(y), x, y)
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x / y``, and 0 where `x` is 0."""
-    return _where_not(0, x, np.divide, x, y)
+    return _unless_zero(x, np.divide, x, y)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
@@ -261,11 +287,12 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
     return divide_no_nan(tensor(x).dtype.type(1), x)
 
 
-def _where_not(excluded: float, tested: Any, function: Any, x: Any, y: Any) -> Any:
-    x, y = (np.asarray(each) for each in alike([x, y]))
+def _unless_zero(tested: Any, function: Any, x: Any, y: Any) -> Any:
+    """Return what a function makes of pairs, and 0 where `tested` is 0."""
+    x, y = (np.asarray(each) for each in in_one_type([x, y]))
     with np.errstate(all="ignore"):
         made = function(x, y)
-    return tensor(np.where(array(tested) == excluded, made.dtype.type(0), made))
+    return tensor(np.where(array(tested) == 0, made.dtype.type(0), made))
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
@@ -298,8 +325,9 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """Return which fraction of the values is 0: float32."""
-    return tensor(np.mean(array(value) == 0), np.float32)
+    """Return the share of the values that are 0: float32, and NaN where there are none."""
+    values = array(value)
+    return tensor(np.mean(values == 0) if values.size else np.nan, np.float32)
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Any:

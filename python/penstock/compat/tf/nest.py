@@ -22,20 +22,20 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [leaf for part in _parts(structure) for leaf in flatten(part)]
 
 
-def is_nested(structure: Any) -> bool:
+def is_nested(seq: Any) -> bool:
     """Return whether a value is a tuple, a list or a dict."""
-    return isinstance(structure, (tuple, list, dict)) and not hasattr(structure, "as_list")
+    return isinstance(seq, (tuple, list, dict)) and not hasattr(seq, "as_list")
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Call a function with the leaves at each place of one or more structures."""
+    """Call a function with the leaves of one or more structures that are at the same position."""
     assert_same_structure(structure[0], structure[-1])
     leaves = zip(*map(flatten, structure), strict=True)
     return pack_sequence_as(structure[0], [func(*each) for each in leaves])
 
 
 def assert_same_structure(nest1: Any, nest2: Any, **ignored: Any) -> None:
-    """Check that two structures are nested alike.
+    """Check that two structures are nested in the same way.
 
     Raises
     ------
@@ -43,12 +43,12 @@ def assert_same_structure(nest1: Any, nest2: Any, **ignored: Any) -> None:
         If they are not.
     """
     if is_nested(nest1) != is_nested(nest2):
-        raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested alike")
+        raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested in the same way")
     if is_nested(nest1):
         first, second = _parts(nest1), _parts(nest2)
         keys = isinstance(nest1, dict) and isinstance(nest2, dict) and set(nest1) != set(nest2)
         if len(first) != len(second) or keys:
-            raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested alike")
+            raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested in the same way")
         for a, b in zip(first, second, strict=True):
             assert_same_structure(a, b)
 

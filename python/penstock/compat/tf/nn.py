@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import math as _math
 from penstock.compat.tf.counting import in_top_k, top_k
-from penstock.compat.tf.math import l2_normalize, sigmoid
+from penstock.compat.tf.math import l2_normalize, sigmoid, zero_fraction
 from penstock.compat.windows import windows
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -112,12 +113,6 @@ def moments(
     )
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """Return the share of values that are 0: float32."""
-    values = np.asarray(tensor(value))
-    return tensor(np.float32(np.mean(values == 0)) if values.size else np.float32("nan"))
-
-
 def l2_loss(t: Any, name: str | None = None) -> Any:
     """Return half of the sum of the squares."""
     return tensor(np.sum(np.square(tensor(t))) / 2, tensor(t).dtype)
@@ -196,7 +191,7 @@ def depthwise_conv2d(
     input : array of float, shape ``(N, H, W, C)``
         The images.
     filter : array of float, shape ``(height, width, C, each)``
-        So many filters for each channel.
+        As many filters for each channel.
     strides, padding, data_format, dilations
         As in `conv2d`.
     name : str, optional
@@ -212,7 +207,7 @@ def depthwise_conv2d(
         made = np.einsum("nhwcij,ijcm->nhwcm", shown, kernel, optimize=True)
         return made.reshape(*made.shape[:3], -1)
 
-    return _filtered(*(input, filter, strides, padding, data_format or "NHWC", dilations), filtered)
+    return _filtered(*(input, filter, strides, padding, data_format, dilations), filtered)
 
 
 def _filtered(
@@ -220,7 +215,7 @@ def _filtered(
     filters: Any,
     strides: Any,
     padding: Any,
-    data_format: str,
+    data_format: str | None,
     dilations: Any,
     formula: Callable[[Any, Any], Any],
 ) -> Any:
@@ -241,13 +236,15 @@ def _filtered(
     return _with_channels_last(filtered, images, data_format)
 
 
-def _with_channels_last(function: Callable[[Any], Any], images: Any, data_format: str) -> Any:
-    if data_format not in ("NHWC", "NCHW"):
+def _with_channels_last(
+    function: Callable[[Any], Any], images: Any, data_format: str | None
+) -> Any:
+    if data_format not in (None, "NHWC", "NCHW"):
         raise ValueError(f'data_format must be "NHWC" or "NCHW", got {data_format!r}')
     try:
-        if data_format == "NHWC":
-            return tensor(np.asarray(function(images)))
-        return tensor(np.moveaxis(np.asarray(function(np.moveaxis(images, 1, -1))), -1, 1))
+        if data_format == "NCHW":
+            return tensor(np.moveaxis(np.asarray(function(np.moveaxis(images, 1, -1))), -1, 1))
+        return tensor(np.asarray(function(images)))
     except ValueError as error:
         raise_translated(error)
 
@@ -276,10 +273,10 @@ def max_pool2d(
         A label without further meaning.
     """
     images = tensor(input)
-    limits = np.finfo(images.dtype) if images.dtype.kind == "f" else np.iinfo(images.dtype)
+    least = as_dtype(images.dtype).min
 
     def pooled(images: Any) -> Any:
-        return windows(images, ksize, strides, 1, padding, limits.min).max(axis=(-2, -1))
+        return windows(images, ksize, strides, 1, padding, least).max(axis=(-2, -1))
 
     return _with_channels_last(pooled, images, data_format)
 
@@ -310,28 +307,7 @@ def avg_pool2d(
     return _with_channels_last(pooled, images, data_format)
 
 
-def max_pool(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Do as `max_pool2d`."""
-    return max_pool2d(input, ksize, strides, padding, data_format or "NHWC")
-
-
-def avg_pool(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Do as `avg_pool2d`."""
-    return avg_pool2d(input, ksize, strides, padding, data_format or "NHWC")
+max_pool, avg_pool = max_pool2d, avg_pool2d
 
 
 def space_to_depth(

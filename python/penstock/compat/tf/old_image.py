@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,39 +112,28 @@ def _resized(
     return tensor(resized(values, (new[0], new[1]), method, align_corners))
 
 
-def resize_bilinear(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Any:
-    """Resize a batch of images, with weights for the four nearest pixels."""
-    return _resized("resize_bilinear", images, size, "bilinear", align_corners, half_pixel_centers)
+def _resizing(name: str, method: str, doc: str) -> Callable[..., Any]:
+    def call(
+        images: Any,
+        size: Any,
+        align_corners: bool = False,
+        name: str | None = None,
+        half_pixel_centers: bool = False,
+    ) -> Any:
+        return _resized(title, images, size, method, align_corners, half_pixel_centers)
+
+    title = name
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Resize a batch of images, {doc}."
+    return call
 
 
-def resize_bicubic(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Any:
-    """Resize a batch of images, with weights for the sixteen nearest pixels."""
-    return _resized("resize_bicubic", images, size, "bicubic", align_corners, half_pixel_centers)
-
-
-def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Any:
-    """Resize a batch of images, each pixel the nearest one."""
-    return _resized(
-        "resize_nearest_neighbor", images, size, "nearest", align_corners, half_pixel_centers
-    )
+for _name, _method, _doc in (
+    ("resize_bilinear", "bilinear", "with weights for the four nearest pixels"),
+    ("resize_bicubic", "bicubic", "with weights for the sixteen nearest pixels"),
+    ("resize_nearest_neighbor", "nearest", "each pixel the nearest one"),
+):
+    globals()[_name] = _resizing(_name, _method, _doc)
 
 
 def resize_area(

@@ -7,40 +7,35 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array, tensor
 
 _UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+# What the greatest and the least value begin with, which have no neutral value of their own.
+_FIRST: dict[str, Callable[[Any], Any]] = {
+    "max": lambda dtype: as_dtype(dtype).min,
+    "min": lambda dtype: as_dtype(dtype).max,
+}
 _KINDS = ("max", "mean", "min", "prod", "sum")
 
 
-def _reduced(kind: str, data: Any, ids: Any, rows: int, empty: Any) -> Any:
-    """Return a row for each number from 0 on, and `empty` where there is none."""
+def _reduced(kind: str, data: Any, ids: Any, rows: int) -> tuple[Any, Any]:
+    """Return a row for each number from 0 on, and which of them have no row of `data`."""
     values, numbers = array(data), array(ids)
     kept = np.ravel(numbers) >= 0
     counts = np.bincount(np.ravel(numbers)[kept], minlength=rows)
     values = values.reshape(-1, *values.shape[numbers.ndim :])[kept]
-    columns = (rows, *values.shape[1:])
     ufunc = _UFUNCS.get(kind, np.add)
-    first = empty if kind in ("max", "min") else ufunc.identity
-    if kind in ("max", "min"):
-        limits = _limits(values.dtype)
-        first = limits[0] if kind == "max" else limits[1]
-    made = np.full(columns, first, values.dtype)
+    first = _FIRST[kind](values.dtype) if kind in _FIRST else ufunc.identity
+    made = np.full((rows, *values.shape[1:]), first, values.dtype)
     ufunc.at(made, np.ravel(numbers)[kept], values)
-    shape = (-1, *[1] * (made.ndim - 1))
-    if kind in ("max", "min"):
-        return np.where(counts.reshape(shape) > 0, made, values.dtype.type(empty(*limits)))
+    counts = counts.reshape(-1, *[1] * (made.ndim - 1))
     if kind in ("mean", "sqrt_n"):
-        many = np.maximum(counts, 1).reshape(shape)
+        many = np.maximum(counts, 1)
         made = made / (many if kind == "mean" else np.sqrt(many))
-    return made.astype(values.dtype)
-
-
-def _limits(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-    return limits.min, limits.max
+    return made.astype(values.dtype), counts == 0
 
 
 def _sorted(kind: str) -> Callable[..., Any]:
@@ -55,7 +50,8 @@ def _sorted(kind: str) -> Callable[..., Any]:
                 None, None, f"segment_{kind}: an id for each row was expected, got {ids.shape}"
             )
         rows = int(ids[-1]) + 1 if len(ids) else 0
-        return tensor(_reduced(kind, data, ids, rows, lambda least, most: 0))
+        made, empty = _reduced(kind, data, ids, rows)
+        return tensor(np.where(empty, made.dtype.type(0), made) if kind in _FIRST else made)
 
     call.__name__ = call.__qualname__ = f"segment_{kind}"
     call.__doc__ = f"Return the {kind} of the rows of each segment, which lie side by side."
@@ -69,9 +65,7 @@ def _unsorted(kind: str) -> Callable[..., Any]:
             raise InvalidArgumentError(
                 None, None, f"unsorted_segment_{kind}: ids below {rows} were expected, got {ids}"
             )
-        return tensor(
-            _reduced(kind, data, ids, rows, lambda least, most: least if kind == "max" else most)
-        )
+        return tensor(_reduced(kind, data, ids, rows)[0])
 
     call.__name__ = call.__qualname__ = f"unsorted_segment_{kind}"
     call.__doc__ = f"Return the {kind} of the rows of each segment; negative ids are left out."

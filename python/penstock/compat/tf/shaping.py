@@ -11,21 +11,21 @@ from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.shape import TensorShape
-from penstock.compat.tensor import alike, array, tensor
-from penstock.compat.tf import elementwise
+from penstock.compat.tensor import array, in_one_type, tensor
+from penstock.compat.tf import elementwise, linalg
 
 
 def meshgrid(*args: Any, indexing: Any = "xy", name: str | None = None) -> list[Any]:
     """Return the coordinates of the points of a grid: an array for each vector given."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: xy or ij was expected, got {indexing!r}")
-    vectors = map(np.asarray, alike(args)) if args else ()
+    vectors = map(np.asarray, in_one_type(args)) if args else ()
     return [tensor(each) for each in np.meshgrid(*vectors, indexing=indexing)]
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Any:
     """Return complex numbers of their real and imaginary parts."""
-    x, y = alike([real, imag])
+    x, y = in_one_type([real, imag])
     if x.dtype.name not in ("float32", "float64"):
         raise TypeError(f"complex: float32 or float64 was expected, got {x.dtype.name}")
     return tensor(x + np.asarray(y) * x.dtype.type(1) * np.complex64(1j))
@@ -33,7 +33,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Any:
 
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
     """Return quotients of integers without their fractions."""
-    x, y = (np.asarray(each) for each in alike([x, y]))
+    x, y = (np.asarray(each) for each in in_one_type([x, y]))
     if x.dtype.kind == "f":
         return tensor(np.trunc(x / y))
     return tensor((x - np.fmod(x, y)) // y)
@@ -131,14 +131,14 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
     """Return the shape that two shapes are broadcast to, as a tensor."""
-    x, y = (np.asarray(each) for each in alike([shape_x, shape_y]))
+    x, y = (np.asarray(each) for each in in_one_type([shape_x, shape_y]))
     try:
-        return tensor(np.array(np.broadcast_shapes(tuple_of(x), tuple_of(y)), x.dtype))
+        return tensor(np.array(np.broadcast_shapes(_sizes(x), _sizes(y)), x.dtype))
     except ValueError as error:
         raise InvalidArgumentError(None, None, str(error)) from None
 
 
-def tuple_of(sizes: Any) -> Any:
+def _sizes(sizes: Any) -> Any:
     """Return sizes as NumPy's functions take them."""
     return TensorShape(np.asarray(sizes).tolist())
 
@@ -225,7 +225,7 @@ def clip_by_global_norm(
     there = [each for each in arrays if each is not None]
     kind = there[0].dtype
     if use_norm is None:
-        use_norm = np.sqrt(sum(np.sum(np.square(each)) for each in there))
+        use_norm = linalg.global_norm(there)
     total, limit = np.asarray(use_norm, kind), np.asarray(clip_norm, kind)
     scale = limit * np.minimum(1 / total, 1 / limit) if np.isfinite(total) else np.asarray(np.nan)
     clipped = [None if each is None else tensor(each * scale.astype(kind)) for each in arrays]

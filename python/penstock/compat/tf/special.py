@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import statistics
 from collections.abc import Callable
@@ -11,19 +12,20 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.listing import listing
-from penstock.compat.tensor import alike, array, tensor
+from penstock.compat.tensor import array, in_one_type, tensor
 
+# By TensorFlow's name: SciPy's, and the arguments.
 _OF_SCIPY = {
-    "bessel_i0": "i0",
-    "bessel_i0e": "i0e",
-    "bessel_i1": "i1",
-    "bessel_i1e": "i1e",
-    "betainc": "betainc",
-    "digamma": "digamma",
-    "igamma": "gammainc",
-    "igammac": "gammaincc",
-    "polygamma": "polygamma",
-    "zeta": "zeta",
+    "bessel_i0": ("i0", "x"),
+    "bessel_i0e": ("i0e", "x"),
+    "bessel_i1": ("i1", "x"),
+    "bessel_i1e": ("i1e", "x"),
+    "betainc": ("betainc", "a b x"),
+    "digamma": ("digamma", "x"),
+    "igamma": ("gammainc", "a x"),
+    "igammac": ("gammaincc", "a x"),
+    "polygamma": ("polygamma", "a x"),
+    "zeta": ("zeta", "x q"),
 }
 
 
@@ -57,11 +59,17 @@ def _by_python(name: str, function: Callable[[float], float]) -> Callable[..., A
     return _named(call, name, f"Return the `{name}` of each value.")
 
 
-def _by_scipy(name: str, theirs: str) -> Callable[..., Any]:
-    def call(*args: Any, name: str | None = None) -> Any:
-        values = alike(args)
+def _by_scipy(name: str, theirs: str, arguments: str) -> Callable[..., Any]:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(each, kind) for each in arguments.split()]
+    signature = inspect.Signature([*parameters, inspect.Parameter("name", kind, default=None)])
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        values = in_one_type([given[each] for each in arguments.split()])
         return tensor(getattr(_scipy_special(name), theirs)(*values), values[0].dtype)
 
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return _named(call, name, f"Return SciPy's `{theirs}` of each value, or group of values.")
 
 
@@ -71,7 +79,7 @@ def _named(call: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
     return call
 
 
-def _scipy_special(name: str | None) -> Any:
+def _scipy_special(name: str) -> Any:
     try:
         return importlib.import_module("scipy.special")
     except ModuleNotFoundError:
@@ -82,15 +90,14 @@ def _scipy_special(name: str | None) -> Any:
 
 for _name, _function in _OF_PYTHON.items():
     globals()[_name] = _by_python(_name, _function)
-for _name, _theirs in _OF_SCIPY.items():
-    globals()[_name] = _by_scipy(_name, _theirs)
+for _name, (_theirs, _arguments) in _OF_SCIPY.items():
+    globals()[_name] = _by_scipy(_name, _theirs, _arguments)
 
 
 def lbeta(x: Any, name: str | None = None) -> Any:
     """Return the logarithm of the beta function of the values along the last axis."""
-    values = array(x)
-    logs = array(_by_python("lgamma", _lgamma)(values)).sum(-1)
-    return tensor(logs - array(_by_python("lgamma", _lgamma)(values.sum(-1))))
+    values, lgamma = array(x), globals()["lgamma"]
+    return tensor(array(lgamma(values)).sum(-1) - array(lgamma(values.sum(-1))))
 
 
 NAMES = [*_OF_PYTHON, *_OF_SCIPY, "lbeta"]

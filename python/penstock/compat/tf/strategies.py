@@ -163,6 +163,10 @@ class Strategy:
         return (value,)
 
 
+class CentralStorageStrategy(Strategy):
+    """One replica on this machine."""
+
+
 class MirroredStrategy(Strategy):
     """One replica on this machine."""
 

@@ -20,7 +20,7 @@ _NUMBERS = {
     **{"float16": 19, "uint32": 22, "uint64": 23},
 }
 _NAMES = {number: name for name, number in _NUMBERS.items()}
-_DTYPE, _SHAPE, _CONTENT, _HALVES, _STRINGS = 1, 2, 4, 13, 8
+_DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 # Fields in which values are written one by one, rather than as the bytes of all.
 _FLOATS = {5: "<f4", 6: "<f8", 9: "<f4", 12: "<f8"}
 _INTEGERS = frozenset({7, 10, 11, 13, 16, 17})

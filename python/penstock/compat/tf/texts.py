@@ -13,7 +13,7 @@ from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.ragged.factories import constant
 from penstock.compat.tensor import array, tensor
-from penstock.compat.tf import nest
+from penstock.compat.tf import elementwise, nest
 from penstock.ops import strings as _strings
 
 _64_BITS = (1 << 64) - 1
@@ -100,10 +100,8 @@ def to_hash_bucket_strong(
     -----
     By SipHash-2-4 (Aumasson and Bernstein, 2012).
     """
-    texts = array(input)
     first, second = (int(each) & _64_BITS for each in key)
-    made = [_siphash(first, second, each) % int(num_buckets) for each in texts.ravel().tolist()]
-    return tensor(np.array(made, np.int64).reshape(texts.shape))
+    return _buckets(input, num_buckets, lambda each: _siphash(first, second, each))
 
 
 def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Any:
@@ -113,8 +111,12 @@ def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Any
     -----
     By MurmurHash64A (Appleby, 2008), with TensorFlow's seed.
     """
-    texts = array(input)
-    made = [_murmur(each) % int(num_buckets) for each in texts.ravel().tolist()]
+    return _buckets(input, num_buckets, _murmur)
+
+
+def _buckets(strings: Any, num_buckets: int, hashed: Callable[[bytes], int]) -> Any:
+    texts = array(strings)
+    made = [hashed(each) % int(num_buckets) for each in texts.ravel().tolist()]
     return tensor(np.array(made, np.int64).reshape(texts.shape))
 
 
@@ -241,10 +243,7 @@ def _cased(name: str) -> Callable[..., Any]:
             return of_ascii(input)
         if encoding.lower() not in ("utf-8", "utf8"):
             raise InvalidArgumentError(None, None, f"utf-8 was expected, got {encoding!r}")
-        strings = array(input)
-        made = np.empty(strings.shape, object)
-        made.reshape(-1)[:] = [method(each.decode()).encode() for each in strings.ravel().tolist()]
-        return tensor(made)
+        return elementwise.of_strings(input, lambda each: method(each.decode()).encode())
 
     method = getattr(str, name)
     call.__name__ = call.__qualname__ = name

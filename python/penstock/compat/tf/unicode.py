@@ -11,6 +11,7 @@ from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.ragged.factories import constant
 from penstock.compat.tensor import array, tensor
+from penstock.compat.tf import elementwise
 
 
 def decoded(
@@ -211,15 +212,13 @@ def unicode_transcode(
     name: str | None = None,
 ) -> Any:
     """Return strings in another encoding; parameters as of `unicode_decode_with_offsets`."""
-    strings, rows = _each(
-        input, input_encoding, errors, replacement_char, replace_control_characters
-    )
-    made = np.empty(strings.shape, object)
-    made.reshape(-1)[:] = [
-        encoded([number for number, _ in row], output_encoding, errors, replacement_char)
-        for row in rows
-    ]
-    return tensor(made)
+    encoding = _name(input_encoding)
+
+    def transcoded(text: bytes) -> bytes:
+        row = decoded(text, encoding, errors, replacement_char, replace_control_characters)
+        return encoded([number for number, _ in row], output_encoding, errors, replacement_char)
+
+    return elementwise.of_strings(input, transcoded)
 
 
 NAMES = [

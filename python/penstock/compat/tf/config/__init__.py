@@ -22,10 +22,12 @@ get_soft_device_placement = settings.getter(
     "get_soft_device_placement", "soft_device_placement", True
 )
 set_soft_device_placement = settings.setter(
-    "set_soft_device_placement", "soft_device_placement", True
+    "set_soft_device_placement", "soft_device_placement", silent=True
 )
 functions_run_eagerly = settings.getter("functions_run_eagerly", "run_functions_eagerly", False)
-run_functions_eagerly = settings.setter("run_functions_eagerly", "run_functions_eagerly", True)
+run_functions_eagerly = settings.setter(
+    "run_functions_eagerly", "run_functions_eagerly", "run_eagerly", silent=True
+)
 experimental_functions_run_eagerly = functions_run_eagerly
 experimental_run_functions_eagerly = run_functions_eagerly
 

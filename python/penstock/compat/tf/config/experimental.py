@@ -17,9 +17,13 @@ VirtualDeviceConfiguration = devices.LogicalDeviceConfiguration
 get_virtual_device_configuration = devices.get_logical_device_configuration
 set_virtual_device_configuration = devices.set_logical_device_configuration
 get_device_policy = settings.getter("get_device_policy", "device_policy", "silent")
-set_device_policy = settings.setter("experimental.set_device_policy", "device_policy")
+set_device_policy = settings.setter(
+    "experimental.set_device_policy", "device_policy", "device_policy"
+)
 get_synchronous_execution = settings.getter("get_synchronous_execution", "synchronous", True)
-set_synchronous_execution = settings.setter("experimental.set_synchronous_execution", "synchronous")
+set_synchronous_execution = settings.setter(
+    "experimental.set_synchronous_execution", "synchronous", "enable"
+)
 tensor_float_32_execution_enabled = settings.getter(
     "tensor_float_32_execution_enabled", "tensor_float_32", True
 )

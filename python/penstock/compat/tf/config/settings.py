@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,9 @@ def getter(name: str, setting: str, default: Any) -> Callable[[], Any]:
     return get
 
 
-def setter(name: str, setting: str, silent: bool = False) -> Callable[[Any], None]:
+def setter(
+    name: str, setting: str, argument: str = "enabled", silent: bool = False
+) -> Callable[..., None]:
     """Return a function that remembers a setting.
 
     Parameters
@@ -43,16 +46,21 @@ def setter(name: str, setting: str, silent: bool = False) -> Callable[[Any], Non
         The name of the function.
     setting : str
         The name of the setting.
+    argument : str
+        The name of the argument.
     silent : bool
         Whether it is true without an effect, so that there is nothing to say.
     """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(argument, kind)])
 
-    def set_(value: Any) -> None:
-        _values[setting] = value
+    def set_(*args: Any, **kwargs: Any) -> None:
+        _values[setting] = signature.bind(*args, **kwargs).arguments[argument]
         if not silent:
             say_no_effect(name)
 
     set_.__name__ = set_.__qualname__ = name
+    set_.__signature__ = signature  # type: ignore[attr-defined]
     set_.__doc__ = "Remember a value, which has no effect."
     return set_
 

@@ -147,7 +147,7 @@ def image_dataset_from_directory(
     shape = (_CHANNELS[color_mode], *size) if first else (*size, _CHANNELS[color_mode])
     dtype = np.uint8 if interpolation.lower() == "nearest" else np.float32
     loaded = _Loaded(load, TensorSpec(shape, dtype))
-    order = (shuffle, seed, validation_split, subset)
+    order = _Order(shuffle, seed, validation_split, subset)
     return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
 
 
@@ -188,7 +188,7 @@ subset, follow_links, format, verbose
 
     files = _Files("text", directory, (".txt",), labels, label_mode, class_names, format)
     loaded = _Loaded(load, TensorSpec((), "string"))
-    order = (shuffle, seed, validation_split, subset)
+    order = _Order(shuffle, seed, validation_split, subset)
     return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
 
 
@@ -249,7 +249,7 @@ subset, follow_links, verbose
 
     files = _Files("audio", directory, (".wav",), labels, label_mode, class_names, "tf")
     loaded = _Loaded(load, TensorSpec((output_sequence_length, None), np.float32))
-    order = (shuffle, seed, validation_split, subset)
+    order = _Order(shuffle, seed, validation_split, subset)
     return files.datasets(loaded, batched, batch_size, order, follow_links, verbose)
 
 
@@ -363,13 +363,12 @@ class _Files:
         loaded: _Loaded,
         batched: Callable[[Any], Any],
         batch_size: int | None,
-        order: Any,
+        order: _Order,
         follow_links: bool,
         verbose: bool,
     ) -> Any:
         """Return the dataset, or those for training and for validation."""
-        chosen = _Order(*order)
-        chosen.check()
+        order.check()
         paths, classes, names = self._found(follow_links)
         if verbose:
             belonging = "" if names is None else f" belonging to {len(names)} classes"
@@ -379,23 +378,23 @@ class _Files:
                 'When passing `label_mode="binary"`, there must be exactly 2 class_names. '
                 f"Received: class_names={names}"
             )
-        if chosen.shuffle:
+        if order.shuffle:
             # The generator of Keras, so that a seed divides the files as it does there.
-            generator = np.random.RandomState(chosen.seed)
+            generator = np.random.RandomState(order.seed)
             numbers = generator.permutation(len(paths)).tolist()
             paths, classes = [paths[i] for i in numbers], [classes[i] for i in numbers]
-        subsets = ["training", "validation"] if chosen.subset == "both" else [chosen.subset]
+        subsets = ["training", "validation"] if order.subset == "both" else [order.subset]
         made = []
         for subset in subsets:
-            files = chosen.taken(paths, classes, subset)
+            files = order.taken(paths, classes, subset)
             self._check(files[0], subset)
             dataset = self._labelled(*files, len(names or ()))
-            if chosen.shuffle and not (chosen.subset == "both" and subset == "validation"):
-                dataset = dataset.shuffle((batch_size or 128) * 8, chosen.seed)
+            if order.shuffle and not (order.subset == "both" and subset == "validation"):
+                dataset = dataset.shuffle((batch_size or 128) * 8, order.seed)
             dataset = batched(loaded.of(dataset, self._mode is not None)).prefetch(-1)
             dataset.class_names, dataset.file_paths = names, files[0]
             made.append(dataset)
-        return made if chosen.subset == "both" else made[0]
+        return made if order.subset == "both" else made[0]
 
     def _check(self, paths: list[str], subset: str | None) -> None:
         if subset is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.calling import ported
-from penstock.compat.dtypes import as_dtype
+from penstock.compat.dtypes import as_dtype, zero_of
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, in_one_type, tensor
@@ -107,7 +107,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
 def zeros(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Any:
     """Return an array of zeros, or of empty strings."""
-    return fill(shape, tensor(b"" if as_dtype(dtype).name == "string" else 0, dtype))
+    return fill(shape, tensor(zero_of(as_dtype(dtype)), dtype))
 
 
 def ones(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Any:

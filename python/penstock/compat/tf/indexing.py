@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compat.dtypes import zero_of
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array, in_one_type, tensor
@@ -78,7 +79,7 @@ def scatter_nd(
 ) -> Any:
     """Return an array of zeros with `updates` added at indices."""
     updates = tensor(updates)
-    empty = b"" if updates.dtype.kind == "O" else 0
+    empty = zero_of(updates.dtype)
     zeros = np.full([int(size) for size in array(shape)], empty, updates.dtype)
     return _scattered(np.add, zeros, indices, updates, bad_indices_policy)
 
@@ -198,7 +199,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
     parts = [np.asarray(each) for each in in_one_type(list(data))]
     shape = parts[0].shape[np.ndim(array(indices[0])) :]
     rows = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
-    made = np.full((rows, *shape), b"" if parts[0].dtype.kind == "O" else 0, parts[0].dtype)
+    made = np.full((rows, *shape), zero_of(parts[0].dtype), parts[0].dtype)
     for at, part in zip(numbers, parts, strict=True):
         made[at] = part.reshape(-1, *shape)
     return tensor(made)

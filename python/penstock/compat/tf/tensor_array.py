@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compat.dtypes import DType, as_dtype
+from penstock.compat.dtypes import DType, as_dtype, zero_of
 from penstock.compat.errors import InvalidArgumentError, OutOfRangeError
 from penstock.compat.listing import listing
 from penstock.compat.shape import TensorShape
@@ -172,7 +172,7 @@ class TensorArray:
             return value
         if not self._shape.is_fully_defined():
             raise ValueError(f"TensorArray: the shape of index {index} is not known: {self._shape}")
-        empty = b"" if self._dtype.name == "string" else 0
+        empty = zero_of(self._dtype)
         return tensor(np.full(tuple(self._shape), empty, self._dtype.dtype))
 
     def _all(self, indices: Any = None) -> list[Any]:

@@ -56,14 +56,14 @@ void Session::MakeRoot() {
 }
 
 void Session::Warm() {
-  warming_ = true;
+  warming_.store(true, std::memory_order_relaxed);
   try {
     MindStack();
     MakeRoot();
   } catch (const std::exception&) {
     input_.reset();  // the first step tries again and reports the error
   }
-  warming_ = false;
+  warming_.store(false, std::memory_order_relaxed);
 }
 
 int64_t Session::TakeCalls(int64_t least, int64_t wanted) {

@@ -62,7 +62,9 @@ class Session {
 
   // Makes the stages. Those that run ahead begin, unless SetState came before.
   void Warm();
-  bool warming() const { return warming_; }
+  // Whether Warm is making stages. Threads that those have started meanwhile ask, too, for stages
+  // that they open: these may begin at once or with their first step, so any answer will do.
+  bool warming() const { return warming_.load(std::memory_order_relaxed); }
   // The next block of the root; rows are delivered one by one through Delivered.
   Block NextBlock(int64_t max_rows);
   // How many rows (or the error) of the last block have reached the user.
@@ -141,7 +143,7 @@ class Session {
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;
   bool started_ = false;
-  bool warming_ = false;
+  std::atomic<bool> warming_{false};
   std::atomic<int64_t> calls_left_;  // a count: it publishes nothing
   std::atomic<int> sharing_{0};      // likewise
   int64_t start_ns_;

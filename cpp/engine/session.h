@@ -1,6 +1,7 @@
 // One run of a pipeline: root iterator, cancellation, budget, statistics and the seeds of the run.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>

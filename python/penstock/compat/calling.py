@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.capture import captured
-from penstock.compat.composite import Composite
+from penstock.compat.composite import Composite, kind_among
 from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.dataset_spec import DatasetSpec
 from penstock.compat.dtypes import DType, for_penstock
@@ -59,6 +61,10 @@ _FILE_NAMES = frozenset({"file_pattern", "filename", "filenames", "pattern", "pa
 
 
 _SIMPLE = frozenset({int, bool, type(None)})
+_OBJECT = np.dtype(object)
+_array = np.ndarray
+_convert = operator.call
+_dtype = vars(np.ndarray)["dtype"].__get__
 _FEATURES = (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, VarLenFeature)
 
 
@@ -104,11 +110,16 @@ def _converter(name: str) -> Callable[[Any], Any]:
 def _values(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return plain(value)
-    return [plain(part) for part in in_one_type(value)] if value else value
+    if {Tensor}.issuperset(map(type, value)):
+        return list(map(plain, value))
+    return list(map(plain, in_one_type(value)))
 
 
 def _sizes(value: Any) -> Any:
-    if type(value) is list or type(value) is tuple:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        if _SIMPLE.issuperset(map(type, value)):
+            return value
         value = [int(x) if type(x) is Tensor and x.dtype.kind == "f" else x for x in value]
     return _nested(_other, value)
 
@@ -120,12 +131,12 @@ def _column_defaults(value: Any) -> Any:
 
 def _nested(leaf: Callable[[Any], Any], value: Any) -> Any:
     kind = type(value)
+    if kind is DType:
+        return value.for_penstock
     if kind in _SIMPLE or (kind is list and _SIMPLE.issuperset(map(type, value))):
         return value
     if kind in SYMBOLS:
         return value
-    if kind is DType:
-        return for_penstock(value)
     if isinstance(value, TensorShape):
         return value.dims
     if isinstance(value, _FEATURES):
@@ -159,7 +170,7 @@ def _other(value: Any) -> Any:
     if isinstance(value, (CompositeSpec, DatasetSpec)):
         return PenstockSpec((), object)
     if isinstance(value, DType):
-        return for_penstock(value)
+        return value.for_penstock
     if isinstance(value, Composite) or not callable(value):
         return value._inner if hasattr(value, "_inner") else value
     if isinstance(value, type):
@@ -180,7 +191,11 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors) -> Any:
+def ported(
+    function: Callable[..., Any],
+    convert: Callable[[Any], Any] = tensors,
+    by_kind: Mapping[type[Composite] | None, Callable[..., Any]] | None = None,
+) -> Any:
     """Return a function of penstock as programs written for TensorFlow call it.
 
     Parameters
@@ -189,6 +204,8 @@ def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors
         The function, or a method: then the first argument is an object whose ``_inner`` it is.
     convert : callable
         What is done with the result.
+    by_kind : mapping, optional
+        What is called for ragged and sparse tensors, with the form for arrays before the arguments.
 
     Returns
     -------
@@ -197,23 +214,32 @@ def ported(function: Callable[..., Any], convert: Callable[[Any], Any] = tensors
     """
     converters = [*map(_converter, _parameters(function))] or [_converter("")]
     last = converters[-1]
-    first = len(converters)
+    most = len(converters)
+    of_arrays = ported(function, convert) if by_kind else None
 
+    # An operation takes a microsecond: nothing is done here that most calls do not need.
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if by_kind and Composite.made and (handler := by_kind.get(kind_among(args, kwargs))):
+            return handler(of_arrays, *args, **kwargs)
         if Lazy.used and contains_lazy((args, kwargs)):
             return Lazy(lambda run: call(*run.value(args), **run.value(kwargs)))
-        given = [each(value) for each, value in zip(converters, args, strict=False)]
-        if len(args) > first:
-            given += map(last, args[first:])
+        given: Iterable[Any] = map(_convert, converters, args)
+        if len(args) > most:
+            given = itertools.chain(given, map(last, args[most:]))
         try:
-            if not kwargs:
-                return convert(function(*given))
-            named = {name: _converter(name)(value) for name, value in kwargs.items()}
-            return convert(function(*given, **named))
+            if kwargs:
+                named = {name: _converter(name)(value) for name, value in kwargs.items()}
+                made = function(*given, **named)
+            else:
+                made = function(*given)
+            if type(made) is _array and convert is tensors and _dtype(made) is not _OBJECT:
+                return made.view(Tensor)
+            return convert(made)
         except Exception as error:
             raise_translated(error)
 
+    call.dispatching = functools.partial(ported, function, convert)  # type: ignore[attr-defined]
     return call
 
 

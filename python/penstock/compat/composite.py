@@ -80,6 +80,18 @@ class Variant:
         return repr(self.value)
 
 
+def kind_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Composite] | None:
+    """Return the class of the first composite tensor among arguments, or in lists of them."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Composite):
+            return type(value)
+        if isinstance(value, (list, tuple)):
+            for part in value:
+                if isinstance(part, Composite):
+                    return type(part)
+    return None
+
+
 def joined(leaf: Any) -> Variant:
     """Return a leaf, be it an array of leaves that a batch is, as one."""
     if isinstance(leaf, Variant):

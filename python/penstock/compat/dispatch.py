@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.compat.composite import Composite
+from penstock.compat.composite import Composite, kind_among
 from penstock.compat.ragged import RaggedTensor, arrays, reduce
 from penstock.compat.ragged.broadcast import elementwise, map_flat_values
 from penstock.compat.sparse.tensor import SparseTensor, map_values
@@ -96,29 +96,22 @@ def install(
         namespace[name] = _DISPATCHING[function]
 
 
-def _dispatching(function: Callable[..., Any], by_kind: dict[type[Composite], Handler]) -> Any:
+def _dispatching(
+    function: Callable[..., Any], by_kind: dict[type[Composite] | None, Handler]
+) -> Any:
+    if hasattr(function, "dispatching"):  # without the time that another call takes
+        made = function.dispatching(by_kind)
+        _DISPATCHING[made] = made
+        return made
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if Composite.made:
-            kind = _kind(args) or _kind(tuple(kwargs.values()))
-            if kind in by_kind:
-                return by_kind[kind](function, *args, **kwargs)
+        if Composite.made and (handler := by_kind.get(kind_among(args, kwargs))):
+            return handler(function, *args, **kwargs)
         return function(*args, **kwargs)
 
     _DISPATCHING[call] = call
     return call
-
-
-def _kind(values: tuple[Any, ...]) -> Any:
-    """Return the class of the first composite tensor among values, or in lists of them."""
-    for value in values:
-        if isinstance(value, Composite):
-            return type(value)
-        if isinstance(value, (list, tuple)):
-            for part in value:
-                if isinstance(part, Composite):
-                    return type(part)
-    return None
 
 
 def over_values(method: Callable[..., Any]) -> Callable[..., Any]:

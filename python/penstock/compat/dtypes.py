@@ -39,6 +39,11 @@ class DType:
         return self._dtype
 
     @property
+    def for_penstock(self) -> Any:
+        """The type as penstock's functions take it."""
+        return self.dtype
+
+    @property
     def as_numpy_dtype(self) -> Any:
         """NumPy's class of such values."""
         return self.dtype.type
@@ -160,6 +165,7 @@ class String(DType):
     __slots__ = ()
 
     _is_numeric = False
+    for_penstock = bytes
 
 
 class BFloat16(DType):
@@ -261,5 +267,4 @@ def zero_of(dtype: Any) -> Any:
 
 def for_penstock(type_value: Any) -> Any:
     """Return a type as penstock's functions take it: `bytes` for strings."""
-    dtype = as_dtype(type_value)
-    return bytes if dtype.name == "string" else dtype.dtype
+    return as_dtype(type_value).for_penstock

@@ -13,12 +13,14 @@ from penstock.compat.dtypes import as_dtype
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
 
+_ARRAY = np.ndarray
 _SHAPE = vars(np.ndarray)["shape"].__get__
 _WRITERS = (np.save, np.savez, np.savez_compressed)
 _SCALARS = (np.generic, bool, bytes)
 _DTYPE = vars(np.ndarray)["dtype"].__get__
 _KNOWN: dict[np.dtype[Any], Any] = {}
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
+_UFUNCS = {"__add__": np.add, "__sub__": np.subtract, "__mul__": np.multiply}
 
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -191,17 +193,19 @@ def operand(mine: np.dtype[Any], other: Any) -> Any:
 
 def _binary(name: str) -> Callable[[Tensor, Any], Any]:
     operator = getattr(np.ndarray, name)
+    # Of tensors and numbers the ufunc gives what the operator does, and is called sooner. NumPy
+    # takes longer with a subclass of its arrays than it takes to make views.
+    ufunc = _UFUNCS.get(name, operator)
 
-    # NumPy takes longer with a subclass of its arrays than it takes to make views.
     def method(self: Tensor, other: Any) -> Any:
         kind = type(other)
-        if kind is Tensor:
-            other = other.view(np.ndarray)
-        elif kind is not int and kind is not float:
-            other = operand(self.dtype, other)
-        made = operator(self.view(np.ndarray), other)
-        kind = type(made)
-        if kind is np.ndarray:
+        if kind is int or kind is float:
+            made = ufunc(self.view(_ARRAY), other)
+        elif kind is Tensor:
+            made = ufunc(self.view(_ARRAY), other.view(_ARRAY))
+        else:
+            made = operator(self.view(_ARRAY), operand(_DTYPE(self), other))
+        if type(made) is _ARRAY:
             return made.view(Tensor)
         return tensor(made) if isinstance(made, _SCALARS) else made
 
@@ -226,9 +230,9 @@ def _divides(name: str) -> Callable[[Tensor, Any], Any]:
 
     def method(self: Tensor, other: Any) -> Any:
         # TensorFlow divides narrow integers as float32, NumPy as float64.
-        if self.dtype.char not in _NARROW:
+        if _DTYPE(self).char not in _NARROW:
             return divide(self, other)
-        converted = np.asarray(operand(self.dtype, other)).astype(np.float32)
+        converted = np.asarray(operand(_DTYPE(self), other)).astype(np.float32)
         return divide(self.astype(np.float32).view(Tensor), converted.view(Tensor))
 
     method.__name__ = name
@@ -272,6 +276,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     """
     if dtype is None and type(value) is Tensor:
         return value
+    if isinstance(value, np.generic) and dtype is None and value.dtype.kind not in "US":
+        return np.asarray(value).view(Tensor)
     if dtype is not None:
         wanted = as_dtype(dtype).dtype
         if type(value) in SYMBOLS:
@@ -279,8 +285,6 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         if wanted.kind != "O":
             return _dense(np.asarray(value)).astype(wanted).view(Tensor)
         value = np.array(value, object) if isinstance(value, list) else value
-    if isinstance(value, np.generic) and value.dtype.kind not in "US":
-        return np.asarray(value).view(Tensor)
     if isinstance(value, (str, bytes)):
         return text(value)
     if isinstance(value, np.ndarray):
@@ -362,7 +366,7 @@ def in_one_type(values: Sequence[Any]) -> list[Any]:
     if kinds == {Tensor}:
         return list(values)
     if kinds == {Tensor, float}:
-        dtype = next(value for value in values if type(value) is Tensor).dtype
+        dtype = _DTYPE(next(value for value in values if type(value) is Tensor))
         if dtype.kind == "f":
             return [
                 value if type(value) is Tensor else np.array(value, dtype).view(Tensor)

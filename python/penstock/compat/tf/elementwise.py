@@ -11,14 +11,17 @@ from penstock.compat.errors import raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, array, in_one_type, tensor
 
+_array = np.ndarray
+_dtype = vars(np.ndarray)["dtype"].__get__
+
 
 def of_one(name: str, function: Any, module: str) -> Callable[..., Any]:
     """Return a function of one tensor."""
 
     def call(x: Any, name: str | None = None) -> Any:
         if type(x) is Tensor:
-            made = function(x.view(np.ndarray))
-            return made.view(Tensor) if type(made) is np.ndarray else tensor(made)
+            made = function(x.view(_array))
+            return made.view(Tensor) if type(made) is _array else tensor(made)
         return tensor(function(tensor(x)))
 
     return _named(call, name, module, f"Return NumPy's `{function.__name__}` of each value.")
@@ -43,13 +46,22 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         try:
-            return tensor(function(*in_one_type([x, y])))
+            if type(x) is Tensor and _in_type_of(x, y):
+                made = function(x.view(_array), y.view(_array) if type(y) is Tensor else y)
+            else:
+                made = function(*in_one_type([x, y]))
+            return made.view(Tensor) if type(made) is _array else tensor(made)
         except ValueError as error:  # shapes that do not fit
             raise_translated(error)
 
     return _named(
         call, name, module, f"Return NumPy's `{function.__name__}` of each pair of values."
     )
+
+
+def _in_type_of(x: Tensor, y: Any) -> bool:
+    """Return whether NumPy gives `y` the type of `x` by itself, as it does with Python's floats."""
+    return type(y) is Tensor or (type(y) is float and _dtype(x).kind == "f")
 
 
 def of_strings(strings: Any, function: Callable[[bytes], bytes]) -> Any:

@@ -305,3 +305,40 @@ def test_the_rest_is_in_keras():
         with pytest.raises(AttributeError, match="import keras"):
             getattr(module, name)
     assert importlib.util.find_spec("penstock.compat.tf.keras.preprocessing.sequence")
+
+
+def test_images_are_read_cut_resized_and_written(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.arange(8 * 6 * 3, dtype=np.uint8).reshape(8, 6, 3)
+    utils.save_img(str(tmp_path / "a.png"), pixels, scale=False)
+    read = utils.load_img(str(tmp_path / "a.png"))
+    assert isinstance(read, image.Image)
+    assert read.size == (6, 8)
+    array = utils.img_to_array(read)
+    assert array.dtype == np.float32
+    assert (array == pixels).all()
+    assert utils.img_to_array(read, "channels_first").shape == (3, 8, 6)
+    assert utils.load_img(tmp_path / "a.png", "grayscale", target_size=(4, 3)).size == (3, 4)
+    square = utils.load_img(tmp_path / "a.png", target_size=(6, 6), keep_aspect_ratio=True)
+    assert (utils.img_to_array(square) == pixels[1:7]).all()
+    scaled = utils.img_to_array(utils.array_to_img(np.array([[[1.0], [3.0]]])))
+    assert scaled.ravel().tolist() == [0.0, 255.0]
+    utils.save_img(tmp_path / "b.jpg", np.zeros((4, 4, 4)))
+    assert utils.load_img(tmp_path / "b.jpg", "rgba").mode == "RGBA"
+    for call, message in (
+        (lambda: utils.load_img(tmp_path / "a.png", "bgr"), "color_mode"),
+        (lambda: utils.load_img(tmp_path / "a.png", target_size=(2, 2), interpolation="x"), "'x'"),
+        (lambda: utils.img_to_array(np.zeros(3)), "2 or 3 axes"),
+        (lambda: utils.array_to_img(np.zeros((2, 2, 2))), "1, 3 or 4 channels"),
+        (lambda: utils.array_to_img(np.zeros((2, 2, 3)), "last"), "data_format"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_splitting_says_which_sizes_do_not_fit():
+    for sizes in ((None, None), (0, None), (10, None), (0.5, 0.9), (8, 8), (1.5, None)):
+        with pytest.raises(ValueError, match="split_dataset"):
+            utils.split_dataset(np.arange(10), *sizes)
+    left, right = utils.split_dataset([{"a": 1}, {"a": 2}, {"a": 3}], right_size=1)
+    assert [int(each["a"]) for each in [*left, *right]] == [1, 2, 3]

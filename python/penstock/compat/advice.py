@@ -23,13 +23,19 @@ _LISTING = (
 
 _PRIVATE = "it is private to TensorFlow; use the public name"
 _OF_MODELS = """
-    AUTO_REUSE GraphKeys VariableScope add_to_collection add_to_collections all_variables
-    assign assign_add assign_sub constant_initializer get_collection get_variable get_variable_scope
-    global_norm global_variables glorot_normal_initializer glorot_uniform_initializer
-    local_variables model_variables ones_initializer orthogonal_initializer
-    random_normal_initializer random_uniform_initializer trainable_variables
-    truncated_normal_initializer uniform_unit_scaling_initializer variance_scaling_initializer
-    zeros_initializer
+    AUTO_REUSE GraphKeys UnconnectedGradients VariableScope add_to_collection add_to_collections
+    all_variables assign assign_add assign_sub constant_initializer fixed_size_partitioner
+    get_collection get_variable get_variable_scope global_norm global_variables
+    glorot_normal_initializer glorot_uniform_initializer initialize_all_variables
+    local_variables make_template model_variables ones_initializer orthogonal_initializer
+    random_normal_initializer random_uniform_initializer scatter_add trainable_variables
+    truncated_normal_initializer uniform_unit_scaling_initializer variable_creator_scope
+    variance_scaling_initializer zeros_initializer
+"""
+
+_OF_GRAPHS = """
+    compat.v1.Event compat.v1.executing_eagerly_outside_functions compat.v1.wrap_function container
+    compat.v1.Session.reset compat.v1.sparse_placeholder import_graph_def io.write_graph resource
 """
 
 # By a name, or what it begins with; the longest that fits counts.
@@ -68,12 +74,17 @@ _INSTEAD = {
     "estimator": _TRAINING,
     "experimental.dtensor": _PLACEMENT,
     "IndexedSlices": _TRAINING,
+    **dict.fromkeys(_OF_GRAPHS.split(), _GRAPH),
     "compat.v1.ConfigProto": _GRAPH,
     "compat.v1.GraphDef": _GRAPH,
     "compat.v1.OptimizerOptions": _GRAPH,
     "compat.v1.RunMetadata": _GRAPH,
     "compat.v1.RunOptions": _GRAPH,
-    "compat.v1.import_graph_def": _GRAPH,
+    "compat.v1.distributions": _TRAINING,
+    "experimental.DynamicRaggedShape": "see rt.bounding_shape() and rt.nested_row_splits",
+    "experimental.RowPartition": "rt.row_splits has where rows begin and end",
+    "experimental.tensorrt": "converting models belongs to TensorRT",
+    "strings.unicode_script": "unicodedata.name(character) begins with the name of its script",
     "experimental.dlpack": "np.from_dlpack and array.__dlpack__ do it",
     "experimental.numpy": _NUMPY,
     "feature_column": "prepare features with functions in map",

@@ -128,8 +128,8 @@ def decode_csv(
     field_delim: str = ",",
     use_quote_delim: bool = True,
     na_value: str = "",
-    name: str | None = None,
     select_cols: Sequence[int] | None = None,
+    name: str | None = None,
 ) -> list[Any]:
     r"""Read lines of comma-separated values to columns.
 
@@ -149,11 +149,11 @@ def decode_csv(
         inside; otherwise quotes are ordinary characters.
     na_value : str
         A text that means an empty field.
-    name : str, optional
-        Ignored; TensorFlow's functions have it.
     select_cols : sequence of int, optional
         The columns to read, ascending: one for each of `record_defaults`. Fields after the last one
         are not examined.
+    name : str, optional
+        Ignored; TensorFlow's functions have it.
 
     Returns
     -------

@@ -17,6 +17,7 @@ from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.sparse import SparseTensor
+from penstock.compat.sparse.rows import edit_distance
 from penstock.compat.tensor import Tensor
 from penstock.compat.tf import (
     arrays,
@@ -45,6 +46,7 @@ from penstock.compat.tf import (
     nn,
     ragged,
     random,
+    sets,
     shaping,
     signal,
     sparse,
@@ -126,6 +128,7 @@ __all__ = [
     "debugging",
     "distribute",
     "dtypes",
+    "edit_distance",
     "errors",
     "executing_eagerly",
     "experimental",
@@ -141,6 +144,7 @@ __all__ = [
     "nn",
     "ragged",
     "random",
+    "sets",
     "signal",
     "sparse",
     "strings",

@@ -15,7 +15,10 @@ from penstock.compat.tensor import Tensor, in_one_type, tensor
 from penstock.ops import array as _array
 
 _clip_by_value = ported(_array.clip_by_value)
+_ones_like = ported(_array.ones_like)
+_transpose = ported(_array.transpose)
 _where = ported(_array.where)
+_zeros_like = ported(_array.zeros_like)
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
@@ -100,19 +103,38 @@ def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Any:
     return tensor(np.array(np.shape(tensor(input)), np.int64), out_type)
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Any:
     """Return an array of one value."""
     return tensor(np.full([int(size) for size in np.ravel(dims)], tensor(value)))
 
 
-def zeros(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Any:
+def zeros(shape: Any, dtype: Any = np.float32, name: str | None = None, layout: Any = None) -> Any:
     """Return an array of zeros, or of empty strings."""
     return fill(shape, tensor(zero_of(as_dtype(dtype)), dtype))
 
 
-def ones(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Any:
+def ones(shape: Any, dtype: Any = np.float32, name: str | None = None, layout: Any = None) -> Any:
     """Return an array of ones."""
     return fill(shape, tensor(1, dtype))
+
+
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+    """Return zeros, or empty strings, of the shape and type of an array."""
+    input = tensor(input)
+    if dtype is None and type(input) is Tensor and input.dtype.kind == "O":
+        return zeros(np.shape(input), "string")
+    return _zeros_like(input, dtype)
+
+
+def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+    """Return ones of the shape and type of an array."""
+    return _ones_like(input, dtype)
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Any:
+    """Put the axes in another order; `conjugate` changes the sign of imaginary parts, too."""
+    made = _transpose(a, perm)
+    return tensor(np.conj(made)) if conjugate else made
 
 
 def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int = 0) -> Any:

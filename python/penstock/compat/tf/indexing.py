@@ -106,7 +106,7 @@ def _scattered(ufunc: np.ufunc | None, made: Any, indices: Any, updates: Any, po
     return tensor(made)
 
 
-def _tensor_scatter(name: str, ufunc: np.ufunc | None) -> Callable[..., Any]:
+def _tensor_scatter(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     def call(
         tensor: Any,
         indices: Any,
@@ -118,8 +118,10 @@ def _tensor_scatter(name: str, ufunc: np.ufunc | None) -> Callable[..., Any]:
         return _scattered(ufunc, np.array(first), indices, second, bad_indices_policy)
 
     call.__name__ = call.__qualname__ = name
-    done = "replaced by" if ufunc is None else f"joined by NumPy's `{ufunc.__name__}` with"
-    call.__doc__ = f"Return a copy of an array in which the values at indices are {done} updates."
+    call.__doc__ = (
+        "Return a copy of an array in which the values at indices are joined with updates by "
+        f"NumPy's `{ufunc.__name__}`."
+    )
     return call
 
 
@@ -128,10 +130,17 @@ _UPDATES = {
     "tensor_scatter_nd_max": np.maximum,
     "tensor_scatter_nd_min": np.minimum,
     "tensor_scatter_nd_sub": np.subtract,
-    "tensor_scatter_nd_update": None,
 }
 for _name, _ufunc in _UPDATES.items():
     globals()[_name] = _tensor_scatter(_name, _ufunc)
+
+
+def tensor_scatter_nd_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Any:
+    """Return a copy of an array in which the values at indices are replaced by updates."""
+    first, second = in_one_type([tensor, updates])
+    return _scattered(None, np.array(first), indices, second, "")
 
 
 def strided_slice(
@@ -241,7 +250,7 @@ def reverse_sequence(
 
 NAMES = [
     *("gather_nd", "scatter_nd", "strided_slice", "dynamic_partition", "dynamic_stitch"),
-    *("unravel_index", "reverse_sequence", *_UPDATES),
+    *("unravel_index", "reverse_sequence", "tensor_scatter_nd_update", *_UPDATES),
 ]
 
 __dir__ = listing(globals())

@@ -237,10 +237,15 @@ def count_nonzero(
     return tensor(np.count_nonzero(tensor(input), _axes(axis), keepdims=keepdims), dtype)
 
 
-def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Any:
-    """Return values divided by the root of the sum of their squares along axes."""
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Any:
+    """Return values divided by the root of the sum of their squares along axes.
+
+    `dim` is an older name of `axis`.
+    """
     x = tensor(x)
-    squares = np.sum(np.square(x), _axes(axis), keepdims=True)
+    squares = np.sum(np.square(x), _axes(dim if axis is None else axis), keepdims=True)
     return x / np.sqrt(np.maximum(squares, x.dtype.type(epsilon)))
 
 

@@ -31,6 +31,9 @@ from penstock.compat.tf.image.similarity import psnr, ssim
 from penstock.compat.tf.image.suppression import (
     combined_non_max_suppression,
     non_max_suppression,
+    non_max_suppression_overlaps,
+    non_max_suppression_padded,
+    non_max_suppression_with_scores,
 )
 from penstock.ops import image as _image
 
@@ -69,6 +72,9 @@ __all__ = [
     "extract_patches",
     "image_gradients",
     "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
     "psnr",
     "random_jpeg_quality",
     "rgb_to_yiq",

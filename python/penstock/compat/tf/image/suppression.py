@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,23 +41,169 @@ def non_max_suppression(
     Tensor
         The numbers of the boxes, best first: int32.
     """
-    edges, found = np.asarray(tensor(boxes)), np.asarray(tensor(scores))
-    if edges.ndim != 2 or edges.shape[1] != 4 or found.shape != edges.shape[:1]:
-        raise ValueError(f"boxes and scores do not match: {edges.shape} and {found.shape}")
+    edges, found = _checked(boxes, scores)
     chosen = _chosen(
         edges, found, int(max_output_size), float(iou_threshold), float(score_threshold)
     )
     return tensor(np.array(chosen, np.int32))
 
 
+def non_max_suppression_overlaps(
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Any:
+    """Choose boxes as `non_max_suppression` does, by overlaps that are given.
+
+    Parameters
+    ----------
+    overlaps : array_like of float, shape ``(count, count)``
+        How much each box overlaps with each.
+    scores, max_output_size, score_threshold
+        As there.
+    overlap_threshold : float
+        How much overlaps are allowed to be.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    Tensor
+        The numbers of the boxes, best first: int32.
+    """
+    shared, found = np.asarray(tensor(overlaps)), np.asarray(tensor(scores))
+    limits = (int(max_output_size), float(overlap_threshold), float(score_threshold))
+    chosen = _best(found, *limits, lambda best, others: shared[best, others])
+    return tensor(np.array(chosen, np.int32))
+
+
+def non_max_suppression_with_scores(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    soft_nms_sigma: Any = 0.0,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """Choose boxes, and lower the scores of those that overlap with better ones.
+
+    Parameters
+    ----------
+    boxes, scores, max_output_size, iou_threshold, score_threshold
+        As in `non_max_suppression`; with a `soft_nms_sigma`, `iou_threshold` does nothing.
+    soft_nms_sigma : float
+        How slowly scores fall: an overlap multiplies one by ``exp(-overlap**2 / (2 * sigma))``
+        (Bodla et al., "Soft-NMS", 2017). 0 leaves out the boxes that overlap.
+    name : str, optional
+        A label without further meaning.
+
+    Returns
+    -------
+    selected_indices : Tensor
+        The numbers of the boxes, best first: int32.
+    selected_scores : Tensor
+        Their scores.
+    """
+    edges, found = _checked(boxes, scores)
+    sigma = float(soft_nms_sigma)
+    if sigma == 0:
+        limits = (int(max_output_size), float(iou_threshold), float(score_threshold))
+        chosen = _chosen(edges, found, *limits)
+        return tensor(np.array(chosen, np.int32)), tensor(found[chosen])
+    left = found.copy()
+    chosen, values = [], []
+    open_ = np.ones(len(left), bool)
+    while len(chosen) < int(max_output_size) and (open_ & (left > float(score_threshold))).any():
+        best = int(np.argmax(np.where(open_, left, -np.inf)))
+        chosen.append(best)
+        values.append(left[best])
+        open_[best] = False
+        overlap = _overlaps(edges[best], edges)
+        left = np.where(open_, left * np.exp(-(overlap**2) / left.dtype.type(2 * sigma)), left)
+    return tensor(np.array(chosen, np.int32)), tensor(np.array(values, found.dtype))
+
+
+def non_max_suppression_padded(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+    sorted_input: bool = False,
+    canonicalized_coordinates: bool = False,
+    tile_size: int = 512,
+) -> tuple[Any, Any]:
+    """Choose boxes as `non_max_suppression` does, with zeros after their numbers.
+
+    Parameters
+    ----------
+    boxes : array_like of float, shape ``(..., count, 4)``
+        The boxes, of one image or of a batch.
+    scores : array_like of float, shape ``(..., count)``
+        How good each is.
+    max_output_size, iou_threshold, score_threshold
+        As there.
+    pad_to_max_output_size : bool
+        Whether the numbers are followed by zeros; of a batch they must be.
+    name, sorted_input, canonicalized_coordinates, tile_size
+        What makes no difference to the result.
+
+    Returns
+    -------
+    selected_indices : Tensor, shape ``(..., max_output_size)``
+        The numbers of the boxes, best first: int32.
+    num_valid : Tensor, shape ``(...)``
+        How many there are.
+    """
+    edges, found = np.asarray(tensor(boxes)), np.asarray(tensor(scores))
+    batch = found.shape[:-1]
+    if batch and not pad_to_max_output_size:
+        raise ValueError("'pad_to_max_output_size' must be True for batches of boxes")
+    most = int(max_output_size)
+    rows = [
+        _chosen(*_checked(own, values), most, float(iou_threshold), float(score_threshold))
+        for own, values in zip(
+            edges.reshape(-1, *edges.shape[-2:]), found.reshape(-1, found.shape[-1]), strict=True
+        )
+    ]
+    counts = np.array([len(row) for row in rows], np.int32).reshape(batch)
+    if not pad_to_max_output_size:
+        return tensor(np.array(rows[0], np.int32)), tensor(counts)
+    padded = np.zeros((len(rows), most), np.int32)
+    for row, chosen in zip(padded, rows, strict=True):
+        row[: len(chosen)] = chosen
+    return tensor(padded.reshape(*batch, most)), tensor(counts)
+
+
+def _checked(boxes: Any, scores: Any) -> tuple[Any, Any]:
+    edges, found = np.asarray(tensor(boxes)), np.asarray(tensor(scores))
+    if edges.ndim != 2 or edges.shape[1] != 4 or found.shape != edges.shape[:1]:
+        raise ValueError(f"boxes and scores do not match: {edges.shape} and {found.shape}")
+    return edges, found
+
+
 def _chosen(boxes: Any, scores: Any, most: int, overlap: float, score: float) -> list[int]:
+    return _best(
+        scores, most, overlap, score, lambda best, others: _overlaps(boxes[best], boxes[others])
+    )
+
+
+def _best(
+    scores: Any, most: int, overlap: float, score: float, overlaps: Callable[[int, Any], Any]
+) -> list[int]:
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] > score]
     chosen: list[int] = []
     while len(order) and len(chosen) < most:
         best, order = order[0], order[1:]
         chosen.append(int(best))
-        order = order[_overlaps(boxes[best], boxes[order]) <= overlap]
+        order = order[overlaps(best, order) <= overlap]
     return chosen
 
 

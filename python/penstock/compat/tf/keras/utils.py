@@ -8,14 +8,21 @@ from penstock.compat.tf.keras.folders import (
     image_dataset_from_directory,
     text_dataset_from_directory,
 )
+from penstock.compat.tf.keras.images import array_to_img, img_to_array, load_img, save_img
+from penstock.compat.tf.keras.splitting import split_dataset
 from penstock.compat.tf.keras.time_series import timeseries_dataset_from_array
 
 __all__ = [
+    "array_to_img",
     "audio_dataset_from_directory",
     "get_file",
     "image_dataset_from_directory",
+    "img_to_array",
+    "load_img",
     "normalize",
     "pad_sequences",
+    "save_img",
+    "split_dataset",
     "text_dataset_from_directory",
     "timeseries_dataset_from_array",
     "to_categorical",

@@ -1,0 +1,88 @@
+"""Rows along the last axis of sparse tensors, as lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.compat.sparse.tensor import SparseTensor
+from penstock.compat.tensor import tensor
+
+Position = tuple[int, ...]
+
+
+def rows_of(value: Any) -> tuple[dict[Position, list[Any]], Position]:
+    """Return the values of each row of a tensor, and the shape without the last axis.
+
+    Parameters
+    ----------
+    value : SparseTensor or array_like
+        The tensor.
+
+    Returns
+    -------
+    rows : dict
+        Those that are not empty, by their position.
+    shape : tuple of int
+        How many rows there are along each axis.
+    """
+    if isinstance(value, SparseTensor):
+        shape = tuple(value.dense_shape.numpy().tolist())
+        positions: Any = value.indices.numpy().tolist()
+        items = value.values.numpy().tolist()
+    else:
+        dense = tensor(value).numpy()
+        shape, positions, items = dense.shape, np.ndindex(dense.shape), dense.ravel().tolist()
+    rows: dict[Position, list[Any]] = {}
+    for position, item in zip(positions, items, strict=True):
+        rows.setdefault(tuple(position[:-1]), []).append(item)
+    return rows, shape[:-1]
+
+
+def edit_distance(
+    hypothesis: SparseTensor,
+    truth: SparseTensor,
+    normalize: bool = True,
+    name: str = "edit_distance",
+) -> Any:
+    """Return how many insertions, deletions and replacements make one row of another.
+
+    Parameters
+    ----------
+    hypothesis, truth : SparseTensor
+        The rows.
+    normalize : bool
+        Divide by the length of the row of `truth`.
+    name : str
+        A label without further meaning.
+
+    Returns
+    -------
+    Tensor
+        float32, without the last axis. Divided by an empty row, it is infinite, or 0 for two.
+
+    Notes
+    -----
+    Levenshtein's distance, by the algorithm of Wagner and Fischer (1974).
+    """
+    (rows, shape), (wanted, other) = rows_of(hypothesis), rows_of(truth)
+    made = np.zeros(tuple(map(max, shape, other)), np.float32)
+    for position in {*rows, *wanted}:
+        row, goal = rows.get(position, []), wanted.get(position, [])
+        distance = _distance(row, goal)
+        made[position] = distance / len(goal) if normalize and goal else distance
+        if normalize and not goal:
+            made[position] = np.inf
+    return tensor(made)
+
+
+def _distance(row: list[Any], goal: list[Any]) -> int:
+    costs = list(range(len(goal) + 1))
+    for done, item in enumerate(row, 1):
+        before, costs[0] = costs[0], done
+        for i, wanted in enumerate(goal, 1):
+            replaced = before + (item != wanted)
+            before = costs[i]
+            costs[i] = min(replaced, costs[i] + 1, costs[i - 1] + 1)
+    return costs[-1]

@@ -1,8 +1,8 @@
 # Sourced by demo, test and run: a virtual environment with penstock and what a command needs.
 #
 #   penstock_setup EXTRA...     returns once "$venv_python" can import penstock and the extras.
-#   penstock_setup_trainers     the same for "$trainers_python", in an environment of its own that has
-#                               the frameworks for training and the penstock that the first one compiled.
+#   penstock_setup_apart EXTRA  the same for "$apart_python", in an environment of its own that has the
+#                               (large) packages of an extra and the penstock that the first one compiled.
 #
 # PYTHON           interpreter to start from, 3.11 or newer (python3)
 # PENSTOCK_VENV    where the virtual environment lives (.venv in the checkout)
@@ -21,7 +21,6 @@ venv=${PENSTOCK_VENV:-$root/.venv}
 [[ $venv == /* ]] || venv=$PWD/$venv
 venv_python=$venv/bin/python
 state=$venv/.penstock  # stamps, the CMake build folder, penstock's wheel, and wheels for the packaging test
-trainers_python=$venv-trainers/bin/python
 
 # Nothing from the caller's environment may reach into the virtual environment.
 unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
@@ -238,17 +237,17 @@ install_penstock() {
 }
 
 # Torch comes first and by itself: its version is exact, because a range would bring gigabytes of CUDA.
-install_trainers() {
-  local extras source lines wheel=$1
+install_apart() {
+  local extra=$1 wheel=$2 extras source lines torch
   extras=$(extra_key)
-  if ! is_stamped extra-trainers "$extras"; then
-    say "installing the frameworks for training"
-    rm -f -- "$state/extra-trainers"
-    lines=$(requirements trainers)
+  if ! is_stamped "extra-$extra" "$extras"; then
+    say "installing the packages for: $extra"
+    rm -f -- "$state/extra-$extra"
+    lines=$(requirements "$extra")
     mapfile -t lines <<<"$lines"
-    pip install --no-compile "$(printf '%s\n' "${lines[@]}" | grep '^torch==')"
+    torch=$(printf '%s\n' "${lines[@]}" | grep '^torch==') && pip install --no-compile "$torch"
     pip install --no-compile "${lines[@]}"
-    printf '%s' "$extras" >"$state/extra-trainers"
+    printf '%s' "$extras" >"$state/extra-$extra"
   fi
   source=$(source_key)
   if ! is_stamped source "$source" || ! venv_works penstock; then
@@ -282,16 +281,17 @@ penstock_setup() {
   note_missing
 }
 
-penstock_setup_trainers() {
+penstock_setup_apart() {
+  local extra=$1 wheel
   penstock_setup
-  local wheel
   wheel=$(echo "$state"/wheel/*.whl)
+  apart_python=$venv-$extra/bin/python
   (
-    venv=$venv-trainers
-    venv_python=$trainers_python
+    venv=$venv-$extra
+    venv_python=$apart_python
     state=$venv/.penstock
     lock
     make_venv
-    install_trainers "$wheel"
+    install_apart "$extra" "$wheel"
   ) 9<"$(dirname -- "$venv")"
 }

@@ -39,6 +39,7 @@ PYTHON_LAYERS = [
             "foreign",
             "functions",
             "iterator",
+            "meter",
             "optional",
             "on_error",
         ),

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/out_of_memory.h"
@@ -19,6 +20,7 @@
 #include "python/pytree.h"
 #include "python/shown_refs.h"
 #include "python/types.h"
+#include "runtime/clock.h"
 
 namespace py = pybind11;
 
@@ -97,6 +99,7 @@ int IterTraverse(PyObject* self, visitproc visit, void* arg) {
   auto* it = reinterpret_cast<Iter*>(self);
   if (!it->run) return 0;
   Py_VISIT(it->run->dataset.get());
+  Py_VISIT(it->run->on_end.get());
   return it->run->session ? ShownRefs::Traverse(*it->run->session, visit, arg) : 0;
 }
 
@@ -118,7 +121,10 @@ void IterFinalize(PyObject* self) {
 
 int IterClear(PyObject* self) {
   auto* it = reinterpret_cast<Iter*>(self);
-  if (it->run) it->run->dataset = PyRef();
+  if (it->run) {
+    it->run->dataset = PyRef();
+    it->run->on_end = PyRef();
+  }
   return 0;
 }
 
@@ -322,6 +328,23 @@ PyObject* Close(PyObject* self, PyObject*) {
   });
 }
 
+// Has something called after the last element, once.
+PyObject* OnEnd(PyObject* self, PyObject* call) {
+  return Guarded([&]() -> py::object {
+    PyRef before = std::exchange(RunOf(self).on_end, PyRef::Borrow(call));
+    return py::none();
+  });
+}
+
+// Seconds that the consumer has spent in waiting for elements, or in making them.
+PyObject* FetchingSeconds(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    const Run& run = RunOf(self);
+    const int64_t now = run.fetch_began_ns ? NowNs() - run.fetch_began_ns : 0;
+    return py::float_(static_cast<double>(run.fetching_ns + now) * 1e-9);
+  });
+}
+
 // Whether the system has refused a thread: what was to be made ahead may wait for next().
 PyObject* ShortOfThreads(PyObject* self, PyObject*) {
   return Guarded([&]() -> py::object {
@@ -360,6 +383,8 @@ PyMethodDef g_methods[] = {
     {"_compare_state", CompareState, METH_O, "A state beside the plan."},
     {"close", Close, METH_NOARGS, "Stops all threads of the run."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
+    {"_on_end", OnEnd, METH_O, "Has something called after the last element, once."},
+    {"_fetching_seconds", FetchingSeconds, METH_NOARGS, "What the consumer was inside for."},
     {"_short_of_threads", ShortOfThreads, METH_NOARGS, "Whether one was refused."},
     {"_stage_stats", Stats, METH_NOARGS, "Counters of every stage."},
     {"_tuning_moves", Moves, METH_NOARGS, "What AUTOTUNE changed, and why."},

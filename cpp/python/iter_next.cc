@@ -1,5 +1,6 @@
 // __next__: hands out what is ready, and fetches the next block when nothing is.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/out_of_memory.h"
@@ -54,15 +55,18 @@ bool Fetch(Iter* it) {
   Run& run = *it->run;
   Attachment attachment(Attachment::Role::kConsumer);
   bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
-  int64_t start = quiet ? NowNs() : 0;
+  const int64_t start = NowNs();
+  run.fetch_began_ns = start;
   Block block;
   do {
     block = run.session->NextBlock(run.ask.rows());
     // One that was raised already and came after the rows before it: the work is taken up again.
     if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
   } while (block.rows == 0 && !block.last() && !attachment.interrupted());
-  int64_t took = quiet ? NowNs() - start : 0;
+  const int64_t took = NowNs() - start;
   attachment.Attach();
+  run.fetching_ns += took;
+  run.fetch_began_ns = 0;
   if (attachment.interrupted()) {  // what came with it is kept for the next call
     run.block = std::move(block);
     run.row = 0;
@@ -100,6 +104,13 @@ inline PyObject* TakeScalar(Iter* it) {
   return MakeScalar(it->dtype, value, &it->reuse[it->flip]);
 }
 
+// Calls what is to be called once at the end; what that raises is the iterator's error.
+void SayEnd(Run& run) {
+  const PyRef on_end = std::exchange(run.on_end, PyRef());
+  if (!on_end) return;
+  Py_XDECREF(PyObject_CallNoArgs(on_end.get()));
+}
+
 PyObject* NextSlow(Iter* it) {
   if (!it->run) throw NotMade();
   Run& run = *it->run;
@@ -121,7 +132,10 @@ PyObject* NextSlow(Iter* it) {
       RaisePython(error);
       return nullptr;
     }
-    if (run.block.end || run.closed) return nullptr;
+    if (run.block.end || run.closed) {
+      SayEnd(run);
+      return nullptr;
+    }
     CheckUsable(run, "next");
     {
       const Entered entered(run, "next");

@@ -14,6 +14,7 @@ namespace penstock {
 // Everything of an iterator except what tp_iternext touches first. Used with the GIL.
 struct Run {
   PyRef dataset;  // Python's, which the garbage collector sees; see bind_dataset.cc
+  PyRef on_end;   // called without arguments after the last element; may be null
   DatasetPtr plan;
   RunOptions options;
   RunIdentity identity;  // from the moment that the iterator is made
@@ -24,6 +25,8 @@ struct Run {
   bool busy = false;              // a thread is inside the engine
   unsigned long owner = 0;        // that thread
   EventCount idle;                // woken when it leaves
+  int64_t fetching_ns = 0;        // that the consumer has been inside for blocks
+  int64_t fetch_began_ns = 0;     // of the block that it is inside for now; 0: none
   bool closed = false;
   bool restored = false;  // its session began at a saved state
   uint64_t fork_generation = ForkGeneration();

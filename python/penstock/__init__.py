@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from penstock.errors import DataError, ErrorInfo, OutOfRangeError, StateError, TraceError
     from penstock.functions import numpy_function, py_function
     from penstock.iterator import Iterator
+    from penstock.meter import progress
     from penstock.ops import image, io, strings
     from penstock.ops.array import (
         cast,
@@ -75,6 +76,7 @@ _HOMES = {
     "penstock.errors": ("DataError", "ErrorInfo", "OutOfRangeError", "StateError", "TraceError"),
     "penstock.functions": ("numpy_function", "py_function"),
     "penstock.iterator": ("Iterator",),
+    "penstock.meter": ("progress",),
     "penstock.ops": ("image", "io", "strings"),
     "penstock.ops.c_function": ("cfunction",),
     "penstock.ops.native": ("native",),
@@ -123,6 +125,7 @@ __all__ = [
     "ones_like",
     "pad",
     "prefetch",
+    "progress",
     "py_function",
     "random",
     "reduce_all",

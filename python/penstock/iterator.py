@@ -36,7 +36,7 @@ class Iterator(_core.Iterator, Closing):
     [1, 2, 3, 4]
     """
 
-    __slots__ = ("_account", "_dataset", "_hints")
+    __slots__ = ("__weakref__", "_account", "_dataset", "_hints")
 
     def __init__(self, dataset: Any, options: dict[str, Any]) -> None:
         super().__init__(dataset, options)

@@ -1,0 +1,313 @@
+"""How far a loop or a task is: a line in a terminal or notebook."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from penstock import _core
+
+__all__ = ["progress"]
+
+_T = TypeVar("_T")
+
+_INTERVAL = 0.1  # seconds between two drawings, at least
+_SHARE = 0.005  # of the time goes to drawing, at most
+_WIDTH = 24  # characters of the bar
+
+
+def progress(iterable: Iterable[_T], description: str | None = None) -> Progress[_T]:
+    """Show how far a loop is while it runs.
+
+    Parameters
+    ----------
+    iterable : iterable
+        A dataset, or any loader.
+    description : str, optional
+        What the line begins with.
+
+    Returns
+    -------
+    iterable
+        Gives the same elements. While it does, a line on standard error shows how many there were,
+        of how many where that is known, elements/s, the share of the time in which the loop
+        waited for the next element (or made it, where nothing runs ahead), and the time left.
+
+    Notes
+    -----
+    Without a terminal or a notebook nothing is shown. The line is drawn by Rich or tqdm where they
+    are installed, at most ten times a second and by a thread of its own. Elements of a dataset are
+    counted by the engine, without any cost; a loop over another iterable takes some 0.1 us longer
+    for each element.
+
+    Examples
+    --------
+    >>> for batch in ps.progress(ps.Dataset.range(1000).batch(100), "training"):
+    ...     pass
+    """
+    return Progress(iterable, description)
+
+
+class Progress(Iterable[_T]):
+    """An iterable whose loops are shown; made by `progress`."""
+
+    def __init__(self, iterable: Iterable[_T], description: str | None) -> None:
+        self._iterable = iterable
+        self._description = description
+
+    def __len__(self) -> int:
+        return len(self._iterable)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[_T]:
+        iterator = iter(self._iterable)
+        if not is_shown():
+            return iterator
+        meter = Meter(self._description, _total(self._iterable))
+        if isinstance(iterator, _core.Iterator):
+            # What watches it holds no reference: dropped by the loop, the iterator ends.
+            watched = weakref.ref(iterator, lambda _: meter.finish())
+            iterator._on_end(meter.finish)
+            meter.watch(lambda: _counted(watched()))
+            return iterator
+        return _timed(iterator, meter)
+
+
+class Reading(Protocol):
+    """What is looked at for each drawing: how many elements there were, and seconds of waiting."""
+
+    def __call__(self) -> tuple[int, float] | None:
+        """Return both, or None where they are not known any more."""
+
+
+class Meter:
+    """The line of one task.
+
+    Parameters
+    ----------
+    description : str or None
+        What the line begins with.
+    total : int or None
+        How many elements, or other units, the task has.
+    unit : str
+        What is counted, in the plural.
+    """
+
+    def __init__(self, description: str | None, total: int | None, unit: str = "elements") -> None:
+        self._total = total
+        self._unit = unit
+        self._line = _line(description or "", total) if is_shown() else None
+        self._began = time.perf_counter()
+        self._drawn = 0.0
+        self._cost = 0.0  # seconds that the last drawing took
+        self._last = (0, 0.0)
+        self._read: Callable[[], tuple[int, float] | None] | None = None
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+
+    def update(self, done: int, waited: float | None = None) -> None:
+        """Show that so many are done, unless that was shown a moment ago."""
+        self._last = (done, waited or 0.0)
+        now = time.perf_counter()
+        if now - self._drawn >= max(_INTERVAL, self._cost / _SHARE):
+            self._drawn = now
+            self._draw(waited is not None)
+
+    def watch(self, read: Callable[[], tuple[int, float] | None]) -> None:
+        """Draw from a thread, which reads the numbers, until `finish`."""
+        self._read = read
+        threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
+
+    def finish(self) -> None:
+        """Draw for the last time, and end the line."""
+        if self._ended.is_set() or self._line is None:
+            return
+        self._ended.set()
+        if self._read is not None:
+            self._last = self._read() or self._last
+        self._draw(self._read is not None)
+        with self._lock:
+            self._line.close()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(max(_INTERVAL, self._cost / _SHARE)):
+            found = self._read() if self._read is not None else None
+            # Where nothing moves nothing is drawn: an error may have ended the loop.
+            if found is not None and found != self._last:
+                self._last = found
+                self._draw(True)
+
+    def _draw(self, is_loop: bool) -> None:
+        with self._lock:
+            if self._line is not None:
+                done, waited = self._last
+                began = time.thread_time()
+                self._line.draw(done, self._text(done, waited if is_loop else None))
+                self._cost = time.thread_time() - began
+
+    def _text(self, done: int, waited: float | None) -> str:
+        took = max(time.perf_counter() - self._began, 1e-9)
+        rate = done / took
+        parts = [f"{_number(rate)} {self._unit}/s"]
+        if waited is not None:
+            parts.append(f"{min(waited / took, 1):.0%} waiting for data")
+        if self._total is not None and 0 < done < self._total:
+            parts.append(f"{_duration((self._total - done) / rate)} left")
+        else:
+            parts.append(_duration(took))
+        return ", ".join(parts)
+
+
+def is_shown() -> bool:
+    """Return whether there is somebody to look: a terminal, or a notebook."""
+    return _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _counted(iterator: Any) -> tuple[int, float] | None:
+    if iterator is None:
+        return None
+    waited = iterator._fetching_seconds()
+    delivered = iterator._position()[0]
+    if delivered is None:  # the loop is inside: what the last stage has given counts
+        stages = iterator._stage_stats()
+        delivered = next((each["elements"] for each in stages if each["path"] == "0"), 0)
+    return delivered, waited
+
+
+def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:
+    """Give the elements of an iterator; what has been counted and timed is read by a thread."""
+    clock = time.perf_counter
+    done, waited, asked = 0, 0.0, 0.0
+    meter.watch(lambda: (done, waited + (clock() - asked if asked else 0)))
+    try:
+        while True:
+            asked = began = clock()
+            try:
+                element = next(iterator)
+            except StopIteration:
+                return
+            finally:
+                waited += clock() - began
+                asked = 0.0
+            done += 1
+            yield element
+    finally:
+        meter.finish()
+
+
+def _total(iterable: Any) -> int | None:
+    if hasattr(iterable, "cardinality"):
+        count = int(iterable.cardinality())
+        return count if count >= 0 else None
+    try:
+        return len(iterable)
+    except (TypeError, NotImplementedError):
+        return None
+
+
+class _Line(Protocol):
+    """What draws a line, again and again."""
+
+    def draw(self, done: int, text: str) -> None:
+        """Show a count and what is said of it."""
+
+    def close(self) -> None:
+        """End the line."""
+
+
+def _line(description: str, total: int | None) -> _Line:
+    kinds: list[tuple[str, Callable[..., _Line]]] = [("tqdm.auto", _TqdmLine)]
+    if not _in_notebook():
+        kinds.insert(0, ("rich.progress", _RichLine))
+    for name, kind in kinds:
+        try:
+            return kind(importlib.import_module(name), description, total)
+        except ImportError:
+            pass
+        except Exception as error:  # Rich draws one thing at a time, for example
+            if type(error).__module__.split(".")[0] not in ("rich", "tqdm"):
+                raise
+    return _PlainLine(description, total)
+
+
+class _PlainLine:
+    def __init__(self, description: str, total: int | None) -> None:
+        self._description = f"{description} " if description else ""
+        self._total = total
+
+    def draw(self, done: int, text: str) -> None:
+        columns = shutil.get_terminal_size().columns - 1
+        shown = f"{self._description}{done:,}"
+        if self._total:
+            share = min(done / self._total, 1.0)
+            shown += f"/{self._total:,} {share:.0%}, {text}"
+            width = min(_WIDTH, columns - len(shown) - 3)
+            if width > 0:
+                shown = f"[{'#' * round(share * width):.<{width}}] {shown}"
+        else:
+            shown += f", {text}"
+        # Back to the first column, and clear what stood there.
+        sys.stderr.write(f"\r\x1b[K{shown[:columns]}")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        sys.stderr.write("\n")
+        sys.stderr.flush()
+
+
+class _RichLine:
+    def __init__(self, rich: Any, description: str, total: int | None) -> None:
+        console = importlib.import_module("rich.console").Console(stderr=True)
+        columns = [
+            rich.TextColumn("{task.description}", markup=False),
+            rich.BarColumn(),
+            rich.MofNCompleteColumn(),
+            rich.TextColumn("{task.fields[text]}", markup=False),
+        ]
+        self._progress = rich.Progress(*columns, console=console, auto_refresh=False)
+        self._progress.start()
+        self._task = self._progress.add_task(description, total=total, text="")
+
+    def draw(self, done: int, text: str) -> None:
+        self._progress.update(self._task, completed=done, text=text, refresh=True)
+
+    def close(self) -> None:
+        self._progress.stop()
+
+
+class _TqdmLine:
+    def __init__(self, tqdm: Any, description: str, total: int | None) -> None:
+        form = "{desc}{n_fmt} {postfix}"
+        if total is not None:
+            form = "{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {postfix}"
+        self._bar = tqdm.tqdm(
+            total=total, desc=description or None, file=sys.stderr, bar_format=form, leave=True
+        )
+
+    def draw(self, done: int, text: str) -> None:
+        self._bar.n = done
+        self._bar.set_postfix_str(text, refresh=True)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

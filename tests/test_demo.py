@@ -1,6 +1,5 @@
 """The demo: it measures, it draws, and it says clearly what is missing."""
 
-import io
 import os
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 import penstock as ps
 from penstock.demo import command, forms, main, measure, photos
 from penstock.demo.errors import DemoError
-from penstock.demo.progress import Progress
 from penstock.demo.recorder import Recorder
 
 pytest.importorskip("PIL")
@@ -245,21 +243,6 @@ def test_unwritable_cache_is_explained(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(DemoError, match="XDG_CACHE_HOME"):
         photos.made(2)
-
-
-def test_progress_moves_on_a_terminal_only():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    moving, plain = Terminal(), io.StringIO()
-    for stream in (moving, plain):
-        progress = Progress("work", 10, stream)
-        progress.update(5)
-        progress.finish("done")
-    assert "50%" in moving.getvalue()
-    assert "\r" in moving.getvalue()
-    assert plain.getvalue().split() == ["work", "done"]
 
 
 def test_help_of_the_command():

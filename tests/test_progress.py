@@ -158,6 +158,20 @@ def test_what_is_called_at_the_end_may_hold_the_iterator():
     assert gone == [1]
 
 
+def test_a_task_says_its_result_with_and_without_a_terminal(terminal):
+    streams = [terminal, io.StringIO()]
+    for stream in streams:
+        with contextlib.redirect_stderr(stream):
+            task = meter.Meter("work", 10, "files")
+            task.update(5)
+            task.finish("well done")
+            task.finish("twice")
+    assert "5/10" in streams[0].getvalue().replace(" ", "")
+    assert "files/s" in streams[0].getvalue()
+    assert "well done" in streams[0].getvalue()
+    assert streams[1].getvalue() == "work well done\n"
+
+
 def test_texts():
     line = meter._PlainLine("a", 200)
     assert meter._number(1234.5) == "1,234"

@@ -99,9 +99,10 @@ class Meter:
     """
 
     def __init__(self, description: str | None, total: int | None, unit: str = "elements") -> None:
+        self._description = description or ""
         self._total = total
         self._unit = unit
-        self._line = _line(description or "", total) if is_shown() else None
+        self._line = _line(self._description, total) if is_shown() else None
         self._began = time.perf_counter()
         self._drawn = 0.0
         self._cost = 0.0  # seconds that the last drawing took
@@ -123,14 +124,24 @@ class Meter:
         self._read = read
         threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
 
-    def finish(self) -> None:
-        """Draw for the last time, and end the line."""
-        if self._ended.is_set() or self._line is None:
+    def finish(self, result: str | None = None) -> None:
+        """Draw for the last time, and end the line.
+
+        Parameters
+        ----------
+        result : str, optional
+            What is said at the end, instead of figures. It is written where nobody looks, too.
+        """
+        if self._ended.is_set():
             return
         self._ended.set()
+        if self._line is None:
+            if result is not None:
+                print(f"{self._description} {result}", file=sys.stderr, flush=True)
+            return
         if self._read is not None:
             self._last = self._read() or self._last
-        self._draw(self._read is not None)
+        self._draw(self._read is not None, result)
         with self._lock:
             self._line.close()
 
@@ -142,12 +153,13 @@ class Meter:
                 self._last = found
                 self._draw(True)
 
-    def _draw(self, is_loop: bool) -> None:
+    def _draw(self, is_loop: bool, result: str | None = None) -> None:
         with self._lock:
             if self._line is not None:
                 done, waited = self._last
                 began = time.thread_time()
-                self._line.draw(done, self._text(done, waited if is_loop else None))
+                text = result or self._text(done, waited if is_loop else None)
+                self._line.draw(done, text)
                 self._cost = time.thread_time() - began
 
     def _text(self, done: int, waited: float | None) -> str:

@@ -11,7 +11,7 @@ from penstock.demo.errors import DemoError
 from penstock.demo.forms import FORMS, READS, SIDE, Source
 from penstock.demo.measure import Run
 from penstock.demo.photos import Photos
-from penstock.demo.progress import Progress
+from penstock.meter import Meter
 
 # More bytes than this are neither read once before the start nor cached.
 _MOST_CACHED = 1 << 30
@@ -154,7 +154,7 @@ def _measure(chosen: Photos, arguments: argparse.Namespace, runs: list[Run]) -> 
 
 def _read_once(patterns: list[str]) -> None:
     """So that the first form finds the files where the others do: in the page cache."""
-    progress = Progress("reading once", len(patterns))
+    progress = Meter("reading once", len(patterns), "files")
     files = ps.Dataset.list_files(patterns, shuffle=False)
     sizes = files.map(lambda path: len(ps.io.read_file(path)), num_parallel_calls=READS)
     done = 0

@@ -4,8 +4,8 @@ import time
 
 import penstock as ps
 from penstock.demo.forms import Form, Functions, Source
-from penstock.demo.progress import Progress
 from penstock.demo.recorder import Interval, Recorder
+from penstock.meter import Meter
 
 # What one bad file may raise; the pass goes on after it.
 _BAD_FILE = (ps.DataError, OSError, ValueError)
@@ -64,7 +64,7 @@ class Run:
 
     def measure(self, limit: float) -> None:
         """Train until the passes are done, or for `limit` seconds."""
-        progress = Progress(self.name, self._total)
+        progress = Meter(f"{self.name:18}", self._total, "images")
         begun = time.perf_counter()
         try:
             for _ in range(self._epochs):
@@ -75,7 +75,7 @@ class Run:
             self.seconds = time.perf_counter() - begun
             progress.finish(f"{self.rate:,.0f} images/s, accelerator idle {self.idle:.0%}")
 
-    def _pass(self, progress: Progress, begun: float, limit: float) -> None:
+    def _pass(self, progress: Meter, begun: float, limit: float) -> None:
         asked = time.perf_counter()
         self.passes.append(asked)
         try:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import penstock as ps
 from penstock.demo.errors import DemoError
-from penstock.demo.progress import Progress
+from penstock.meter import Meter
 
 _SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif")
 _INSTALL = 'pip install "penstock[viz]"'
@@ -94,7 +94,7 @@ def _cache() -> Path:
 def _make(folder: Path, count: int) -> None:
     """Fill a folder of another name, and give it its name when it is complete."""
     require("PIL", "matplotlib")
-    progress = Progress("making photos", count)
+    progress = Meter("making photos", count, "images")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(folder)
@@ -114,7 +114,7 @@ def _make(folder: Path, count: int) -> None:
     progress.finish(f"{count:,} in {folder}")
 
 
-def _fill(folder: Path, count: int, progress: Progress) -> None:
+def _fill(folder: Path, count: int, progress: Meter) -> None:
     photograph = _photograph()
 
     def write(number: int) -> int:

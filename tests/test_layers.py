@@ -33,6 +33,8 @@ PYTHON_LAYERS = [
         *(
             "contents",
             "columns",
+            "crops",
+            "open_files",
             "arrays",
             "errors",
             "structure",

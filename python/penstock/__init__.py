@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from penstock.ops.native import native
     from penstock.options import Options, ThreadingOptions
     from penstock.random import set_seed
+    from penstock.sources.array_record import ArrayRecordDataset
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+    from penstock.sources.hdf5 import HDF5Dataset
     from penstock.sources.prefetch import prefetch
     from penstock.structure import TensorSpec
 
@@ -82,7 +84,9 @@ _HOMES = {
     "penstock.ops.native": ("native",),
     "penstock.options": ("Options", "ThreadingOptions"),
     "penstock.random": ("set_seed",),
+    "penstock.sources.array_record": ("ArrayRecordDataset",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
+    "penstock.sources.hdf5": ("HDF5Dataset",),
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.structure": ("TensorSpec",),
 }
@@ -92,11 +96,13 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "ArrayRecordDataset",
     "DataError",
     "DataLoader",
     "Dataset",
     "ErrorInfo",
     "FixedLengthRecordDataset",
+    "HDF5Dataset",
     "Iterator",
     "Options",
     "OutOfRangeError",

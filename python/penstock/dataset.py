@@ -25,7 +25,7 @@ from penstock.stages.cache import Cache
 from penstock.stages.concatenate import Concatenate
 from penstock.stages.filter import Filter
 from penstock.stages.from_generator import FromGenerator
-from penstock.stages.from_indexable import FromIndexable
+from penstock.stages.from_zarr import FromZarr
 from penstock.stages.group_by_window import GroupByWindow
 from penstock.stages.ignore_errors import IgnoreErrors
 from penstock.stages.interleave import Interleave
@@ -62,7 +62,7 @@ class Dataset(
     # Those first that make use of others.
     Forms,
     ListFiles,
-    FromIndexable,
+    FromZarr,
     Mix,
     Snapshot,
     Scan,

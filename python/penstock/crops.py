@@ -1,0 +1,246 @@
+"""Arrays in files of HDF5 and Zarr: their rows, or crops of them, by position."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import DataError
+from penstock.open_files import OpenFiles, extra
+from penstock.structure import TensorSpec
+
+Sizes = Sequence[int]
+
+
+class Crops:
+    """Rows or crops of the arrays in files, by their position in all of them."""
+
+    def __init__(
+        self,
+        stage: str,
+        files: OpenFiles,
+        keys: str | Sequence[str] | None,
+        crop_shape: Sizes | None,
+        crop_stride: Sizes | None,
+    ) -> None:
+        self._stage = stage
+        self._files = files
+        self._single = isinstance(keys, str) or (keys is None and hasattr(files[0], "shape"))
+        if keys is None:
+            self._keys = [""] if self._single else _arrays_of(stage, files[0])
+        else:
+            self._keys = [keys] if isinstance(keys, str) else list(keys)
+        self._crop = None if crop_shape is None else tuple(map(int, crop_shape))
+        self._stride = self._crop if crop_stride is None else tuple(map(int, crop_stride))
+        self._check_crop()
+        self._grids = [self._grid(number) for number in range(len(files.names))]
+        self._ends = list(itertools.accumulate(map(math.prod, self._grids)))
+
+    @property
+    def element_spec(self) -> Any:
+        """What elements are."""
+        specs = {key: self._spec(array) for key, array in self._arrays(0).items()}
+        return next(iter(specs.values())) if self._single else specs
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def __getitem__(self, position: int) -> Any:
+        return self.__getitems__([position])[0]
+
+    def __getitems__(self, positions: list[int]) -> list[Any]:
+        found: list[Any] = [None] * len(positions)
+        # An array that reads in the background is asked for all regions before any is awaited.
+        asked = [
+            (number, {key: _ask(array, region) for key, array in self._arrays(number).items()}, at)
+            for number, region, at in self._regions(positions)
+        ]
+        for number, parts, at in asked:
+            made = self._read(number, parts)
+            for i, position in enumerate(at):
+                element = made
+                if self._crop is None:  # of a region of rows
+                    element = {key: rows[i] for key, rows in made.items()}
+                found[position] = next(iter(element.values())) if self._single else element
+        return found
+
+    def _regions(self, positions: list[int]) -> Iterator[tuple[int, Any, list[int]]]:
+        """Give file, region of its arrays, and for which of the positions that is.
+
+        Rows that follow one another are one region.
+        """
+        order = sorted(range(len(positions)), key=positions.__getitem__)
+        rows: list[int] = []
+        for at, following in itertools.zip_longest(order, order[1:]):
+            rows.append(at)
+            position = positions[at]
+            number = bisect.bisect_right(self._ends, position)
+            first = self._ends[number - 1] if number else 0
+            if self._crop is not None:
+                yield number, self._crop_at(number, position - first), rows
+            elif (
+                following is not None and position + 1 == positions[following] < self._ends[number]
+            ):
+                continue
+            else:
+                end = position - first + 1
+                yield number, slice(end - len(rows), end), rows
+            rows = []
+
+    def _read(self, number: int, parts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+        try:
+            return {key: part() for key, part in parts.items()}
+        except (OSError, ValueError) as error:
+            said = f"{self._stage}: it cannot be read: {error}"
+            raise DataError(said, self._files.names[number]) from error
+
+    def _arrays(self, number: int) -> dict[str, Any]:
+        file = self._files[number]
+        return {
+            key: _member(self._stage, self._files.names[number], file, key) for key in self._keys
+        }
+
+    def _spec(self, array: Any) -> TensorSpec:
+        shape = tuple(array.shape[1:]) if self._crop is None else self._crop_of(array)
+        dtype = _dtype(array)
+        return TensorSpec(shape, bytes if dtype.kind in "OSU" else dtype)
+
+    def _crop_of(self, array: Any) -> tuple[int, ...]:
+        assert self._crop is not None
+        return (*self._crop, *array.shape[len(self._crop) :])
+
+    def _check_crop(self) -> None:
+        if self._crop is None:
+            if self._stride is not None:
+                raise ValueError(f"{self._stage}: crop_stride is of crops: give crop_shape, too")
+            return
+        if not self._crop or min(self._crop) < 1:
+            raise ValueError(f"{self._stage}: crop_shape must hold sizes >= 1, got {self._crop}")
+        assert self._stride is not None
+        if len(self._stride) != len(self._crop) or min(self._stride) < 1:
+            raise ValueError(
+                f"{self._stage}: crop_stride must hold {len(self._crop)} sizes >= 1, "
+                f"got {self._stride}"
+            )
+
+    def _grid(self, number: int) -> tuple[int, ...]:
+        """Return how many rows or crops there are along each axis of a file's arrays."""
+        grids = {}
+        for key, array in self._arrays(number).items():
+            where = f"{self._stage}: {self._files.names[number]}: {key or 'the array'}"
+            if self._crop is None or self._stride is None:
+                if not array.shape:
+                    raise ValueError(f"{where} has no axes, and so no rows")
+                grids[key] = (array.shape[0],)
+                continue
+            if len(array.shape) < len(self._crop):
+                raise ValueError(f"{where} has shape {array.shape}, and crops {self._crop}")
+            grids[key] = tuple(
+                max((size - crop) // stride + 1, 0)
+                for size, crop, stride in zip(array.shape, self._crop, self._stride, strict=False)
+            )
+        if len(set(grids.values())) > 1:
+            sizes = {key: grid[0] if len(grid) == 1 else grid for key, grid in grids.items()}
+            raise ValueError(
+                f"{self._stage}: {self._files.names[number]}: arrays of one length were expected, "
+                f"got {sizes}"
+            )
+        return next(iter(grids.values()))
+
+    def _crop_at(self, number: int, position: int) -> tuple[slice, ...]:
+        assert self._crop is not None
+        assert self._stride is not None
+        at = np.unravel_index(position, self._grids[number])
+        return tuple(
+            slice(int(i) * stride, int(i) * stride + crop)
+            for i, stride, crop in zip(at, self._stride, self._crop, strict=True)
+        )
+
+
+def _ask(array: Any, region: Any) -> Callable[[], Any]:
+    """Return what waits for a region of an array."""
+    if hasattr(array, "oindex") and hasattr(array, "read"):  # TensorStore's
+        return array[region].read().result  # type: ignore[no-any-return]
+    return lambda: np.asarray(array[region])
+
+
+def _dtype(array: Any) -> np.dtype[Any]:
+    found: np.dtype[Any] = np.dtype(getattr(array.dtype, "numpy_dtype", array.dtype))
+    return found
+
+
+def _member(stage: str, name: str, file: Any, key: str) -> Any:
+    if not key:
+        return file
+    try:
+        found = file[key]
+    except KeyError:
+        there = ", ".join(map(repr, file.keys())) if hasattr(file, "keys") else "one array"
+        raise KeyError(f"{stage}: {name} has no array {key!r}; it has {there}") from None
+    if not hasattr(found, "shape"):
+        raise KeyError(f"{stage}: {name}: {key!r} is a group, with {', '.join(found.keys())}")
+    return found
+
+
+def _arrays_of(stage: str, file: Any) -> list[str]:
+    names = [key for key in file.keys() if hasattr(file[key], "shape")]  # noqa: SIM118 - a group
+    if not names:
+        raise KeyError(f"{stage}: there are no arrays at the top; give keys, as 'group/array'")
+    return names
+
+
+class _ZarrGroup(Mapping[str, Any]):
+    """The arrays in a folder of Zarr."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._open: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._open:
+            if not _is_zarr_array(self._path / key):
+                raise KeyError(key)
+            self._open[key] = _tensorstore(self._path / key)
+        return self._open[key]
+
+    def __iter__(self) -> Any:
+        return (each.name for each in sorted(self._path.iterdir()) if _is_zarr_array(each))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _is_zarr_array(path: Path) -> bool:
+    if (path / ".zarray").exists():
+        return True
+    meta = path / "zarr.json"
+    return meta.exists() and '"array"' in meta.read_text()
+
+
+def open_zarr(path: str) -> Any:
+    """Return the array, or the arrays, in a folder of Zarr."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"from_zarr: there is no folder {path!r}")
+    if _is_zarr_array(folder):
+        return _tensorstore(folder)
+    group = _ZarrGroup(path)
+    if not len(group):
+        raise DataError("from_zarr: this is no array or group of Zarr, or it has no arrays", path)
+    return group
+
+
+def _tensorstore(path: Path) -> Any:
+    tensorstore = extra("from_zarr", "tensorstore", "tensorstore")
+    spec = {"driver": "auto", "kvstore": {"driver": "file", "path": f"{path}/"}}
+    try:
+        return tensorstore.open(spec, open=True, read=True).result()
+    except ValueError as error:
+        said = str(error).partition(" [tensorstore_spec")[0]
+        raise DataError(f"from_zarr: the array cannot be opened: {said}", str(path)) from None

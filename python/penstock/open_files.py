@@ -1,0 +1,71 @@
+"""Files that libraries of their own read: opened when they are needed, in each process anew."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_MOST_OPEN = 64
+
+
+def extra(stage: str, module: str, package: str) -> Any:
+    """Return a module of an optional package.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the error says how to install it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not module.startswith(f"{error.name}"):
+            raise
+        raise ImportError(
+            f"{stage} needs {package}, which is not installed: pip install {package}"
+        ) from None
+
+
+class OpenFiles:
+    """Files that are opened at first use, of which a few dozen stay open.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Their paths.
+    opened : callable
+        Opens one; what it returns closes itself when nothing refers to it any more.
+
+    Notes
+    -----
+    A process made by fork, or one that has unpickled it, opens its own.
+    """
+
+    def __init__(self, names: Sequence[str], opened: Callable[[str], Any]) -> None:
+        self.names = list(names)
+        self._opened = opened
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._open: OrderedDict[int, Any] = OrderedDict()
+
+    def __getitem__(self, number: int) -> Any:
+        if self._process != os.getpid():
+            self._begin()
+        with self._lock:
+            if number in self._open:
+                self._open.move_to_end(number)
+                return self._open[number]
+            file = self._open[number] = self._opened(self.names[number])
+            if len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)  # which another thread may still be reading
+            return file
+
+    def __reduce__(self) -> Any:
+        return OpenFiles, (self.names, self._opened)

@@ -1,0 +1,126 @@
+"""ArrayRecord files, through the package array-record."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.arguments.checked import checked
+from penstock.dataset import Dataset
+from penstock.errors import DataError
+from penstock.open_files import OpenFiles, extra
+from penstock.paths import Names, patterns_of
+from penstock.sources.source import Source
+from penstock.structure import TensorSpec
+
+# What array-record's own source has for access in any order: nothing is read ahead.
+_OPTIONS = "readahead_buffer_size:0,max_parallelism:0"
+
+
+class ArrayRecordDataset(Source):
+    """Read the records of ArrayRecord files: ``bytes``, in any order.
+
+    Parameters
+    ----------
+    filenames : str, path, or sequence of them
+        The files, one after the other.
+    name : str, optional
+        Names the stage in errors, `Iterator.stats` and traces.
+    num_parallel_calls : int, optional
+        Reads at a time, each on its own thread; AUTOTUNE (-1) chooses. None reads in the thread
+        that asks.
+
+    Raises
+    ------
+    ImportError
+        If array-record is not installed: ``pip install array-record``.
+    FileNotFoundError
+        If a file does not exist.
+    DataError
+        If a file is no ArrayRecord file, or is incomplete; while iterating, at the position of a
+        record that cannot be read.
+
+    Notes
+    -----
+    The number of records is known, and each is found by its position: `shuffle` directly after it
+    shuffles positions and reads nothing twice, and a saved state holds a position. Records of
+    several positions are read in one call, without the GIL.
+
+    The format is that of https://github.com/google/array_record.
+
+    Examples
+    --------
+    >>> ds = ps.ArrayRecordDataset(["train-0.array_record", "train-1.array_record"])  # doctest: +SKIP
+    >>> ds.shuffle(len(ds), seed=1).map(parse).batch(64)  # doctest: +SKIP
+    """  # noqa: E501 - the example
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names],
+        name: str | None = None,
+        *,
+        num_parallel_calls: int | None = None,
+    ) -> None:
+        files = patterns_of("ArrayRecordDataset", "filenames", filenames)
+        self._become(
+            Dataset.from_indexable(
+                _Records(files),
+                name or "ArrayRecordDataset",
+                num_parallel_calls=num_parallel_calls,
+                output_signature=TensorSpec((), bytes),
+            )
+        )
+
+
+class _Records:
+    """The records of files, by their position in all of them."""
+
+    def __init__(self, files: list[str]) -> None:
+        self._files = OpenFiles(files, _opened)
+        counts = [self._files[i].num_records() for i in range(len(files))]
+        self._ends = list(itertools.accumulate(counts))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, position: int) -> bytes:
+        return self.__getitems__([position])[0]
+
+    def __getitems__(self, positions: list[int]) -> list[bytes]:
+        found: list[bytes] = [b""] * len(positions)
+        by_file: dict[int, list[tuple[int, int]]] = {}
+        for at, position in enumerate(positions):
+            number = bisect.bisect_right(self._ends, position)
+            first = self._ends[number - 1] if number else 0
+            by_file.setdefault(number, []).append((position - first, at))
+        for number, wanted in by_file.items():
+            numbers = [record for record, _ in wanted]
+            try:
+                records = self._files[number].read(numbers)
+            except Exception as error:
+                which = f"record {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} records"
+                said = f"ArrayRecordDataset: {which} cannot be read: {error}"
+                raise DataError(said, self._files.names[number], element=numbers[0]) from None
+            for (_, at), record in zip(wanted, records, strict=True):
+                found[at] = record
+        return found
+
+
+def _opened(path: str) -> Any:
+    module = extra("ArrayRecordDataset", "array_record.python.array_record_module", "array-record")
+    with Path(path).open("rb"):  # the reader has no error for a file that is not there
+        pass
+    reader = module.ArrayRecordReader(path, _OPTIONS)
+    if not reader.ok():
+        raise DataError(
+            "ArrayRecordDataset: this is no complete ArrayRecord file; one that was not closed by "
+            "its writer has no index of its records",
+            path,
+        )
+    return reader

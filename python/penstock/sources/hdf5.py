@@ -1,0 +1,94 @@
+"""HDF5 files, through h5py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.arguments.checked import checked
+from penstock.crops import Crops, Sizes
+from penstock.dataset import Dataset
+from penstock.errors import DataError
+from penstock.open_files import OpenFiles, extra
+from penstock.paths import Names, patterns_of
+from penstock.sources.source import Source
+
+
+class HDF5Dataset(Source):
+    """Read rows, or crops, of arrays in HDF5 files.
+
+    Parameters
+    ----------
+    filenames : str, path, or sequence of them
+        The files, one after the other. All have the same arrays.
+    keys : str or sequence of str, optional
+        The paths of the arrays in a file: ``"images"``, ``"train/labels"``. One str gives elements
+        that are arrays, several give dicts. None means all arrays at the top of the first file.
+    crop_shape : sequence of int, optional
+        The shape of crops, of as many axes as `keys` has, or for the first of them. None means rows
+        along the first axis.
+    crop_stride : sequence of int, optional
+        From one crop to the next along each axis; by default `crop_shape`.
+    name : str, optional
+        Names the stage in errors, `Iterator.stats` and traces.
+    num_parallel_calls : int, optional
+        Reads at a time; HDF5 itself reads one at a time. None reads in the thread that asks.
+
+    Raises
+    ------
+    ImportError
+        If h5py is not installed: ``pip install h5py``.
+    KeyError
+        If a file has no such array.
+    DataError
+        If a file is no HDF5 file, or is damaged.
+    ValueError
+        If arrays of one file differ in length, or crops do not fit.
+
+    Notes
+    -----
+    Rows are numbers of any type, or strings (as bytes). The number of elements is known, and each
+    is found by its position: `shuffle` directly after it shuffles positions, and a saved state
+    holds a position. Rows that follow one another are read together. Crops lie on a grid, the last
+    axis changing first; those that would end after the array are left out.
+
+    Examples
+    --------
+    >>> ds = ps.HDF5Dataset("train.h5", ["images", "labels"])  # doctest: +SKIP
+    >>> volumes = ps.HDF5Dataset("scan.h5", "volume", crop_shape=[64, 64, 64])  # doctest: +SKIP
+    """
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names],
+        keys: str | Sequence[str] | None = None,
+        *,
+        crop_shape: Sizes | None = None,
+        crop_stride: Sizes | None = None,
+        name: str | None = None,
+        num_parallel_calls: int | None = None,
+    ) -> None:
+        files = patterns_of("HDF5Dataset", "filenames", filenames)
+        crops = Crops("HDF5Dataset", OpenFiles(files, _opened), keys, crop_shape, crop_stride)
+        self._become(
+            Dataset.from_indexable(
+                crops,
+                name or "HDF5Dataset",
+                num_parallel_calls=num_parallel_calls,
+                output_signature=crops.element_spec,
+            )
+        )
+
+
+def _opened(path: str) -> Any:
+    h5py = extra("HDF5Dataset", "h5py", "h5py")
+    with Path(path).open("rb"):  # an error of its own for a file that is not there
+        pass
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise DataError(f"HDF5Dataset: this is no complete HDF5 file: {error}", path) from None

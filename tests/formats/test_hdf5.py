@@ -1,0 +1,148 @@
+"""HDF5Dataset: rows and crops of arrays in HDF5 files."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from contract import DatasetContract
+
+h5py = pytest.importorskip("h5py")
+
+X = np.arange(60, dtype=np.float32).reshape(6, 10)
+NAMES = [b"a", b"bb", b"ccc", b"", b"e", b"f\xff"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("hdf5") / "a.h5"
+    with h5py.File(path, "w") as made:
+        made["x"] = X
+        made["y"] = np.arange(6)
+        made["in/it"] = np.arange(6) * 2
+        made.create_dataset("names", data=NAMES)
+        made["short"] = np.arange(3)
+    return path
+
+
+class OfFile(DatasetContract):
+    """The contract over the file of the fixture."""
+
+    @pytest.fixture(autouse=True)
+    def _file(self, file):
+        type(self).file = file
+
+
+class TestHDF5Rows(OfFile):
+    @classmethod
+    def build(cls):
+        return ps.HDF5Dataset([cls.file, cls.file], ["x", "y"])
+
+    expected = [{"x": row, "y": np.int64(i)} for i, row in enumerate(X)] * 2
+
+
+class TestHDF5Crops(OfFile):
+    @classmethod
+    def build(cls):
+        return ps.HDF5Dataset(cls.file, "x", crop_shape=[2, 4], crop_stride=[3, 2])
+
+    expected = [X[top : top + 2, left : left + 4] for top in (0, 3) for left in (0, 2, 4, 6)]
+
+
+class TestHDF5Shuffled(OfFile):
+    @classmethod
+    def build(cls, num_parallel_calls=None):
+        rows = ps.HDF5Dataset(cls.file, "in/it", num_parallel_calls=num_parallel_calls)
+        return rows.shuffle(6, 1, False).batch(4)
+
+    @staticmethod
+    def expected():
+        rows = np.array([int(i) for i in ps.Dataset.range(6).shuffle(6, 1, False)]) * 2
+        return [rows[:4], rows[4:]]
+
+
+def test_strings_are_bytes(file):
+    assert list(ps.HDF5Dataset(file, "names")) == NAMES
+
+
+def test_all_arrays_at_the_top(file, tmp_path):
+    path = tmp_path / "two.h5"
+    with h5py.File(path, "w") as made:
+        made["a"], made["b"] = np.arange(3), np.arange(3.0)
+    assert ps.HDF5Dataset(path).element_spec.keys() == {"a", "b"}
+    with pytest.raises(ValueError, match=r"one length were expected, got .*'short': 3"):
+        ps.HDF5Dataset(file)
+
+
+def test_rows_that_follow_one_another_are_read_together(file, monkeypatch):
+    read = []
+    plain = h5py.Dataset.__getitem__
+
+    def noted(self, key, *rest, **named):
+        read.append(key)
+        return plain(self, key, *rest, **named)
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", noted)
+    assert ps.HDF5Dataset(file, "y").batch(6).first().tolist() == [0, 1, 2, 3, 4, 5]
+    assert len(read) < 6
+
+
+def test_wrong_arguments(file, tmp_path):
+    for call, kind, message in (
+        (lambda: ps.HDF5Dataset(file, "z"), KeyError, "has no array 'z'; it has 'in', 'names'"),
+        (lambda: ps.HDF5Dataset(file, "in"), KeyError, "'in' is a group, with it"),
+        (lambda: ps.HDF5Dataset(file, "x", crop_shape=[1, 1, 1]), ValueError, "has shape"),
+        (lambda: ps.HDF5Dataset(file, "x", crop_shape=[0]), ValueError, "sizes >= 1"),
+        (lambda: ps.HDF5Dataset(file, "x", crop_stride=[1]), ValueError, "give crop_shape"),
+        (
+            lambda: ps.HDF5Dataset(file, "x", crop_shape=[1, 1], crop_stride=[1]),
+            ValueError,
+            "2 sizes",
+        ),
+        (lambda: ps.HDF5Dataset(tmp_path / "none.h5"), FileNotFoundError, "none.h5"),
+    ):
+        with pytest.raises(kind, match=message):
+            call()
+
+
+def test_files_that_are_none(file, tmp_path):
+    empty, text, cut = tmp_path / "empty.h5", tmp_path / "text.h5", tmp_path / "cut.h5"
+    empty.write_bytes(b"")
+    text.write_text("no data" * 100)
+    cut.write_bytes(file.read_bytes()[:900])
+    for path in (empty, text, cut):
+        with pytest.raises(ps.DataError, match=f"no complete HDF5 file.*{path.name}"):
+            ps.HDF5Dataset(path, "x")
+
+
+def test_a_damaged_chunk_is_an_error_and_the_others_follow(tmp_path):
+    path = tmp_path / "chunks.h5"
+    with h5py.File(path, "w") as made:
+        made.create_dataset(
+            "x", data=np.arange(400).reshape(4, 100), chunks=(1, 100), fletcher32=True
+        )
+        offset = made["x"].id.get_chunk_info(1).byte_offset
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 255
+    path.write_bytes(data)
+    found = []
+    rows = iter(ps.HDF5Dataset(path, "x"))
+    while True:
+        try:
+            found.append(int(next(rows)[0]))
+        except StopIteration:
+            break
+        except ps.DataError as error:
+            assert error.file == str(path)  # noqa: PT017 - which row it is counts too
+            found.append("error")
+    assert found == [0, "error", 200, 300]
+
+
+def test_an_empty_array_and_pickling(tmp_path, file):
+    path = tmp_path / "empty.h5"
+    with h5py.File(path, "w") as made:
+        made["x"] = np.zeros((0, 3))
+    assert list(ps.HDF5Dataset(path, "x")) == []
+    dataset = pickle.loads(pickle.dumps(ps.HDF5Dataset(file, "y")))
+    assert [int(i) for i in dataset] == list(range(6))

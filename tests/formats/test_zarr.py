@@ -1,0 +1,89 @@
+"""Dataset.from_zarr: rows and crops of arrays in Zarr's folders."""
+
+import json
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from contract import DatasetContract
+
+tensorstore = pytest.importorskip("tensorstore")
+
+X = np.arange(60, dtype=np.int16).reshape(6, 10)
+
+
+def write(path, array, driver):
+    """Write an array in one of Zarr's formats."""
+    spec = {"driver": driver, "kvstore": {"driver": "file", "path": f"{path}/"}}
+    store = tensorstore.open(
+        spec, create=True, dtype=array.dtype.name, shape=array.shape, chunk_layout=None
+    ).result()
+    store[...] = array
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("zarr")
+    write(path / "old.zarr", X, "zarr")
+    write(path / "group.zarr" / "x", X, "zarr3")
+    write(path / "group.zarr" / "y", np.arange(6.0), "zarr3")
+    (path / "group.zarr" / "zarr.json").write_text(
+        json.dumps({"zarr_format": 3, "node_type": "group"})
+    )
+    return path
+
+
+class OfFolder(DatasetContract):
+    """The contract over the folder of the fixture."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, folder):
+        type(self).folder = folder
+
+
+class TestZarrRows(OfFolder):
+    @classmethod
+    def build(cls):
+        return ps.Dataset.from_zarr(cls.folder / "group.zarr")
+
+    expected = [{"x": row, "y": np.float64(i)} for i, row in enumerate(X)]
+
+
+class TestZarrCrops(OfFolder):
+    @classmethod
+    def build(cls, num_parallel_calls=None):
+        return ps.Dataset.from_zarr(
+            cls.folder / "old.zarr", crop_shape=[2, 5], num_parallel_calls=num_parallel_calls
+        )
+
+    expected = [X[top : top + 2, left : left + 5] for top in (0, 2, 4) for left in (0, 5)]
+
+
+def test_opened_arrays_and_groups(folder):
+    store = tensorstore.open(
+        {"driver": "zarr", "kvstore": {"driver": "file", "path": f"{folder / 'old.zarr'}/"}}
+    ).result()
+    assert (ps.Dataset.from_zarr(store).batch(6).first() == X).all()
+    assert (ps.Dataset.from_zarr({"a": X, "b": X}, "a").batch(6).first() == X).all()
+    assert (ps.Dataset.from_zarr(X, crop_shape=[3]).first() == X[:3]).all()
+
+
+def test_wrong_arguments(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for call, kind, message in (
+        (lambda: ps.Dataset.from_zarr(tmp_path / "none"), FileNotFoundError, "no folder"),
+        (lambda: ps.Dataset.from_zarr(tmp_path / "empty"), ps.DataError, "no array or group"),
+        (lambda: ps.Dataset.from_zarr(folder / "group.zarr", "z"), KeyError, "it has 'x', 'y'"),
+        (lambda: ps.Dataset.from_zarr(5), TypeError, "a path, an array or a group"),
+        (lambda: ps.Dataset.from_zarr(np.zeros(())), ValueError, "no axes"),
+    ):
+        with pytest.raises(kind, match=message):
+            call()
+
+
+def test_a_damaged_array(folder, tmp_path):
+    write(tmp_path / "a.zarr", X, "zarr3")
+    (tmp_path / "a.zarr" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"')
+    with pytest.raises(ps.DataError, match="cannot be opened"):
+        ps.Dataset.from_zarr(tmp_path / "a.zarr")

@@ -21,7 +21,7 @@ from penstock.compat.errors import raise_translated
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.shape import TensorShape, penstock_spec
 from penstock.compat.tensor import Tensor, in_one_type
-from penstock.compat.values import call_with_tensors, plain, tensors
+from penstock.compat.values import call_with_tensors, nested_map, plain, tensors
 from penstock.ops.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -34,7 +34,7 @@ from penstock.structure import TensorSpec as PenstockSpec
 # Arguments that are elements, or parts of them: TensorFlow's rules give their types.
 _VALUES = frozenset(
     (
-        *("tensors", "initial_state", "serialized", "records", "contents"),
+        *("initial_state", "serialized", "records", "contents"),
         *("a", "t", "x", "y", "input", "input_tensor", "input_bytes", "tensor", "value"),
         *("params", "indices", "on_value", "off_value", "condition", "image", "images"),
     )
@@ -57,7 +57,7 @@ _TRACED = frozenset(
 )
 # Lists of sizes, in which tensors of floating-point numbers count as integers.
 _SIZES = frozenset({"multiples", "shape", "size"})
-_FILE_NAMES = frozenset({"file_pattern", "filename", "filenames", "pattern", "path"})
+_FILE_NAMES = frozenset({"filename", "filenames", "path", "pattern"})
 
 
 _SIMPLE = frozenset({int, bool, type(None)})
@@ -103,6 +103,10 @@ def _converter(name: str) -> Callable[[Any], Any]:
         return _column_defaults
     if name in _TRACED:
         return lambda value: _other(captured(value))
+    if name == "file_pattern":
+        return _patterns
+    if name == "tensors":
+        return _owned
     leaf = _filler if name in _FILLERS else _file_name if name in _FILE_NAMES else _other
     return functools.partial(_nested, leaf)
 
@@ -151,6 +155,37 @@ def _nested(leaf: Callable[[Any], Any], value: Any) -> Any:
 
 def _filler(value: Any) -> Any:
     return value if isinstance(value, (int, float)) or value is None else plain(value)
+
+
+def _owned(value: Any) -> Any:
+    """Return nested values as `plain` does, with arrays that the program cannot change later."""
+
+    def leaf(given: Any) -> Any:
+        if hasattr(given, "columns") and hasattr(given, "__array__"):  # a table of numbers
+            array = np.asarray(given)
+            return array if array.dtype.kind in "biufc" else given
+        # The arrays of a program, and not what was made of its lists just now.
+        return given.copy() if type(given) is _array and given.flags.writeable else given
+
+    def typed(made: Any) -> Any:
+        if type(made) is _array and made.dtype is _OBJECT and not made.size:
+            return np.empty(made.shape, "S")  # of strings, which no value tells
+        return made
+
+    return nested_map(typed, plain(nested_map(leaf, value)))
+
+
+def _patterns(value: Any) -> Any:
+    found = _nested(_file_name, value)
+    if isinstance(found, (list, tuple)):
+        return [from_here(each) if isinstance(each, str) else each for each in found]
+    return from_here(found) if isinstance(found, str) else found
+
+
+def from_here(pattern: str) -> str:
+    """Return a pattern whose matches have TensorFlow's names: ``./a`` where it is ``*``."""
+    first = pattern.split("/")[0]
+    return f"./{pattern}" if any(each in first for each in "*?[") else pattern
 
 
 def _file_name(value: Any) -> Any:

@@ -7,6 +7,7 @@ get something else first: rows, or arrays.
 from __future__ import annotations
 
 import functools
+import glob
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -112,6 +113,17 @@ def from_tensor_slices(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Da
         return rows_of(leaf) if type(leaf) is Variant else leaf
 
     return make(map_leaves(rows, tensors), *args, **kwargs)  # type: ignore[no-any-return]
+
+
+@_as("list_files")
+def list_files(
+    make: Any, file_pattern: Any, shuffle: Any = None, *args: Any, **kwargs: Any
+) -> Dataset:
+    """List the files that match patterns: sorted all together, unless they are shuffled."""
+    if isinstance(file_pattern, list) and shuffle is not None and not shuffle:
+        names = sorted(name for each in file_pattern for name in make(each, False))
+        file_pattern = list(map(glob.escape, names)) or file_pattern
+    return make(file_pattern, shuffle, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 @_as("from_tensors")

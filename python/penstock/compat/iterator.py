@@ -40,6 +40,10 @@ class OwnedIterator:
         except Exception as error:
             raise_translated(error)
 
+    def next(self) -> Any:
+        """Return the next element: ``next(iterator)``."""
+        return next(self)
+
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element.
 

@@ -10,12 +10,12 @@ import numpy as np
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import as_dtype
+from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
 
 _ARRAY = np.ndarray
 _SHAPE = vars(np.ndarray)["shape"].__get__
-_WRITERS = (np.save, np.savez, np.savez_compressed)
 _SCALARS = (np.generic, bool, bytes)
 _DTYPE = vars(np.ndarray)["dtype"].__get__
 _KNOWN: dict[np.dtype[Any], Any] = {}
@@ -81,7 +81,7 @@ class Tensor(np.ndarray[Any, Any]):
         return _KNOWN.get(own) or _known(own)
 
     def __bytes__(self) -> bytes:
-        value = self.numpy()
+        value = self._numpy()
         if isinstance(value, bytes):
             return value
         if self.dtype.kind == "O":  # not the addresses of objects
@@ -89,15 +89,16 @@ class Tensor(np.ndarray[Any, Any]):
         return self.tobytes()
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func in _WRITERS:  # whose files would hold the text of a TensorShape
-            args = [arg.numpy() if type(arg) is Tensor else arg for arg in args]
-            kwargs = {k: v.numpy() if type(v) is Tensor else v for k, v in kwargs.items()}
-            return func(*args, **kwargs)
-        return super().__array_function__(func, types, args, kwargs)
+        # NumPy's functions give NumPy's values, as they do for TensorFlow's tensors.
+        return func(*map(_plain, args), **{name: _plain(arg) for name, arg in kwargs.items()})
+
+    def _numpy(self) -> Any:
+        return self.view(_ARRAY)[()]
 
     def numpy(self) -> Any:
-        """Return the value as NumPy has it: an array, a scalar, or bytes."""
-        return self.view(np.ndarray)[()]
+        """Return the value as NumPy has it: an array of its own, a scalar, or bytes."""
+        value = self.view(_ARRAY)[()]
+        return value.copy() if type(value) is _ARRAY else value
 
     def get_shape(self) -> TensorShape:
         """Return `shape`."""
@@ -146,27 +147,38 @@ class Tensor(np.ndarray[Any, Any]):
             raise ValueError(f"set_shape: shape {wanted} was expected, got {self.shape}")
 
     def __getitem__(self, key: Any) -> Any:
-        item = super().__getitem__(key)
+        item = super().__getitem__(tuple(key) if type(key) is list else key)
         return item if type(item) is Tensor else tensor(item)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("'Tensor' object does not support item assignment; see tf.where")
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.__getitem__, range(len(self)))
 
     def __reduce__(self) -> Any:
-        return tensor, (self.numpy(),)
+        return tensor, (self._numpy(),)
 
     def __repr__(self) -> str:
-        value = self.numpy()
+        value = self._numpy()
         text = _below(str(value) if isinstance(value, np.generic) else repr(value))
         return f"<tf.Tensor: shape={self.shape}, dtype={as_dtype(self.dtype).name}, numpy={text}>"
 
     def __str__(self) -> str:
-        text = _below(str(self.numpy()))
+        text = _below(str(self._numpy()))
         return f"tf.Tensor({text}, shape={self.shape}, dtype={as_dtype(self.dtype).name})"
 
     def __format__(self, spec: str) -> str:
-        value = self.numpy()
+        value = self._numpy()
         return format(value, spec) if spec or not isinstance(value, bytes) else repr(value)
+
+
+def _plain(arg: Any) -> Any:
+    """Return an argument of a function of NumPy's without tensors in it."""
+    kind = type(arg)
+    if kind is Tensor:
+        return arg.view(_ARRAY)
+    return kind(map(_plain, arg)) if kind is list or kind is tuple else arg
 
 
 def _known(own: np.dtype[Any]) -> Any:
@@ -223,6 +235,39 @@ for _name in [
     *(f"r{operator}" for operator in _OPERATORS),
 ]:
     setattr(Tensor, f"__{_name}__", _binary(f"__{_name}__"))
+
+
+def _compares(name: str, with_none: bool) -> Callable[[Tensor, Any], Any]:
+    compare = _binary(name)
+
+    def method(self: Tensor, other: Any) -> Any:
+        return with_none if other is None else compare(self, other)
+
+    method.__name__ = name
+    return method
+
+
+Tensor.__eq__ = _compares("__eq__", False)  # type: ignore[assignment, method-assign]
+Tensor.__ne__ = _compares("__ne__", True)  # type: ignore[assignment, method-assign]
+
+
+def _divides_whole(name: str) -> Callable[[Tensor, Any], Any]:
+    divide = _binary(name)
+    reflected = name.startswith("__r")
+
+    def method(self: Tensor, other: Any) -> Any:
+        if _DTYPE(self).kind in "iu":
+            divisor = self.view(_ARRAY) if reflected else other
+            if type(divisor) is not float and not np.all(divisor):
+                raise InvalidArgumentError(None, None, "Integer division by zero")
+        return divide(self, other)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("floordiv", "mod", "rfloordiv", "rmod"):
+    setattr(Tensor, f"__{_name}__", _divides_whole(f"__{_name}__"))
 
 
 def _divides(name: str) -> Callable[[Tensor, Any], Any]:
@@ -299,6 +344,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return value.__tf_tensor__()
     array = np.asarray(value)
     kind = array.dtype.kind
+    if hasattr(value, "__array__") and kind in "biufc":  # a table's, for example: typed already
+        return array.view(Tensor)
     if kind in "if":
         leaf = _typed_leaf(value)
         if leaf is not None:
@@ -308,10 +355,63 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         elif _fits(array):
             array = array.astype(np.int32)
     elif kind in "US":  # NumPy would drop zero bytes at the end
-        array = _bytes(np.array(value, dtype=object))
+        array = np.array(value, dtype=object)
+        if any(isinstance(item, (bool, int, float)) for item in array.flat):
+            raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
+        array = _bytes(array)
     elif kind == "O":
         array = _bytes(_dense(array))
     return array.view(Tensor)
+
+
+def given(value: Any, dtype: Any = None, refusal: type[Exception] = ValueError) -> Any:
+    """Return what a program gives as a tensor of its own, by the rules of `tensor`.
+
+    Parameters
+    ----------
+    value, dtype
+        As of `tensor`. Arrays are copied.
+    refusal : type of Exception
+        What is raised for a tensor of another type.
+
+    Raises
+    ------
+    TypeError
+        If Python's values are not of the type wanted: a fraction for an integer, or text for a
+        number.
+    ValueError
+        If there is no tensor of the value.
+    """
+    kind = type(value)
+    if isinstance(value, _ARRAY) and kind is not Tensor:
+        value = value.copy()
+    elif value is None or isinstance(value, (dict, set)):
+        raise ValueError(
+            f"Attempt to convert a value ({value!r:.200}) with an unsupported type ({kind}) to a "
+            "Tensor."
+        )
+    elif dtype is not None and kind not in SYMBOLS:
+        wanted = as_dtype(dtype)
+        if kind is Tensor:
+            if value.dtype != wanted:
+                raise refusal(
+                    f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                    f"{as_dtype(value.dtype).name}: {value!r:.200}; use tf.cast"
+                )
+        elif isinstance(value, (bool, int, float, complex, str, bytes, list, tuple)):
+            _check_kind(value, wanted)
+    return tensor(value, dtype)
+
+
+_KINDS_FOR = {"b": "b", "i": "iub", "u": "iub", "f": "iubf", "c": "iubfc", "O": "OSU"}
+
+
+def _check_kind(value: Any, wanted: Any) -> None:
+    if _holds_symbol(value) or _typed_leaf(value) is not None:
+        return
+    found = np.asarray(value)
+    if found.size and found.dtype.kind not in _KINDS_FOR.get(wanted.dtype.kind, found.dtype.kind):
+        raise TypeError(f"Cannot convert {value!r:.200} to EagerTensor of dtype {wanted.name}")
 
 
 def _sizes(shape: TensorShape) -> Tensor:

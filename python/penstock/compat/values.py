@@ -85,9 +85,9 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
 def numpy_values(value: Any) -> Any:
     """Return nested tensors as NumPy's arrays and scalars, and bytes."""
     if type(value) is Tensor:
-        return value.numpy()
+        return value._numpy()
     if hasattr(value, "__tf_tensor__"):
-        return value.__tf_tensor__().numpy()
+        return value.__tf_tensor__()._numpy()
     return value.numpy() if isinstance(value, Composite) else _rebuilt(value, numpy_values)
 
 
@@ -212,7 +212,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     np.str_: str.encode,
     np.bytes_: bytes,
     bool: np.bool_,
-    int: lambda value: tensor(value).numpy(),
+    int: lambda value: tensor(value)._numpy(),
     float: np.float32,
     complex: np.complex128,
     range: lambda value: plain(tensor(value)),

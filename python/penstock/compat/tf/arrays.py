@@ -11,7 +11,7 @@ from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype, zero_of
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.tensor import Tensor, in_one_type, tensor
+from penstock.compat.tensor import Tensor, given, in_one_type, tensor
 from penstock.ops import array as _array
 
 _clip_by_value = ported(_array.clip_by_value)
@@ -46,7 +46,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> tf.constant([1.5, 2.5]).dtype == tf.float32
     True
     """
-    made = tensor(value, dtype)
+    made = given(value, dtype, TypeError)
     if shape is not None:
         made = np.broadcast_to(made, shape) if made.size == 1 else made.reshape(shape)
     return tensor(made)
@@ -56,12 +56,12 @@ def convert_to_tensor(
     value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
 ) -> Any:
     """Return a value as a tensor: `constant`."""
-    return tensor(value, dtype)
+    return given(value, dtype)
 
 
 def identity(input: Any, name: str | None = None) -> Any:
     """Return a value as a tensor."""
-    return tensor(input)
+    return given(input)
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
@@ -221,12 +221,12 @@ def split(
         sizes = [length - (sum(sizes) + 1) if size == -1 else size for size in sizes]
     if sum(sizes) != length:
         raise InvalidArgumentError(None, None, f"split: {length} rows cannot be cut into {sizes}")
-    return np.split(array, np.cumsum(sizes)[:-1], axis)
+    return list(map(tensor, np.split(array, np.cumsum(sizes)[:-1], axis)))
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = None) -> Any:
     """Return the rows along an axis as a list."""
-    return list(np.moveaxis(tensor(value), axis, 0))
+    return list(tensor(np.moveaxis(tensor(value), axis, 0)))
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
@@ -276,17 +276,17 @@ def sequence_mask(
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Return each value, or row along an axis, several times."""
-    return np.repeat(tensor(input), repeats, axis)
+    return tensor(np.repeat(tensor(input), repeats, axis))
 
 
 def reverse(tensor: Any, axis: Sequence[int], name: str | None = None) -> Any:
     """Return an array with the order along some axes reversed."""
-    return np.flip(_tensor(tensor), tuple(axis))
+    return _tensor(np.flip(_tensor(tensor), tuple(axis)))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     """Return an array moved along an axis, its end at the beginning."""
-    return np.roll(tensor(input), shift, axis)
+    return tensor(np.roll(tensor(input), shift, axis))
 
 
 def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
@@ -294,7 +294,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | 
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"sort: ASCENDING or DESCENDING was expected, got {direction!r}")
     ordered = np.sort(tensor(values), axis)
-    return np.flip(ordered, axis) if direction == "DESCENDING" else ordered
+    return tensor(np.flip(ordered, axis) if direction == "DESCENDING" else ordered)
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from penstock.compat.calling import from_here
 from penstock.compat.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
@@ -201,10 +202,10 @@ def stat(path: Any) -> FileStatistics:
 
 
 def glob(pattern: Any) -> list[str]:
-    """Return the names of the files that match a pattern, or one of several, sorted."""
+    """Return the names of the files that match patterns: of each pattern in order."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    found = [name for each in patterns for name in _glob.glob(str(_path(each)))]  # noqa: PTH207
-    return sorted(found)
+    names = map(from_here, map(str, map(_path, patterns)))
+    return [name for each in names for name in sorted(_glob.glob(each))]  # noqa: PTH207
 
 
 @_translated

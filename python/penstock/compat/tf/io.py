@@ -15,15 +15,31 @@ from penstock.compat.ragged import RaggedTensor
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor, text
 from penstock.compat.tf import elementwise, examples, gfile, tensor_proto
-from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp
+from penstock.compat.tf.image import files as _files
 from penstock.ops import io as _io
 
 port_all(globals(), _io)
+decode_bmp, decode_gif, decode_webp = _files.decode_bmp, _files.decode_gif, _files.decode_webp
+decode_jpeg, decode_png = _files.decode_jpeg, _files.decode_png
+_matching_files = ported(_io.matching_files)
 _decode_raw = ported(_io.decode_raw)
 _parse_example = ported(_io.parse_example)
 _parse_single_example = ported(_io.parse_single_example)
 _parse_sequence_example = ported(_io.parse_sequence_example)
 _parse_single_sequence_example = ported(_io.parse_single_sequence_example)
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Any:
+    """Return the names of the files that match one or more glob patterns, sorted.
+
+    Parameters
+    ----------
+    pattern : str, or list of str
+        Patterns.
+    name : str, optional
+        A label without further meaning.
+    """
+    return _matching_files(argument(pattern, "file_pattern"))
 
 
 def parse_single_example(

@@ -194,7 +194,7 @@ def cumulative_logsumexp(
 def _cumulated(ufunc: np.ufunc, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     if ufunc is np.add and not (exclusive or reverse):
         x = tensor(x)
-        return np.cumsum(x, int(axis), dtype=x.dtype)
+        return tensor(np.cumsum(x, int(axis), dtype=x.dtype))
     values = np.moveaxis(array(x), int(axis), 0)
     values = values[::-1] if reverse else values
     made = ufunc.accumulate(values, 0, values.dtype)

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.compat.calling import port_all, ported
 from penstock.compat.listing import listing
 from penstock.compat.seeds import seed_of_pair
+from penstock.compat.tf.image import files as _files
 from penstock.compat.tf.image.boxes import (
     draw_bounding_boxes,
     sample_distorted_bounding_box,
@@ -38,6 +39,7 @@ from penstock.compat.tf.image.suppression import (
 from penstock.ops import image as _image
 
 port_all(globals(), _image)
+decode_jpeg, decode_png = _files.decode_jpeg, _files.decode_png
 
 
 def _stateless(function: Callable[..., Any]) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tables import ROWS, row, table
 
 import penstock as ps
+from arrow_tables import ROWS, row, table
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
 

@@ -106,6 +106,7 @@ _KINDS: dict[str, Check] = {
     "structures": checks.or_none(checks.sequence),
     "output_signature": checks.specification,
     "features": checks.mapping,
+    "columns": checks.or_none(checks.sequence),
     "null_values": checks.or_none(checks.mapping),
     "context": checks.mapping,
     "context_features": checks.mapping,

@@ -210,12 +210,19 @@ class _Format:
     ) -> None:
         self.stage = stage
         library(stage, "pyarrow", "arrow")
-        if isinstance(columns, str):
-            raise TypeError(f"{stage}: columns must be a sequence of str, got {columns!r}")
         self.columns = None if columns is None else list(columns)
+        if not all(isinstance(name, str) for name in self.columns or ()):
+            raise TypeError(f"{stage}: columns must be a sequence of str, got {columns!r:.200}")
         self.filter = None
         if filters is not None:
-            self.filter = library(stage, "pyarrow.parquet", "arrow").filters_to_expression(filters)
+            parquet = library(stage, "pyarrow.parquet", "arrow")
+            try:
+                self.filter = parquet.filters_to_expression(filters)
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    f"{stage}: filters must be a list of (column, operator, value), or an "
+                    f"expression of pyarrow, got {filters!r:.200}: {error}"
+                ) from None
         self._plain = PlainTables(stage, False, null_values)
 
     def contents(self, path: str) -> _Contents:

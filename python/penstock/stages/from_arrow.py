@@ -68,7 +68,7 @@ class FromArrow(Tensors):
         """
         if not any(hasattr(table, f"__arrow_c_{kind}__") for kind in ("stream", "array")):
             raise TypeError(
-                "from_arrow: a table with __arrow_c_stream__ was expected, got "
+                "from_arrow: table must have __arrow_c_stream__, as those of all libraries do, got "
                 f"{type(table).__name__}; use from_tensor_slices for arrays"
             )
         return cls._of_table("from_arrow", table, name, null_values)
@@ -107,7 +107,7 @@ class FromArrow(Tensors):
         if not hasattr(df, "__arrow_c_stream__") or not hasattr(df, "to_dicts"):
             collect = "; call collect() first" if hasattr(df, "collect") else ""
             raise TypeError(
-                f"from_polars: a DataFrame of polars was expected, got {type(df).__name__}{collect}"
+                f"from_polars: df must be a DataFrame of polars, got {type(df).__name__}{collect}"
             )
         return cls._of_table("from_polars", df, name)
 
@@ -145,7 +145,7 @@ class FromArrow(Tensors):
         """
         if not hasattr(df, "iloc") or not hasattr(df, "columns"):
             raise TypeError(
-                f"from_pandas: a DataFrame of pandas was expected, got {type(df).__name__}"
+                f"from_pandas: df must be a DataFrame of pandas, got {type(df).__name__}"
             )
         if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in df.dtypes):
             return cls.from_tensor_slices(df, name)
@@ -197,11 +197,11 @@ class FromArrow(Tensors):
         """
         if hasattr(ds, "keys") and hasattr(ds, "values"):
             raise TypeError(
-                f"from_huggingface: one split was expected, got all: choose one, {', '.join(ds)}"
+                f"from_huggingface: ds must be one split, got all: choose one, {', '.join(ds)}"
             )
         if not hasattr(ds, "_indices") or not hasattr(getattr(ds, "data", None), "table"):
             raise TypeError(
-                "from_huggingface: a datasets.Dataset was expected, got "
+                "from_huggingface: ds must be a datasets.Dataset, got "
                 f"{type(ds).__name__}; use from_generator for what can only be iterated"
             )
         rows = None
@@ -236,6 +236,9 @@ class _Mapped(HeldTable):
 
     def __init__(self, ds: Any) -> None:
         self.ds = ds
+
+    def __repr__(self) -> str:
+        return f"<{len(self.ds)} rows>"
 
     def table(self) -> Any:
         """Return the columns that its format has."""

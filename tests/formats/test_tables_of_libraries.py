@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from tables import ROWS, row, table
 
 import penstock as ps
+from arrow_tables import ROWS, row, table
 from compare import assert_same
 from contract import DatasetContract
 
@@ -152,7 +152,7 @@ def test_what_is_no_table():
         from_arrow(pa.table({}))
     with pytest.raises(TypeError, match="collect"):
         ps.Dataset.from_polars(pl.LazyFrame({"x": [1]}))
-    with pytest.raises(TypeError, match="from_pandas: a DataFrame"):
+    with pytest.raises(TypeError, match="from_pandas: df must be a DataFrame"):
         ps.Dataset.from_pandas({"x": [1]})
 
 

@@ -27,6 +27,7 @@ PUBLIC = {
     "parallel_map": ps.Dataset.map,
     "random_numbers": ps.Dataset.random,
     "reduced": ps.Dataset.reduce,
+    "table_rows": ps.ParquetDataset,
     "text_line": ps.TextLineDataset,
     "tf_record": ps.TFRecordDataset,
 }
@@ -49,7 +50,7 @@ def test_every_kind_of_dataset_has_a_documented_public_name(kind):
 def test_what_stages_say_of_their_arguments_is_known():
     traits = _core.stage_traits().values()
     said = {form for each in traits for form in each["arguments"].values()}
-    assert said == {*encode._FORMS, "function"}
+    assert said == {*encode._FORMS, "function", "table"}
 
 
 def is_function(thing):

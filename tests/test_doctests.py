@@ -30,6 +30,10 @@ FRAMEWORKS = {
     "penstock.forms.Forms.to_keras": {"keras"},
     "penstock.forms.Forms.to_torch": {"torch"},
     "penstock.forms.Forms.to_torch_iterable": {"torch"},
+    "penstock.sources.tables": {"pyarrow"},
+    "penstock.stages.from_arrow.FromArrow.from_arrow": {"pyarrow"},
+    "penstock.stages.from_arrow.FromArrow.from_pandas": {"pandas", "pyarrow"},
+    "penstock.stages.from_arrow.FromArrow.from_polars": {"polars"},
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)")

@@ -1,5 +1,6 @@
 """One valid call of every public callable, by keyword, for tests that make one argument wrong."""
 
+import importlib.util
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,18 @@ import penstock as ps
 from of_contracts import call_of, contract_of
 from penstock import _core
 
+# What public names need beside NumPy: without it they have no call.
+LIBRARIES = {
+    "ArrowDataset": ("pyarrow",),
+    "ParquetDataset": ("pyarrow",),
+    "Dataset.from_arrow": ("pyarrow",),
+    "Dataset.from_pandas": ("pandas",),
+    "Dataset.from_polars": ("polars",),
+    "Dataset.from_huggingface": ("datasets",),
+}
+LACKING = {
+    name for name, needs in LIBRARIES.items() if not all(map(importlib.util.find_spec, needs))
+}
 RANGE = ps.Dataset.range(4)
 ROWS = ps.Dataset.from_tensor_slices(np.ones((4, 3), np.float32))
 LOADER = ps.DataLoader([1, 2, 3])
@@ -193,6 +206,39 @@ def dataset_calls(folder):
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}
         | {"record_bytes": 1, "header_bytes": 0, "footer_bytes": 0},
     }
+
+
+def table_calls(folder):
+    """Sources of tables, without those whose library is missing."""
+    numbers = {"n": [1, 2, 3], "s": ["a", "b", "c"]}
+    calls = {}
+    if "Dataset.from_arrow" not in LACKING:
+        import pyarrow.feather
+        import pyarrow.parquet
+
+        table = pyarrow.table(numbers)
+        pyarrow.parquet.write_table(table, folder / "rows.parquet")
+        pyarrow.feather.write_feather(table, folder / "rows.feather")
+        calls["from_arrow"] = {"table": table, "null_values": {"n": 0}}
+        files = {"columns": ["n"], "batch_size": 2, "filters": [("n", ">", 1)]}
+        files |= {"num_parallel_reads": 1, "drop_remainder": False, "null_values": {"n": 0}}
+        files |= {"on_error": "skip", "max_errors": 3}
+        calls["ParquetDataset"] = {"filenames": [str(folder / "rows.parquet")], **files}
+        calls["ArrowDataset"] = {"filenames": [str(folder / "rows.feather")], **files}
+    if "Dataset.from_pandas" not in LACKING:
+        import pandas
+
+        calls["from_pandas"] = {"df": pandas.DataFrame(numbers)}
+    if "Dataset.from_polars" not in LACKING:
+        import polars
+
+        calls["from_polars"] = {"df": polars.DataFrame(numbers)}
+    if "Dataset.from_huggingface" not in LACKING:
+        import datasets
+
+        rows = datasets.Dataset.from_dict(numbers)
+        calls["from_huggingface"] = {"ds": rows, "null_values": {"n": 0}}
+    return calls
 
 
 def experimental_calls(folder):
@@ -497,7 +543,7 @@ def calls(folder):
         kind: call_of(kind) for kind in more if kind not in methods and contract_of(kind).apply
     }
     groups = {
-        ps.Dataset: methods,
+        ps.Dataset: methods | table_calls(folder),
         ps.experimental: experimental_calls(folder),
         ps.image: image_calls(),
         ps.io: io_calls(folder),

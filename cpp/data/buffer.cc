@@ -170,6 +170,12 @@ BufferRef Buffer::Borrow(void* data, size_t size, Releaser release, void* contex
   return BufferRef(buffer);
 }
 
+BufferRef Buffer::BorrowConstant(const void* data, size_t size, Releaser release, void* context) {
+  BufferRef ref = Borrow(const_cast<void*>(data), size, release, context);
+  ref->constant_ = true;
+  return ref;
+}
+
 BufferRef Buffer::Allocate(size_t size, std::vector<BufferRef> owners) {
   BufferRef ref = Allocate(size);
   ref->owners_ = new std::vector<BufferRef>(std::move(owners));

@@ -22,6 +22,8 @@ class Buffer {
   static BufferRef Allocate(size_t size);
   // Foreign memory; `release` runs on whichever thread drops the last reference.
   static BufferRef Borrow(void* data, size_t size, Releaser release, void* context);
+  // The same for memory that others may read too, or that no one may write: it counts as shared.
+  static BufferRef BorrowConstant(const void* data, size_t size, Releaser release, void* context);
   // Memory that other buffers own: keeps them all alive (rows of references stacked without a
   // copy).
   static BufferRef Allocate(size_t size, std::vector<BufferRef> owners);
@@ -31,8 +33,9 @@ class Buffer {
   bool foreign() const { return release_ != nullptr; }
   Releaser releaser() const { return release_; }
   void* context() const { return context_; }
-  // acquire: pairs with the release in Unref, so that the last owner sees all writes.
-  bool unique() const { return refs_.load(std::memory_order_acquire) == 1; }
+  // Whether the holder of this reference may write. acquire: pairs with the release in Unref, so
+  // that the last owner sees all writes.
+  bool unique() const { return refs_.load(std::memory_order_acquire) == 1 && !constant_; }
 
  private:
   friend class BufferRef;
@@ -45,6 +48,7 @@ class Buffer {
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;  // of pool memory
+  bool constant_ = false;
   Releaser release_ = nullptr;
   void* context_ = nullptr;
   std::vector<BufferRef>* owners_ = nullptr;

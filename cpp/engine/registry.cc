@@ -96,6 +96,8 @@ std::string_view NameOf(ArgumentForm form) {
       return "shared value";
     case ArgumentForm::kSharedValues:
       return "shared values";
+    case ArgumentForm::kTable:
+      return "table";
     case ArgumentForm::kSpec:
       return "spec";
     case ArgumentForm::kDType:

@@ -24,6 +24,7 @@ enum class ArgumentForm {
   kValue,         // nested values
   kSharedValue,   // the same, in memory that the plan shares with whoever gave them
   kSharedValues,  // a list of such
+  kTable,         // the columns of a table, in memory that the plan shares with whoever gave them
   kSpec,          // nested types and shapes
   kDType,         // the type of a scalar, as a spec
   kObject,        // anything, only to be handed back

@@ -7,6 +7,7 @@
 #include "data/element_text.h"
 #include "engine/registry.h"
 #include "engine/stack_need.h"
+#include "python/arrow.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -88,6 +89,10 @@ struct Spec {
 struct Elements {
   std::shared_ptr<const std::vector<std::shared_ptr<const Element>>> elements;
 };
+// The rows of a table, which a source shares with whoever has made it.
+struct Rows {
+  std::shared_ptr<Table> table;
+};
 // An object that the engine passes through untouched.
 struct Opaque {
   Args::Foreign object;
@@ -164,6 +169,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
   if (py::isinstance<Value>(value)) return value.cast<const Value&>().element;
   if (py::isinstance<Spec>(value)) return value.cast<const Spec&>().spec;
   if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
+  if (py::isinstance<Rows>(value)) return Args::Foreign(value.cast<const Rows&>().table);
   if (py::isinstance<Elements>(value)) {
     return std::const_pointer_cast<std::vector<std::shared_ptr<const Element>>>(
         value.cast<const Elements&>().elements);
@@ -215,7 +221,7 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
       roots.push_back(value.cast<const Indexable&>().object.ptr());
       continue;
     }
-    if (py::isinstance<Elements>(value)) continue;
+    if (py::isinstance<Elements>(value) || py::isinstance<Rows>(value)) continue;
     Args::Value arg = ToArg("", value, nullptr, false);
     if (py::isinstance<NativeFunction>(value)) {
       PyObject* plain = value.cast<const NativeFunction&>().plain;
@@ -308,6 +314,11 @@ void BindDataset(py::module_& module) {
         for (const Value& value : values) elements->push_back(value.element);
         return Elements{std::move(elements)};
       }));
+  py::class_<Rows>(module, "Rows", py::custom_type_setup(MadeWhole))
+      .def(py::init([](const py::object& table, const std::string& stage) {
+             return Rows{std::make_shared<Table>(TableOfArrow(table.ptr(), stage))};
+           }),
+           py::arg("table"), py::arg("stage"));
   py::class_<Opaque>(module, "Opaque", py::custom_type_setup(MadeWhole))
       .def(py::init(
           [](const py::object& object) { return Opaque{ToForeign(PyRef::Borrow(object.ptr()))}; }));

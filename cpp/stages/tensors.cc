@@ -1,13 +1,11 @@
 // from_tensors: one element; from_tensor_slices: the rows of arrays in memory, with random access.
-#include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "data/gather_rows.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "runtime/blocking.h"
-#include "runtime/platform.h"
 
 namespace penstock {
 namespace {
@@ -49,43 +47,11 @@ IteratorPtr TensorsDataset::MakeIterator(const RunContext&) const {
       std::static_pointer_cast<const TensorsDataset>(shared_from_this()));
 }
 
-template <size_t kBytes>
-void GatherFixed(uint8_t* to, const uint8_t* from, const int64_t* indices, int64_t rows) {
-  for (int64_t i = 0; i < rows; ++i) {
-    std::memcpy(to + static_cast<size_t>(i) * kBytes,
-                from + static_cast<size_t>(indices[i]) * kBytes, kBytes);
-  }
-}
-
-// Copies rows of `bytes` each; the next rows are fetched from memory while one is copied.
-void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
-                int64_t rows) {
-  switch (bytes) {
-    case 1:
-      return GatherFixed<1>(to, from, indices, rows);
-    case 2:
-      return GatherFixed<2>(to, from, indices, rows);
-    case 4:
-      return GatherFixed<4>(to, from, indices, rows);
-    case 8:
-      return GatherFixed<8>(to, from, indices, rows);
-    case 16:
-      return GatherFixed<16>(to, from, indices, rows);
-    default:
-      break;
-  }
-  // While these bytes are copied, a line comes from memory.
-  constexpr size_t kBytesAhead = 2048;
-  constexpr size_t kLine = 64;
-  const auto ahead = static_cast<int64_t>(std::max<size_t>(kBytesAhead / (bytes + 1), 2));
-  for (int64_t i = 0; i < rows; ++i) {
-    if (i + ahead < rows) {
-      const uint8_t* next = from + static_cast<size_t>(indices[i + ahead]) * bytes;
-      for (size_t at = 0; at < bytes && at < 4096; at += kLine) Prefetch(next + at);
-    }
-    std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(indices[i]) * bytes,
-                bytes);
-  }
+// The rows of these numbers, of `bytes` each.
+void GatherAt(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
+              int64_t rows) {
+  GatherRows(to, bytes, rows,
+             [&](int64_t i) { return from + static_cast<size_t>(indices[i]) * bytes; });
 }
 
 Tensor GatherReferences(const Tensor& column, const int64_t* indices, int64_t rows) {
@@ -103,8 +69,9 @@ Tensor GatherReferences(const Tensor& column, const int64_t* indices, int64_t ro
   }
   BufferRef pointers =
       Buffer::Allocate(static_cast<size_t>(rows * items) * sizeof(void*), {column.buffer()});
-  GatherRows(pointers->data(), reinterpret_cast<const uint8_t*>(column.objects()),
-             static_cast<size_t>(items) * sizeof(void*), indices, rows);
+  const size_t bytes = static_cast<size_t>(items) * sizeof(void*);
+  GatherAt(pointers->data(), reinterpret_cast<const uint8_t*>(column.objects()), bytes, indices,
+           rows);
   return Tensor::Objects(column.dtype().code, shape, std::move(pointers));
 }
 
@@ -162,7 +129,7 @@ class SlicesDataset final : public Dataset, public Indexed {
       Tensor column = Tensor::Make(leaf.dtype(), shape);
       LeaveForeignLockToCopy(column.nbytes());
       size_t bytes = rows ? column.nbytes() / static_cast<size_t>(rows) : 0;
-      GatherRows(column.mutable_data(), leaf.data(), bytes, indices, rows);
+      GatherAt(column.mutable_data(), leaf.data(), bytes, indices, rows);
       block.columns.push_back(std::move(column));
     }
     return block;

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
     from penstock.sources.hdf5 import HDF5Dataset
     from penstock.sources.prefetch import prefetch
+    from penstock.sources.tables import ArrowDataset, ParquetDataset
     from penstock.structure import TensorSpec
 
 # Where names come from; all others are operations on arrays. A module is loaded when one of its
@@ -88,6 +89,7 @@ _HOMES = {
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
     "penstock.sources.hdf5": ("HDF5Dataset",),
     "penstock.sources.prefetch": ("prefetch",),
+    "penstock.sources.tables": ("ArrowDataset", "ParquetDataset"),
     "penstock.structure": ("TensorSpec",),
 }
 __version__: str = build_info()["version"]
@@ -97,6 +99,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "ArrayRecordDataset",
+    "ArrowDataset",
     "DataError",
     "DataLoader",
     "Dataset",
@@ -106,6 +109,7 @@ __all__ = [
     "Iterator",
     "Options",
     "OutOfRangeError",
+    "ParquetDataset",
     "StateError",
     "TFRecordDataset",
     "TensorSpec",

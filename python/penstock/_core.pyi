@@ -48,6 +48,9 @@ class Elements:
 class Opaque:
     def __init__(self, arg0: Any, /) -> None: ...
 
+class Rows:
+    def __init__(self, table: Any, stage: str) -> None: ...
+
 class Indexable:
     def __init__(self, object: Any, size: int) -> None: ...
 

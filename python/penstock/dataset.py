@@ -24,6 +24,7 @@ from penstock.stages.bucket_by_sequence_length import BucketBySequenceLength
 from penstock.stages.cache import Cache
 from penstock.stages.concatenate import Concatenate
 from penstock.stages.filter import Filter
+from penstock.stages.from_arrow import FromArrow
 from penstock.stages.from_generator import FromGenerator
 from penstock.stages.from_zarr import FromZarr
 from penstock.stages.group_by_window import GroupByWindow
@@ -67,6 +68,7 @@ class Dataset(
     Snapshot,
     Scan,
     Numbers,
+    FromArrow,
     Tensors,
     FromGenerator,
     Load,

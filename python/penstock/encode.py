@@ -10,6 +10,7 @@ from penstock.errors import TraceError
 from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
+from penstock.plain_tables import exported
 from penstock.probing import find_spec
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
@@ -76,6 +77,10 @@ def encode(
                     "types that its operations make, cast them there"
                 )
             encoded.update(_native(kind, name, value, args, inputs[0], traced))
+        elif form == "table":
+            stage = args.get("part_of", kind)
+            table = exported(stage, value, args.get("null_values"))
+            encoded[name] = _core.Rows(table, stage)
         elif form in _FORMS and not (value is None and form in _MAY_BE_NONE):
             try:
                 encoded[name] = _FORMS[form](value)
@@ -135,7 +140,9 @@ def _naming(kind: str, name: str, error: Exception) -> Exception:
     """Return the error of an argument as one that names it."""
     text = str(error).removeprefix("signature: ")
     wanted = TypeError if isinstance(error, TypeError) else ValueError
-    return error if name in text else wanted(f"{kind}: {name}: {text}")
+    return (
+        error if name in text or text.startswith(f"{kind}: ") else wanted(f"{kind}: {name}: {text}")
+    )
 
 
 def _wants_rng(function: Any) -> bool:

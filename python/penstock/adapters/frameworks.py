@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from penstock.libraries import library
 
 
 def framework(stage: str, name: str) -> Any:
-    """Import a framework.
+    """Import a framework: "torch", "jax" or "keras", which is also the name of penstock's extra.
 
-    Parameters
-    ----------
-    stage : str
-        For errors.
-    name : str
-        The module: "torch", "jax" or "keras", which is also the name of penstock's extra.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If it is not installed; it says how to install it.
+    The error where it is not installed says how to install it; `stage` is for that.
     """
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise ModuleNotFoundError(
-            f"{stage}: {name} is not installed; pip install 'penstock[{name}]'", name=name
-        ) from None
+    return library(stage, name, name)

@@ -2,16 +2,15 @@
 #include <atomic>
 
 #include "data/element_text.h"
-#include "data/pending.h"
-#include "engine/input.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
+#include "stages/unbatch/split_rows.h"
 
 namespace penstock {
 namespace {
 
 // The rows of an element that fits.
-Block Split(Element element) {
+Block RowsOf(Element element) {
   Block block;
   block.structure = element.structure;
   block.origins.first = element.origin;
@@ -65,7 +64,7 @@ class UnbatchDataset final : public Dataset, public RandomAccess {
     auto* element = std::get_if<Element>(&step);
     if (!element) return step;
     if (auto error = Misfit(*element, index / size, stage_)) return *std::move(error);
-    return Split(std::move(*element)).Row(index % size);
+    return RowsOf(std::move(*element)).Row(index % size);
   }
 
  protected:
@@ -92,60 +91,23 @@ class UnbatchDataset final : public Dataset, public RandomAccess {
   mutable std::atomic<int64_t> known_{kUnknown};
 };
 
-class UnbatchIterator final : public BlockIterator {
+class UnbatchIterator final : public SplitIterator {
  public:
   UnbatchIterator(IteratorPtr input, std::string stage)
-      : input_(std::move(input)), stage_(std::move(stage)) {}
-
-  void VisitState(StateVisitor& visitor) override {
-    // A batch of which only some rows were emitted is pulled again, and those rows are passed over.
-    bool pulled = !rows_.empty();
-    bool open = pulled || to_skip_ > 0;
-    visitor.Bool(open);
-    visitor.Count(given_, "rows given of an element");
-    visitor.Count(index_, "elements pulled");
-    input_.VisitState(visitor, pulled && visitor.saving() ? 1 : 0);
-    if (!visitor.saving()) to_skip_ = open ? given_ : 0;
-  }
+      : SplitIterator(std::move(input)), stage_(std::move(stage)) {}
 
  protected:
-  Block DoNextBlock(int64_t max_rows) override {
-    while (rows_.empty()) {
-      input_.Keep(input_.position());
-      input_.Mark();
-      Step step = input_.Next();
-      auto* element = std::get_if<Element>(&step);
-      if (!element) {
-        if (auto* error = std::get_if<Error>(&step)) index_ += !error->transient();
-        return Block::Of(std::move(step));
-      }
-      if (to_skip_ == 0) ++index_;
-      given_ = 0;
-      if (auto error = Misfit(*element, index_ - 1, stage_)) {
-        StageLabel stage = label();
-        stage.kind = stage_;
-        throw error->In({std::move(stage), index_ - 1, ElementText(*element)}, element->origin);
-      }
-      rows_.Add(Split(std::move(*element)));
-      int64_t skip = std::exchange(to_skip_, 0);
-      while (skip > 0 && !rows_.empty()) {
-        int64_t taken = rows_.Take(skip).rows;
-        skip -= taken;
-        given_ += taken;
-      }
+  std::vector<Block> Split(Element element, int64_t index) override {
+    if (auto error = Misfit(element, index, stage_)) {
+      StageLabel stage = label();
+      stage.kind = stage_;
+      throw error->In({std::move(stage), index, ElementText(element)}, element.origin);
     }
-    Block block = rows_.Take(max_rows);
-    given_ += block.rows;
-    return block;
+    return {RowsOf(std::move(element))};
   }
 
  private:
-  Input input_;
   const std::string stage_;
-  PendingBlocks rows_;
-  int64_t index_ = 0;    // elements of the input so far
-  int64_t given_ = 0;    // rows of the open one
-  int64_t to_skip_ = 0;  // rows given before the state was saved
 };
 
 IteratorPtr UnbatchDataset::MakeIterator(const RunContext& context) const {

@@ -1,0 +1,189 @@
+// from_arrow: the rows of a table in memory or in mapped files, with random access.
+#include <algorithm>
+#include <vector>
+
+#include "data/gather_rows.h"
+#include "data/table.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "runtime/blocking.h"
+
+namespace penstock {
+namespace {
+
+// Where a row is.
+struct TableRow {
+  const Block* batch;
+  int64_t row;
+};
+
+// The rows of a table, or those of them with given numbers; lists are ragged columns.
+class TableRows final : public Indexed {
+ public:
+  TableRows(const Table& table, std::vector<int64_t> chosen, bool some)
+      : table_(table), chosen_(std::move(chosen)), some_(some) {
+    for (const Block& batch : table.batches) {
+      firsts_.push_back(total_);
+      total_ += batch.rows;
+      ragged_ = ragged_ || batch.ragged();
+    }
+    for (int64_t row : chosen_) {
+      if (row < 0 || row >= total_) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    "from_arrow: rows must be from 0 to {}, the table has {}; got {}", total_ - 1,
+                    total_, row);
+      }
+    }
+  }
+
+  int64_t size() const override { return some_ ? static_cast<int64_t>(chosen_.size()) : total_; }
+  bool ragged() const { return ragged_; }
+
+  Block Rows(int64_t first, int64_t count) const override {
+    if (!some_ && count > 0) {
+      const TableRow begin = At(first);
+      if (begin.row + count <= begin.batch->rows) {
+        Block block = begin.batch->Slice(begin.row, count);
+        block.origins = RowOrigins::From(first);
+        return block;
+      }
+    }
+    std::vector<TableRow> rows(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = At(first + i);
+    Block block = Gathered(rows);
+    block.origins = RowOrigins::From(first);
+    return block;
+  }
+
+  Block Gather(const int64_t* indices, int64_t count) const override {
+    std::vector<TableRow> rows(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = At(indices[i]);
+    Block block = Gathered(rows);
+    block.origins.keys.assign(indices, indices + count);
+    return block;
+  }
+
+ private:
+  TableRow At(int64_t index) const {
+    if (some_) index = chosen_[static_cast<size_t>(index)];
+    if (firsts_.size() == 1) return {table_.batches.data(), index};
+    auto after = std::upper_bound(firsts_.begin(), firsts_.end(), index);
+    const auto batch = static_cast<size_t>(after - firsts_.begin()) - 1;
+    return {&table_.batches[batch], index - firsts_[batch]};
+  }
+
+  Block Gathered(const std::vector<TableRow>& rows) const {
+    Block block;
+    block.structure = table_.spec.structure;
+    block.rows = static_cast<int64_t>(rows.size());
+    for (size_t leaf = 0; leaf < table_.spec.leaves.size(); ++leaf) {
+      block.columns.push_back(GatheredLeaf(rows, leaf));
+    }
+    return block;
+  }
+
+  Column GatheredLeaf(const std::vector<TableRow>& rows, size_t leaf) const {
+    const auto count = static_cast<int64_t>(rows.size());
+    const LeafSpec& spec = table_.spec.leaves[leaf];
+    auto column = [&](const TableRow& at) -> const Column& { return at.batch->columns[leaf]; };
+    if (rows.empty()) {
+      return Tensor::Concat(spec.dtype, spec.shape.Prepend(0), {});
+    }
+    if (column(rows.front()).ragged()) {
+      std::vector<Tensor> items;
+      std::vector<const Tensor*> parts;
+      items.reserve(rows.size());
+      std::vector<int64_t> splits{0};
+      for (const TableRow& at : rows) {
+        parts.push_back(&items.emplace_back(column(at).Row(at.row)));
+        splits.push_back(splits.back() + parts.back()->shape()[0]);
+      }
+      Shape shape = spec.shape;
+      shape[0] = splits.back();
+      return {Tensor::Concat(spec.dtype, shape, parts), std::move(splits)};
+    }
+    const Shape shape = spec.shape.Prepend(count);
+    const int64_t items = spec.shape.elements();
+    if (spec.dtype.is_reference()) {
+      std::vector<std::string_view> found;
+      found.reserve(static_cast<size_t>(count * items));
+      for (const TableRow& at : rows) {
+        const Tensor& strings = column(at).items;
+        for (int64_t i = 0; i < items; ++i) found.push_back(strings.string(at.row * items + i));
+      }
+      return Tensor::Strings(spec.dtype.code, shape, found);
+    }
+    Tensor gathered = Tensor::Make(spec.dtype, shape);
+    LeaveForeignLockToCopy(gathered.nbytes());
+    const size_t bytes = static_cast<size_t>(items) * spec.dtype.itemsize;
+    GatherRows(gathered.mutable_data(), bytes, count, [&](int64_t i) {
+      const TableRow& at = rows[static_cast<size_t>(i)];
+      return column(at).items.data() + static_cast<size_t>(at.row) * bytes;
+    });
+    return gathered;
+  }
+
+  const Table& table_;
+  const std::vector<int64_t> chosen_;
+  const bool some_;              // only the chosen ones
+  std::vector<int64_t> firsts_;  // the number of the first row of each batch
+  int64_t total_ = 0;
+  bool ragged_ = false;
+};
+
+// As what all consumers take: rows that differ in size one by one.
+class SeparateRows final : public Indexed {
+ public:
+  explicit SeparateRows(const TableRows& rows) : rows_(rows) {}
+  int64_t size() const override { return rows_.size(); }
+  Block Rows(int64_t first, int64_t count) const override {
+    return Taken(rows_.Rows(first, count));
+  }
+  Block Gather(const int64_t* indices, int64_t count) const override {
+    return Taken(rows_.Gather(indices, count));
+  }
+
+ private:
+  Block Taken(Block block) const {
+    if (rows_.ragged()) block.Separate();
+    return block;
+  }
+
+  const TableRows& rows_;
+};
+
+class ArrowDataset final : public Dataset {
+ public:
+  ArrowDataset(std::shared_ptr<const Table> table, std::vector<int64_t> chosen, bool some)
+      : table_(std::move(table)), rows_(*table_, std::move(chosen), some), separate_(rows_) {}
+  int64_t cardinality() const override { return rows_.size(); }
+  MaybeSpec spec() const override { return table_->spec; }
+  const Indexed* indexed() const override { return &separate_; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override {
+    if (context.ragged) return MakeRowIterator(shared_from_this(), rows_);
+    return MakeRowIterator(shared_from_this(), separate_);
+  }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  const TableRows rows_;
+  const SeparateRows separate_;
+};
+
+const RegisterDataset from_arrow_stage(
+    "from_arrow", {.arguments = {{"table", ArgumentForm::kTable}, {"rows", ArgumentForm::kValue}}},
+    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
+      auto table = std::static_pointer_cast<const Table>(args.Object("table"));
+      std::vector<int64_t> chosen;
+      if (args.Has("rows")) {
+        const Tensor& numbers = args.Nested("rows").leaves.at(0);
+        const auto* first = reinterpret_cast<const int64_t*>(numbers.data());
+        chosen.assign(first, first + numbers.elements());
+      }
+      return std::make_shared<ArrowDataset>(std::move(table), std::move(chosen), args.Has("rows"));
+    });
+
+}  // namespace
+}  // namespace penstock

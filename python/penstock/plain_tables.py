@@ -1,0 +1,157 @@
+"""Tables of Arrow in the types that the engine takes, without missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.libraries import library
+
+
+class HeldTable:
+    """Something that has a table of pyarrow inside."""
+
+    def table(self) -> Any:
+        """Return the table."""
+        raise NotImplementedError
+
+
+def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> Any:
+    """Return a table, or what holds one, as an object that exports columns for the engine."""
+    if isinstance(table, HeldTable):
+        table = table.table()
+    of_pyarrow = type(table).__module__.partition(".")[0] == "pyarrow"
+    if not of_pyarrow and not null_values:
+        return table
+    pa = library(stage, "pyarrow", "arrow")
+    return PlainTables(stage, True, null_values).of(pa.table(table))
+
+
+class PlainTables:
+    """Converts tables.
+
+    Parameters
+    ----------
+    stage : str
+        For errors.
+    text : bool
+        Whether strings become str; otherwise bytes.
+    null_values : mapping, optional
+        By the names of columns: what stands for missing values there. The field of a struct is
+        named ``"column.field"``.
+    """
+
+    def __init__(self, stage: str, text: bool, null_values: Mapping[str, Any] | None) -> None:
+        self._stage = stage
+        self._text = text
+        self._null_values = dict(null_values or {})
+
+    def of(self, table: Any) -> Any:
+        """Return a table of pyarrow in types that the engine takes, wherever it has any."""
+        pa = library(self._stage, "pyarrow", "arrow")
+        names = {name.partition(".")[0] for name in self._null_values}
+        unknown = sorted(names - set(table.column_names))
+        if unknown:
+            raise ValueError(
+                f"{self._stage}: null_values must name columns, got {', '.join(unknown)}; there "
+                f"are {', '.join(table.column_names)}"
+            )
+        for i, field in enumerate(table.schema):
+            column = table.column(i)
+            plain = self._plain(pa, field.type)
+            if isinstance(field.type, pa.BaseExtensionType):
+                column = self._stored(pa, column, plain)
+            elif plain != field.type:
+                column = column.cast(plain)
+            if field.name in names:
+                column = pa.chunked_array(
+                    [self._filled(pa, chunk, field.name) for chunk in column.chunks], column.type
+                )
+            if column is not table.column(i):
+                table = table.set_column(i, pa.field(field.name, column.type), column)
+        return table
+
+    def _plain(self, pa: Any, kind: Any) -> Any:
+        """Return the type that stands for one of Arrow."""
+        if isinstance(kind, pa.BaseExtensionType):
+            inner = self._plain(pa, _item(pa, kind.storage_type))
+            for size in reversed(getattr(kind, "shape", ())):
+                inner = pa.list_(inner, size)
+            return inner if hasattr(kind, "shape") else self._plain(pa, kind.storage_type)
+        if pa.types.is_dictionary(kind):
+            return self._plain(pa, kind.value_type)
+        if not self._text:
+            if pa.types.is_string(kind):
+                return pa.binary()
+            if pa.types.is_large_string(kind):
+                return pa.large_binary()
+            if pa.types.is_string_view(kind):
+                return pa.binary_view()
+        if pa.types.is_struct(kind):
+            fields = [kind.field(i) for i in range(kind.num_fields)]
+            return pa.struct([field.with_type(self._plain(pa, field.type)) for field in fields])
+        if pa.types.is_list(kind):
+            return pa.list_(self._item_field(pa, kind))
+        if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
+            return pa.large_list(self._item_field(pa, kind))
+        if pa.types.is_list_view(kind):
+            return pa.list_(self._item_field(pa, kind))
+        if pa.types.is_fixed_size_list(kind):
+            return pa.list_(self._item_field(pa, kind), kind.list_size)
+        return kind
+
+    def _item_field(self, pa: Any, kind: Any) -> Any:
+        return kind.value_field.with_type(self._plain(pa, kind.value_type))
+
+    def _stored(self, pa: Any, column: Any, plain: Any) -> Any:
+        """Return what an extension type stores, arrays of one shape as such."""
+        chunks = []
+        for chunk in column.chunks:
+            stored = chunk.storage
+            if pa.types.is_fixed_size_list(plain):
+                if stored.null_count:
+                    raise ValueError(
+                        f"{self._stage}: a column of arrays has {stored.null_count} missing ones; "
+                        "drop these rows"
+                    )
+                while pa.types.is_nested(stored.type):
+                    stored = stored.flatten()
+                sizes = []
+                kind = plain
+                while pa.types.is_fixed_size_list(kind):
+                    sizes.append(kind.list_size)
+                    kind = kind.value_type
+                stored = stored.cast(kind)
+                for size in reversed(sizes):
+                    stored = pa.FixedSizeListArray.from_arrays(stored, size)
+            chunks.append(stored.cast(plain))
+        return pa.chunked_array(chunks, plain)
+
+    def _filled(self, pa: Any, array: Any, name: str) -> Any:
+        """Return an array with values for what is missing."""
+        if name in self._null_values and array.null_count:
+            try:
+                value = pa.scalar(self._null_values[name], array.type)
+                array = library(self._stage, "pyarrow.compute", "arrow").fill_null(array, value)
+            except (pa.ArrowException, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"{self._stage}: null_values[{name!r}] must be a value of type {array.type}, "
+                    f"got {self._null_values[name]!r}: {error}"
+                ) from None
+        below = f"{name}."
+        if not any(each.startswith(below) for each in self._null_values):
+            return array
+        if not pa.types.is_struct(array.type):
+            raise ValueError(f"{self._stage}: null_values: {name} has no fields")
+        fields = [array.type.field(i).name for i in range(array.type.num_fields)]
+        parts = [self._filled(pa, array.field(i), below + each) for i, each in enumerate(fields)]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, names=fields, mask=mask)
+
+
+def _item(pa: Any, kind: Any) -> Any:
+    """Return what lists within lists have inside."""
+    nested = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    while any(test(kind) for test in nested):
+        kind = kind.value_type
+    return kind

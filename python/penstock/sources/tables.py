@@ -1,0 +1,465 @@
+"""Files of tables: ParquetDataset and ArrowDataset."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.arguments.checked import checked
+from penstock.dataset import Dataset
+from penstock.encode import Indexable
+from penstock.errors import DataError
+from penstock.libraries import library
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.paths import Names, path_of, what_came
+from penstock.plain_tables import PlainTables
+from penstock.sources.source import Source
+
+_READS = 2  # row groups that are read at a time unless num_parallel_reads says otherwise
+_OPENED = 16  # files whose ends are read at a time
+_KEPT = 8  # files that stay open when nothing of them is read
+
+
+class ParquetDataset(Source):
+    """Read the rows of Parquet files: dicts of their columns.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files, all with the columns of the first one. The end of each, which says what it
+        contains, is read when the dataset is made.
+    columns : sequence of str, optional
+        The columns to read, in this order; ``"a.b"`` is the field b of the struct a. None means
+        all.
+    batch_size : int, optional
+        Rows of an element, as `batch` makes them; None gives single rows.
+    filters : list of tuples, or expression, optional
+        Which rows to read, as pyarrow has it: ``[("age", ">", 3), ("name", "in", ["a", "b"])]``, or
+        an expression of ``pyarrow.compute``. Row groups without such rows, by their statistics, are
+        not read.
+    num_parallel_reads : int, optional
+        Row groups that are read at a time, ahead of their use; AUTOTUNE (-1) chooses. None means 2.
+    name : str, optional
+        Names the stage in errors, `Iterator.stats` and traces.
+    drop_remainder : bool
+        Leave out a last batch with fewer than `batch_size` rows.
+    null_values : mapping, optional
+        By the names of columns: what stands for missing values.
+    on_error, max_errors
+        As of `TFRecordDataset`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If pyarrow is not installed: ``pip install 'penstock[arrow]'``.
+    ValueError, TypeError
+        If an argument is wrong, or a column has a type that NumPy does not have. While iterating,
+        at the position of a row group with missing values for which there is no value.
+    OSError, DataError
+        While iterating, at the position of a file that cannot be read, or of a row group that is
+        damaged: there is one error for all of its rows, and the next row group follows. At once
+        where no file can be read.
+
+    Notes
+    -----
+    Numbers and times without a zone are what they are in the file, in pyarrow's memory until they
+    are batched. Strings are bytes. A list is an array of its own size, for `ragged_batch` and
+    `padded_batch`; a list of fixed size has that size. A struct is a dict. Missing floats are NaN,
+    missing times NaT; any other missing value is an error unless `null_values` has a value for it.
+
+    The order is that of the files and of the rows in them, whatever `num_parallel_reads` is. As
+    many row groups are in memory, and one more or two. A saved state holds a row group and a row:
+    restoring reads that row group again. Without `filters` the number of rows is known, and
+    elements have positions for `experimental.at`; a row is found by reading its row group, of which
+    the last two are kept.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet
+    >>> table = pa.table({"age": [3, 7, 5], "name": ["Tom", "Ida", "Rex"]})
+    >>> pa.parquet.write_table(table, "pets.parquet")
+    >>> ds = ps.ParquetDataset("pets.parquet", filters=[("age", ">", 3)])
+    >>> list(ds)
+    [{'age': np.int64(7), 'name': b'Ida'}, {'age': np.int64(5), 'name': b'Rex'}]
+    >>> ps.ParquetDataset("pets.parquet", columns=["age"], batch_size=2).first()
+    {'age': array([3, 7])}
+    """
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        filters: Any = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        drop_remainder: bool = False,
+        null_values: Mapping[str, Any] | None = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> None:
+        reader = _Parquet("ParquetDataset", columns, filters, null_values)
+        rows = _rows_of(reader, filenames, num_parallel_reads, name)
+        rows = rows._without_errors(reader.stage, on_error, max_errors)
+        self._become(rows if batch_size is None else rows.batch(batch_size, drop_remainder))
+
+
+class ArrowDataset(Source):
+    """Read the rows of files in Arrow's IPC format, which Feather is too: dicts of their columns.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files, in the file format or the stream format, all with the columns of the first one.
+    columns : sequence of str, optional
+        The columns to read, in this order; None means all.
+    batch_size, filters, num_parallel_reads, name, drop_remainder, null_values, on_error, max_errors
+        As of `ParquetDataset`, with record batches for row groups.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If pyarrow is not installed: ``pip install 'penstock[arrow]'``.
+    ValueError, TypeError, OSError, DataError
+        As with `ParquetDataset`.
+
+    Notes
+    -----
+    Files are mapped into memory, and columns that are not compressed are used where they lie. All
+    else is as with `ParquetDataset`. For a shuffle of all rows of files that are not compressed,
+    hand over the mapped table:
+    ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.feather
+    >>> pa.feather.write_feather(pa.table({"x": [1, 2, 3]}), "numbers.feather")
+    >>> list(ps.ArrowDataset("numbers.feather", batch_size=2))
+    [{'x': array([1, 2])}, {'x': array([3])}]
+    """
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        filters: Any = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        drop_remainder: bool = False,
+        null_values: Mapping[str, Any] | None = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> None:
+        reader = _Arrow("ArrowDataset", columns, filters, null_values)
+        rows = _rows_of(reader, filenames, num_parallel_reads, name)
+        rows = rows._without_errors(reader.stage, on_error, max_errors)
+        self._become(rows if batch_size is None else rows.batch(batch_size, drop_remainder))
+
+
+class _Fetched:
+    """What the stage of the rows takes: a table, and the file that it is from."""
+
+    __slots__ = ("file", "table")
+
+    def __init__(self, table: Any, file: str) -> None:
+        self.table = table
+        self.file = file
+
+
+class _Chunk(NamedTuple):
+    """A row group or record batch; of a file that cannot be read, why."""
+
+    file: str
+    number: int
+    rows: int
+    error: Exception | None = None
+
+
+class _Contents(NamedTuple):
+    """What the end of a file says: a table without rows, and the sizes of its chunks."""
+
+    empty: Any
+    sizes: dict[int, int]
+
+
+class _Format:
+    """How one format is opened and read."""
+
+    unit: str
+
+    def __init__(
+        self,
+        stage: str,
+        columns: Sequence[str] | None,
+        filters: Any,
+        null_values: Mapping[str, Any] | None,
+    ) -> None:
+        self.stage = stage
+        library(stage, "pyarrow", "arrow")
+        self.columns = None if columns is None else list(columns)
+        if not all(isinstance(name, str) for name in self.columns or ()):
+            raise TypeError(f"{stage}: columns must be a sequence of str, got {columns!r:.200}")
+        self.filter = None
+        if filters is not None:
+            parquet = library(stage, "pyarrow.parquet", "arrow")
+            try:
+                self.filter = parquet.filters_to_expression(filters)
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    f"{stage}: filters must be a list of (column, operator, value), or an "
+                    f"expression of pyarrow, got {filters!r:.200}: {error}"
+                ) from None
+        self._plain = PlainTables(stage, False, null_values)
+
+    def contents(self, path: str) -> _Contents:
+        """Return what a file contains."""
+        raise NotImplementedError
+
+    def open(self, path: str) -> Any:
+        """Return a file as `read` takes it."""
+        raise NotImplementedError
+
+    def read(self, file: Any, number: int) -> Any:
+        """Return the table of a chunk."""
+        raise NotImplementedError
+
+    def finished(self, table: Any) -> Any:
+        """Return the columns that were asked for, in their order and in types of the engine."""
+        if self.columns is not None:
+            tops = dict.fromkeys(name.partition(".")[0] for name in self.columns)
+            table = table.select(list(tops))
+        return self._plain.of(table)
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Raise ValueError for columns that a file does not have."""
+        there = list(names)
+        missing = [n for n in self.columns or () if n.partition(".")[0] not in there]
+        if missing:
+            raise ValueError(
+                f"{self.stage}: columns must be among {', '.join(there)}; got {', '.join(missing)}"
+            )
+
+    def failure(self, path: str, where: str, error: Exception) -> Exception:
+        """Return an error of pyarrow as one that says what is wrong where."""
+        pa = library(self.stage, "pyarrow", "arrow")
+        damaged = isinstance(error, OSError) and error.errno is None
+        if damaged or isinstance(error, pa.ArrowException):
+            return DataError(f"{self.stage}: {where}{error}", path)
+        return error
+
+
+class _Parquet(_Format):
+    unit = "row group"
+
+    def contents(self, path: str) -> _Contents:
+        file = self._file(path)
+        self.check_columns(file.schema_arrow.names)
+        if self.filter is None:
+            groups = range(file.num_row_groups)
+            sizes = {i: file.metadata.row_group(i).num_rows for i in groups}
+            return _Contents(self.finished(file.read_row_groups([], self.columns)), sizes)
+        if any("." in name and name not in file.schema_arrow.names for name in self.columns or ()):
+            raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
+        # Those whose statistics leave it open whether there are such rows.
+        chosen = self._fragment(path).split_by_row_group(filter=self.filter)
+        sizes = {each.row_groups[0].id: each.row_groups[0].num_rows for each in chosen}
+        return _Contents(self.finished(file.schema_arrow.empty_table()), sizes)
+
+    def read(self, file: Any, number: int) -> Any:
+        # Another thread reads the next row group meanwhile.
+        if self.filter is None:
+            return file.read_row_group(number, self.columns, use_threads=False)
+        group = file.subset(row_group_ids=[number])
+        return group.to_table(filter=self.filter, columns=self.columns, use_threads=False)
+
+    def open(self, path: str) -> Any:
+        return self._file(path) if self.filter is None else self._fragment(path)
+
+    def _file(self, path: str) -> Any:
+        parquet = library(self.stage, "pyarrow.parquet", "arrow")
+        return parquet.ParquetFile(path, memory_map=True)
+
+    def _fragment(self, path: str) -> Any:
+        local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
+        dataset = library(self.stage, "pyarrow.dataset", "arrow")
+        return dataset.ParquetFileFormat().make_fragment(path, filesystem=local)
+
+
+class _Arrow(_Format):
+    unit = "record batch"
+
+    def contents(self, path: str) -> _Contents:
+        file = self.open(path)
+        self.check_columns(file.schema.names)
+        sizes = file.sizes()
+        return _Contents(self.finished(file.schema.empty_table()), dict(enumerate(sizes)))
+
+    def open(self, path: str) -> Any:
+        return _IpcFile(self.stage, path)
+
+    def read(self, file: Any, number: int) -> Any:
+        table = file.batch(number)
+        return table if self.filter is None else table.filter(self.filter)
+
+
+class _OpenFiles:
+    """Files that were read last, which threads borrow: none is used by two at a time."""
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[str, Any]] = []
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _OpenFiles, ()
+
+    def take(self, path: str) -> Any:
+        """Return an open file, None if there is none of this name."""
+        with self._lock:
+            for i, (name, file) in enumerate(self._idle):
+                if name == path:
+                    del self._idle[i]
+                    return file
+        return None
+
+    def give(self, path: str, file: Any) -> None:
+        """Keep a file for the next one that asks, if it asks soon."""
+        with self._lock:
+            self._idle.append((path, file))
+            del self._idle[:-_KEPT]
+
+
+class _IpcFile:
+    """A mapped file of record batches."""
+
+    def __init__(self, stage: str, path: str) -> None:
+        self._pa = pa = library(stage, "pyarrow", "arrow")
+        source = pa.memory_map(path)
+        self._batches: list[Any] | None = None
+        if source.read(6) == b"ARROW1":
+            self._reader = pa.ipc.open_file(source)
+        else:
+            source.seek(0)
+            self._reader = pa.ipc.open_stream(source)
+            self._batches = list(self._reader)
+        self._source = source
+        self.schema = self._reader.schema
+
+    def batch(self, number: int) -> Any:
+        batches = self._batches
+        batch = self._reader.get_batch(number) if batches is None else batches[number]
+        return self._pa.Table.from_batches([batch])
+
+    def sizes(self) -> list[int]:
+        """Return the rows of each batch, for which one column is read, the smallest."""
+        if self._batches is not None:
+            return [batch.num_rows for batch in self._batches]
+
+        def width(number: int) -> int:
+            try:
+                return int(self.schema.field(number).type.bit_width)
+            except ValueError:
+                return 1 << 30
+
+        smallest = min(range(len(self.schema)), key=width)
+        self._source.seek(0)
+        options = self._pa.ipc.IpcReadOptions(included_fields=[smallest])
+        reader = self._pa.ipc.open_file(self._source, options=options)
+        return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+
+
+class _Chunks:
+    """The chunks of all files, one after the other."""
+
+    def __init__(self, reader: _Format, chunks: list[_Chunk]) -> None:
+        self._reader = reader
+        self._chunks = chunks
+        self._files = _OpenFiles()
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def __getitem__(self, i: int) -> _Fetched:
+        chunk = self._chunks[i]
+        if chunk.error is not None:
+            raise chunk.error
+        reader = self._reader
+        try:
+            file = self._files.take(chunk.file) or reader.open(chunk.file)
+            table = reader.finished(reader.read(file, chunk.number))
+            self._files.give(chunk.file, file)
+        except Exception as error:
+            where = f"{reader.unit} {chunk.number}: "
+            raise reader.failure(chunk.file, where, error) from None
+        return _Fetched(table, chunk.file)
+
+    def __repr__(self) -> str:
+        return f"{len(self._chunks)} {self._reader.unit}s"
+
+
+def _rows_of(
+    reader: _Format, filenames: Any, num_parallel_reads: int | None, name: str | None
+) -> Dataset:
+    files = _names(reader.stage, filenames)
+    with ThreadPoolExecutor(_OPENED) as pool:
+        found = list(pool.map(lambda path: _contents(reader, path), files))
+    chunks: list[_Chunk] = []
+    for path, contents in zip(files, found, strict=True):
+        if isinstance(contents, Exception):
+            chunks.append(_Chunk(path, 0, 1, contents))
+        else:
+            chunks += [_Chunk(path, number, rows) for number, rows in contents.sizes.items()]
+    empty = next((c.empty for c in found if isinstance(c, _Contents)), None)
+    if empty is None:
+        raise next(
+            (c for c in found if isinstance(c, Exception)),
+            ValueError(f"{reader.stage}: at least one file was expected, got none"),
+        )
+    args: dict[str, Any] = {"part_of": reader.stage, "schema": empty}
+    if reader.filter is None:
+        args["sizes"] = [chunk.rows for chunk in chunks]
+    reads = _READS if num_parallel_reads is None else num_parallel_reads
+    fetched = Dataset.range(len(chunks))._then(
+        "parallel_from_indexable",
+        obj=Indexable(_Chunks(reader, chunks), len(chunks)),
+        output_signature=None,
+        num_parallel_calls=reads,
+        deterministic=True,
+    )
+    return fetched._then("table_rows", name=name, **args)
+
+
+def _contents(reader: _Format, path: str) -> _Contents | Exception:
+    try:
+        return reader.contents(path)
+    except (ValueError, TypeError) as error:
+        pa = library(reader.stage, "pyarrow", "arrow")
+        if not isinstance(error, pa.ArrowException):
+            raise
+        return reader.failure(path, "", error)
+    except Exception as error:
+        return reader.failure(path, "", error)
+
+
+def _names(stage: str, filenames: Any) -> list[str]:
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        return [path_of(stage, "filenames", filenames)]
+    if hasattr(filenames, "read") or not np.iterable(filenames):
+        raise TypeError(
+            f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
+            f"{what_came(filenames)}"
+        )
+    return [path_of(stage, "each of filenames", name) for name in filenames]

@@ -1,0 +1,245 @@
+"""The sources of tables: from_arrow, from_pandas, from_polars, from_huggingface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from penstock.arguments.checked import checked_methods
+from penstock.libraries import library
+from penstock.plain_tables import HeldTable
+from penstock.stages.tensors import Tensors
+
+
+@checked_methods
+class FromArrow(Tensors):
+    """Mixin: datasets of the rows of tables."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_arrow(
+        cls, table: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Make a dataset of the rows of a table: dicts of its columns.
+
+        Parameters
+        ----------
+        table : table
+            A table, record batch or any other object with ``__arrow_c_stream__`` or
+            ``__arrow_c_array__``. Its memory is shared with the dataset.
+        name : str, optional
+            Names the stage in errors, `Iterator.stats` and traces.
+        null_values : mapping, optional
+            By the names of columns: what stands for missing values; ``"column.field"`` is the field
+            of a struct. Needs pyarrow.
+
+        Returns
+        -------
+        Dataset
+            Of its rows.
+
+        Raises
+        ------
+        ValueError
+            If a column has missing values for which there is no value, or names are not unique.
+        TypeError
+            If `table` is no table, or a column has a type that NumPy does not have.
+
+        Notes
+        -----
+        Columns of numbers are used where they lie, in memory or in a mapped file. Strings are str,
+        and bytes bytes; dictionaries and categories are what they represent. A list is an array of
+        its own size, for `ragged_batch` and `padded_batch`; a list of fixed size has that size. A
+        struct is a dict. Missing floats are NaN, missing times NaT.
+
+        ``shuffle`` and ``batch`` directly after it gather rows natively, column by column, so
+        ``shuffle(len(table))`` keeps no row in memory.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"x": [1, 2, 3], "words": [["a"], [], ["b", "c"]]})
+        >>> ds = ps.Dataset.from_arrow(table)
+        >>> ds.skip(2).first()
+        {'x': np.int64(3), 'words': array(['b', 'c'], dtype=object)}
+        """
+        if not any(hasattr(table, f"__arrow_c_{kind}__") for kind in ("stream", "array")):
+            raise TypeError(
+                "from_arrow: table must have __arrow_c_stream__, as those of all libraries do, got "
+                f"{type(table).__name__}; use from_tensor_slices for arrays"
+            )
+        return cls._of_table("from_arrow", table, name, null_values)
+
+    @classmethod
+    def from_polars(cls, df: Any, name: str | None = None) -> Self:
+        """Make a dataset of the rows of a DataFrame of polars: dicts of its columns.
+
+        Parameters
+        ----------
+        df : polars.DataFrame
+            The table. Its memory is shared with the dataset, but for strings.
+        name : str, optional
+            Names the stage in errors, `Iterator.stats` and traces.
+
+        Returns
+        -------
+        Dataset
+            Of its rows, as `from_arrow` has them.
+
+        Raises
+        ------
+        ValueError
+            If a column has missing values for which there is no value, as there is for floats and
+            times: use ``fill_null`` first.
+        TypeError
+            If `df` is no DataFrame, or a column has a type that NumPy does not have.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> df = pl.DataFrame({"x": [1, 2, 3], "word": ["a", "b", "c"]})
+        >>> ps.Dataset.from_polars(df).batch(2).first()
+        {'x': array([1, 2]), 'word': array(['a', 'b'], dtype=object)}
+        """
+        if not hasattr(df, "__arrow_c_stream__") or not hasattr(df, "to_dicts"):
+            collect = "; call collect() first" if hasattr(df, "collect") else ""
+            raise TypeError(
+                f"from_polars: df must be a DataFrame of polars, got {type(df).__name__}{collect}"
+            )
+        return cls._of_table("from_polars", df, name)
+
+    @classmethod
+    def from_pandas(cls, df: Any, name: str | None = None) -> Self:
+        """Make a dataset of the rows of a DataFrame of pandas: dicts of its columns.
+
+        Parameters
+        ----------
+        df : pandas.DataFrame
+            The table, without its index: ``reset_index()`` makes that a column.
+        name : str, optional
+            Names the stage in errors, `Iterator.stats` and traces.
+
+        Returns
+        -------
+        Dataset
+            Of its rows: as `from_tensor_slices` has them, where all columns are numbers and times;
+            otherwise, where pyarrow is installed, as `from_arrow` has them.
+
+        Raises
+        ------
+        ValueError
+            If a column has missing values for which there is no value, as there is for floats and
+            times: use ``fillna`` first.
+        TypeError
+            If `df` is no DataFrame, or a column has a type that NumPy does not have.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"x": [1, 2, 3], "word": ["a", "b", "c"]})
+        >>> ps.Dataset.from_pandas(df).batch(2).first()
+        {'x': array([1, 2]), 'word': array(['a', 'b'], dtype=object)}
+        """
+        if not hasattr(df, "iloc") or not hasattr(df, "columns"):
+            raise TypeError(
+                f"from_pandas: df must be a DataFrame of pandas, got {type(df).__name__}"
+            )
+        if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in df.dtypes):
+            return cls.from_tensor_slices(df, name)
+        try:
+            pa = library("from_pandas", "pyarrow", "arrow")
+        except ModuleNotFoundError:
+            return cls.from_tensor_slices(df, name)
+        return cls._of_table("from_pandas", pa.Table.from_pandas(df, preserve_index=False), name)
+
+    @classmethod
+    def from_huggingface(
+        cls, ds: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Make a dataset of the rows of a Hugging Face dataset: dicts of its columns.
+
+        Parameters
+        ----------
+        ds : datasets.Dataset
+            The rows, in the order that it has after its ``shuffle``, ``select`` and the like. Of
+            its format only the choice of columns counts.
+        name : str, optional
+            Names the stage in errors, `Iterator.stats` and traces.
+        null_values : mapping, optional
+            As of `from_arrow`.
+
+        Returns
+        -------
+        Dataset
+            Of its rows, as `from_arrow` has them: they are gathered natively from its files, which
+            it maps into memory.
+
+        Raises
+        ------
+        TypeError
+            If `ds` is no ``datasets.Dataset``, or a column has a type that NumPy does not have.
+        ValueError
+            If a column has missing values for which there is no value.
+
+        Notes
+        -----
+        An image is the dict ``{"bytes": ..., "path": ...}`` that its file holds; decode it in
+        `map`. A class label is its number. Arrays of one shape (``Array2D``) are such arrays.
+
+        Examples
+        --------
+        >>> import datasets  # doctest: +SKIP
+        >>> mnist = datasets.load_dataset("mnist", split="train")  # doctest: +SKIP
+        >>> ds = ps.Dataset.from_huggingface(mnist).shuffle(len(mnist))  # doctest: +SKIP
+        """
+        if hasattr(ds, "keys") and hasattr(ds, "values"):
+            raise TypeError(
+                f"from_huggingface: ds must be one split, got all: choose one, {', '.join(ds)}"
+            )
+        if not hasattr(ds, "_indices") or not hasattr(getattr(ds, "data", None), "table"):
+            raise TypeError(
+                "from_huggingface: ds must be a datasets.Dataset, got "
+                f"{type(ds).__name__}; use from_generator for what can only be iterated"
+            )
+        rows = None
+        if ds._indices is not None:
+            rows = ds._indices.column(0).to_numpy().astype(np.int64)
+        return cls._of_table(
+            "from_huggingface", _Mapped(ds), name, null_values, rows, ds._fingerprint
+        )
+
+    @classmethod
+    def _of_table(
+        cls,
+        stage: str,
+        table: Any,
+        name: str | None,
+        null_values: Mapping[str, Any] | None = None,
+        rows: Any = None,
+        fingerprint: str | None = None,
+    ) -> Self:
+        args = {"table": table, "rows": rows}
+        if null_values is not None:
+            args["null_values"] = dict(null_values)
+        if fingerprint is not None:
+            args["fingerprint"] = fingerprint
+        if stage != "from_arrow":
+            args["part_of"] = stage
+        return cls._make("from_arrow", (), args, name)
+
+
+class _Mapped(HeldTable):
+    """The table of a Hugging Face dataset, which is pickled by the names of its files."""
+
+    def __init__(self, ds: Any) -> None:
+        self.ds = ds
+
+    def __repr__(self) -> str:
+        return f"<{len(self.ds)} rows>"
+
+    def table(self) -> Any:
+        """Return the columns that its format has."""
+        return self.ds.data.table.select(self.ds.format["columns"])

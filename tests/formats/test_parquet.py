@@ -1,0 +1,247 @@
+"""ParquetDataset and ArrowDataset: rows of files of tables."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from arrow_tables import ROWS, row, table
+from compare import assert_same
+from contract import DatasetContract, Failure, steps
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def write_stream(table, path, rows):
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, rows)
+
+
+WRITERS = {
+    "parquet": lambda t, path, rows: parquet.write_table(t, path, row_group_size=rows),
+    "feather": lambda t, path, rows: feather.write_feather(t, path, "uncompressed", chunksize=rows),
+    "lz4": lambda t, path, rows: feather.write_feather(t, path, "lz4", chunksize=rows),
+    "stream": write_stream,
+}
+SOURCES = {
+    "parquet": ps.ParquetDataset,
+    "feather": ps.ArrowDataset,
+    "lz4": ps.ArrowDataset,
+    "stream": ps.ArrowDataset,
+}
+
+
+@pytest.fixture(scope="class", params=WRITERS)
+def files(request, tmp_path_factory):
+    """Two files of one kind, of 9 and 14 rows in chunks of 4, and the source for them."""
+    folder = tmp_path_factory.mktemp("tables")
+    whole = table()
+    names = [folder / "a", folder / "b"]
+    WRITERS[request.param](whole.slice(0, 9), names[0], 4)
+    WRITERS[request.param](whole.slice(9), names[1], 4)
+    return SOURCES[request.param], list(map(str, names))
+
+
+class Files:
+    """Base of the tests over the files of the fixture."""
+
+    @pytest.fixture(autouse=True)
+    def use(self, files):
+        type(self).source_class, type(self).files = files
+
+
+class TestRows(Files, DatasetContract):
+    @classmethod
+    def build(cls):
+        return cls.source_class(cls.files)
+
+    expected = [row(n) for n in range(ROWS)]
+
+    def test_each_row_has_a_position(self):
+        ds = self.build()
+        assert len(ds) == ROWS
+        for n in (5, 0, 22, 8, 9):
+            assert_same([ps.experimental.at(ds, n)], [row(n)])
+
+    @pytest.mark.parametrize("reads", [1, 2, 5, -1])
+    def test_the_order_does_not_depend_on_how_many_are_read_at_a_time(self, reads):
+        ds = self.source_class(self.files, num_parallel_reads=reads)
+        assert_same(list(ds), self.expected)
+
+    def test_a_pickled_dataset_reads_the_files_again(self):
+        assert_same(list(pickle.loads(pickle.dumps(self.build()))), self.expected)
+
+    def test_lists_are_ragged_and_padded(self):
+        ds = self.source_class(self.files, ["list", "i"])
+        values, splits = ds.ragged_batch(ROWS).first()["list"]
+        wanted = [np.arange(n % 5) for n in range(ROWS)]
+        assert_same([values], [np.concatenate(wanted).astype(np.int32)])
+        assert splits.tolist() == np.cumsum([0, *map(len, wanted)]).tolist()
+        assert ds.padded_batch(5).first()["list"].tolist()[3] == [0, 1, 2, 0]
+
+    def test_batches(self):
+        ds = self.source_class(self.files, ["f", "s"], 10)
+        assert [len(batch["f"]) for batch in ds] == [10, 10, 3]
+        assert list(ds.first()) == ["f", "s"]
+        assert len(self.source_class(self.files, ["i"], batch_size=10, drop_remainder=True)) == 2
+        batch = ds.first()["f"]
+        batch[0] = 7  # its memory is its own
+
+    def test_filters(self):
+        ds = self.source_class(self.files, ["s", "i"], filters=[("i", ">", 6), ("i", "<", 12)])
+        assert [int(e["i"]) for e in ds] == [7, 8, 9, 10, 11]
+        ds = self.source_class(self.files, ["u"], filters=[("i", "=", 20)], batch_size=4)
+        assert_same(list(ds), [{"u": np.array([20], np.uint8)}])
+        assert list(self.source_class(self.files, filters=[("i", ">", 99)])) == []
+
+    def test_a_missing_file_is_one_error(self, tmp_path):
+        files = [self.files[0], str(tmp_path / "none"), self.files[1]]
+        ds = self.source_class(files, ["i"])
+        came = steps(iter(ds))
+        assert [c.kind for c in came if isinstance(c, Failure)] == ["FileNotFoundError"]
+        assert len(came) == ROWS + 1
+        assert isinstance(came[9], Failure)
+        kept = self.source_class(files, ["i"], on_error="skip")
+        assert [int(e["i"]) for e in kept] == list(range(ROWS))
+        with pytest.raises(FileNotFoundError):
+            self.source_class(str(tmp_path / "none"))
+
+    def test_files_that_are_none(self, tmp_path):
+        (tmp_path / "empty").write_bytes(b"")
+        (tmp_path / "text").write_bytes(b"no table at all, but some text\n" * 9)
+        whole = Path(self.files[1]).read_bytes()
+        (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+        for name in ("empty", "text"):
+            with pytest.raises(ps.DataError) as raised:
+                self.source_class(tmp_path / name)
+            assert raised.value.file == str(tmp_path / name)
+            assert str(raised.value).startswith(self.source_class.__name__ + ": ")
+        ds = self.source_class([tmp_path / "cut", self.files[0]], ["i"], on_error="skip")
+        assert [int(e["i"]) for e in ds][-9:] == list(range(9))
+
+    def test_columns_that_are_not_there(self):
+        with pytest.raises(ValueError, match=r"columns must be among i, u, f.*got zz"):
+            self.source_class(self.files, ["i", "zz"])
+
+
+def test_a_damaged_row_group_is_one_error_and_the_next_one_follows(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table().select(["i"]), path, row_group_size=8, compression="snappy")
+    at = parquet.ParquetFile(path).metadata.row_group(1).column(0)
+    whole = bytearray(path.read_bytes())
+    whole[at.dictionary_page_offset : at.dictionary_page_offset + 40] = b"\xff" * 40
+    path.write_bytes(whole)
+    came = steps(iter(ps.ParquetDataset(path)))
+    (failure,) = [c for c in came if isinstance(c, Failure)]
+    assert failure.kind == "DataError"
+    assert "ParquetDataset: row group 1: " in failure.text
+    assert str(path) in failure.text
+    assert [int(c["i"]) for c in came if not isinstance(c, Failure)] == [*range(8), *range(16, 23)]
+
+
+def test_a_file_that_has_changed_is_an_error(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table().select(["i"]), path, row_group_size=8)
+    ds = ps.ParquetDataset(path)
+    parquet.write_table(table().select(["i"]), path, row_group_size=7)
+    with pytest.raises(ps.DataError, match="another number of rows"):
+        list(ds)
+    ds = ps.ParquetDataset(path)
+    parquet.write_table(pa.table({"i": [1.5] * 7}), path)
+    with pytest.raises(ps.DataError, match=r"got {'i': float64} in .*a.parquet"):
+        list(ds)
+
+
+def test_files_of_other_columns_are_errors(tmp_path):
+    parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / "a")
+    parquet.write_table(pa.table({"x": ["1"]}), tmp_path / "b")
+    came = steps(iter(ps.ParquetDataset([tmp_path / "a", tmp_path / "b"])))
+    assert len(came) == 3
+    assert "rows of {'x': int64} were expected" in came[2].text
+    assert f"in {tmp_path / 'b'}" in came[2].text
+
+
+def test_missing_values(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {
+        "f": [1.5, None],
+        "t": pa.array([None, 5], pa.timestamp("ms")),
+        "i": pa.array([None, 3], pa.int8()),
+        "s": ["a", None],
+        "l": [[1], None],
+        "q": [{"x": None}, {"x": 1}],
+    }
+    parquet.write_table(pa.table(columns), path)
+    first = ps.ParquetDataset(path, ["f", "t"], batch_size=2).first()
+    assert np.isnan(first["f"][1])
+    assert np.isnat(first["t"][0])
+    for name in ("i", "s", "l", "q"):
+        with pytest.raises(ValueError, match=f"column {name}.* has 1 missing values"):
+            ps.ParquetDataset(path, [name]).first()
+    filled = ps.ParquetDataset(path, null_values={"i": -1, "s": "?", "f": 0, "l": [], "q.x": 9})
+    wanted = [
+        {"f": 1.5, "t": np.datetime64("NaT", "ms"), "i": np.int8(-1), "s": b"a", "l": [1]},
+        {"f": 0.0, "t": np.datetime64(5, "ms"), "i": np.int8(3), "s": b"?", "l": []},
+    ]
+    for came, want, x in zip(filled, wanted, (9, 1), strict=True):
+        assert (came["l"].tolist(), int(came["q"]["x"])) == (want.pop("l"), x)
+        assert_same([{key: came[key] for key in want}], [want])
+    with pytest.raises(ValueError, match=r"null_values\['i'\] must be a value of type int8"):
+        ps.ParquetDataset(path, null_values={"i": "x"}).first()
+    with pytest.raises(ValueError, match="null_values must name columns, got zz"):
+        ps.ParquetDataset(path, null_values={"zz": 1}).first()
+
+
+def test_types_that_numpy_does_not_have(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"d": pa.array([1], pa.decimal128(5, 2)), "i": [1]}), path)
+    with pytest.raises(TypeError, match=r"ParquetDataset: column d has .* decimal"):
+        ps.ParquetDataset(path)
+    assert_same(list(ps.ParquetDataset(path, ["i"])), [{"i": np.int64(1)}])
+
+
+def test_a_field_of_a_struct(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table().select(["struct", "i"]), path)
+    first = ps.ParquetDataset(path, ["struct.x"]).skip(3).first()
+    assert_same([first], [{"struct": {"x": np.int64(3)}}])
+    with pytest.raises(ValueError, match="whole ones"):
+        ps.ParquetDataset(path, ["struct.x"], filters=[("i", ">", 1)])
+
+
+def test_arguments_that_are_wrong(tmp_path):
+    with pytest.raises(ValueError, match="at least one file"):
+        ps.ParquetDataset([])
+    with pytest.raises(TypeError, match=r"columns must be a sequence of str"):
+        ps.ParquetDataset("a", "column")
+    with pytest.raises(TypeError, match="filenames must be"):
+        ps.ParquetDataset(3)
+
+
+def test_a_state_is_small_and_reads_the_row_group_again(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table(1000).select(["i"]), path, row_group_size=100)
+    it = iter(ps.ParquetDataset(path))
+    for _ in range(457):
+        next(it)
+    state = it.get_state()
+    assert len(state) < 1024
+    other = iter(ps.ParquetDataset(path))
+    other.set_state(state)
+    assert [int(e["i"]) for e in other] == list(range(457, 1000))
+
+
+def test_a_program_may_end_within_a_file(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table(1000), path, row_group_size=100)
+    script = f"import penstock as ps; it = iter(ps.ParquetDataset({str(path)!r})); next(it)"
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from penstock.random import set_seed
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
     from penstock.sources.prefetch import prefetch
+    from penstock.sources.tar import TarDataset
     from penstock.structure import TensorSpec
 
 # Where names come from; all others are operations on arrays. A module is loaded when one of its
@@ -82,6 +83,7 @@ _HOMES = {
     "penstock.random": ("set_seed",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
     "penstock.sources.prefetch": ("prefetch",),
+    "penstock.sources.tar": ("TarDataset",),
     "penstock.structure": ("TensorSpec",),
 }
 __version__: str = build_info()["version"]
@@ -100,6 +102,7 @@ __all__ = [
     "OutOfRangeError",
     "StateError",
     "TFRecordDataset",
+    "TarDataset",
     "TensorSpec",
     "TextLineDataset",
     "ThreadingOptions",

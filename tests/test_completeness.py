@@ -27,6 +27,7 @@ PUBLIC = {
     "parallel_map": ps.Dataset.map,
     "random_numbers": ps.Dataset.random,
     "reduced": ps.Dataset.reduce,
+    "tar_sample": ps.TarDataset,
     "text_line": ps.TextLineDataset,
     "tf_record": ps.TFRecordDataset,
 }

@@ -133,6 +133,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("TextLineDataset", "buffer_size"): _bytes,
     ("FixedLengthRecordDataset", "buffer_size"): _bytes,
     ("CsvDataset", "buffer_size"): _bytes,
+    ("TarDataset", "buffer_size"): _bytes,
     ("cache", "filename"): None,
     ("from_generator", "generator"): None,
     ("set_seed", "seed"): None,

@@ -32,8 +32,8 @@ def expanded(stage: str, pattern: str) -> list[str]:
             break
     if depth != 0:
         raise ValueError(
-            f"{stage}: braces that are opened and closed were expected, got {pattern!r}; a name that "
-            "is meant as it is can be given as a pathlib.Path"
+            f"{stage}: braces that are opened and closed were expected, got {pattern!r}; a name "
+            "that is meant as it is can be given as a pathlib.Path"
         )
     return list(_names(pattern))
 
@@ -64,13 +64,13 @@ def _group(pattern: str, begin: int) -> tuple[int, list[int]]:
 
 def _choices(pattern: str, begin: int, end: int, commas: list[int]) -> Iterator[str]:
     if commas:
-        for first, last in zip([begin, *commas], [*commas, end], strict=True):
-            yield from _names(pattern[first + 1 : last])
+        for before, after in zip([begin, *commas], [*commas, end], strict=True):
+            yield from _names(pattern[before + 1 : after])
         return
     inside = pattern[begin + 1 : end]
     if found := _NUMBERS.fullmatch(inside):
         first, last, step = found.groups()
-        padded = any(len(each.lstrip("-")) > 1 and each.lstrip("-")[0] == "0" for each in (first, last))
+        padded = any(re.match("-?0[0-9]", each) for each in (first, last))
         width = max(len(first), len(last)) if padded else 0
         for number in _between(int(first), int(last), step):
             yield f"{number:0{width}d}"

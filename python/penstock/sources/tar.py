@@ -36,8 +36,8 @@ class TarDataset(Source):
     """Read samples from tar archives: the files of one key make one sample, as in WebDataset.
 
     The key of a file is its path up to the first dot of its base name, and its field is the rest,
-    in lower case: ``train/0001.jpg`` and ``train/0001.cls`` are the fields ``"jpg"`` and ``"cls"`` of
-    the sample ``"train/0001"``. Files of one key follow each other.
+    in lower case: ``train/01.jpg`` and ``train/01.cls`` are the fields ``"jpg"`` and ``"cls"`` of
+    the sample ``"train/01"``. Files of one key follow each other.
 
     Parameters
     ----------
@@ -91,16 +91,17 @@ class TarDataset(Source):
     npz                                  dict of arrays
     ===================================  ==========================================================
 
-    ustar, pax and GNU archives are read; folders, links and files without a dot or whose path begins
-    with a name such as ``__meta__`` are passed over. Images are decoded in parallel, in order; to
-    shuffle first, which holds `bytes` rather than pixels, leave `decode` off and use `map` after
-    `shuffle`. A saved state holds the byte where the next sample begins.
+    ustar, pax and GNU archives are read. Passed over are folders, links, hidden files, files
+    without a dot, and those whose path begins with a name such as ``__meta__``. Images are decoded
+    in parallel, in order; to shuffle first, which holds `bytes` rather than pixels, leave `decode`
+    off and use `map` after `shuffle`. A saved state holds the byte where the next sample begins.
 
     Examples
     --------
     >>> import io, tarfile
+    >>> pets = {"0.txt": b"Tom", "0.cls": b"3", "1.txt": b"Ida", "1.cls": b"7"}
     >>> with tarfile.open("pets.tar", "w") as archive:
-    ...     for name, data in [("0.txt", b"Tom"), ("0.cls", b"3"), ("1.txt", b"Ida"), ("1.cls", b"7")]:
+    ...     for name, data in pets.items():
     ...         info = tarfile.TarInfo(name)
     ...         info.size = len(data)
     ...         archive.addfile(info, io.BytesIO(data))
@@ -129,8 +130,8 @@ class TarDataset(Source):
     ) -> None:
         if is_symbol(filenames):
             raise TraceError(
-                "TarDataset: a native function cannot open archives; give their names as a Dataset, "
-                "or drop @ps.native"
+                "TarDataset: a native function cannot open archives; give their names as a "
+                "Dataset, or drop @ps.native"
             )
         decoders = _Decoders(decode)
         wanted = None if fields is None else _Wanted(fields, decoders)
@@ -281,8 +282,8 @@ class _Wanted:
         found = {decoders.of(each.lower()) for each in name.split(";")}
         if len(found) > 1:
             raise ValueError(
-                f"TarDataset: the fields {name!r} stand for one another, and must be decoded in the "
-                "same way; give decode one function for all of them"
+                f"TarDataset: the fields {name!r} stand for one another, and must be decoded in "
+                "the same way; give decode one function for all of them"
             )
         return found.pop()
 

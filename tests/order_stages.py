@@ -139,6 +139,12 @@ def archive(numbers):
     return made.getvalue()
 
 
+def npy(array):
+    made = io.BytesIO()
+    np.save(made, array)
+    return made.getvalue()
+
+
 def records(run):
     file = run.folder / "records"
     if not file.exists():
@@ -177,6 +183,9 @@ SOURCES = {
     ),
     "from_tensors": lambda run: ps.Dataset.from_tensors(np.arange(N)).map(noisy, run.calls),
     "load": saved,
+    "numpy_rows": lambda run: ps.NumpyDataset(
+        [written(run, f"{i}.npy", npy(np.arange(i, N, 4))) for i in range(4)]
+    ),
     "parallel_from_indexable": lambda run: ps.Dataset.from_indexable(
         Rows(), num_parallel_calls=run.calls or 3
     ),

@@ -100,6 +100,7 @@ def make_files(folder):
         for _ in range(3):
             writer.write(EXAMPLE)
     RANGE.save(folder / "saved")
+    np.savez(folder / "rows.npz", x=np.arange(3))
     with tarfile.open(folder / "samples.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("0.txt"))
     import sqlite3
@@ -193,6 +194,7 @@ def dataset_calls(folder):
         "with_options": {"options": ps.Options()},
         "zip": {"args": [RANGE, RANGE]},
         "zip (datasets)": {"datasets": (RANGE, RANGE)},
+        "NumpyDataset": {"filenames": [str(folder / "rows.npz")], "arrays": "x"},
         "TarDataset": {"filenames": [str(archive)], "fields": "txt", "decode": True, **limited},
         "TextLineDataset": {"filenames": [str(lines)], **limited},
         "TFRecordDataset": {"filenames": [str(records)], **limited},

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from penstock.ops.native import native
     from penstock.options import Options, ThreadingOptions
     from penstock.random import set_seed
+    from penstock.sources.arrays import NumpyDataset
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
     from penstock.sources.prefetch import prefetch
     from penstock.sources.tar import TarDataset
@@ -81,6 +82,7 @@ _HOMES = {
     "penstock.ops.native": ("native",),
     "penstock.options": ("Options", "ThreadingOptions"),
     "penstock.random": ("set_seed",),
+    "penstock.sources.arrays": ("NumpyDataset",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.sources.tar": ("TarDataset",),
@@ -98,6 +100,7 @@ __all__ = [
     "ErrorInfo",
     "FixedLengthRecordDataset",
     "Iterator",
+    "NumpyDataset",
     "Options",
     "OutOfRangeError",
     "StateError",

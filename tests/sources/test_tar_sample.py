@@ -447,7 +447,8 @@ def test_a_brace_without_its_other_is_refused(pattern):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"fields": ()}, ValueError, "fields must name at least one"),
+        ({"fields": ()}, ValueError, "fields must be names.*got no names"),
+        ({"fields": ("a", "")}, ValueError, "got an empty one"),
         ({"fields": 3}, TypeError, "fields must be names"),
         ({"fields": "jpg;cls", "decode": True}, ValueError, "must be decoded in the same way"),
         ({"decode": 3}, TypeError, "decode must be True, False or a mapping"),

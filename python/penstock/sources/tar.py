@@ -24,6 +24,7 @@ from penstock.ops.strings import to_number
 from penstock.paths import Names
 from penstock.sources.braces import expanded
 from penstock.sources.files import file_args, read_files
+from penstock.sources.named import Named
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec
 
@@ -138,7 +139,7 @@ class TarDataset(Source):
         args = file_args("TarDataset", compression_type, buffer_size, max_record_bytes)
         if compression_type is None:
             del args["compression_type"]
-        if wanted is None or _URL in wanted.names:
+        if wanted is None or _URL in wanted.fields.names:
             args["with_filename"] = True
         records = read_files("tar_sample", _all(filenames), args, num_parallel_reads, name=name)
         made = _everything(records, decoders, name) if wanted is None else wanted.of(records, name)
@@ -255,25 +256,8 @@ class _Wanted:
     """The fields of elements that all have the same ones."""
 
     def __init__(self, fields: Any, decoders: _Decoders) -> None:
-        self.names: list[str] = []
-        self._form = self._numbered(fields)
-        if not self.names:
-            raise ValueError(f"TarDataset: fields must name at least one field, got {fields!r}")
-        self._decoders = [self._decoder(name, decoders) for name in self.names]
-
-    def _numbered(self, fields: Any) -> Any:
-        """Return the nesting with a number for each name."""
-        if isinstance(fields, str):
-            self.names.append(fields)
-            return len(self.names) - 1
-        if isinstance(fields, Mapping):
-            return {key: self._numbered(value) for key, value in fields.items()}
-        if isinstance(fields, (tuple, list)):
-            return tuple(map(self._numbered, fields))
-        raise TypeError(
-            "TarDataset: fields must be names of fields, in tuples or dicts of them, got "
-            f"{fields!r:.200}"
-        )
+        self.fields = Named("TarDataset", "fields", fields)
+        self._decoders = [self._decoder(name, decoders) for name in self.fields.names]
 
     @staticmethod
     def _decoder(name: str, decoders: _Decoders) -> _Decoder | None:
@@ -292,13 +276,13 @@ class _Wanted:
         known = [each for each in self._decoders if each is not None]
         later = any(not each.native for each in known)
         calls = AUTOTUNE if any(each.slow for each in known) else None
-        first = native(_Contents(self.names, self._decoders, None if later else self._form))
+        first = native(_Contents(self.fields, self._decoders, not later))
         dataset = records.map(first, calls if any(e.native for e in known) else None, name=name)
         if later:
-            dataset = dataset.map(_Values(self.names, self._decoders, self._form), calls, name=name)
-        specs = [self._spec(*each) for each in zip(self.names, self._decoders, strict=True)]
+            dataset = dataset.map(_Values(self.fields, self._decoders), calls, name=name)
+        specs = [self._spec(*each) for each in zip(self.fields.names, self._decoders, strict=True)]
         if all(spec is not None for spec in specs):
-            dataset._node.set_spec(_core.Spec(_filled(self._form, specs)))
+            dataset._node.set_spec(_core.Spec(self.fields.nest(specs)))
         return dataset
 
     @staticmethod
@@ -308,28 +292,20 @@ class _Wanted:
         return TensorSpec((), str if name in (_KEY, _URL) else bytes)
 
 
-def _filled(form: Any, values: Sequence[Any]) -> Any:
-    """Return the nesting `form` with the value of each number in it."""
-    if isinstance(form, dict):
-        return {key: _filled(inner, values) for key, inner in form.items()}
-    if isinstance(form, tuple):
-        return tuple(_filled(inner, values) for inner in form)
-    return values[form]
-
-
 class _Contents:
     """Makes of a record the contents of fields, natively, and decodes what can be so decoded."""
 
-    def __init__(self, names: list[str], decoders: list[_Decoder | None], form: Any) -> None:
-        self.names = names
+    def __init__(self, fields: Named, decoders: list[_Decoder | None], nested: bool) -> None:
+        self.fields = fields
         self.decoders = decoders
-        self.form = form  # None: one after the other
+        self.nested = nested  # False: one after the other
 
     def __call__(self, *element: Any) -> Any:
         """Take a record, after the name of its file where that is asked for."""
-        inside = [i for i, name in enumerate(self.names) if name != _URL]
-        values: list[Any] = [element[0]] * len(self.names)
-        asked = [self.names[i] for i in inside] or [_KEY]
+        names = self.fields.names
+        inside = [i for i, name in enumerate(names) if name != _URL]
+        values: list[Any] = [element[0]] * len(names)
+        asked = [names[i] for i in inside] or [_KEY]
         texts = [int(self._is_text(i)) for i in inside] or [0]
         found = call(
             "io.tar_fields",
@@ -340,7 +316,7 @@ class _Contents:
             decoder = self.decoders[i]
             now = decoder is not None and decoder.native and not decoder.text
             values[i] = decoder.function(value) if decoder is not None and now else value
-        return tuple(values) if self.form is None else _filled(self.form, values)
+        return self.fields.nest(values) if self.nested else tuple(values)
 
     def _is_text(self, number: int) -> bool:
         decoder = self.decoders[number]
@@ -350,17 +326,16 @@ class _Contents:
 class _Values:
     """Decodes the contents that native functions cannot."""
 
-    def __init__(self, names: list[str], decoders: list[_Decoder | None], form: Any) -> None:
-        self.names = names
+    def __init__(self, fields: Named, decoders: list[_Decoder | None]) -> None:
+        self.fields = fields
         self.decoders = decoders
-        self.form = form
 
     def __call__(self, *contents: Any) -> Any:
         values = list(contents)
         for i, decoder in enumerate(self.decoders):
             if decoder is not None and not decoder.native:
-                values[i] = _decoded(self.names[i], decoder, values[i])
-        return _filled(self.form, values)
+                values[i] = _decoded(self.fields.names[i], decoder, values[i])
+        return self.fields.nest(values)
 
 
 class _Everything:

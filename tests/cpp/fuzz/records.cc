@@ -167,7 +167,7 @@ std::vector<std::string> TarFiles(const std::string&) {
   PutTarFile("short", '0', "{}", named);
   PutTarFile("././@LongLink", 'L', std::string(120, 'n') + ".txt", named);
   PutTarFile("short", '0', "long", named);
-  PutTarFile("PaxHeaders", 'x', "12 size=3\n\n\n21 GNU.sparse.major=1\n", odd);
+  PutTarFile("PaxHeaders", 'x', "9 size=3\n22 GNU.sparse.major=1\n", odd);
   PutTarFile("b/2.txt", '0', "abc", odd);
   PutTarFile("b", '5', "", odd);
   PutTarFile("b/2.bin", 'S', "sparse", odd);

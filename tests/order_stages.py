@@ -7,6 +7,8 @@ What comes must be of one shape, or be in `WHOLE`.
 """
 
 import dataclasses
+import io
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +128,23 @@ def written(run, name, contents):
     return str(file)
 
 
+def archive(numbers):
+    """Return a tar archive with a sample for each number."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as files:
+        for i in numbers:
+            info = tarfile.TarInfo(f"{i}.txt")
+            info.size = len(b"%d" % i)
+            files.addfile(info, io.BytesIO(b"%d" % i))
+    return made.getvalue()
+
+
+def npy(array):
+    made = io.BytesIO()
+    np.save(made, array)
+    return made.getvalue()
+
+
 def records(run):
     file = run.folder / "records"
     if not file.exists():
@@ -164,11 +183,19 @@ SOURCES = {
     ),
     "from_tensors": lambda run: ps.Dataset.from_tensors(np.arange(N)).map(noisy, run.calls),
     "load": saved,
+    "numpy_rows": lambda run: ps.NumpyDataset(
+        [written(run, f"{i}.npy", npy(np.arange(i, N, 4))) for i in range(4)]
+    ),
     "parallel_from_indexable": lambda run: ps.Dataset.from_indexable(
         Rows(), num_parallel_calls=run.calls or 3
     ),
     "random_numbers": lambda run: ps.Dataset.random().take(N),
     "range": numbers,
+    "tar_sample": lambda run: ps.TarDataset(
+        [written(run, f"tar{i}", archive(range(i, N, 4))) for i in range(4)],
+        "txt",
+        num_parallel_reads=3,
+    ),
     "text_line": lambda run: ps.TextLineDataset(
         [written(run, f"text{i}", LINES[i * 30_000 : (i + 1) * 30_000]) for i in range(4)],
         num_parallel_reads=3,  # the order in which files are read depends on it

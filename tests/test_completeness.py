@@ -23,11 +23,13 @@ PUBLIC = {
     "csv_record": ps.experimental.CsvDataset,
     "fixed_length_record": ps.FixedLengthRecordDataset,
     "from_list": ps.experimental.from_list,
+    "numpy_rows": ps.NumpyDataset,
     "parallel_from_indexable": ps.Dataset.from_indexable,
     "parallel_map": ps.Dataset.map,
     "random_numbers": ps.Dataset.random,
     "reduced": ps.Dataset.reduce,
     "table_rows": ps.ParquetDataset,
+    "tar_sample": ps.TarDataset,
     "text_line": ps.TextLineDataset,
     "tf_record": ps.TFRecordDataset,
 }

@@ -1,6 +1,7 @@
 """One valid call of every public callable, by keyword, for tests that make one argument wrong."""
 
 import importlib.util
+import tarfile
 from typing import NamedTuple
 
 import numpy as np
@@ -112,6 +113,9 @@ def make_files(folder):
         for _ in range(3):
             writer.write(EXAMPLE)
     RANGE.save(folder / "saved")
+    np.savez(folder / "rows.npz", x=np.arange(3))
+    with tarfile.open(folder / "samples.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("0.txt"))
     import sqlite3
 
     with sqlite3.connect(folder / "rows.db") as base:
@@ -122,7 +126,9 @@ def make_files(folder):
 
 def dataset_calls(folder):
     """Methods of a dataset, and sources: arguments by name; `on` is the dataset."""
-    lines, records = folder / "lines.txt", folder / "examples.tfrecord"
+    lines, records, archive = (
+        folder / name for name in ("lines.txt", "examples.tfrecord", "samples.tar")
+    )
     errors = {"on_error": "skip", "max_errors": 3}
     bucket = {
         "element_length_func": one,
@@ -201,6 +207,8 @@ def dataset_calls(folder):
         "with_options": {"options": ps.Options()},
         "zip": {"args": [RANGE, RANGE]},
         "zip (datasets)": {"datasets": (RANGE, RANGE)},
+        "NumpyDataset": {"filenames": [str(folder / "rows.npz")], "arrays": "x"},
+        "TarDataset": {"filenames": [str(archive)], "fields": "txt", "decode": True, **limited},
         "TextLineDataset": {"filenames": [str(lines)], **limited},
         "TFRecordDataset": {"filenames": [str(records)], **limited},
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}

@@ -47,4 +47,8 @@ void GatherRows(uint8_t* to, size_t bytes, int64_t rows, AddressOf address_of) {
   }
 }
 
+// The rows of these numbers.
+void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
+                int64_t rows);
+
 }  // namespace penstock

@@ -47,13 +47,6 @@ IteratorPtr TensorsDataset::MakeIterator(const RunContext&) const {
       std::static_pointer_cast<const TensorsDataset>(shared_from_this()));
 }
 
-// The rows of these numbers, of `bytes` each.
-void GatherAt(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
-              int64_t rows) {
-  GatherRows(to, bytes, rows,
-             [&](int64_t i) { return from + static_cast<size_t>(indices[i]) * bytes; });
-}
-
 Tensor GatherReferences(const Tensor& column, const int64_t* indices, int64_t rows) {
   Shape shape = column.shape();
   shape[0] = rows;
@@ -69,9 +62,8 @@ Tensor GatherReferences(const Tensor& column, const int64_t* indices, int64_t ro
   }
   BufferRef pointers =
       Buffer::Allocate(static_cast<size_t>(rows * items) * sizeof(void*), {column.buffer()});
-  const size_t bytes = static_cast<size_t>(items) * sizeof(void*);
-  GatherAt(pointers->data(), reinterpret_cast<const uint8_t*>(column.objects()), bytes, indices,
-           rows);
+  GatherRows(pointers->data(), reinterpret_cast<const uint8_t*>(column.objects()),
+             static_cast<size_t>(items) * sizeof(void*), indices, rows);
   return Tensor::Objects(column.dtype().code, shape, std::move(pointers));
 }
 
@@ -129,7 +121,7 @@ class SlicesDataset final : public Dataset, public Indexed {
       Tensor column = Tensor::Make(leaf.dtype(), shape);
       LeaveForeignLockToCopy(column.nbytes());
       size_t bytes = rows ? column.nbytes() / static_cast<size_t>(rows) : 0;
-      GatherAt(column.mutable_data(), leaf.data(), bytes, indices, rows);
+      GatherRows(column.mutable_data(), leaf.data(), bytes, indices, rows);
       block.columns.push_back(std::move(column));
     }
     return block;

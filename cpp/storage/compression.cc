@@ -35,6 +35,15 @@ constexpr std::string_view kBzip2 = "BZh"sv;
 constexpr std::array kBzip2Blocks{"1AY&SY"sv, "\x17rE8P\x90"sv};
 constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // after 0x50 to 0x5f: a frame of zstd
 
+struct Suffix {
+  std::string_view name, end;
+};
+constexpr std::array kSuffixes{
+    Suffix{"GZIP", ".gz"},   Suffix{"GZIP", ".gzip"}, Suffix{"GZIP", ".tgz"},
+    Suffix{"ZLIB", ".zz"},   Suffix{"ZLIB", ".zlib"}, Suffix{"ZSTD", ".zst"},
+    Suffix{"ZSTD", ".zstd"}, Suffix{"ZSTD", ".tzst"}, Suffix{"xz", ".xz"},
+    Suffix{"LZ4", ".lz4"},   Suffix{"bzip2", ".bz2"}};
+
 // Whether `data` begins with `magic`, or may once there are more bytes: then `need` says how many.
 bool Begins(std::string_view data, std::string_view magic, size_t* need, size_t before = 0) {
   if (data.substr(0, magic.size()) == magic) return true;
@@ -124,16 +133,16 @@ std::string CompressionSeen::Advice() const {
 }
 
 bool IsNamedSo(std::string_view path, const CompressionSeen& seen) {
-  struct Suffix {
-    std::string_view name, end;
-  };
-  constexpr std::array kSuffixes{
-      Suffix{"GZIP", ".gz"},   Suffix{"GZIP", ".gzip"}, Suffix{"ZLIB", ".zz"},
-      Suffix{"ZLIB", ".zlib"}, Suffix{"ZSTD", ".zst"},  Suffix{"ZSTD", ".zstd"},
-      Suffix{"xz", ".xz"},     Suffix{"LZ4", ".lz4"},   Suffix{"bzip2", ".bz2"}};
   return std::any_of(kSuffixes.begin(), kSuffixes.end(), [&](const Suffix& suffix) {
     return suffix.name == seen.name && path.ends_with(suffix.end);
   });
+}
+
+Compression CompressionByName(std::string_view path) {
+  for (Compression each : {Compression::kGzip, Compression::kZlib, Compression::kZstd}) {
+    if (IsNamedSo(path, {NameOf(each)})) return each;
+  }
+  return Compression::kNone;
 }
 
 }  // namespace penstock

@@ -29,6 +29,8 @@ struct CompressionSeen {
 };
 CompressionSeen LookAt(const uint8_t* data, size_t size);
 
+// How a file of this name is compressed: kGzip for ".gz" and ".tgz".
+Compression CompressionByName(std::string_view path);
 // Whether a file name ends as those of such files do: ".gz" for "GZIP".
 bool IsNamedSo(std::string_view path, const CompressionSeen& seen);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "storage/compression.h"
 
@@ -32,6 +33,10 @@ class Decompressor {
 
 // Not for kNone, and only for what CompressionOf has given.
 std::unique_ptr<Decompressor> NewDecompressor(Compression format);
+
+// Makes `size` bytes of raw deflate data with this CRC-32, as zip files hold it; false when it is
+// damaged. A ValueError when zlib was not built in.
+bool Inflate(std::string_view packed, uint8_t* to, size_t size, uint32_t crc);
 
 // Each in the file of its library.
 std::unique_ptr<Decompressor> NewZlibDecompressor(Compression format);

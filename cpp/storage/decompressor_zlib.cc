@@ -29,8 +29,8 @@ uInt Piece(size_t size) {
 
 class ZlibDecompressor final : public Decompressor {
  public:
-  explicit ZlibDecompressor(Compression format) {
-    if (inflateInit2(&stream_, WindowBits(format)) != Z_OK) throw std::bad_alloc();
+  explicit ZlibDecompressor(int window_bits) {
+    if (inflateInit2(&stream_, window_bits) != Z_OK) throw std::bad_alloc();
   }
   ~ZlibDecompressor() override { inflateEnd(&stream_); }
 
@@ -65,7 +65,24 @@ class ZlibDecompressor final : public Decompressor {
 std::string ZlibVersion() { return std::string("zlib ") + zlibVersion(); }
 
 std::unique_ptr<Decompressor> NewZlibDecompressor(Compression format) {
-  return std::make_unique<ZlibDecompressor>(format);
+  return std::make_unique<ZlibDecompressor>(WindowBits(format));
+}
+
+bool Inflate(std::string_view packed, uint8_t* to, size_t size, uint32_t crc) {
+  constexpr int kRaw = -15;
+  ZlibDecompressor stream(kRaw);
+  uLong sum = crc32(0, nullptr, 0);
+  for (;;) {
+    const auto progress =
+        stream.Run(reinterpret_cast<const uint8_t*>(packed.data()), packed.size(), to, size);
+    if (!progress.problem.empty()) return false;
+    sum = crc32(sum, to, static_cast<uInt>(progress.written));
+    packed.remove_prefix(progress.read);
+    to += progress.written;
+    size -= progress.written;
+    if (progress.ended) return size == 0 && sum == crc;
+    if (progress.read == 0 && progress.written == 0) return false;
+  }
 }
 
 #else
@@ -74,6 +91,11 @@ std::string ZlibVersion() { return ""; }
 
 std::unique_ptr<Decompressor> NewZlibDecompressor(Compression) {
   throw Error(ErrorKind::kRuntime, "zlib is not built in");  // CompressionOf has refused it
+}
+
+bool Inflate(std::string_view, uint8_t*, size_t, uint32_t) {
+  CompressionOf("ZLIB", "NumpyDataset");  // says what is missing
+  return false;
 }
 
 #endif

@@ -63,10 +63,12 @@ if TYPE_CHECKING:
     from penstock.options import Options, ThreadingOptions
     from penstock.random import set_seed
     from penstock.sources.array_record import ArrayRecordDataset
+    from penstock.sources.arrays import NumpyDataset
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
     from penstock.sources.hdf5 import HDF5Dataset
     from penstock.sources.prefetch import prefetch
     from penstock.sources.tables import ArrowDataset, ParquetDataset
+    from penstock.sources.tar import TarDataset
     from penstock.structure import TensorSpec
 
 # Where names come from; all others are operations on arrays. A module is loaded when one of its
@@ -86,10 +88,12 @@ _HOMES = {
     "penstock.options": ("Options", "ThreadingOptions"),
     "penstock.random": ("set_seed",),
     "penstock.sources.array_record": ("ArrayRecordDataset",),
+    "penstock.sources.arrays": ("NumpyDataset",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
     "penstock.sources.hdf5": ("HDF5Dataset",),
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.sources.tables": ("ArrowDataset", "ParquetDataset"),
+    "penstock.sources.tar": ("TarDataset",),
     "penstock.structure": ("TensorSpec",),
 }
 __version__: str = build_info()["version"]
@@ -107,11 +111,13 @@ __all__ = [
     "FixedLengthRecordDataset",
     "HDF5Dataset",
     "Iterator",
+    "NumpyDataset",
     "Options",
     "OutOfRangeError",
     "ParquetDataset",
     "StateError",
     "TFRecordDataset",
+    "TarDataset",
     "TensorSpec",
     "TextLineDataset",
     "ThreadingOptions",

@@ -15,6 +15,7 @@ import numpy as np
 from penstock import _core
 from penstock.digest import Digests, Hasher, name_of
 from penstock.encode import Indexable, Reader
+from penstock.paths import names_in
 from penstock.stage import Stage
 from penstock.state_digest import StateDigests
 from penstock.structure import TensorSpec
@@ -232,7 +233,7 @@ def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> 
             if names:
                 found["files"] = _files(names)
         elif arg == traits.reads:
-            found["files"] = _files(_files_at(value))
+            found["files"] = _files([at for name in names_in(value) for at in _files_at(name)])
         elif id(node) not in read:
             found[arg] = _said(value, values)
     return [name, {arg: said for arg, said in found.items() if said is not None}]

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.digest import Digests, Hasher
 from penstock.encode import Reader
+from penstock.paths import names_in
 from penstock.stage import ELEMENTS, Stage
 from penstock.traits import main_form, traits_of
 
@@ -73,8 +74,9 @@ def _node(node: Stage, inputs: list[bytes], values: Digests) -> bytes:
 def _files_of(node: Stage) -> Iterable[Any]:
     """Yield the names of the files that a node reads, as far as they are known."""
     if read := traits_of(node._kind).reads:
-        path = Path(os.fsdecode(node._args[read]))
-        yield from sorted(path.glob("*")) if path.is_dir() else [node._args[read]]
+        for name in names_in(node._args[read]):
+            path = Path(os.fsdecode(name))
+            yield from sorted(path.glob("*")) if path.is_dir() else [name]
     elif any(isinstance(value, Reader) for value in node._args.values()):
         open_ = list(node._inputs)
         while open_:

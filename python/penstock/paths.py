@@ -53,6 +53,11 @@ def path_of(stage: str, argument: str, path: Any) -> str:
     return name
 
 
+def names_in(names: Any) -> list[Any]:
+    """Return what a stage has for the name of the file that it reads, or for several, as a list."""
+    return list(names.flat) if isinstance(names, np.ndarray) else [names]
+
+
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
     """Return one or more glob patterns as a list of str; the errors are those of `path_of`."""
     if isinstance(patterns, (str, bytes, os.PathLike)):

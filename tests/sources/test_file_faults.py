@@ -3,6 +3,7 @@
 import gzip
 import os
 import signal
+import tarfile
 import threading
 
 import pytest
@@ -20,6 +21,18 @@ def csv_records(names, compression_type=None, buffer_size=None, num_parallel_rea
     return read_files("csv_record", names, args, num_parallel_reads)
 
 
+def tar_samples(names, compression_type="", **arguments):
+    """Read the only file of each sample."""
+    return ps.TarDataset(names, "txt", compression_type=compression_type, **arguments)
+
+
+def member(i):
+    """Return a file of an archive, with its header."""
+    info = tarfile.TarInfo(f"{i}.txt")
+    info.size = 6
+    return info.tobuf() + b"%06d" % i + bytes(506)
+
+
 FORMATS = {
     "lines": (ps.TextLineDataset, lambda i: b"%06d\n" % i, lambda i: b"%06d" % i),
     "csv": (csv_records, lambda i: b'"%06d"\r\n' % i, lambda i: b'"%06d"' % i),
@@ -31,11 +44,18 @@ FORMATS = {
         lambda i: b"%06d" % i,
         lambda i: b"%06d" % i,
     ),
+    "tar": (tar_samples, member, lambda i: b"%06d" % i),
 }
 
 
 @pytest.fixture(params=FORMATS)
 def form(request):
+    return FORMATS[request.param]
+
+
+# An archive has a first header, and a sample is whole when the next one has begun.
+@pytest.fixture(params=[name for name in FORMATS if name != "tar"])
+def prompt_form(request):
     return FORMATS[request.param]
 
 
@@ -71,9 +91,9 @@ def test_a_file_that_may_not_be_read_is_an_error(tmp_path, form):
     assert came.kind == "PermissionError"
 
 
-def test_an_empty_file_has_no_records(tmp_path, form):
+def test_an_empty_file_has_no_records(tmp_path, prompt_form):
     (tmp_path / "empty").touch()
-    assert steps(iter(form[0](tmp_path / "empty"))) == []
+    assert steps(iter(prompt_form[0](tmp_path / "empty"))) == []
 
 
 @pytest.mark.parametrize("reads", [None, 2])
@@ -151,19 +171,19 @@ def test_the_wrong_compression_is_told_with_advice(tmp_path, form, compression):
     assert f'try compression_type="{other}"' in came.text
 
 
-def test_gzip_files_of_several_members_are_one_stream(tmp_path, form):
-    data = content(form, 1000)
+def test_gzip_files_of_several_members_are_one_stream(tmp_path, prompt_form):
+    data = content(prompt_form, 1000)
     parts = [data[:1], data[1:5000], b"", data[5000:]]
     packed = b"".join(map(gzip.compress, parts))
     path = tmp_path / "members"
     for padding in (b"", bytes(600)):
         path.write_bytes(packed + padding)
         for buffer_size in (0, None):
-            ds = form[0](path, "GZIP", buffer_size=buffer_size)
-            assert list(ds) == rows(form, 1000)
+            ds = prompt_form[0](path, "GZIP", buffer_size=buffer_size)
+            assert list(ds) == rows(prompt_form, 1000)
     path.write_bytes(packed + b"garbage")
-    *came, error = steps(iter(form[0](path, "GZIP")))
-    assert came == rows(form, 1000)
+    *came, error = steps(iter(prompt_form[0](path, "GZIP")))
+    assert came == rows(prompt_form, 1000)
     assert f"follows the end of the GZIP data, at byte {len(packed)}" in error.text
 
 
@@ -174,12 +194,12 @@ def pipe(tmp_path):
     return path
 
 
-def test_a_pipe_is_read_as_it_is_written(pipe, form):
-    it = iter(form[0](pipe))
+def test_a_pipe_is_read_as_it_is_written(pipe, prompt_form):
+    it = iter(prompt_form[0](pipe))
     with pipe.open("r+b", buffering=0) as keep, pipe.open("wb", buffering=0) as end:
         for i in range(0, 6, 2):
-            end.write(form[1](i) + form[1](i + 1))
-            assert [next(it), next(it)] == rows(form, i, i + 2)
+            end.write(prompt_form[1](i) + prompt_form[1](i + 1))
+            assert [next(it), next(it)] == rows(prompt_form, i, i + 2)
         assert keep.readable()
     assert list(it) == []
 
@@ -195,14 +215,14 @@ def test_a_pipe_waits_for_its_writer(pipe, form):
     writer.join()
 
 
-def test_a_pipe_cannot_be_read_from_its_middle(pipe, form):
-    it = iter(form[0](pipe))
+def test_a_pipe_cannot_be_read_from_its_middle(pipe, prompt_form):
+    it = iter(prompt_form[0](pipe))
     with pipe.open("r+b", buffering=0) as end:
-        end.write(content(form, 2))
+        end.write(content(prompt_form, 2))
         next(it)
         next(it)
         state = it.get_state()
-        other = iter(form[0](pipe))
+        other = iter(prompt_form[0](pipe))
         other.set_state(state)
         with pytest.raises(ValueError, match="can only be read from its beginning on"):
             next(other)
@@ -214,32 +234,32 @@ class Signalled(Exception):
 
 
 @pytest.mark.parametrize("reads", [None, 2])
-def test_a_signal_ends_the_wait_for_a_pipe(pipe, form, reads):
+def test_a_signal_ends_the_wait_for_a_pipe(pipe, prompt_form, reads):
     def raise_it(*_):
         raise Signalled
 
     before = signal.signal(signal.SIGALRM, raise_it)
     try:
         with pipe.open("r+b", buffering=0) as end:
-            it = iter(form[0]([pipe], num_parallel_reads=reads))
-            end.write(form[1](0))
-            assert next(it) == form[2](0)
+            it = iter(prompt_form[0]([pipe], num_parallel_reads=reads))
+            end.write(prompt_form[1](0))
+            assert next(it) == prompt_form[2](0)
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             with pytest.raises(Signalled):
                 next(it)
-            end.write(form[1](1))  # and nothing was lost
-            assert next(it) == form[2](1)
+            end.write(prompt_form[1](1))  # and nothing was lost
+            assert next(it) == prompt_form[2](1)
             it.close()
     finally:
         signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("stage", [lambda ds: ds, lambda ds: ds.prefetch(1)])
-def test_closing_ends_the_wait_for_a_pipe(pipe, form, stage):
+def test_closing_ends_the_wait_for_a_pipe(pipe, prompt_form, stage):
     with pipe.open("r+b", buffering=0) as end:
-        it = iter(stage(form[0](pipe)))
-        end.write(form[1](0))
-        assert next(it) == form[2](0)
+        it = iter(stage(prompt_form[0](pipe)))
+        end.write(prompt_form[1](0))
+        assert next(it) == prompt_form[2](0)
         waiting = threading.Event()
         ended = []
 

@@ -113,34 +113,6 @@ class Split final : public Op {
   const bool many_;
 };
 
-// The next code point of UTF-8 (RFC 3629), -1 for bytes that are none: as many as no valid
-// sequence begins with, which is what Unicode recommends to replace by one character.
-int32_t NextCodePoint(std::string_view& text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char first = byte(0);
-  if (first < 0x80) {
-    text.remove_prefix(1);
-    return first;
-  }
-  size_t size = first >= 0xC2 && first < 0xE0   ? 2
-                : first >= 0xE0 && first < 0xF0 ? 3
-                : first >= 0xF0 && first < 0xF5 ? 4
-                                                : 1;
-  int32_t value = first & (0xFF >> (size + 1));
-  size_t read = 1;
-  for (; read < size && read < text.size(); ++read) {
-    unsigned char low = 0x80, high = 0xBF;
-    if (read == 1 && first == 0xE0) low = 0xA0;   // overlong
-    if (read == 1 && first == 0xED) high = 0x9F;  // surrogates
-    if (read == 1 && first == 0xF0) low = 0x90;
-    if (read == 1 && first == 0xF4) high = 0x8F;  // beyond U+10FFFF
-    if (byte(read) < low || byte(read) > high) break;
-    value = value << 6 | (byte(read) & 0x3F);
-  }
-  text.remove_prefix(read);
-  return size > 1 && read == size ? value : -1;
-}
-
 class UnicodeDecode final : public Op {
  public:
   explicit UnicodeDecode(const Args& args)

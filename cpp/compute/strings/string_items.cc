@@ -39,6 +39,39 @@ bool UnitIsCharacter(const char* op, const std::string& unit) {
   return unit == "UTF8_CHAR";
 }
 
+int32_t NextCodePoint(std::string_view& text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char first = byte(0);
+  if (first < 0x80) {
+    text.remove_prefix(1);
+    return first;
+  }
+  size_t size = first >= 0xC2 && first < 0xE0   ? 2
+                : first >= 0xE0 && first < 0xF0 ? 3
+                : first >= 0xF0 && first < 0xF5 ? 4
+                                                : 1;
+  int32_t value = first & (0xFF >> (size + 1));
+  size_t read = 1;
+  for (; read < size && read < text.size(); ++read) {
+    unsigned char low = 0x80, high = 0xBF;
+    if (read == 1 && first == 0xE0) low = 0xA0;   // overlong
+    if (read == 1 && first == 0xED) high = 0x9F;  // surrogates
+    if (read == 1 && first == 0xF0) low = 0x90;
+    if (read == 1 && first == 0xF4) high = 0x8F;  // beyond U+10FFFF
+    if (byte(read) < low || byte(read) > high) break;
+    value = value << 6 | (byte(read) & 0x3F);
+  }
+  text.remove_prefix(read);
+  return size > 1 && read == size ? value : -1;
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    if (NextCodePoint(text) < 0) return false;
+  }
+  return true;
+}
+
 int64_t CountCharacters(std::string_view text) { return std::ranges::count_if(text, Begins); }
 
 size_t CharacterBegin(std::string_view text, int64_t index) {

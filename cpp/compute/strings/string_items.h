@@ -23,6 +23,11 @@ inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // A unit of lengths and positions: "BYTE" or "UTF8_CHAR"; true for characters.
 bool UnitIsCharacter(const char* op, const std::string& unit);
 
+// The next code point of UTF-8 (RFC 3629), -1 for bytes that are none: as many as no valid
+// sequence begins with, which is what Unicode recommends to replace by one character.
+int32_t NextCodePoint(std::string_view& text);
+bool IsUtf8(std::string_view text);
+
 // How many characters of UTF-8 begin in a string; the bytes are not checked to be UTF-8.
 int64_t CountCharacters(std::string_view text);
 // The byte at which character number `index` begins, from the front; the size when there is none.

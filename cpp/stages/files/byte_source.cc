@@ -22,7 +22,8 @@ ByteSource::ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk)
 // Memory for more of the `need` bytes than there are, what is left of the window at its front.
 void ByteSource::MakeRoom(size_t need) {
   size_t kept = window_.size;
-  size_t wanted = std::max(chunk_, std::min(need, std::max(2 * kept, kAtOnce)));
+  // Half as much again: what is kept is moved only a few times, however little is asked for.
+  size_t wanted = std::max({chunk_, kept + kept / 2, std::min(need, std::max(2 * kept, kAtOnce))});
   bool fits = buffer_ && buffer_->size() >= wanted && buffer_->size() <= 4 * wanted;
   if (fits && buffer_->unique()) {
     if (kept) std::memmove(buffer_->data(), window_.data, kept);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -17,23 +18,41 @@ namespace {
 constexpr const char* kFileName = "filename";
 constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
 
+Compression CompressionIn(const Args& args, const FileFormat& format) {
+  if (args.Has("compression_type")) {
+    return CompressionOf(args.Text("compression_type"), format.stage);
+  }
+  if (!format.named_compression) return Compression::kNone;
+  const Compression named = CompressionByName(args.Text(kFileName));
+  return CompressionOf(NameOf(named), format.stage);  // what was built in
+}
+
+bool WithName(const Args& args) { return args.Has("with_filename") && args.Bool("with_filename"); }
+
+ElementSpec RecordSpec(const Args& args) {
+  const LeafSpec record{DType::Of(TypeCode::kBytes), {}, false};
+  if (!WithName(args)) return {Structure::Leaf(), {record}};
+  return {Structure::Tuple({Structure::Leaf(), Structure::Leaf()}),
+          {{DType::Of(TypeCode::kText), {}, false}, record}};
+}
+
 class FileDataset final : public Dataset {
  public:
   FileDataset(const FileFormat& format, Args args)
       : format_(format),
         args_(std::move(args)),
         path_(std::make_shared<const std::string>(args_.Text(kFileName))),
-        compression_(CompressionOf(
-            args_.Has("compression_type") ? args_.Text("compression_type") : std::string(),
-            format.stage)),
+        compression_(CompressionIn(args_, format)),
         chunk_(static_cast<size_t>(std::min(args_.IntAtLeast("buffer_size", 0), kMostAtOnce))),
         max_record_(static_cast<size_t>(args_.Has("max_record_bytes")
                                             ? args_.IntAtLeast("max_record_bytes", 1)
-                                            : kMaxRecordBytes)) {
+                                            : kMaxRecordBytes)),
+        with_name_(WithName(args_)) {
     format_.maker(args_);  // checks the arguments
   }
   int64_t cardinality() const override { return kUnknown; }
-  MaybeSpec spec() const override { return ElementSpec::Scalar(DType::Of(TypeCode::kBytes)); }
+  MaybeSpec spec() const override { return RecordSpec(args_); }
+  bool with_name() const { return with_name_; }
   const std::shared_ptr<const std::string>& path() const { return path_; }
   const FileFormat& format() const { return format_; }
   Compression compression() const { return compression_; }
@@ -54,6 +73,7 @@ class FileDataset final : public Dataset {
   Compression compression_;
   size_t chunk_;
   size_t max_record_;
+  bool with_name_;
 };
 
 // The records of a block: where they lie in the window's memory, and in the file.
@@ -212,8 +232,27 @@ class FileIterator final : public BlockIterator {
         return failed;
       }
     }
+    if (data_->with_name()) AddName(spans.rows(), block);
     spans.MoveTo(block, bytes_->buffer());
     return block;
+  }
+
+  // The name once, as the item of each row.
+  void AddName(int64_t rows, Block& block) {
+    const std::string& name = *data_->path();
+    if (!name_) {
+      name_ = Buffer::Allocate(name.size() + 1);
+      std::memcpy(name_->data(), name.data(), name.size());
+      structure_ = Structure::Tuple({Structure::Leaf(), Structure::Leaf()});
+    }
+    BufferRef spans = Buffer::Allocate(2 * sizeof(int64_t) * static_cast<size_t>(rows));
+    auto* to = reinterpret_cast<int64_t*>(spans->data());
+    for (int64_t row = 0; row < rows; ++row) {
+      *to++ = 0;
+      *to++ = static_cast<int64_t>(name.size());
+    }
+    block.structure = structure_;
+    block.columns.push_back(Tensor::Packed(TypeCode::kText, {rows}, std::move(spans), name_));
   }
 
   // The whole records at the beginning of the window.
@@ -311,8 +350,10 @@ class FileIterator final : public BlockIterator {
   bool recognized_ = false;  // the first bytes have been looked at
   bool compressed_ = false;  // by which it was seen that the file is no plain one
   CompressionSeen seen_;
-  bool short_ = false;  // the file ends within the record that begins here
-  bool jumps_ = false;  // the next record can be found without reading this one
+  BufferRef name_;          // of the file, for elements that have it
+  StructureRef structure_;  // of these
+  bool short_ = false;      // the file ends within the record that begins here
+  bool jumps_ = false;      // the next record can be found without reading this one
   bool finished_ = false;
 };
 
@@ -339,9 +380,7 @@ class ReaderFunction final : public Function {
     args.Set(kFileName, std::string(element.leaves[0].string()));
     return MakeDataset(kind_, {}, args);
   }
-  MaybeSpec opened_spec() const override {
-    return ElementSpec::Scalar(DType::Of(TypeCode::kBytes));
-  }
+  MaybeSpec opened_spec() const override { return RecordSpec(args_); }
   bool needs_lock() const override { return false; }
 
  private:

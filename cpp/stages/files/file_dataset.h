@@ -17,12 +17,13 @@ struct FileFormat {
   const char* stage;  // the stage's name in errors
   Beginning beginning;
   RecordReaderMaker maker;
+  bool named_compression = false;  // without a compression_type, the name of a file says it
 };
 
 // A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
-// read `buffer_size` bytes at a time. Nothing is read after a record of more than
-// `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The format's
-// own arguments are checked.
+// read `buffer_size` bytes at a time. `with_filename`: each comes as a pair of that name and
+// itself. Nothing is read after a record of more than `max_record_bytes` (kMaxRecordBytes), so that
+// a small file cannot take all memory. The format's own arguments are checked.
 std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args);
 // What a stage that reads such files says of itself.
 StageTraits TraitsOf(const FileFormat& format);

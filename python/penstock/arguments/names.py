@@ -137,6 +137,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("CsvDataset", "buffer_size"): _bytes,
     ("ParquetDataset", "batch_size"): checks.or_none(_count),
     ("ArrowDataset", "batch_size"): checks.or_none(_count),
+    ("TarDataset", "buffer_size"): _bytes,
     ("cache", "filename"): None,
     ("from_generator", "generator"): None,
     ("set_seed", "seed"): None,

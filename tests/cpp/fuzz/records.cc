@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/op_registry.h"
 #include "engine/registry.h"
 #include "engine/session.h"
 #include "fuzz.h"
@@ -116,12 +117,93 @@ void RepairTfRecords(std::string& input) {
   }
 }
 
+std::string Octal(uint64_t value, size_t digits) {
+  std::string text(digits, '0');
+  for (size_t i = digits; i-- > 0; value /= 8) text[i] = static_cast<char>('0' + value % 8);
+  return text;
+}
+
 std::vector<std::string> Lines(const std::string&) {
   return {"one\ntwo\r\n\nlast", "", std::string(300, 'x') + "\n", "\r\n\r\n"};
 }
 
 std::vector<std::string> CsvFiles(const std::string&) {
   return {"a,b\n1,\"two\nlines\"\n3,4", "x\r\n\"\"\"\"\r\n", "1,2\n"};
+}
+
+// The header of a file of an archive, of a type and a size.
+std::string TarHeader(const std::string& name, char type, size_t size) {
+  std::string header(512, '\0');
+  header.replace(0, name.size(), name);
+  header.replace(124, 12, Octal(size, 11) + '\0');
+  header.replace(148, 8, std::string(8, ' '));
+  header[156] = type;
+  header.replace(257, 8,
+                 std::string("ustar\0"
+                             "00",
+                             8));
+  return header;
+}
+
+void PutTarSum(char* header) {
+  std::memset(header + 148, ' ', 8);
+  uint32_t sum = 0;
+  for (size_t i = 0; i < 512; ++i) sum += static_cast<uint8_t>(header[i]);
+  std::memcpy(header + 148, (Octal(sum, 6) + std::string("\0 ", 2)).data(), 8);
+}
+
+void PutTarFile(const std::string& name, char type, const std::string& content, std::string& to) {
+  std::string header = TarHeader(name, type, content.size());
+  PutTarSum(header.data());
+  to += header + content + std::string((512 - content.size() % 512) % 512, '\0');
+}
+
+std::vector<std::string> TarFiles(const std::string&) {
+  std::string plain, named, odd;
+  PutTarFile("a/0.txt", '0', "zero", plain);
+  PutTarFile("a/0.cls", '0', "0", plain);
+  PutTarFile("a/1.txt", '0', std::string(700, 'x'), plain);
+  PutTarFile("PaxHeaders", 'x', "30 path=a/name/of/a/file.json\n", named);
+  PutTarFile("short", '0', "{}", named);
+  PutTarFile("././@LongLink", 'L', std::string(120, 'n') + ".txt", named);
+  PutTarFile("short", '0', "long", named);
+  PutTarFile("PaxHeaders", 'x', "9 size=3\n22 GNU.sparse.major=1\n", odd);
+  PutTarFile("b/2.txt", '0', "abc", odd);
+  PutTarFile("b", '5', "", odd);
+  PutTarFile("b/2.bin", 'S', "sparse", odd);
+  PutTarFile("__meta__/x.y", '0', "{}", odd);
+  return {plain + std::string(1024, '\0'), named, odd};
+}
+
+// At each block that may be a header.
+void RepairTar(std::string& input) {
+  for (size_t at = 0; at + 512 <= input.size(); at += 512) {
+    if (std::memcmp(input.data() + at + 257, "ustar", 5) == 0) PutTarSum(input.data() + at);
+  }
+}
+
+// Samples, and what they hold: every record of the reader is one that the operations can read.
+void RunTar(const std::string& input, Random& random) {
+  Args asked("io.tar_fields");
+  const std::vector<std::string_view> names{"txt;json", "__key__", "cls"};
+  Element fields;
+  fields.leaves = {Tensor::Strings(TypeCode::kBytes, {3}, names)};
+  asked.Set("fields", std::make_shared<const Element>(fields));
+  asked.Set("texts", std::vector<int64_t>{1, 0, 0});
+  const auto some = MakeOp("io.tar_fields", asked);
+  const auto all = MakeOp("io.tar_members", Args("io.tar_members"));
+  WriteFile(TemporaryFolder() + "/tar", input);
+  const DatasetPtr dataset = Open("tar_sample", TemporaryFolder() + "/tar", "", 4096, random);
+  for (const std::string& record : ReadAll(dataset, 8).records) {
+    for (const Op* op : {some.get(), all.get()}) {
+      try {
+        op->Call({Tensor::String(TypeCode::kBytes, record)}, {});
+      } catch (const Error& error) {
+        Require(error.message().find("that are none") == std::string::npos, "a sample is one");
+      }
+    }
+  }
+  RunFile("tar_sample", input, "", random);
 }
 
 // A file whose size does not fit is refused, so for the sizes of records there is no good one.
@@ -184,6 +266,7 @@ std::vector<std::string> ZstdFiles(const std::string&) {
 const RegisterTarget zstd({"zstd", ZstdFiles, Files("text_line", "ZSTD")});
 #endif
 const RegisterTarget tf_record({"tf_record", TfRecords, Files("tf_record", ""), RepairTfRecords});
+const RegisterTarget tar({"tar", TarFiles, RunTar, RepairTar});
 const RegisterTarget text_line({"text_line", Lines, Files("text_line", "")});
 const RegisterTarget csv({"csv_record", CsvFiles, Files("csv_record", "")});
 const RegisterTarget fixed({"fixed_length", Lines, RunFixedLength});

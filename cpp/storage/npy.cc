@@ -1,0 +1,406 @@
+// Headers of NumPy's files, and the directory of a zip file.
+//
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html;
+// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
+#include "storage/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "data/error.h"
+#include "storage/decompressor.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+constexpr size_t kMostHeader = size_t{1} << 20;  // NumPy itself refuses headers of 10,000 bytes
+
+template <typename... Args>
+[[noreturn]] void ThrowBad(const std::string& name, std::string_view format, const Args&... args) {
+  throw Error(ErrorKind::kData, "{}: {}", name, Format(format, args...));
+}
+template <typename... Args>
+[[noreturn]] void ThrowUnfit(const std::string& name, std::string_view format,
+                             const Args&... args) {
+  throw Error(ErrorKind::kInvalidArgument, "{}: {}", name, Format(format, args...));
+}
+
+uint64_t Little(std::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+  return value;
+}
+
+// What a header says, before it is judged.
+struct NpyWords {
+  std::optional<std::string> descr;  // empty: of fields
+  std::optional<bool> fortran;
+  std::optional<std::vector<int64_t>> shape;
+};
+
+// Python's literal of a dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+class NpyLiteral {
+ public:
+  explicit NpyLiteral(std::string_view text) : rest_(text) {}
+
+  std::optional<NpyWords> Read() {
+    NpyWords words;
+    if (!Take('{')) return std::nullopt;
+    while (!Take('}')) {
+      const auto key = Text();
+      if (!key || !Take(':') || !Value(*key, words)) return std::nullopt;
+      if (!Take(',') && !Ahead('}')) return std::nullopt;
+    }
+    Pass();
+    if (!rest_.empty() || !words.descr || !words.fortran || !words.shape) return std::nullopt;
+    return words;
+  }
+
+ private:
+  void Pass() {
+    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n')) rest_.remove_prefix(1);
+  }
+  bool Ahead(char c) {
+    Pass();
+    return rest_.starts_with(c);
+  }
+  bool Take(char c) {
+    const bool there = Ahead(c);
+    if (there) rest_.remove_prefix(1);
+    return there;
+  }
+  bool TakeWord(std::string_view word) {
+    Pass();
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  std::optional<std::string> Text() {
+    for (char quote : {'\'', '"'}) {
+      if (!Take(quote)) continue;
+      const size_t end = rest_.find(quote);
+      if (end == std::string_view::npos) return std::nullopt;
+      std::string text(rest_.substr(0, end));
+      rest_.remove_prefix(end + 1);
+      return text;
+    }
+    return std::nullopt;
+  }
+
+  bool Value(const std::string& key, NpyWords& words) {
+    if (key == "descr") {
+      words.descr = Ahead('[') ? PassFields() : Text();
+      return words.descr.has_value();
+    }
+    if (key == "fortran_order") {
+      const bool yes = TakeWord("True");
+      words.fortran = yes;
+      return yes || TakeWord("False");
+    }
+    return key == "shape" && Sizes(words);
+  }
+
+  bool Sizes(NpyWords& words) {
+    if (!Take('(')) return false;
+    std::vector<int64_t> sizes;
+    while (!Take(')')) {
+      Pass();
+      int64_t size = 0;
+      size_t digits = 0;
+      for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; ++digits) {
+        if (digits > 17) return false;
+        size = 10 * size + (rest_[0] - '0');
+        rest_.remove_prefix(1);
+      }
+      if (digits == 0) return false;
+      TakeWord("L");  // as Python 2 wrote it
+      sizes.push_back(size);
+      if (!Take(',') && !Ahead(')')) return false;
+    }
+    words.shape = std::move(sizes);
+    return true;
+  }
+
+  // The types of fields are lists in lists.
+  std::optional<std::string> PassFields() {
+    int depth = 0;
+    for (size_t i = 0; i < rest_.size(); ++i) {
+      depth += (rest_[i] == '[') - (rest_[i] == ']');
+      if (depth > 0) continue;
+      rest_.remove_prefix(i + 1);
+      return "";
+    }
+    return std::nullopt;
+  }
+
+  std::string_view rest_;
+};
+
+bool IsTimeUnit(std::string_view unit) {
+  constexpr std::array<std::string_view, 13> kUnits{"Y",  "M",  "W",  "D",  "h",  "m", "s",
+                                                    "ms", "us", "ns", "ps", "fs", "as"};
+  size_t digits = 0;
+  while (digits < unit.size() && unit[digits] >= '0' && unit[digits] <= '9') ++digits;
+  return digits < 6 && std::find(kUnits.begin(), kUnits.end(), unit.substr(digits)) != kUnits.end();
+}
+
+// "f4" is a float of four bytes.
+std::optional<DType> PlainType(std::string_view word) {
+  constexpr std::array kPlain{
+      std::pair{"b1", TypeCode::kBool},      std::pair{"i1", TypeCode::kInt8},
+      std::pair{"i2", TypeCode::kInt16},     std::pair{"i4", TypeCode::kInt32},
+      std::pair{"i8", TypeCode::kInt64},     std::pair{"u1", TypeCode::kUInt8},
+      std::pair{"u2", TypeCode::kUInt16},    std::pair{"u4", TypeCode::kUInt32},
+      std::pair{"u8", TypeCode::kUInt64},    std::pair{"f2", TypeCode::kFloat16},
+      std::pair{"f4", TypeCode::kFloat32},   std::pair{"f8", TypeCode::kFloat64},
+      std::pair{"c8", TypeCode::kComplex64}, std::pair{"c16", TypeCode::kComplex128}};
+  for (auto& [text, code] : kPlain) {
+    if (word == text) return DType::Of(code);
+  }
+  if (!word.starts_with("M8") && !word.starts_with("m8")) return std::nullopt;
+  const TypeCode code = word[0] == 'M' ? TypeCode::kDatetime64 : TypeCode::kTimedelta64;
+  std::string_view unit = word.substr(2);
+  if (unit.empty()) return DType::OfTime(code, "");
+  if (!unit.starts_with('[') || !unit.ends_with(']')) return std::nullopt;
+  unit = unit.substr(1, unit.size() - 2);
+  return IsTimeUnit(unit) ? std::optional(DType::OfTime(code, unit)) : std::nullopt;
+}
+
+DType TypeOf(const std::string& descr, const std::string& name) {
+  if (descr.empty()) {
+    ThrowUnfit(name,
+               "an array of numbers was expected, got one with fields; save each of its "
+               "fields as an array of its own");
+  }
+  const bool has_order = std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
+  const std::string word = descr.substr(has_order ? 1 : 0);
+  if (word.starts_with('O')) {
+    ThrowUnfit(name,
+               "an array of numbers was expected, got one of Python objects, which are not "
+               "read because loading them runs code; save numbers");
+  }
+  if (word.starts_with('U') || word.starts_with('S')) {
+    ThrowUnfit(name,
+               "an array of numbers was expected, got one of strings ('{}'); give it to "
+               "Dataset.from_tensor_slices(np.load(...))",
+               descr);
+  }
+  const std::optional<DType> dtype = PlainType(word);
+  if (!dtype) ThrowUnfit(name, "an array of numbers was expected, got the type '{}'", descr);
+  constexpr char kOther = std::endian::native == std::endian::little ? '>' : '<';
+  if (descr[0] == kOther && dtype->itemsize > 1) {
+    ThrowUnfit(name,
+               "numbers in the byte order of this machine were expected, got '{}'; save "
+               "array.astype(array.dtype.newbyteorder('='))",
+               descr);
+  }
+  return *dtype;
+}
+
+// Bytes of an array; nullopt where they would be more than a file can have.
+std::optional<size_t> BytesOf(const std::vector<int64_t>& sizes, size_t itemsize) {
+  uint64_t bytes = itemsize;
+  for (int64_t size : sizes) {
+    if (size == 0) return 0;
+  }
+  for (int64_t size : sizes) {
+    if (bytes > (uint64_t{1} << 62) / static_cast<uint64_t>(size)) return std::nullopt;
+    bytes *= static_cast<uint64_t>(size);
+  }
+  return static_cast<size_t>(bytes);
+}
+
+std::string_view View(const BufferRef& bytes, size_t begin, size_t size) {
+  return {reinterpret_cast<const char*>(bytes->data()) + begin, size};
+}
+
+std::string_view HeaderOf(std::string_view file, const std::string& name) {
+  constexpr size_t kBefore = 8;  // magic and version
+  if (!file.starts_with(kNpyMagic) || file.size() < kBefore) {
+    ThrowBad(name, "a file of np.save was expected, got one that does not begin so");
+  }
+  const int version = static_cast<uint8_t>(file[6]);
+  if (version < 1 || version > 3) {
+    ThrowBad(name, "version 1, 2 or 3 of NumPy's format was expected, got version {}", version);
+  }
+  const size_t width = version == 1 ? 2 : 4;
+  if (file.size() >= kBefore + width) {
+    const uint64_t length = Little(file.substr(kBefore, width));
+    if (length > kMostHeader) ThrowBad(name, "a header of {} bytes is damaged", length);
+    if (file.size() - kBefore - width >= length) {
+      return file.substr(kBefore + width, static_cast<size_t>(length));
+    }
+  }
+  ThrowBad(name, "the file ends within its header; it was not written to its end");
+}
+
+}  // namespace
+
+NpyArray ReadNpy(const BufferRef& bytes, size_t begin, size_t size, const std::string& name) {
+  const std::string_view file = View(bytes, begin, size);
+  const std::string_view header = HeaderOf(file, name);
+  const std::optional<NpyWords> words = NpyLiteral(header).Read();
+  if (!words) ThrowBad(name, "the header of the array is damaged");
+  NpyArray array;
+  array.dtype = TypeOf(*words->descr, name);
+  const std::vector<int64_t>& sizes = *words->shape;
+  if (sizes.empty()) {
+    ThrowUnfit(name, "an array with a first axis was expected, got a single number");
+  }
+  if (sizes.size() > kMaxRank) {
+    ThrowUnfit(name, "an array of at most {} axes was expected, got one of {}", kMaxRank,
+               sizes.size());
+  }
+  array.shape = Shape(sizes.data(), sizes.size());
+  const auto long_axes =
+      std::count_if(sizes.begin(), sizes.end(), [](int64_t length) { return length > 1; });
+  if (*words->fortran && long_axes > 1) {
+    ThrowUnfit(name,
+               "an array in C order was expected, got one in Fortran order, whose rows are "
+               "scattered; save np.ascontiguousarray(array)");
+  }
+  const auto before = static_cast<size_t>(header.data() + header.size() - file.data());
+  const std::optional<size_t> content = BytesOf(sizes, array.dtype.itemsize);
+  if (!content || *content > size - before) {
+    ThrowBad(name,
+             "an array of shape {} and type {} was expected after {} bytes, got only {} "
+             "bytes; the file was not written to its end",
+             array.shape.ToString(), array.dtype.name(), before, size - before);
+  }
+  array.bytes = bytes;
+  array.begin = begin + before;
+  return array;
+}
+
+namespace {
+
+// Little-endian numbers of the structures of a zip file, and where they lie.
+constexpr std::string_view kZipEnd = "PK\x05\x06", kZipEnd64 = "PK\x06\x06",
+                           kZipLocator64 = "PK\x06\x07", kZipEntry = "PK\x01\x02",
+                           kZipLocal = "PK\x03\x04";
+constexpr size_t kZipEndBytes = 22, kZipLocatorBytes = 20, kZipEnd64Bytes = 56, kZipEntryBytes = 46,
+                 kZipLocalBytes = 30;
+constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number stands in the extra field
+
+class ZipDirectory {
+ public:
+  ZipDirectory(std::string_view file, const std::string& name) : file_(file), name_(name) {}
+
+  std::vector<NpzMember> Read() {
+    FindDirectory();
+    std::vector<NpzMember> members;
+    std::string_view rest = At(begin_, size_);
+    while (!rest.empty()) members.push_back(Entry(rest));
+    return members;
+  }
+
+ private:
+  [[noreturn]] void Damaged() const {
+    ThrowBad(name_,
+             "the directory of the .npz file is damaged; the file was not written to its "
+             "end, or is none");
+  }
+  std::string_view At(uint64_t begin, uint64_t size) const {
+    if (begin > file_.size() || size > file_.size() - begin) Damaged();
+    return file_.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
+  }
+
+  // By the record at the end of the file, which a comment may follow.
+  void FindDirectory() {
+    constexpr size_t kMostComment = 0xFFFF;
+    const size_t from =
+        file_.size() > kZipEndBytes + kMostComment ? file_.size() - kZipEndBytes - kMostComment : 0;
+    const size_t end = file_.rfind(kZipEnd);
+    if (end == std::string_view::npos || end < from) Damaged();
+    const std::string_view record = At(end, kZipEndBytes);
+    size_ = Little(record.substr(12, 4));
+    begin_ = Little(record.substr(16, 4));
+    if (size_ != kIn64 && begin_ != kIn64) return;
+    if (end < kZipLocatorBytes) Damaged();
+    const std::string_view locator = At(end - kZipLocatorBytes, kZipLocatorBytes);
+    if (!locator.starts_with(kZipLocator64)) Damaged();
+    const std::string_view end64 = At(Little(locator.substr(8, 8)), kZipEnd64Bytes);
+    if (!end64.starts_with(kZipEnd64)) Damaged();
+    size_ = Little(end64.substr(40, 8));
+    begin_ = Little(end64.substr(48, 8));
+  }
+
+  NpzMember Entry(std::string_view& rest) const {
+    if (rest.size() < kZipEntryBytes || !rest.starts_with(kZipEntry)) Damaged();
+    const uint64_t flags = Little(rest.substr(8, 2)), method = Little(rest.substr(10, 2));
+    uint64_t stored = Little(rest.substr(20, 4)), size = Little(rest.substr(24, 4));
+    const size_t name_size = Little(rest.substr(28, 2)), extra_size = Little(rest.substr(30, 2));
+    const size_t comment = Little(rest.substr(32, 2));
+    uint64_t local = Little(rest.substr(42, 4));
+    if (rest.size() - kZipEntryBytes < name_size + extra_size + comment) Damaged();
+    NpzMember member;
+    member.name = rest.substr(kZipEntryBytes, name_size);
+    member.crc = static_cast<uint32_t>(Little(rest.substr(16, 4)));
+    Widen(rest.substr(kZipEntryBytes + name_size, extra_size), {&size, &stored, &local});
+    rest.remove_prefix(kZipEntryBytes + name_size + extra_size + comment);
+    if (flags & 1) ThrowUnfit(name_, "'{}' is encrypted", member.name);
+    if (method != 0 && method != 8) {
+      ThrowUnfit(name_,
+                 "'{}' is compressed by method {}; np.savez stores, and np.savez_compressed "
+                 "deflates",
+                 member.name, method);
+    }
+    const std::string_view header = At(local, kZipLocalBytes);
+    if (!header.starts_with(kZipLocal)) Damaged();
+    const uint64_t begin =
+        local + kZipLocalBytes + Little(header.substr(26, 2)) + Little(header.substr(28, 2));
+    At(begin, stored);
+    member.deflated = method == 8;
+    // Deflate makes at most 1,032 bytes of one: more is claimed by damaged files only.
+    constexpr uint64_t kMostRatio = 1032;
+    if (member.deflated ? size / kMostRatio > stored + 1 : size != stored) Damaged();
+    member.begin = static_cast<size_t>(begin);
+    member.stored = static_cast<size_t>(stored);
+    member.size = static_cast<size_t>(size);
+    if (member.name.ends_with(".npy")) member.name.resize(member.name.size() - 4);
+    return member;
+  }
+
+  // Numbers that do not fit into four bytes are in an extra field, in this order.
+  void Widen(std::string_view extra, std::array<uint64_t*, 3> numbers) const {
+    while (extra.size() >= 4) {
+      const uint64_t id = Little(extra.substr(0, 2)), size = Little(extra.substr(2, 2));
+      if (extra.size() - 4 < size) Damaged();
+      std::string_view field = extra.substr(4, static_cast<size_t>(size));
+      extra.remove_prefix(4 + static_cast<size_t>(size));
+      if (id != 1) continue;
+      for (uint64_t* number : numbers) {
+        if (*number != kIn64) continue;
+        if (field.size() < 8) Damaged();
+        *number = Little(field.substr(0, 8));
+        field.remove_prefix(8);
+      }
+    }
+  }
+
+  std::string_view file_;
+  const std::string& name_;
+  uint64_t begin_ = 0, size_ = 0;
+};
+
+}  // namespace
+
+std::vector<NpzMember> ReadNpzDirectory(const BufferRef& bytes, const std::string& name) {
+  return ZipDirectory(View(bytes, 0, bytes->size()), name).Read();
+}
+
+NpyArray ReadNpzMember(const BufferRef& bytes, const NpzMember& member, const std::string& name) {
+  const std::string full = Format("{}: array '{}'", name, member.name);
+  if (!member.deflated) return ReadNpy(bytes, member.begin, member.stored, full);
+  BufferRef made = Buffer::Allocate(member.size);
+  if (!Inflate(View(bytes, member.begin, member.stored), made->data(), member.size, member.crc)) {
+    ThrowBad(full, "the compressed data is damaged");
+  }
+  return ReadNpy(made, 0, member.size, full);
+}
+
+}  // namespace penstock

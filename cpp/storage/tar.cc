@@ -1,0 +1,316 @@
+// Headers of ustar, pax and GNU tar, and the grouping of members.
+//
+// https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html; tarfile of Python decides
+// where archives differ in what they mean.
+#include "storage/tar.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "data/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kTarBlock = 512;
+constexpr size_t kMostContents = std::numeric_limits<int64_t>::max() / 4;
+// Names and attributes of one member: longer ones are those of a damaged header.
+constexpr size_t kMostExtension = size_t{16} << 20;
+
+struct TarField {
+  size_t begin, size;
+};
+constexpr TarField kTarName{0, 100}, kTarSize{124, 12}, kTarSum{148, 8}, kTarMagic{257, 8},
+    kTarPrefix{345, 155};
+constexpr size_t kTarType = 156;
+
+std::string_view Field(const uint8_t* header, TarField field) {
+  return {reinterpret_cast<const char*>(header) + field.begin, field.size};
+}
+std::string_view UpToNull(std::string_view text) { return text.substr(0, text.find('\0')); }
+
+// Octal digits between spaces and nulls, or after a byte with its highest bit set a binary number.
+std::optional<uint64_t> TarNumber(std::string_view field) {
+  uint64_t value = 0;
+  const auto first = static_cast<uint8_t>(field[0]);
+  if (first == 0x80) {
+    for (char c : field.substr(1)) {
+      if (value >> 55) return std::nullopt;
+      value = value << 8 | static_cast<uint8_t>(c);
+    }
+    return value;
+  }
+  field = UpToNull(field);
+  while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
+  while (!field.empty() && field.back() == ' ') field.remove_suffix(1);
+  for (char c : field) {
+    if (c < '0' || c > '7' || value >> 60) return std::nullopt;
+    value = value << 3 | static_cast<uint64_t>(c - '0');
+  }
+  return value;
+}
+
+// The sum of the bytes of a header with spaces for the sum itself; some old archives have that of
+// signed bytes.
+bool HasSum(const uint8_t* header) {
+  const std::optional<uint64_t> wanted = TarNumber(Field(header, kTarSum));
+  if (!wanted) return false;
+  uint32_t sum = 0, high = 0;
+  for (size_t i = 0; i < kTarBlock; ++i) {
+    sum += header[i];
+    high += header[i] >> 7;
+  }
+  for (size_t i = 0; i < kTarSum.size; ++i) {
+    sum += ' ' - header[kTarSum.begin + i];
+    high -= header[kTarSum.begin + i] >> 7;
+  }
+  return *wanted == sum || static_cast<int64_t>(*wanted) == int64_t{sum} - 256 * int64_t{high};
+}
+
+bool IsZero(const uint8_t* block) {
+  return std::all_of(block, block + kTarBlock, [](uint8_t byte) { return byte == 0; });
+}
+
+size_t InBlocks(size_t size) { return (size + kTarBlock - 1) / kTarBlock * kTarBlock; }
+
+// What headers before a member say of it.
+struct TarExtensions {
+  std::optional<std::string> name = std::nullopt;
+  std::optional<uint64_t> size = std::nullopt;
+  bool sparse = false;
+
+  bool any() const { return name || size || sparse; }
+};
+
+// Records "27 path=a/long/name.jpg\n", whose number counts all of their bytes. False when damaged.
+bool ReadPax(std::string_view content, TarExtensions& to) {
+  while (!content.empty() && content[0] != '\0') {
+    size_t length = 0, digits = 0;
+    while (digits < content.size() && content[digits] >= '0' && content[digits] <= '9') {
+      length = 10 * length + static_cast<size_t>(content[digits++] - '0');
+      if (length > content.size()) return false;
+    }
+    if (digits == 0 || length < digits + 3 || content[digits] != ' ' ||
+        content[length - 1] != '\n') {
+      return false;
+    }
+    const std::string_view record = content.substr(digits + 1, length - digits - 2);
+    const size_t equals = record.find('=');
+    if (equals == std::string_view::npos) return false;
+    const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
+    if (key == "path") {
+      to.name = value;
+    } else if (key == "size") {
+      uint64_t size = 0;
+      for (char c : value) {
+        if (c < '0' || c > '9' || size > kMostContents) return false;
+        size = 10 * size + static_cast<uint64_t>(c - '0');
+      }
+      to.size = size;
+    } else if (key.starts_with("GNU.sparse.")) {
+      to.sparse = true;
+    }
+    content.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string OwnName(const uint8_t* header) {
+  std::string name(UpToNull(Field(header, kTarName)));
+  // GNU tar has other things where ustar has the beginning of the name.
+  if (Field(header, kTarMagic).starts_with(std::string_view("ustar\0", 6))) {
+    const std::string_view prefix = UpToNull(Field(header, kTarPrefix));
+    if (!prefix.empty()) name.insert(0, std::string(prefix) + "/");
+  }
+  return name;
+}
+
+// Whether a header of this type is followed by as many bytes as it has for a size. Links, devices
+// and folders have none.
+bool HasContents(char type) { return type < '1' || type > '6'; }
+bool IsFile(char type) { return type == '0' || type == '\0' || type == '7' || type == 'S'; }
+
+TarStep Damaged(std::string problem) {
+  return {.kind = TarStep::kDamaged, .problem = std::move(problem)};
+}
+
+// One header after the other, up to that of the member itself.
+class TarHeaders {
+ public:
+  TarHeaders(const ByteWindow& window, size_t at) : window_(window), at_(at) {}
+
+  TarStep Read() {
+    for (;;) {
+      if (window_.size - at_ < kTarBlock) return Missing();
+      const uint8_t* header = window_.data + at_;
+      if (IsZero(header)) {
+        return extensions_.any() ? Damaged("the archive ends after the header of a name")
+                                 : TarStep{};
+      }
+      const std::optional<uint64_t> size = TarNumber(Field(header, kTarSize));
+      if (!HasSum(header) || !size || *size > kMostContents) return NoHeader();
+      const char type = static_cast<char>(header[kTarType]);
+      if (type != 'x' && type != 'g' && type != 'L' && type != 'K') {
+        return Member(header, type, static_cast<size_t>(*size));
+      }
+      if (*size > kMostExtension) {
+        return Damaged(Format("a header of {} bytes for names is damaged", *size));
+      }
+      const size_t begin = at_ + kTarBlock;
+      const size_t next = begin + InBlocks(static_cast<size_t>(*size));
+      if (window_.size < next) return NeedsAll(next);
+      if (auto problem = Extend(type, {reinterpret_cast<const char*>(window_.data) + begin,
+                                       static_cast<size_t>(*size)})) {
+        return Damaged(std::move(*problem));
+      }
+      at_ = next;
+    }
+  }
+
+ private:
+  TarStep Missing() const {
+    if (!window_.ended) return {.kind = TarStep::kMore, .need = at_ + kTarBlock};
+    // Archives may lack the zeros at their end.
+    if (window_.size == at_ && !extensions_.any()) return {};
+    return Damaged(
+        Format("the file ends {} bytes into the header of a member; it was not written "
+               "to its end",
+               window_.size - at_));
+  }
+  TarStep NeedsAll(size_t need) const {
+    if (!window_.ended) return {.kind = TarStep::kMore, .need = need};
+    return Damaged("the file ends within the header of a name; it was not written to its end");
+  }
+  TarStep NoHeader() const {
+    if (window_.offset == 0 && at_ == 0) {
+      return Damaged("a tar archive was expected, and the first 512 bytes are no header of one");
+    }
+    return Damaged(
+        "the header of a member is damaged, so what follows in this archive cannot be found");
+  }
+
+  std::optional<std::string> Extend(char type, std::string_view content) {
+    if (type == 'L') {
+      extensions_.name = UpToNull(content);
+    } else if (type == 'x') {
+      if (!ReadPax(content, extensions_)) return "a pax header is damaged";
+    } else if (type == 'g') {
+      TarExtensions all;
+      if (!ReadPax(content, all)) return "a pax header is damaged";
+      if (all.any()) return "a pax header gives one name or size to all members after it";
+    }
+    return std::nullopt;
+  }
+
+  TarStep Member(const uint8_t* header, char type, size_t size) {
+    TarStep step{.kind = TarStep::kMember};
+    TarMember& member = step.member;
+    member.name = extensions_.name ? std::move(*extensions_.name) : OwnName(header);
+    member.sparse = extensions_.sparse || type == 'S';
+    // Older archives mark a folder by its name.
+    const bool folder = type == '\0' && member.name.ends_with('/');
+    member.file = IsFile(type) && !folder;
+    member.begin = at_ + kTarBlock;
+    if (type == 'S') {
+      if (auto problem = PassSparseMap(header, member.begin)) return std::move(*problem);
+    }
+    if (HasContents(type) && !folder) {
+      member.size = extensions_.size ? static_cast<size_t>(*extensions_.size) : size;
+    }
+    member.next = member.begin + InBlocks(member.size);
+    return step;
+  }
+
+  // GNU's old form has blocks with more of the map between header and contents, as long as a byte
+  // of the one before is set.
+  std::optional<TarStep> PassSparseMap(const uint8_t* header, size_t& begin) const {
+    constexpr size_t kInHeader = 482, kInBlock = 504;
+    for (bool more = header[kInHeader] != 0; more;) {
+      if (window_.size < begin + kTarBlock) return NeedsAll(begin + kTarBlock);
+      more = window_.data[begin + kInBlock] != 0;
+      begin += kTarBlock;
+    }
+    return std::nullopt;
+  }
+
+  const ByteWindow& window_;
+  size_t at_;
+  TarExtensions extensions_;
+};
+
+// Names that WebDataset keeps for its own use: "__info__", "__meta__/...".
+bool IsReserved(std::string_view name) {
+  const std::string_view first = name.substr(0, name.find('/'));
+  return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
+}
+
+Found Sample(size_t begin, size_t end) {
+  return {
+      .kind = Found::kRecord, .begin = begin, .size = end - begin, .next = end, .header = begin};
+}
+
+std::string Within(const std::string& key, std::string_view problem) {
+  return key.empty() ? std::string(problem) : Format("sample '{}': {}", key, problem);
+}
+
+}  // namespace
+
+TarStep ReadTarMember(const ByteWindow& window, size_t at) { return TarHeaders(window, at).Read(); }
+
+TarName SplitTarName(std::string_view name) {
+  if (IsReserved(name)) return {};
+  const size_t slash = name.rfind('/');
+  const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const size_t dot = name.find('.', base);
+  // A hidden file has an empty key of its own, which no sample has.
+  if (dot == std::string_view::npos || dot == base) return {};
+  return {true, name.substr(0, dot), name.substr(dot + 1)};
+}
+
+Found TarSampleReader::Find(const ByteWindow& window) {
+  if (window.size == 0 && window.ended && window.offset == 0) {
+    return {.kind = Found::kLost, .problem = "a tar archive was expected, got an empty file"};
+  }
+  std::string key;
+  bool begun = false;
+  size_t begin = 0;
+  for (size_t at = 0;;) {
+    TarStep step = ReadTarMember(window, at);
+    if (step.kind == TarStep::kMore) {
+      return {.kind = Found::kMore, .size = at - begin, .need = step.need};
+    }
+    if (step.kind == TarStep::kDamaged) {
+      return {.kind = Found::kLost, .problem = Within(key, step.problem)};
+    }
+    if (step.kind == TarStep::kEnd) {
+      if (!begun) return {.kind = Found::kEnd};
+      return Sample(begin, at);
+    }
+    const TarMember& member = step.member;
+    const TarName name = member.file ? SplitTarName(member.name) : TarName{};
+    if (name.named) {
+      if (begun && name.key != key) {
+        return Sample(begin, at);
+      }
+      if (!begun) {
+        begun = true;
+        begin = at;
+        key = name.key;
+      }
+    }
+    if (member.next > window.size) {
+      if (!window.ended) {
+        return {
+            .kind = Found::kMore, .size = member.next - begin, .need = member.next, .exact = true};
+      }
+      return {.kind = Found::kLost,
+              .problem = Within(key, Format("the file ends within the member '{}' of {} bytes; it "
+                                            "was not written to its end",
+                                            member.name, member.size))};
+    }
+    at = member.next;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,110 @@
+"""Rows of arrays in NumPy's files: NumpyDataset."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.arguments.checked import checked
+from penstock.dataset import Dataset
+from penstock.paths import Names, path_of, what_came
+from penstock.sources.named import Named
+from penstock.sources.source import Source
+
+__all__ = ["NumpyDataset"]
+
+
+class NumpyDataset(Source):
+    """Read the rows of arrays in ``.npy`` and ``.npz`` files, which are mapped into memory.
+
+    Parameters
+    ----------
+    filenames : str, path, or sequence of them
+        The files: the rows of one come after those of the one before. Rows of all are of one shape
+        and type.
+    arrays : str, or nested tuples and dicts of str, optional
+        Which arrays of ``.npz`` files an element has rows of, nested as it is: ``("x", "y")`` gives
+        pairs. None takes all of them, as a dict, and the only one of ``.npy`` files as it is.
+    name : str, optional
+        Names the stage in errors, `Iterator.stats` and traces.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    DataError
+        If a file is damaged or not of NumPy's format.
+    ValueError
+        If an array has no rows of numbers one after the other: a single number, one in Fortran
+        order, of Python objects, strings, fields, or the other byte order; if rows differ between
+        files, or numbers of rows within one; if there is no such array.
+
+    Notes
+    -----
+    Nothing is read before it is asked for, except compressed arrays (``np.savez_compressed``),
+    which are decompressed into memory when the dataset is made. Rows that come one after the other
+    share the memory of the file, and are read-only; `batch` copies each once. `shuffle` directly
+    after it shuffles numbers of rows, however large its buffer, and `batch` gathers the rows.
+
+    A file must not become shorter while the dataset lives: the system ends a process that touches
+    what is gone.
+
+    The formats are those of `numpy.lib.format`, versions 1 to 3.
+
+    Examples
+    --------
+    >>> np.save("rows.npy", np.arange(6).reshape(3, 2))
+    >>> list(ps.NumpyDataset("rows.npy"))
+    [array([0, 1]), array([2, 3]), array([4, 5])]
+    >>> np.savez("pairs.npz", x=np.eye(2), y=np.arange(2))
+    >>> ps.NumpyDataset("pairs.npz", ("x", "y")).first()
+    (array([1., 0.]), np.int64(0))
+    """
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names],
+        arrays: Any = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        paths = _paths(filenames)
+        found = _found(paths[0]) if arrays is None else _wanted(arrays)
+        args = {"filenames": np.array([*paths, None], object)[:-1], "arrays": found}
+        self._become(Dataset._make("numpy_rows", (), args, name))
+
+
+def _paths(filenames: Any) -> list[str]:
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        return [path_of("NumpyDataset", "filenames", filenames)]
+    if hasattr(filenames, "read") or isinstance(filenames, Dataset) or not np.iterable(filenames):
+        raise TypeError(
+            f"NumpyDataset: filenames must be a path or a list of paths, got {what_came(filenames)}"
+        )
+    paths = [path_of("NumpyDataset", "each of filenames", each) for each in filenames]
+    if not paths:
+        raise ValueError("NumpyDataset: at least one file was expected, got none")
+    return paths
+
+
+def _found(path: str) -> Any:
+    """Return the names of all arrays of a file; "" for the only one that it is."""
+    if not zipfile.is_zipfile(path):
+        return ""
+    with zipfile.ZipFile(path) as file:
+        names = [each.removesuffix(".npy") for each in file.namelist()]
+    if not names:
+        raise ValueError(f"NumpyDataset: {path}: a file with arrays was expected, got none in it")
+    return {each: each for each in names}
+
+
+def _wanted(arrays: Any) -> Any:
+    wanted = Named("NumpyDataset", "arrays", arrays)
+    return wanted.nest(wanted.names)

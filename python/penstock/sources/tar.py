@@ -1,0 +1,366 @@
+"""Samples of tar archives, as WebDataset has them: TarDataset."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock import _core
+from penstock.arguments.checked import checked
+from penstock.arguments.checks import is_symbol
+from penstock.dataset import AUTOTUNE, Dataset
+from penstock.errors import TraceError
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.ops.call import call
+from penstock.ops.features import encoded
+from penstock.ops.image import decode_image
+from penstock.ops.native import NativeFunction, native
+from penstock.ops.strings import to_number
+from penstock.paths import Names
+from penstock.sources.braces import expanded
+from penstock.sources.files import file_args, read_files
+from penstock.sources.named import Named
+from penstock.sources.source import Source
+from penstock.structure import TensorSpec
+
+__all__ = ["TarDataset"]
+
+_KEY, _URL = "__key__", "__url__"
+
+
+class TarDataset(Source):
+    """Read samples from tar archives: the files of one key make one sample, as in WebDataset.
+
+    The key of a file is its path up to the first dot of its base name, and its field is the rest,
+    in lower case: ``train/01.jpg`` and ``train/01.cls`` are the fields ``"jpg"`` and ``"cls"`` of
+    the sample ``"train/01"``. Files of one key follow each other.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The archives. A str may stand for many: ``"shard-{000..099}.tar"``, ``"{train,val}.tar"``;
+        a path and names in a `Dataset` are used as they are.
+    fields : str, or nested tuples and dicts of str, optional
+        The fields of an element, nested as it is: ``("jpg", "cls")`` gives pairs,
+        ``{"image": "jpg;png"}`` dicts with the first of these that a sample has. ``"__key__"`` and
+        ``"__url__"`` are the key and the name of the archive. None gives a dict of all that a
+        sample has, with both of these.
+    decode : bool or mapping
+        False gives contents as `bytes`. True decodes by extension, what comes after the last dot:
+        see below. A mapping has a function of the contents for each extension (``"jpg"``, or
+        ``"seg.png"`` for the end of longer fields), or True for the usual one; others stay `bytes`.
+    compression_type : str, optional
+        "GZIP", "ZLIB", "ZSTD", or "" for none; None goes by the name: ``.tar.gz``, ``.tgz``,
+        ``.tar.zst``.
+    buffer_size, num_parallel_reads, name, on_error, max_errors
+        As of `TFRecordDataset`. An error of decoding counts too.
+    max_record_bytes : int, optional
+        The most bytes of one sample, with headers; else as of `TFRecordDataset`.
+
+    Raises
+    ------
+    OSError
+        While iterating, at the position of an archive that cannot be read; the next one follows.
+    DataError
+        While iterating: for a sample without a field that is asked for, with two files for a field,
+        or with sparse files, and the next sample follows; where a header is damaged, or an archive
+        ends within a sample, and the next archive follows.
+    ValueError, TypeError
+        If an argument is wrong.
+
+    Notes
+    -----
+    With `fields`, reading runs without the GIL, `element_spec` is known without reading, and so is
+    decoding but for JSON, NumPy's files and functions of your own that are not `native`. Without
+    them each sample is made by Python, samples may differ in their fields, and `element_spec` is
+    that of the first one.
+
+    ===================================  ==========================================================
+    extension                            with ``decode=True``
+    ===================================  ==========================================================
+    jpg, jpeg, png                       uint8 array, shape ``(height, width, 3)``
+    gif, bmp, webp                       the same (the first frame), by Pillow
+    cls, cls2, index, inx, id            int64
+    txt, text, transcript                str
+    json, jsn                            the Python object; of a list an array
+    npy                                  array; arrays of objects are refused
+    npz                                  dict of arrays
+    ===================================  ==========================================================
+
+    ustar, pax and GNU archives are read. Passed over are folders, links, hidden files, files
+    without a dot, and those whose path begins with a name such as ``__meta__``. Images are decoded
+    in parallel, in order; to shuffle first, which holds `bytes` rather than pixels, leave `decode`
+    off and use `map` after `shuffle`. A saved state holds the byte where the next sample begins.
+
+    Examples
+    --------
+    >>> import io, tarfile
+    >>> pets = {"0.txt": b"Tom", "0.cls": b"3", "1.txt": b"Ida", "1.cls": b"7"}
+    >>> with tarfile.open("pets.tar", "w") as archive:
+    ...     for name, data in pets.items():
+    ...         info = tarfile.TarInfo(name)
+    ...         info.size = len(data)
+    ...         archive.addfile(info, io.BytesIO(data))
+    >>> list(ps.TarDataset("pets.tar", ("txt", "cls"), decode=True))
+    [('Tom', np.int64(3)), ('Ida', np.int64(7))]
+    >>> ps.TarDataset("pets.tar").first()
+    {'__key__': '0', '__url__': 'pets.tar', 'txt': b'Tom', 'cls': b'3'}
+    """
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        fields: Any = None,
+        *,
+        decode: bool | Mapping[str, Any] = False,
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+        max_record_bytes: int | None = None,
+    ) -> None:
+        if is_symbol(filenames):
+            raise TraceError(
+                "TarDataset: a native function cannot open archives; give their names as a "
+                "Dataset, or drop @ps.native"
+            )
+        decoders = _Decoders(decode)
+        wanted = None if fields is None else _Wanted(fields, decoders)
+        args = file_args("TarDataset", compression_type, buffer_size, max_record_bytes)
+        if compression_type is None:
+            del args["compression_type"]
+        if wanted is None or _URL in wanted.fields.names:
+            args["with_filename"] = True
+        records = read_files("tar_sample", _all(filenames), args, num_parallel_reads, name=name)
+        made = _everything(records, decoders, name) if wanted is None else wanted.of(records, name)
+        self._become(made._without_errors("TarDataset", on_error, max_errors))
+
+
+def _all(filenames: Any) -> Any:
+    if isinstance(filenames, str):
+        names = expanded("TarDataset", filenames)
+        return names if len(names) > 1 else names[0]
+    if isinstance(filenames, (list, tuple)):
+        each = (expanded("TarDataset", n) if isinstance(n, str) else [n] for n in filenames)
+        return [name for names in each for name in names]
+    return filenames
+
+
+class _Decoder(NamedTuple):
+    """How the contents of a field become its value."""
+
+    function: Callable[[Any], Any]
+    native: bool = False  # whether it can be traced
+    spec: TensorSpec | None = None  # what it makes, where that is known
+    text: bool = False  # it only takes bytes for text
+    slow: bool = True  # worth a thread of its own
+
+
+def _image(contents: Any) -> Any:
+    return decode_image(contents, channels=3, expand_animations=False)
+
+
+def _object(contents: bytes) -> Any:
+    # In an array without axes, so that a dict is a value and not the nesting of an element.
+    value = np.empty((), object)
+    value[()] = json.loads(contents)
+    return value
+
+
+def _array(contents: bytes) -> Any:
+    return np.lib.format.read_array(io.BytesIO(contents), allow_pickle=False)
+
+
+def _arrays(contents: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+_PIXELS = TensorSpec((None, None, 3), np.uint8)
+_IMAGE = _Decoder(_image, native=True, spec=_PIXELS)
+_FRAME = _Decoder(_image, spec=_PIXELS)
+_NUMBER = _Decoder(
+    functools.partial(to_number, out_type=np.int64), True, TensorSpec((), np.int64), slow=False
+)
+_TEXT = _Decoder(bytes.decode, True, TensorSpec((), str), text=True, slow=False)
+_OBJECT = _Decoder(_object, spec=TensorSpec(None, object), slow=False)
+_USUAL = {
+    **dict.fromkeys(("jpg", "jpeg", "png"), _IMAGE),
+    **dict.fromkeys(("gif", "bmp", "webp"), _FRAME),
+    **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), _NUMBER),
+    **dict.fromkeys(("txt", "text", "transcript"), _TEXT),
+    **dict.fromkeys(("json", "jsn"), _OBJECT),
+    "npy": _Decoder(_array, slow=False),
+    "npz": _Decoder(_arrays, slow=False),
+}
+
+
+class _Decoders:
+    """What `decode` says, by extension."""
+
+    def __init__(self, decode: Any) -> None:
+        if isinstance(decode, (bool, np.bool_)):
+            self._known = dict(_USUAL) if decode else {}
+            return
+        if not isinstance(decode, Mapping):
+            raise TypeError(
+                "TarDataset: decode must be True, False or a mapping from extensions to functions, "
+                f"got {decode!r:.200}"
+            )
+        self._known = dict(_own(*item) for item in decode.items())
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def of(self, field: str) -> _Decoder | None:
+        """Return that of a field: for ``"seg.png"`` the one of ``"seg.png"``, else of ``"png"``."""
+        while True:
+            if field in self._known:
+                return self._known[field]
+            _, dot, field = field.partition(".")
+            if not dot:
+                return None
+
+
+def _own(extension: Any, function: Any) -> tuple[str, _Decoder]:
+    if not isinstance(extension, str):
+        raise TypeError(f"TarDataset: decode: an extension must be a str, got {extension!r}")
+    key = extension.lower().lstrip(".")
+    if function is True:
+        if key not in _USUAL:
+            raise ValueError(
+                f"TarDataset: decode: True was given for {extension!r}, and there is no usual "
+                f"decoder of it; there is one of {', '.join(_USUAL)}"
+            )
+        return key, _USUAL[key]
+    if isinstance(function, NativeFunction):
+        return key, _Decoder(function.__wrapped__, native=True)
+    if not callable(function):
+        raise TypeError(
+            f"TarDataset: decode[{extension!r}] must be a function or True, got {function!r}"
+        )
+    return key, _Decoder(function)
+
+
+class _Wanted:
+    """The fields of elements that all have the same ones."""
+
+    def __init__(self, fields: Any, decoders: _Decoders) -> None:
+        self.fields = Named("TarDataset", "fields", fields)
+        self._decoders = [self._decoder(name, decoders) for name in self.fields.names]
+
+    @staticmethod
+    def _decoder(name: str, decoders: _Decoders) -> _Decoder | None:
+        if name in (_KEY, _URL):
+            return None
+        found = {decoders.of(each.lower()) for each in name.split(";")}
+        if len(found) > 1:
+            raise ValueError(
+                f"TarDataset: the fields {name!r} stand for one another, and must be decoded in "
+                "the same way; give decode one function for all of them"
+            )
+        return found.pop()
+
+    def of(self, records: Dataset, name: str | None) -> Dataset:
+        """Return the elements that samples make."""
+        known = [each for each in self._decoders if each is not None]
+        later = any(not each.native for each in known)
+        calls = AUTOTUNE if any(each.slow for each in known) else None
+        first = native(_Contents(self.fields, self._decoders, not later))
+        dataset = records.map(first, calls if any(e.native for e in known) else None, name=name)
+        if later:
+            dataset = dataset.map(_Values(self.fields, self._decoders), calls, name=name)
+        specs = [self._spec(*each) for each in zip(self.fields.names, self._decoders, strict=True)]
+        if all(spec is not None for spec in specs):
+            dataset._node.set_spec(_core.Spec(self.fields.nest(specs)))
+        return dataset
+
+    @staticmethod
+    def _spec(name: str, decoder: _Decoder | None) -> TensorSpec | None:
+        if decoder is not None:
+            return decoder.spec
+        return TensorSpec((), str if name in (_KEY, _URL) else bytes)
+
+
+class _Contents:
+    """Makes of a record the contents of fields, natively, and decodes what can be so decoded."""
+
+    def __init__(self, fields: Named, decoders: list[_Decoder | None], nested: bool) -> None:
+        self.fields = fields
+        self.decoders = decoders
+        self.nested = nested  # False: one after the other
+
+    def __call__(self, *element: Any) -> Any:
+        """Take a record, after the name of its file where that is asked for."""
+        names = self.fields.names
+        inside = [i for i, name in enumerate(names) if name != _URL]
+        values: list[Any] = [element[0]] * len(names)
+        asked = [names[i] for i in inside] or [_KEY]
+        texts = [int(self._is_text(i)) for i in inside] or [0]
+        found = call(
+            "io.tar_fields",
+            [element[-1]],
+            {"fields": _core.Value((encoded(asked),), False), "texts": texts},
+        )
+        for i, value in zip(inside, found if len(asked) > 1 else (found,), strict=False):
+            decoder = self.decoders[i]
+            now = decoder is not None and decoder.native and not decoder.text
+            values[i] = decoder.function(value) if decoder is not None and now else value
+        return self.fields.nest(values) if self.nested else tuple(values)
+
+    def _is_text(self, number: int) -> bool:
+        decoder = self.decoders[number]
+        return decoder is not None and decoder.text
+
+
+class _Values:
+    """Decodes the contents that native functions cannot."""
+
+    def __init__(self, fields: Named, decoders: list[_Decoder | None]) -> None:
+        self.fields = fields
+        self.decoders = decoders
+
+    def __call__(self, *contents: Any) -> Any:
+        values = list(contents)
+        for i, decoder in enumerate(self.decoders):
+            if decoder is not None and not decoder.native:
+                values[i] = _decoded(self.fields.names[i], decoder, values[i])
+        return self.fields.nest(values)
+
+
+class _Everything:
+    """Makes of a record a dict of all that it has."""
+
+    def __init__(self, decoders: _Decoders) -> None:
+        self.decoders = decoders
+
+    def __call__(self, url: str, record: bytes) -> dict[str, Any]:
+        """Take a record after the name of its file."""
+        key, fields, contents = call("io.tar_members", [record])
+        sample = {_KEY: key, _URL: url}
+        for field, value in zip(fields, contents, strict=True):
+            decoder = self.decoders.of(field)
+            sample[field] = value if decoder is None else _decoded(field, decoder, value)
+        return sample
+
+
+def _everything(records: Dataset, decoders: _Decoders, name: str | None) -> Dataset:
+    return records.map(_Everything(decoders), AUTOTUNE if decoders else None, name=name)
+
+
+def _decoded(field: str, decoder: _Decoder, contents: bytes) -> Any:
+    try:
+        return decoder.function(contents)
+    except Exception as error:
+        error.add_note(f"TarDataset: while the field {field!r} was decoded")
+        raise

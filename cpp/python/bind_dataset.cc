@@ -19,6 +19,7 @@
 #include "runtime/blocking.h"
 #include "stages/batch/batching.h"
 #include "stages/files/file_dataset.h"
+#include "stages/files/index_file.h"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -300,6 +301,23 @@ void BindDataset(py::module_& module) {
         return NativeFunction{{MakeReader(kind, ArgsOfDict(kind, args))}};
       },
       py::arg("kind"), py::arg("args"));
+  // (records, what is wrong with the last one) of the file. `progress` is called with bytes.
+  module.def(
+      "index_file",
+      [](const NativeFunction& reader, const std::string& file, const std::string& target,
+         const py::function& progress) {
+        IndexedFile of;
+        {
+          py::gil_scoped_release released;
+          of = WriteRecordIndex(reader.function.usual, file, target, [&](int64_t bytes) {
+            py::gil_scoped_acquire acquired;
+            progress(bytes);
+          });
+        }
+        return py::make_tuple(of.records, of.problem);
+      },
+      py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("progress"));
+  module.def("index_path", &IndexPathOf, py::arg("file"), py::arg("folder"));
   py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
       .def(py::init(&Spec::Of), py::arg("nested"));
   py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))

@@ -19,6 +19,9 @@ class SkipDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index + count_, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return InputsAt(*this, positions, context, [this](int64_t at) { return at + count_; });
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from penstock.options import Options, ThreadingOptions
     from penstock.random import set_seed
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+    from penstock.sources.index import index
     from penstock.sources.prefetch import prefetch
     from penstock.structure import TensorSpec
 
@@ -81,6 +82,7 @@ _HOMES = {
     "penstock.options": ("Options", "ThreadingOptions"),
     "penstock.random": ("set_seed",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
+    "penstock.sources.index": ("index",),
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.structure": ("TensorSpec",),
 }
@@ -115,6 +117,7 @@ __all__ = [
     "fill",
     "gather",
     "image",
+    "index",
     "io",
     "native",
     "numpy_function",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -42,6 +43,7 @@ from penstock.stages.rejection_resample import RejectionResample
 from penstock.stages.repeat import Repeat
 from penstock.stages.rows import Rows
 from penstock.stages.scan import Scan
+from penstock.stages.select import Select, element_at
 from penstock.stages.shuffle import Shuffle
 from penstock.stages.single import Single
 from penstock.stages.snapshot import Snapshot
@@ -84,6 +86,7 @@ class Dataset(
     Rows,
     Repeat,
     Shuffle,
+    Select,
     Zip,
     Concatenate,
     RejectionResample,
@@ -168,6 +171,54 @@ class Dataset(
 
     def __bool__(self) -> bool:
         return True
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the element at a position, or a dataset of those at several.
+
+        Parameters
+        ----------
+        index : int, slice, or sequence of int
+            Negative positions count from the end. A slice, a list and an array (of positions, or
+            of a bool for each element) are what `select` takes.
+
+        Returns
+        -------
+        nested arrays, or Dataset
+            For an int what iterating gives at this position, found without what comes before it;
+            else a dataset, of which nothing is computed yet.
+
+        Raises
+        ------
+        IndexError
+            If there is no such element.
+        TypeError
+            If a stage has no random access; the error names it.
+
+        Notes
+        -----
+        As of `experimental.at`, which takes no negative positions.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(100).map(lambda x: x * x).batch(2)
+        >>> ds[-1]
+        array([9604, 9801])
+        >>> list(ds[[0, 3]])
+        [array([0, 1]), array([36, 49])]
+        >>> len(ds[10:20])
+        10
+        """
+        try:
+            position = operator.index(index)
+        except TypeError:
+            return self.select(
+                range(*index.indices(len(self))) if isinstance(index, slice) else index
+            )
+        self._then("at", index=0)  # a stage without random access is named first
+        size = len(self) if position < 0 else self.cardinality()
+        if size != INFINITE_CARDINALITY and not -size <= position < size:
+            raise IndexError(f"index must be in [{-size}, {size}), got {position}")
+        return element_at(self, position + size if position < 0 else position)
 
     def fingerprint(self) -> np.uint64:
         """Return a number that is the same for pipelines that give the same elements.

@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// Inputs: the positions, and the data.
+// Inputs: the positions, and the data. This is no fork for the data's randomness: its elements are
+// those that it gives without this stage.
 class SelectDataset final : public Dataset, public RandomAccess {
  public:
   int64_t cardinality() const override { return input().cardinality(); }
@@ -17,12 +18,10 @@ class SelectDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     Step step = InputAt(*this, index, context);
     if (!std::holds_alternative<Element>(step)) return step;
-    return InputAt(*this, PositionIn(Block::Of(std::move(step)), 0), context, 1);
+    return ElementAt(input(1), PositionIn(Block::Of(std::move(step)), 0), context);
   }
   // What a row says; negative ones count from the end.
   int64_t PositionIn(const Block& rows, int64_t row) const;
-  // The data's elements at these positions.
-  Block ElementsAt(const Positions& positions, const RunContext& context) const;
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -41,12 +40,6 @@ int64_t SelectDataset::PositionIn(const Block& rows, int64_t row) const {
                 name(), size == kInfinite ? 0 : -size, size, *found);
   }
   return position;
-}
-
-Block SelectDataset::ElementsAt(const Positions& positions, const RunContext& context) const {
-  RunContext branch = context;  // as when the input is started
-  branch.place = context.place.Fold(1);
-  return penstock::ElementsAt(input(1), positions, branch);
 }
 
 class SelectIterator final : public BlockIterator {
@@ -108,7 +101,7 @@ class SelectIterator final : public BlockIterator {
     }
     if (!wanted.empty()) {
       try {
-        rows_ = data_->ElementsAt(wanted, context_);
+        rows_ = ElementsAt(data_->input(1), wanted, context_);
         Identify(wanted);
       } catch (const Error& error) {
         rows_ = Block::Of(error);

@@ -68,9 +68,8 @@ class SkipIterator final : public BlockIterator {
 };
 
 IteratorPtr SkipDataset::MakeIterator(const RunContext& context) const {
-  // Jumping leaves out work, so only where no work could fail or be seen.
-  bool jumps = input().indexed() != nullptr;
-  return std::make_unique<SkipIterator>(StartInput(context), count_, jumps, context.cancel);
+  return std::make_unique<SkipIterator>(StartInput(context), count_, input().jumps(),
+                                        context.cancel);
 }
 
 const RegisterDataset skip_stage("skip", {.of_positions = true},

@@ -43,7 +43,7 @@ from penstock.stages.rejection_resample import RejectionResample
 from penstock.stages.repeat import Repeat
 from penstock.stages.rows import Rows
 from penstock.stages.scan import Scan
-from penstock.stages.select import Select, element_at
+from penstock.stages.select import Select, only_element
 from penstock.stages.shuffle import Shuffle
 from penstock.stages.single import Single
 from penstock.stages.snapshot import Snapshot
@@ -211,14 +211,17 @@ class Dataset(
         try:
             position = operator.index(index)
         except TypeError:
-            return self.select(
-                range(*index.indices(len(self))) if isinstance(index, slice) else index
-            )
-        self._then("at", index=0)  # a stage without random access is named first
-        size = len(self) if position < 0 else self.cardinality()
-        if size != INFINITE_CARDINALITY and not -size <= position < size:
+            if isinstance(index, slice):
+                index = range(*index.indices(len(self)))
+            return self.select(index)
+        size = self.cardinality()
+        number = position + size if position < 0 <= size else position
+        picked = self._then("at", index=max(number, 0))  # names a stage without random access
+        if number < 0 and size == INFINITE_CARDINALITY:
+            raise IndexError(f"index must be at least 0 for an infinite dataset, got {position}")
+        if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
             raise IndexError(f"index must be in [{-size}, {size}), got {position}")
-        return element_at(self, position + size if position < 0 else position)
+        return only_element(picked)
 
     def fingerprint(self) -> np.uint64:
         """Return a number that is the same for pipelines that give the same elements.

@@ -109,6 +109,7 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   Block ReadRows(const int64_t* rows, int64_t count) const;
   // In ascending order of rows.
   std::vector<Wanted*> Located(std::vector<Wanted>& wanted) const;
+  void RequireShort(const Wanted& wanted) const;
   void Read(const std::vector<Wanted*>& ascending, uint8_t* to) const;
   void Finish(std::vector<Range>& ranges, uint8_t* to) const;
   std::optional<Error> FindIn(const Wanted& wanted, RecordReader& reader, const uint8_t* bytes,
@@ -240,8 +241,22 @@ std::vector<IndexedRecordsDataset::Wanted*> IndexedRecordsDataset::Located(
     finder->Find(each->row - file->first, &each->offset, &end);
     each->file = file;
     each->size = static_cast<size_t>(end - each->offset);
+    RequireShort(*each);
   }
   return ascending;
+}
+
+// Before there is memory for it: an index may say anything.
+void IndexedRecordsDataset::RequireShort(const Wanted& wanted) const {
+  constexpr size_t kFrame = size_t{1} << 20;  // of formats that say more of a record than itself
+  const RecordFile& records = *wanted.file->records;
+  if (wanted.size <= 2 * records.max_record() + kFrame) return;
+  throw records
+      .Fault(wanted.row - wanted.file->first,
+             Format("a record of {} bytes is longer than max_record_bytes, which is {}; give a "
+                    "larger one if the file is as it should be",
+                    wanted.size, records.max_record()))
+      .At(OriginOf(wanted));
 }
 
 Block IndexedRecordsDataset::ReadRows(const int64_t* rows, int64_t count) const {

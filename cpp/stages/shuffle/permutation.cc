@@ -16,6 +16,7 @@ class PermutationDataset final : public Dataset, public RandomAccess {
       : size_(size), seed_(seed), reshuffle_(reshuffle), own_seed_(seed ? 0 : NextSessionSeed()) {}
   int64_t cardinality() const override { return size_; }
   MaybeSpec spec() const override { return ElementSpec::Scalar(DTypeOf<int64_t>()); }
+  bool jumps() const override { return true; }
   bool counts_runs() const override { return reshuffle_; }
   Step At(int64_t index, const RunContext& context) const override {
     return Numbers(Permutation(Key(context), size_), 1, [index](int64_t) { return index; }).Row(0);

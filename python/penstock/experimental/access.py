@@ -9,7 +9,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import INFINITE_CARDINALITY, Dataset
 from penstock.iterator import Iterator
 from penstock.stages.count import counted
-from penstock.stages.select import element_at
+from penstock.stages.select import only_element
 
 __all__ = ["at", "cardinality", "count", "get_structure"]
 
@@ -57,12 +57,11 @@ def at(dataset: Dataset, index: int) -> Any:
     array([160000000000, 160000800001, 160001600004, 160002400009])
     """
     number = operator.index(index)
-    if number < 0:
-        dataset._then("at", index=0)  # a stage without random access is named first
+    picked = dataset._then("at", index=max(number, 0))  # names a stage without random access
     size = dataset.cardinality()
     if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
         raise IndexError(f"at: index must be in [0, {size}), got {number}")
-    return element_at(dataset, number)
+    return only_element(picked)
 
 
 @checked

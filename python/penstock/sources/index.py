@@ -123,7 +123,7 @@ def index(
                 f"index: {job.name}: nothing can be found after its last record, which is "
                 f"damaged: {job.problem}",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
     return {job.name: job.records for job in jobs}
 

@@ -15,11 +15,11 @@ from penstock.stages.numbers import Numbers
 from penstock.stages.tensors import Tensors
 
 
-def element_at(plan: Any, index: int) -> Any:
-    """Return the element of a plan at a position that it has."""
+def only_element(plan: Any) -> Any:
+    """Return the element of a plan that has one."""
     # Nothing is buffered: finding out how much could be would take longer than the rest.
     how = {**plan._options._for_engine(counted=False), "threads": 1, "memory_limit": 2**30}
-    with Iterator(plan._then("at", index=index), how) as it:
+    with Iterator(plan, how) as it:
         return next(it)
 
 

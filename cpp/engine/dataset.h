@@ -98,6 +98,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Types and shapes; nullopt while they cannot be known without running a function.
   virtual MaybeSpec spec() const = 0;
   virtual const Indexed* indexed() const { return nullptr; }
+  // Whether its elements may be passed over without making them: no work of theirs could fail or be
+  // seen.
+  virtual bool jumps() const { return indexed() != nullptr; }
   // Whether it produces ahead of its consumer, so that asking it for more rows starts no work.
   virtual bool asynchronous() const { return false; }
   // Whether its input and its functions run on threads of its own, never on the one that asks.

@@ -24,7 +24,7 @@ class RowIterator final : public BlockIterator {
     int64_t count = std::min(max_rows, rows_.size() - next_);
     if (count <= 0) return Block::AtEnd();
     Block block = rows_.Rows(next_, count);
-    next_ += count;
+    next_ += block.steps();
     block.end = next_ == rows_.size();
     return block;
   }

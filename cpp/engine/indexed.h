@@ -1,4 +1,4 @@
-// Random access: what lets shuffle buffer indices and batch gather rows.
+// Rows of a source by their positions: what lets shuffle buffer indices and batch gather rows.
 #pragma once
 
 #include "engine/iterator.h"
@@ -11,10 +11,13 @@ class Indexed {
  public:
   virtual ~Indexed() = default;
   virtual int64_t size() const = 0;
-  // Rows [first, first + count), stacked; the key and index of row i are i.
+  // Rows [first, first + count), stacked; the key and index of row i are i. Rows that are read may
+  // be fewer, at least one, and the next one of them may be an error. From any thread.
   virtual Block Rows(int64_t first, int64_t count) const = 0;
-  // The rows at `indices`, stacked; their keys are the indices.
+  // The rows at `indices`, likewise; their keys are the indices.
   virtual Block Gather(const int64_t* indices, int64_t count) const = 0;
+  // Bytes of a row, roughly.
+  virtual int64_t row_bytes() const { return 0; }
 };
 
 // All rows in order. `owner` keeps `rows` alive.

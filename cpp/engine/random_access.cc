@@ -1,6 +1,9 @@
 // From the position of an element to those of what it is made of.
 #include "engine/random_access.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace penstock {
 
 const Dataset* StageWithoutRandomAccess(const Dataset& dataset) {
@@ -13,15 +16,60 @@ const Dataset* StageWithoutRandomAccess(const Dataset& dataset) {
   return without;
 }
 
+Block RandomAccess::Gather(const Positions& positions, const RunContext& context) const {
+  Block block;
+  for (int64_t position : positions) {
+    Step step = End{};
+    try {
+      step = At(position, context);
+    } catch (Error& error) {
+      step = std::move(error);
+    }
+    auto* element = std::get_if<Element>(&step);
+    if (!element) {
+      block.error = std::move(Block::Of(std::move(step)).error);
+      break;
+    }
+    Block next = Block::Of(std::move(*element));
+    if (block.rows == 0) {
+      block = std::move(next);
+    } else if (!block.Concat(next)) {
+      break;  // of another structure: it is made again for those who ask for more
+    }
+  }
+  return block;
+}
+
+namespace {
+
+[[noreturn]] void ThrowMissing(const Dataset& dataset, int64_t index) {
+  throw Error(ErrorKind::kInvalidArgument,
+              "at: {} was expected to have an element {}, its number of elements is {}",
+              dataset.name(), index, dataset.cardinality());
+}
+
+}  // namespace
+
+Block ElementsAt(const Dataset& dataset, const Positions& positions, const RunContext& context) {
+  const int64_t size = dataset.cardinality();
+  auto missing = std::ranges::find_if(positions, [size](int64_t index) {
+    return index < 0 || (size != kInfinite && index >= size);
+  });
+  if (missing == positions.begin()) ThrowMissing(dataset, *missing);
+  if (missing != positions.end()) {
+    return ElementsAt(dataset, Positions(positions.begin(), missing), context);
+  }
+  if (auto* stage = dynamic_cast<const RandomAccess*>(&dataset)) {
+    return stage->Gather(positions, context);
+  }
+  return dataset.indexed()->Gather(positions.data(), static_cast<int64_t>(positions.size()));
+}
+
 Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context) {
   int64_t size = dataset.cardinality();
-  if (index < 0 || (size != kInfinite && index >= size)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "at: {} was expected to have an element {}, its number of elements is {}",
-                dataset.name(), index, size);
-  }
+  if (index < 0 || (size != kInfinite && index >= size)) ThrowMissing(dataset, index);
   if (auto* stage = dynamic_cast<const RandomAccess*>(&dataset)) return stage->At(index, context);
-  return dataset.indexed()->Rows(index, 1).Row(0);
+  return dataset.indexed()->Rows(index, 1).ToStep();
 }
 
 Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, size_t i) {
@@ -40,6 +88,27 @@ Step MapAt(const Dataset& stage, const PlannedFunction& function, int64_t index,
   CallInfo info{&stage.label(), stage.Randomness(context), index};
   context.Called(function)->Map(Block::Of(std::move(*element)), info, made);
   return std::move(made.at(0)).ToStep();
+}
+
+Block MapAt(const Dataset& stage, const PlannedFunction& function, const Positions& positions,
+            const RunContext& context) {
+  const FunctionPtr& called = context.Called(function);
+  // A function of the user is called once for each element, and these are made again after an
+  // error: so one by one.
+  if (called->needs_lock()) return Block::Of(MapAt(stage, function, positions.front(), context));
+  Block rows = ElementsAt(stage.input(), positions, context);
+  if (rows.rows == 0) return rows;
+  std::optional<Error> error = std::exchange(rows.error, std::nullopt);
+  const int64_t count = rows.rows;
+  std::vector<Block> made;
+  called->Map(std::move(rows), {&stage.label(), stage.Randomness(context), positions.front()},
+              made);
+  Block all = std::move(made.front());
+  for (size_t i = 1; i < made.size() && !all.error; ++i) {
+    if (!all.Concat(made[i])) break;
+  }
+  if (all.rows == count) all.error = std::move(error);
+  return all;
 }
 
 }  // namespace penstock

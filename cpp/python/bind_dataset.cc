@@ -20,6 +20,7 @@
 #include "runtime/blocking.h"
 #include "stages/batch/batching.h"
 #include "stages/files/file_dataset.h"
+#include "stages/files/index_file.h"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -90,7 +91,7 @@ struct Elements {
   std::shared_ptr<const std::vector<std::shared_ptr<const Element>>> elements;
 };
 // The rows of a table, which a source shares with whoever has made it.
-struct Rows {
+struct TableRows {
   std::shared_ptr<Table> table;
 };
 // An object that the engine passes through untouched.
@@ -169,7 +170,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
   if (py::isinstance<Value>(value)) return value.cast<const Value&>().element;
   if (py::isinstance<Spec>(value)) return value.cast<const Spec&>().spec;
   if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
-  if (py::isinstance<Rows>(value)) return Args::Foreign(value.cast<const Rows&>().table);
+  if (py::isinstance<TableRows>(value)) return Args::Foreign(value.cast<const TableRows&>().table);
   if (py::isinstance<Elements>(value)) {
     return std::const_pointer_cast<std::vector<std::shared_ptr<const Element>>>(
         value.cast<const Elements&>().elements);
@@ -221,7 +222,7 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
       roots.push_back(value.cast<const Indexable&>().object.ptr());
       continue;
     }
-    if (py::isinstance<Elements>(value) || py::isinstance<Rows>(value)) continue;
+    if (py::isinstance<Elements>(value) || py::isinstance<TableRows>(value)) continue;
     Args::Value arg = ToArg("", value, nullptr, false);
     if (py::isinstance<NativeFunction>(value)) {
       PyObject* plain = value.cast<const NativeFunction&>().plain;
@@ -306,6 +307,23 @@ void BindDataset(py::module_& module) {
         return NativeFunction{{MakeReader(kind, ArgsOfDict(kind, args))}};
       },
       py::arg("kind"), py::arg("args"));
+  // (records, what is wrong with the last one) of the file. `progress` is called with bytes.
+  module.def(
+      "index_file",
+      [](const NativeFunction& reader, const std::string& file, const std::string& target,
+         const py::function& progress) {
+        IndexedFile of;
+        {
+          py::gil_scoped_release released;
+          of = WriteRecordIndex(reader.function.usual, file, target, [&](int64_t bytes) {
+            py::gil_scoped_acquire acquired;
+            progress(bytes);
+          });
+        }
+        return py::make_tuple(of.records, of.problem);
+      },
+      py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("progress"));
+  module.def("index_path", &IndexPathOf, py::arg("file"), py::arg("folder"));
   py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
       .def(py::init(&Spec::Of), py::arg("nested"));
   py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))
@@ -314,9 +332,9 @@ void BindDataset(py::module_& module) {
         for (const Value& value : values) elements->push_back(value.element);
         return Elements{std::move(elements)};
       }));
-  py::class_<Rows>(module, "Rows", py::custom_type_setup(MadeWhole))
+  py::class_<TableRows>(module, "Rows", py::custom_type_setup(MadeWhole))
       .def(py::init([](const py::object& table, const std::string& stage) {
-             return Rows{std::make_shared<Table>(TableOfArrow(table.ptr(), stage))};
+             return TableRows{std::make_shared<Table>(TableOfArrow(table.ptr(), stage))};
            }),
            py::arg("table"), py::arg("stage"));
   py::class_<Opaque>(module, "Opaque", py::custom_type_setup(MadeWhole))

@@ -15,6 +15,9 @@ class PrefetchDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return ElementsAt(input(), positions, context);
+  }
   bool transparent() const override { return true; }
   bool asynchronous() const override { return size_ != 0; }
   bool apart() const override { return size_ != 0; }

@@ -19,6 +19,9 @@ class SkipDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index + count_, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return InputsAt(*this, positions, context, [this](int64_t at) { return at + count_; });
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -65,9 +68,8 @@ class SkipIterator final : public BlockIterator {
 };
 
 IteratorPtr SkipDataset::MakeIterator(const RunContext& context) const {
-  // Jumping leaves out work, so only where no work could fail or be seen.
-  bool jumps = input().indexed() != nullptr;
-  return std::make_unique<SkipIterator>(StartInput(context), count_, jumps, context.cancel);
+  return std::make_unique<SkipIterator>(StartInput(context), count_, input().jumps(),
+                                        context.cancel);
 }
 
 const RegisterDataset skip_stage("skip", {.of_positions = true},

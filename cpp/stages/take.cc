@@ -20,6 +20,9 @@ class TakeDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return ElementsAt(input(), positions, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

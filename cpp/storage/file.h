@@ -18,16 +18,26 @@ class InputFile {
   // only be read on from where the last read ended; a regular file by any number of threads at a
   // time that have no BlockingHook.
   virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
+  // As many of the bytes as can be had without waiting; what is missing is asked for meanwhile, for
+  // the Read that follows. So the waits for many ranges of many files are one.
+  virtual size_t ReadReady(int64_t offset, void* data, size_t size) {
+    (void)offset, (void)data, (void)size;
+    return 0;
+  }
   // Bytes now, or -1 when unknown (a pipe, a device).
   virtual int64_t size() = 0;
+  // A text that is another one when the file has been written again; "" when it is not known.
+  virtual std::string version() { return ""; }
 };
 
 class Opener {
  public:
   virtual ~Opener() = default;
-  // Reads end early when `cancel` (null: nothing) is cancelled.
+  // Reads end early when `cancel` (null: nothing) is cancelled. `throughout`: the file is read from
+  // its beginning to its end, and not here and there.
   virtual std::unique_ptr<InputFile> Open(const std::string& path,
-                                          const CancelToken* cancel = nullptr) const = 0;
+                                          const CancelToken* cancel = nullptr,
+                                          bool throughout = true) const = 0;
 };
 
 // How an error begins of a path that cannot be opened.

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "data/error.h"
@@ -46,9 +48,36 @@ class LocalFile final : public InputFile {
       }
     }
   }
+  size_t ReadReady(int64_t offset, void* data, size_t size) override {
+    if (!regular_) return 0;
+#if defined(RWF_NOWAIT)
+    // relaxed: whichever thread finds it out, another one that has not seen it finds the same
+    if (tells_ready_.load(std::memory_order_relaxed)) {
+      const iovec to{data, size};
+      ssize_t got = preadv2(fd_, &to, 1, offset, RWF_NOWAIT);
+      if (got >= 0) return static_cast<size_t>(got);
+      if (errno != EAGAIN) tells_ready_.store(false, std::memory_order_relaxed);
+    }
+#endif
+#if defined(POSIX_FADV_WILLNEED)
+    posix_fadvise(fd_, offset, static_cast<off_t>(size), POSIX_FADV_WILLNEED);
+#endif
+    return 0;
+  }
   int64_t size() override {
     struct stat info;
     return regular_ && fstat(fd_, &info) == 0 ? info.st_size : -1;
+  }
+  std::string version() override {
+    struct stat info;
+    if (!regular_ || fstat(fd_, &info) != 0) return "";
+#if defined(__APPLE__)
+    const timespec& changed = info.st_mtimespec;
+#else
+    const timespec& changed = info.st_mtim;
+#endif
+    constexpr int64_t kNsInSecond = 1'000'000'000;
+    return Format("{}", int64_t{changed.tv_sec} * kNsInSecond + changed.tv_nsec);
   }
 
  private:
@@ -70,13 +99,16 @@ class LocalFile final : public InputFile {
   int fd_;
   const bool regular_;
   int64_t position_ = 0;  // of a pipe
+#if defined(RWF_NOWAIT)
+  std::atomic<bool> tells_ready_{true};  // whether the file system says what it has in memory
+#endif
   StopCheck stop_;
 };
 
 class LocalOpener final : public Opener {
  public:
-  std::unique_ptr<InputFile> Open(const std::string& path,
-                                  const CancelToken* cancel) const override {
+  std::unique_ptr<InputFile> Open(const std::string& path, const CancelToken* cancel,
+                                  bool throughout) const override {
     LeaveForeignLock();
     RequireWhole(path);
     // Without waiting for the other end of a pipe: that happens where it can be ended.
@@ -89,7 +121,7 @@ class LocalOpener final : public Opener {
       throw Error::FromErrno(EISDIR, path, "cannot read (a file was expected)");
     }
 #if defined(POSIX_FADV_SEQUENTIAL)
-    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (throughout) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
     bool regular = known && S_ISREG(info.st_mode);
     return std::make_unique<LocalFile>(path, fd, regular, cancel);

@@ -67,6 +67,11 @@ class LocalFile final : public InputFile {
     LARGE_INTEGER size;
     return regular_ && GetFileSizeEx(handle_, &size) ? size.QuadPart : -1;
   }
+  std::string version() override {
+    FILETIME changed;
+    if (!regular_ || !GetFileTime(handle_, nullptr, nullptr, &changed)) return "";
+    return Format("{}", uint64_t{changed.dwHighDateTime} << 32 | changed.dwLowDateTime);
+  }
 
  private:
   static constexpr size_t kMostAtOnce = size_t{1} << 30;
@@ -80,8 +85,8 @@ class LocalFile final : public InputFile {
 
 class LocalOpener final : public Opener {
  public:
-  std::unique_ptr<InputFile> Open(const std::string& path,
-                                  const CancelToken* cancel) const override {
+  std::unique_ptr<InputFile> Open(const std::string& path, const CancelToken* cancel,
+                                  bool throughout) const override {
     LeaveForeignLock();
     RequireWhole(path);
     std::wstring wide = WidePath(path);
@@ -91,8 +96,9 @@ class LocalOpener final : public Opener {
     }
     // As on other systems, a file may be renamed or removed while it is read.
     constexpr DWORD kShare = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    HANDLE handle = CreateFileW(wide.c_str(), GENERIC_READ, kShare, nullptr, OPEN_EXISTING,
-                                FILE_FLAG_SEQUENTIAL_SCAN, nullptr);
+    HANDLE handle =
+        CreateFileW(wide.c_str(), GENERIC_READ, kShare, nullptr, OPEN_EXISTING,
+                    throughout ? FILE_FLAG_SEQUENTIAL_SCAN : FILE_FLAG_RANDOM_ACCESS, nullptr);
     if (handle == INVALID_HANDLE_VALUE) throw LastError(path, CannotOpen(path));
     return std::make_unique<LocalFile>(path, handle, cancel);
   }

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from penstock.sources.arrays import NumpyDataset
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
     from penstock.sources.hdf5 import HDF5Dataset
+    from penstock.sources.index import index
     from penstock.sources.prefetch import prefetch
     from penstock.sources.tables import ArrowDataset, ParquetDataset
     from penstock.sources.tar import TarDataset
@@ -91,6 +92,7 @@ _HOMES = {
     "penstock.sources.arrays": ("NumpyDataset",),
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
     "penstock.sources.hdf5": ("HDF5Dataset",),
+    "penstock.sources.index": ("index",),
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.sources.tables": ("ArrowDataset", "ParquetDataset"),
     "penstock.sources.tar": ("TarDataset",),
@@ -133,6 +135,7 @@ __all__ = [
     "fill",
     "gather",
     "image",
+    "index",
     "io",
     "native",
     "numpy_function",

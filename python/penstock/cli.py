@@ -11,6 +11,7 @@ _Main = Callable[[Sequence[str]], int | None]
 # Each command is a module with main(argv), imported only when it is asked for.
 _COMMANDS = {
     "demo": ("penstock.demo", "feed a simulated training step from a folder of JPEGs"),
+    "index": ("penstock.sources.index", "write indexes of record files, to read any record"),
     "port": ("penstock.compat.port", "show which names of TensorFlow a program uses are here"),
     "doctor": ("penstock.doctor", "show what is installed, what is missing, and how to get it"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -43,6 +44,7 @@ from penstock.stages.rejection_resample import RejectionResample
 from penstock.stages.repeat import Repeat
 from penstock.stages.rows import Rows
 from penstock.stages.scan import Scan
+from penstock.stages.select import Select, only_element
 from penstock.stages.shuffle import Shuffle
 from penstock.stages.single import Single
 from penstock.stages.snapshot import Snapshot
@@ -86,6 +88,7 @@ class Dataset(
     Rows,
     Repeat,
     Shuffle,
+    Select,
     Zip,
     Concatenate,
     RejectionResample,
@@ -170,6 +173,57 @@ class Dataset(
 
     def __bool__(self) -> bool:
         return True
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the element at a position, or a dataset of those at several.
+
+        Parameters
+        ----------
+        index : int, slice, or sequence of int
+            Negative positions count from the end. A slice, a list and an array (of positions, or
+            of a bool for each element) are what `select` takes.
+
+        Returns
+        -------
+        nested arrays, or Dataset
+            For an int what iterating gives at this position, found without what comes before it;
+            else a dataset, of which nothing is computed yet.
+
+        Raises
+        ------
+        IndexError
+            If there is no such element.
+        TypeError
+            If a stage has no random access; the error names it.
+
+        Notes
+        -----
+        As of `experimental.at`, which takes no negative positions.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(100).map(lambda x: x * x).batch(2)
+        >>> ds[-1]
+        array([9604, 9801])
+        >>> list(ds[[0, 3]])
+        [array([0, 1]), array([36, 49])]
+        >>> len(ds[10:20])
+        10
+        """
+        try:
+            position = operator.index(index)
+        except TypeError:
+            if isinstance(index, slice):
+                index = range(*index.indices(len(self)))
+            return self.select(index)
+        size = self.cardinality()
+        number = position + size if position < 0 <= size else position
+        picked = self._then("at", index=max(number, 0))  # names a stage without random access
+        if number < 0 and size == INFINITE_CARDINALITY:
+            raise IndexError(f"index must be at least 0 for an infinite dataset, got {position}")
+        if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
+            raise IndexError(f"index must be in [{-size}, {size}), got {position}")
+        return only_element(picked)
 
     def fingerprint(self) -> np.uint64:
         """Return a number that is the same for pipelines that give the same elements.

@@ -49,10 +49,13 @@ class Plan(Stage):
         return plan
 
     def _then(self, kind: str, *others: Plan, name: str | None = None, **args: Any) -> Self:
-        if traits_of(kind).of_positions and traits_of(self._kind).fetches:
+        of_positions = traits_of(kind).of_positions and traits_of(self._kind).fetches
+        # What rows are fetched from may differ from epoch to epoch, where it is an input.
+        if of_positions and (len(self._inputs) == 1 or kind != "repeat"):
             # Which rows come, and in what order, is decided before any is fetched.
-            positions = self._inputs[0]._then(kind, name=name, **args)
-            plan = self._make(self._kind, (positions,), self._args, self._name)
+            positions, *fetched_from = self._inputs
+            positions = positions._then(kind, name=name, **args)
+            plan = self._make(self._kind, (positions, *fetched_from), self._args, self._name)
             plan._options = self._options
             return plan
         return self._make(kind, (self, *others), args, name)

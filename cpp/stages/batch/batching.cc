@@ -224,7 +224,12 @@ Step BatchingDataset::At(int64_t index, const RunContext& context) const {
   rows->SetCapacity(count);
   Block rest;
   if (const Indexed* indexed = input().indexed()) {
-    if (auto error = rows->Append(indexed->Rows(first, count), first, &rest)) return *error;
+    for (const int64_t end = first + count; first < end;) {
+      Block block = indexed->Rows(first, end - first);
+      if (block.error) return *std::move(block.error);
+      const int64_t row = std::exchange(first, first + block.rows);
+      if (auto error = rows->Append(std::move(block), row, &rest)) return *error;
+    }
     return rows->Take();
   }
   for (int64_t row = first; row < first + count; ++row) {

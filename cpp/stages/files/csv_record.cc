@@ -20,6 +20,8 @@ class CsvScanner {
     at_ = 0;
     state_ = State::kFieldBegin;
   }
+  // The next record may be any, also the same one.
+  void Forget() { begin_ = -1; }
   // The record's size if its end is among the bytes; `next`: what comes after its line end. When
   // the file `ended` there, its last record may do without a line end.
   std::optional<size_t> End(const uint8_t* bytes, size_t size, bool ended, size_t* next) {
@@ -106,6 +108,7 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
     scanner_.Begin(window.offset + static_cast<int64_t>(begin));
     auto size = scanner_.End(window.data + begin, window.size - begin, window.ended, &next);
     if (!size) return Without(window, begin);
+    scanner_.Forget();
     return {.kind = Found::kRecord,
             .begin = begin,
             .size = *size,

@@ -36,7 +36,7 @@ ElementSpec RecordSpec(const Args& args) {
           {{DType::Of(TypeCode::kText), {}, false}, record}};
 }
 
-class FileDataset final : public Dataset {
+class FileDataset final : public RecordFile {
  public:
   FileDataset(const FileFormat& format, Args args)
       : format_(format),
@@ -53,15 +53,17 @@ class FileDataset final : public Dataset {
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return RecordSpec(args_); }
   bool with_name() const { return with_name_; }
-  const std::shared_ptr<const std::string>& path() const { return path_; }
-  const FileFormat& format() const { return format_; }
-  Compression compression() const { return compression_; }
-  size_t max_record() const { return max_record_; }
+  const std::shared_ptr<const std::string>& path() const override { return path_; }
+  const FileFormat& format() const override { return format_; }
+  Compression compression() const override { return compression_; }
+  size_t max_record() const override { return max_record_; }
   std::unique_ptr<ByteSource> Open(const CancelToken& cancel) const {
     auto file = LocalFiles().Open(*path_, &cancel);
     return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
   }
-  std::unique_ptr<RecordReader> Reader() const { return format_.maker(args_); }
+  std::unique_ptr<RecordReader> Reader() const override { return format_.maker(args_); }
+
+  std::string Boundaries() const override;
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -178,9 +180,7 @@ class FileIterator final : public BlockIterator {
     return Block::Of(error.At(std::move(origin)));
   }
   Block Fail(const std::string& problem, bool last) {
-    Error error(ErrorKind::kData, "{}: record {}: {}", std::string_view(data_->format().stage),
-                index_, problem);
-    return Fail(std::move(error), last);
+    return Fail(data_->Fault(index_, problem), last);
   }
 
   // Passes over records whose ends are known before they are read, up to `most`; returns how many.
@@ -357,6 +357,19 @@ class FileIterator final : public BlockIterator {
   bool finished_ = false;
 };
 
+std::string FileDataset::Boundaries() const {
+  constexpr std::array<std::string_view, 4> kOthers{kFileName, "compression_type", "buffer_size",
+                                                    "max_record_bytes"};
+  std::string text = kind();
+  for (const auto& [name, value] : args_.values()) {
+    if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
+    if (auto* flag = std::get_if<bool>(&value)) text += Format(" {}={}", name, int{*flag});
+    if (auto* number = std::get_if<int64_t>(&value)) text += Format(" {}={}", name, *number);
+    if (auto* letters = std::get_if<std::string>(&value)) text += Format(" {}={}", name, *letters);
+  }
+  return text;
+}
+
 IteratorPtr FileDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<FileIterator>(
       std::static_pointer_cast<const FileDataset>(shared_from_this()), context.cancel);
@@ -401,7 +414,7 @@ StageTraits TraitsOf(const FileFormat& format) {
   return {.reads = kFileName, .format = format.stage};
 }
 
-std::shared_ptr<Dataset> MakeFileDataset(const FileFormat& format, const Args& args) {
+std::shared_ptr<RecordFile> MakeFileDataset(const FileFormat& format, const Args& args) {
   return std::make_shared<FileDataset>(format, CopiedArgs(args, format.stage));
 }
 

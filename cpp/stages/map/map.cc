@@ -16,6 +16,9 @@ class MapDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return MapAt(*this, function_, index, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return MapAt(*this, function_, positions, context);
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

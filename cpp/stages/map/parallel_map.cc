@@ -39,6 +39,9 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return MapAt(*this, function_, index, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return MapAt(*this, function_, positions, context);
+  }
   const PlannedFunction& function() const { return function_; }
   int64_t calls() const { return calls_; }
   std::optional<bool> ordered() const { return ordered_; }

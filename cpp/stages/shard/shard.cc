@@ -21,6 +21,10 @@ class ShardDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index * shards_ + index_, context);
   }
+  Block Gather(const Positions& positions, const RunContext& context) const override {
+    return InputsAt(*this, positions, context,
+                    [this](int64_t at) { return at * shards_ + index_; });
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -91,10 +91,13 @@ class ShardRowsIterator final : public BlockIterator {
     if (left() <= 0) return Block::AtEnd();
     std::vector<int64_t> rows;
     const auto count = static_cast<size_t>(std::min(max_rows, left()));
+    const int64_t before = distributed_;
     for (; rows.size() < count; Pass(1)) {
       rows.push_back(data_->sharding().Repeated(distributed_, data_->input().cardinality()));
     }
     Block block = data_->input().indexed()->Gather(rows.data(), static_cast<int64_t>(count));
+    distributed_ = before;
+    Pass(block.steps());
     block.end = left() <= 0;
     return block;
   }

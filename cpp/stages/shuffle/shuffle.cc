@@ -100,7 +100,8 @@ class IndexShuffleIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     // The state is as if the input were read again from its beginning.
     int64_t pulled = order_.pulled();
-    ShuffleState state{key_.value, order_.drawn(), pulled, false, 0, {}, pulled, pulled};
+    const auto waiting = static_cast<int64_t>(indices_.size());
+    ShuffleState state{key_.value, order_.drawn() - waiting, pulled, false, 0, {}, pulled, pulled};
     state.Visit(visitor);
     StateTrail().VisitState(visitor, 0);
     if (visitor.saving()) return;
@@ -111,17 +112,21 @@ class IndexShuffleIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    Pass(steps);
+    const int64_t waiting = std::min(steps, static_cast<int64_t>(indices_.size()));
+    indices_.erase(indices_.begin(), indices_.begin() + waiting);
+    Pass(steps - waiting);
     steps = 0;
     return std::nullopt;
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
-    indices_.clear();
-    order_.Draw(max_rows, indices_);
+    if (indices_.empty()) order_.Draw(max_rows, indices_);
     if (indices_.empty()) return Block::AtEnd();
-    return rows_.Gather(indices_.data(), static_cast<int64_t>(indices_.size()));
+    const int64_t count = std::min(max_rows, static_cast<int64_t>(indices_.size()));
+    Block block = rows_.Gather(indices_.data(), count);
+    indices_.erase(indices_.begin(), indices_.begin() + block.steps());
+    return block;
   }
 
  private:
@@ -135,7 +140,7 @@ class IndexShuffleIterator final : public BlockIterator {
   RandomKey key_;
   int64_t size_;
   ShuffledRows order_;
-  std::vector<int64_t> indices_;
+  std::vector<int64_t> indices_;  // drawn, and waiting: rows that are read may come one by one
 };
 
 IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {

@@ -9,6 +9,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import INFINITE_CARDINALITY, Dataset
 from penstock.iterator import Iterator
 from penstock.stages.count import counted
+from penstock.stages.select import only_element
 
 __all__ = ["at", "cardinality", "count", "get_structure"]
 
@@ -56,14 +57,11 @@ def at(dataset: Dataset, index: int) -> Any:
     array([160000000000, 160000800001, 160001600004, 160002400009])
     """
     number = operator.index(index)
-    picked = dataset._then("at", index=max(number, 0))
+    picked = dataset._then("at", index=max(number, 0))  # names a stage without random access
     size = dataset.cardinality()
     if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
         raise IndexError(f"at: index must be in [0, {size}), got {number}")
-    # Nothing is buffered: finding out how much could be would take longer than the rest.
-    how = {**dataset._options._for_engine(counted=False), "threads": 1, "memory_limit": 2**30}
-    with Iterator(picked, how) as it:
-        return next(it)
+    return only_element(picked)
 
 
 @checked

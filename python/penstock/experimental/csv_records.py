@@ -76,6 +76,8 @@ class CsvDataset(Source):
         The columns to leave out, ascending, instead.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
+    indexed : bool, str or path
+        As in `TFRecordDataset`.
 
     Raises
     ------
@@ -121,6 +123,7 @@ class CsvDataset(Source):
         exclude_cols: Sequence[int] | None = None,
         *,
         max_record_bytes: int | None = None,
+        indexed: bool | Names = False,
     ) -> None:
         defaults = list(record_defaults)
         keep = list(range(len(defaults)))
@@ -143,7 +146,8 @@ class CsvDataset(Source):
             "use_quote_delim": use_quote_delim,
             **file_args("CsvDataset", compression_type, buffer_size, max_record_bytes),
         }
-        self._become(csv_fields(read_files("csv_record", filenames, args, None), fields))
+        records = read_files("csv_record", filenames, args, None, indexed=indexed)
+        self._become(csv_fields(records, fields))
 
 
 def _around(left_out: list[int], defaults: list[Any]) -> tuple[list[int], list[Any]]:

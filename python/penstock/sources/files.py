@@ -53,13 +53,19 @@ class TFRecordDataset(Source):
         The most bytes of one record, >= 1; None means 256 MiB. A reader takes at most about twice
         as much memory, whatever a compressed file expands to. A longer record is an error, and the
         next file follows.
+    indexed : bool, str or path
+        Whether records are found by the indexes that `index` has written, beside the files or in
+        the folder given here. Then the length is known, ``ds[i]`` reads one record, and `shuffle`
+        and `global_shuffle` shuffle positions. Files are not compressed, and come one after the
+        other; `num_parallel_reads` must be None.
 
     Raises
     ------
     OSError
         While iterating, at the position of a file that cannot be read (FileNotFoundError, ...); the
-        next file follows.
+        next file follows. At the call, if `indexed`, for a file without an index.
     DataError
+        At the call, if `indexed`, for an index that is damaged, or older than its file.
         While iterating, at the position of a record whose checksum is wrong; the record after it
         follows. Where a length is damaged or the file ends too early, the next file follows.
     ValueError
@@ -97,6 +103,7 @@ class TFRecordDataset(Source):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
+        indexed: bool | Names = False,
     ) -> None:
         args = file_args("TFRecordDataset", compression_type, buffer_size, max_record_bytes)
         self._become(
@@ -108,6 +115,7 @@ class TFRecordDataset(Source):
                 name=name,
                 on_error=on_error,
                 max_errors=max_errors,
+                indexed=indexed,
             )
         )
 
@@ -197,6 +205,8 @@ class TextLineDataset(Source):
         As of `TFRecordDataset`.
     max_record_bytes : int, optional
         The most bytes of one line; else as of `TFRecordDataset`.
+    indexed : bool, str or path
+        As of `TFRecordDataset`.
 
     Raises
     ------
@@ -237,6 +247,7 @@ class TextLineDataset(Source):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
+        indexed: bool | Names = False,
     ) -> None:
         args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
         self._become(
@@ -248,6 +259,7 @@ class TextLineDataset(Source):
                 name=name,
                 on_error=on_error,
                 max_errors=max_errors,
+                indexed=indexed,
             )
         )
 
@@ -279,18 +291,54 @@ def read_files(
     name: str | None = None,
     on_error: OnError = "raise",
     max_errors: int | None = MAX_ERRORS,
+    indexed: bool | Names = False,
 ) -> Dataset:
     """Return the records of files, of several at a time if asked to."""
+    stage = traits_of(kind).format
+    if indexed is not False:
+        if num_parallel_reads is not None:
+            raise ValueError(
+                f"{stage}: with indexed, num_parallel_reads must be None, got "
+                f"{num_parallel_reads}: files come one after the other, and those that are far "
+                "apart are asked for together"
+            )
+        made = indexed_files(kind, names_of(stage, filenames), args, indexed, name)
+        return made._without_errors(stage, on_error, max_errors)
     if isinstance(filenames, Symbol):
         if on_error != "raise":
             raise TraceError(
-                f"{traits_of(kind).format}: a native function cannot say on_error; give it to the "
+                f"{stage}: a native function cannot say on_error; give it to the "
                 "flat_map or interleave that calls the function"
             )
         reader = _core.reader(kind, encode(kind, args))
         return SymbolicReader(reader, filenames, (kind, args))  # type: ignore[return-value]
     records = _records(kind, filenames, args, num_parallel_reads, deterministic, name)
-    return records._without_errors(traits_of(kind).format, on_error, max_errors)
+    return records._without_errors(stage, on_error, max_errors)
+
+
+def names_of(stage: str, filenames: Any) -> list[str]:
+    """Return names of files as a list of str; those of a Dataset are what it gives now."""
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        return [path_of(stage, "filenames", filenames)]
+    if hasattr(filenames, "read") or not np.iterable(filenames):
+        raise TypeError(
+            f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
+            f"{what_came(filenames)}"
+        )
+    return [path_of(stage, "each of filenames", name) for name in filenames]
+
+
+def indexed_files(
+    kind: str,
+    names: list[str],
+    args: dict[str, Any],
+    indexed: bool | Names,
+    name: str | None = None,
+) -> Dataset:
+    """Return the records of files by their indexes, beside the files or in a folder."""
+    folder = "" if indexed is True else path_of(traits_of(kind).format, "indexed", indexed)
+    files = Dataset.from_tensor_slices(np.array(names, dtype=object))
+    return files._then("indexed_records", reader=Reader(kind, args), folder=folder, name=name)
 
 
 def _records(
@@ -308,13 +356,8 @@ def _records(
     if isinstance(filenames, Dataset):
         files = filenames
     else:
-        if hasattr(filenames, "read") or not np.iterable(filenames):
-            raise TypeError(
-                f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
-                f"{what_came(filenames)}"
-            )
-        names = [path_of(stage, "each of filenames", name) for name in filenames]
-        files = Dataset.from_tensor_slices(np.array(names, dtype=object))
+        names = np.array(names_of(stage, filenames), dtype=object)
+        files = Dataset.from_tensor_slices(names)
     reader = Reader(kind, args)
     if num_parallel_reads is None:
         return files._then("flat_map", map_func=reader, name=name)

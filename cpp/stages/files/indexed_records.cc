@@ -1,0 +1,387 @@
+// indexed_records: the records of files that have an index, by their positions.
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/registry.h"
+#include "runtime/blocking.h"
+#include "stages/files/file_dataset.h"
+#include "stages/files/index_file.h"
+
+namespace penstock {
+namespace {
+
+// Files that are open: those read last, so many that most data sets are opened once, and few enough
+// for the limit of any system.
+class OpenFiles {
+ public:
+  using FilePtr = std::shared_ptr<InputFile>;
+
+  template <typename Open>
+  FilePtr Get(size_t number, Open open) {
+    {
+      std::lock_guard lock(mutex_);
+      auto found = open_.find(number);
+      if (found != open_.end()) {
+        used_.splice(used_.begin(), used_, found->second.used);
+        return found->second.file;
+      }
+    }
+    FilePtr file = open();
+    FilePtr dropped;  // closed after the lock
+    std::lock_guard lock(mutex_);
+    if (!open_.contains(number)) {
+      used_.push_front(number);
+      open_[number] = {file, used_.begin()};
+    }
+    if (open_.size() > kMost) {
+      dropped = std::move(open_[used_.back()].file);
+      open_.erase(used_.back());
+      used_.pop_back();
+    }
+    return file;
+  }
+
+ private:
+  static constexpr size_t kMost = 256;
+  struct Entry {
+    FilePtr file;
+    std::list<size_t>::iterator used;
+  };
+  std::mutex mutex_;  // a leaf lock
+  std::unordered_map<size_t, Entry> open_;
+  std::list<size_t> used_;  // the last one first
+};
+
+class IndexedRecordsDataset final : public Dataset, public Indexed {
+ public:
+  // The names of the files, what opens one, and the folder of the indexes; "": beside the files.
+  IndexedRecordsDataset(const Indexed& names, const FunctionPtr& reader, const std::string& folder);
+  int64_t cardinality() const override { return size_; }
+  MaybeSpec spec() const override { return ElementSpec::Scalar(DType::Of(TypeCode::kBytes)); }
+  const Indexed* indexed() const override { return this; }
+  int64_t size() const override { return size_; }
+  int64_t row_bytes() const override { return size_ > 0 ? bytes_ / size_ : 0; }
+  Block Rows(int64_t first, int64_t count) const override {
+    std::vector<int64_t> rows(static_cast<size_t>(count));
+    std::iota(rows.begin(), rows.end(), first);
+    return Gather(rows.data(), count);
+  }
+  Block Gather(const int64_t* rows, int64_t count) const override;
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext&) const override {
+    return MakeRowIterator(shared_from_this(), *this);
+  }
+
+ private:
+  struct File {
+    std::shared_ptr<const RecordFile> records;
+    std::shared_ptr<RecordIndex> index;
+    int64_t first = 0;  // row
+  };
+  // A row that is wanted, and where its bytes are.
+  struct Wanted {
+    int64_t row;
+    const File* file = nullptr;
+    int64_t offset = 0;  // in the file
+    size_t size = 0;
+    size_t to = 0;  // in the memory of all that are wanted
+  };
+  // Bytes that lie together in a file and in memory.
+  struct Range {
+    const File* of;
+    OpenFiles::FilePtr file;
+    int64_t offset;
+    size_t size;
+    size_t to;
+    size_t ready;  // bytes that are in memory
+  };
+
+  void AddFile(std::shared_ptr<const RecordFile> records, const std::string& folder);
+  void RequireSame(const File& file, InputFile& opened) const;
+  OpenFiles::FilePtr Open(const File& file) const;
+  Origin OriginOf(const Wanted& wanted) const;
+  Block ReadRows(const int64_t* rows, int64_t count) const;
+  // In ascending order of rows.
+  std::vector<Wanted*> Located(std::vector<Wanted>& wanted) const;
+  void RequireShort(const Wanted& wanted) const;
+  void Read(const std::vector<Wanted*>& ascending, uint8_t* to) const;
+  void Finish(std::vector<Range>& ranges, uint8_t* to) const;
+  std::optional<Error> FindIn(const Wanted& wanted, RecordReader& reader, const uint8_t* bytes,
+                              int64_t* span) const;
+
+  std::vector<File> files_;
+  int64_t size_ = 0;
+  int64_t bytes_ = 0;
+  mutable OpenFiles open_;  // a cache, which guards itself
+};
+
+IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const FunctionPtr& reader,
+                                             const std::string& folder) {
+  constexpr int64_t kMostLoaded = int64_t{32} << 20;  // bytes of the indexes of all files
+  static const StageLabel& label = *new StageLabel{"indexed_records", "", ""};
+  for (int64_t i = 0; i < names.size(); ++i) {
+    Element name = names.Rows(i, 1).Row(0);
+    auto records = std::dynamic_pointer_cast<const RecordFile>(reader->Open(name, {&label, {}, i}));
+    if (!records) throw Error(ErrorKind::kType, "indexed_records: files of records were expected");
+    AddFile(std::move(records), folder);
+  }
+  int64_t distances = 0;
+  for (const File& file : files_) distances += file.index->distance_bytes();
+  if (distances > kMostLoaded) return;
+  for (const File& file : files_) file.index->Load();
+}
+
+void IndexedRecordsDataset::AddFile(std::shared_ptr<const RecordFile> records,
+                                    const std::string& folder) {
+  const std::string_view stage = records->format().stage;
+  const std::string& path = *records->path();
+  if (records->compression() != Compression::kNone) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: with indexed, a file that is not compressed was expected, got {} as {}: no "
+                "record of it can be read without all before it; decompress it first",
+                stage, path, NameOf(records->compression()));
+  }
+  File file{std::move(records), nullptr, size_};
+  const std::string index = IndexPathOf(path, folder);
+  try {
+    file.index = std::make_shared<RecordIndex>(index);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kNotFound && error.os_error() != ENOENT) throw;
+    throw Error::FromErrno(ENOENT, index,
+                           Format("{}: {} has no index; make it once, with ps.index(files) or "
+                                  "python -m penstock index FILE...: cannot open",
+                                  stage, path));
+  }
+  const IndexedFile& of = file.index->of();
+  if (of.format != file.records->Boundaries()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: an index of {} was expected for {}, got one of {}; make it with the arguments "
+                "that the file is read with",
+                stage, file.records->Boundaries(), path, of.format);
+  }
+  RequireSame(file, *LocalFiles().Open(path, nullptr, false));
+  size_ += of.records;
+  bytes_ += of.size;
+  files_.push_back(std::move(file));
+}
+
+void IndexedRecordsDataset::RequireSame(const File& file, InputFile& opened) const {
+  const IndexedFile& of = file.index->of();
+  if (opened.size() == of.size && opened.version() == of.version) return;
+  Origin origin;
+  origin.file = file.records->path();
+  throw Error(ErrorKind::kData,
+              "{}: {} has been written to since {} was made (it had {} bytes, now it has {}); run "
+              "ps.index again",
+              std::string_view(file.records->format().stage), *origin.file, file.index->path(),
+              of.size, opened.size())
+      .At(std::move(origin));
+}
+
+OpenFiles::FilePtr IndexedRecordsDataset::Open(const File& file) const {
+  return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
+    OpenFiles::FilePtr opened = LocalFiles().Open(*file.records->path(), nullptr, false);
+    RequireSame(file, *opened);
+    return opened;
+  });
+}
+
+Origin IndexedRecordsDataset::OriginOf(const Wanted& wanted) const {
+  Origin origin{static_cast<uint64_t>(wanted.row), wanted.row, nullptr, -1};
+  if (wanted.file) {
+    origin.file = wanted.file->records->path();
+    origin.offset = wanted.offset;
+  }
+  return origin;
+}
+
+Block IndexedRecordsDataset::Gather(const int64_t* rows, int64_t count) const {
+  // Short reads of regular files, perhaps by several threads: none of them ends for a signal.
+  LeaveForeignLock();
+  ScopedBlockingHook none(nullptr);
+  for (;; count = (count + 1) / 2) {
+    try {
+      return ReadRows(rows, count);
+    } catch (const Error& error) {
+      // What is wrong with one of them is looked for among fewer.
+      if (error.transient()) throw;
+      if (count > 1) continue;
+      Error failed = error;
+      Origin origin = failed.origin();
+      origin.key = static_cast<uint64_t>(rows[0]);
+      origin.index = rows[0];
+      return Block::Of(failed.At(std::move(origin)));
+    }
+  }
+}
+
+std::vector<IndexedRecordsDataset::Wanted*> IndexedRecordsDataset::Located(
+    std::vector<Wanted>& wanted) const {
+  std::vector<Wanted*> ascending;
+  ascending.reserve(wanted.size());
+  for (Wanted& each : wanted) ascending.push_back(&each);
+  auto before = [](const Wanted* a, const Wanted* b) { return a->row < b->row; };
+  if (!std::ranges::is_sorted(ascending, before)) std::ranges::sort(ascending, before);
+  const File* file = nullptr;
+  std::optional<RecordIndex::Finder> finder;
+  for (Wanted* each : ascending) {
+    if (!file || each->row >= file->first + file->index->of().records) {
+      auto after = std::upper_bound(files_.begin(), files_.end(), each->row,
+                                    [](int64_t row, const File& next) { return row < next.first; });
+      file = &*(after - 1);
+      finder.emplace(*file->index);
+    }
+    int64_t end = 0;
+    finder->Find(each->row - file->first, &each->offset, &end);
+    each->file = file;
+    each->size = static_cast<size_t>(end - each->offset);
+    RequireShort(*each);
+  }
+  return ascending;
+}
+
+// Before there is memory for it: an index may say anything.
+void IndexedRecordsDataset::RequireShort(const Wanted& wanted) const {
+  constexpr size_t kFrame = size_t{1} << 20;  // of formats that say more of a record than itself
+  const RecordFile& records = *wanted.file->records;
+  if (wanted.size <= 2 * records.max_record() + kFrame) return;
+  throw records
+      .Fault(wanted.row - wanted.file->first,
+             Format("a record of {} bytes is longer than max_record_bytes, which is {}; give a "
+                    "larger one if the file is as it should be",
+                    wanted.size, records.max_record()))
+      .At(OriginOf(wanted));
+}
+
+Block IndexedRecordsDataset::ReadRows(const int64_t* rows, int64_t count) const {
+  constexpr size_t kMostBytes = size_t{64} << 20;  // of several rows
+  std::vector<Wanted> wanted;
+  wanted.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) wanted.push_back({rows[i]});
+  std::vector<Wanted*> ascending = Located(wanted);
+  size_t bytes = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (i > 0 && bytes + wanted[i].size > kMostBytes)
+      return ReadRows(rows, static_cast<int64_t>(i));
+    wanted[i].to = bytes;
+    bytes += wanted[i].size;
+  }
+  BufferRef memory = Buffer::Allocate(std::max<size_t>(bytes, 1));
+  Read(ascending, memory->data());
+
+  Block block;
+  BufferRef spans = Buffer::Allocate(2 * sizeof(int64_t) * wanted.size());
+  auto* span = reinterpret_cast<int64_t*>(spans->data());
+  const File* file = nullptr;
+  std::unique_ptr<RecordReader> reader;
+  for (const Wanted& each : wanted) {
+    if (each.file != file) reader = (file = each.file)->records->Reader();
+    block.error = FindIn(each, *reader, memory->data(), span);
+    if (block.error) break;
+    block.origins.Add(block.rows++, OriginOf(each));
+    span += 2;
+  }
+  if (block.rows > 0) {
+    block.columns.push_back(
+        Tensor::Packed(TypeCode::kBytes, {block.rows}, std::move(spans), std::move(memory)));
+  }
+  return block;
+}
+
+void IndexedRecordsDataset::Read(const std::vector<Wanted*>& ascending, uint8_t* to) const {
+  constexpr size_t kMostFiles = 128;  // open at a time
+  std::vector<Range> ranges;
+  size_t files = 0;
+  for (const Wanted* each : ascending) {
+    if (!ranges.empty()) {
+      Range& last = ranges.back();
+      const bool next = last.of == each->file &&
+                        last.offset + static_cast<int64_t>(last.size) == each->offset &&
+                        last.to + last.size == each->to;
+      if (next) {
+        last.size += each->size;
+        continue;
+      }
+    }
+    const bool same = !ranges.empty() && ranges.back().of == each->file;
+    if (!same && ++files > kMostFiles) {
+      Finish(ranges, to);
+      files = 1;
+    }
+    ranges.push_back({each->file, same ? ranges.back().file : Open(*each->file), each->offset,
+                      each->size, each->to, 0});
+  }
+  Finish(ranges, to);
+}
+
+// All are asked for before any is waited for.
+void IndexedRecordsDataset::Finish(std::vector<Range>& ranges, uint8_t* to) const {
+  for (Range& range : ranges) {
+    range.ready = range.file->ReadReady(range.offset, to + range.to, range.size);
+  }
+  for (Range& range : ranges) {
+    while (range.ready < range.size) {
+      const int64_t at = range.offset + static_cast<int64_t>(range.ready);
+      size_t got = range.file->Read(at, to + range.to + range.ready, range.size - range.ready);
+      if (got == 0) RequireSame(*range.of, *range.file);
+      if (got == 0) {
+        throw Error(ErrorKind::kData, "{}: {} was expected to have a byte {}, it ends before",
+                    std::string_view(range.of->records->format().stage), *range.of->records->path(),
+                    at);
+      }
+      range.ready += got;
+    }
+  }
+  ranges.clear();
+}
+
+// Where the record lies in its bytes, or what is wrong with it.
+std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordReader& reader,
+                                                   const uint8_t* bytes, int64_t* span) const {
+  const RecordFile& records = *wanted.file->records;
+  const IndexedFile& of = wanted.file->index->of();
+  const int64_t number = wanted.row - wanted.file->first;
+  if (number + 1 == of.records && !of.problem.empty()) {
+    return Error(ErrorKind::kData, "{}", of.problem).At(OriginOf(wanted));
+  }
+  Found found = reader.Find({bytes + wanted.to, wanted.size, wanted.offset, true});
+  std::string problem;
+  if (found.kind == Found::kBad || found.kind == Found::kLost) {
+    problem = found.problem;
+  } else if (found.kind != Found::kRecord || found.next != wanted.size) {
+    problem = Format(
+        "the index says that it has bytes {} to {}, where there is another one; run "
+        "ps.index again",
+        wanted.offset, wanted.offset + static_cast<int64_t>(wanted.size));
+  } else if (found.size > records.max_record()) {
+    problem = Format("a record of {} bytes is longer than max_record_bytes, which is {}",
+                     found.size, records.max_record());
+  } else {
+    span[0] = static_cast<int64_t>(wanted.to + found.begin);
+    span[1] = span[0] + static_cast<int64_t>(found.size);
+    return std::nullopt;
+  }
+  return records.Fault(number, problem).At(OriginOf(wanted));
+}
+
+std::shared_ptr<Dataset> MakeIndexedRecords(const std::vector<DatasetPtr>& inputs,
+                                            const Args& args) {
+  const Indexed* names = inputs[0]->indexed();
+  if (!names) {
+    throw Error(ErrorKind::kType, "indexed_records: a list of names was expected, got {}",
+                inputs[0]->name());
+  }
+  return std::make_shared<IndexedRecordsDataset>(*names, args.Callable("reader").usual,
+                                                 args.Has("folder") ? args.Text("folder") : "");
+}
+
+const RegisterDataset indexed_records_stage("indexed_records", MakeIndexedRecords);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,179 @@
+// select: the elements at the positions that another dataset gives.
+#include <algorithm>
+
+#include "data/whole_number.h"
+#include "engine/random_access.h"
+#include "engine/registry.h"
+#include "engine/row_cursor.h"
+
+namespace penstock {
+namespace {
+
+// Inputs: the positions, and the data. This is no fork for the data's randomness: its elements are
+// those that it gives without this stage.
+class SelectDataset final : public Dataset, public RandomAccess {
+ public:
+  int64_t cardinality() const override { return input().cardinality(); }
+  MaybeSpec spec() const override { return input_spec(1); }
+  Step At(int64_t index, const RunContext& context) const override {
+    Step step = InputAt(*this, index, context);
+    if (!std::holds_alternative<Element>(step)) return step;
+    return ElementAt(input(1), PositionIn(Block::Of(std::move(step)), 0), context);
+  }
+  // What a row says; negative ones count from the end.
+  int64_t PositionIn(const Block& rows, int64_t row) const;
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override;
+};
+
+int64_t SelectDataset::PositionIn(const Block& rows, int64_t row) const {
+  const int64_t size = input(1).cardinality();
+  auto found = WholeNumber(rows.Row(row));
+  if (!found) {
+    throw Error(ErrorKind::kType, "{}: each position must be an integer, got {}", name(),
+                ElementSpec::Of(rows.Row(row)).ToString());
+  }
+  const int64_t position = *found < 0 && size != kInfinite ? *found + size : *found;
+  if (position < 0 || (size != kInfinite && position >= size)) {
+    throw Error(ErrorKind::kInvalidArgument, "{}: each position must be in [{}, {}), got {}",
+                name(), size == kInfinite ? 0 : -size, size, *found);
+  }
+  return position;
+}
+
+class SelectIterator final : public BlockIterator {
+ public:
+  SelectIterator(std::shared_ptr<const SelectDataset> data, RunContext context)
+      : data_(std::move(data)),
+        context_(std::move(context)),
+        positions_(data_->StartInput(context_)) {
+    // Rows that are read cost less when many are asked for together.
+    constexpr int64_t kMostBytes = int64_t{8} << 20;
+    constexpr int64_t kMostRows = 1024;
+    const Indexed* rows = data_->input(1).indexed();
+    if (rows && rows->row_bytes() > 0 && data_->input().quiet()) {
+      most_ahead_ = std::clamp<int64_t>(kMostBytes / rows->row_bytes(), 1, kMostRows);
+    }
+  }
+
+  void VisitState(StateVisitor& visitor) override { positions_.VisitState(visitor, waiting()); }
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (waiting() > 0 || positions_.waiting() > 0) return Iterator::Discard(steps);
+    return positions_.input().Discard(steps);
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (waiting() == 0) {
+      if (!positions_.empty()) {
+        Ask(max_rows);
+        if (rows_.error && rows_.error->transient() && rows_.rows == 0) return std::move(rows_);
+      } else if (positions_.failed()) {
+        return Block::Of(positions_.TakeError());
+      } else if (positions_.ended()) {
+        return Block::AtEnd();
+      } else {
+        positions_.input().Keep(positions_.position());
+        positions_.Pull(std::max(max_rows, ahead_));
+      }
+    }
+    return Given(max_rows);
+  }
+
+ private:
+  // Steps of the data that have not been handed on.
+  int64_t waiting() const { return rows_.steps() - given_; }
+
+  // Asks for the elements at the next positions, up to the first one that is none.
+  void Ask(int64_t max_rows) {
+    const int64_t most = std::min(std::max(max_rows, ahead_), positions_.left());
+    ahead_ = std::min(2 * ahead_, most_ahead_);
+    Positions wanted;
+    given_ = 0;
+    rows_ = Block();
+    try {
+      for (int64_t i = 0; i < most; ++i) {
+        wanted.push_back(data_->PositionIn(positions_.block(), positions_.next() + i));
+      }
+    } catch (const Error& error) {
+      if (wanted.empty()) rows_ = Block::Of(error);
+    }
+    if (!wanted.empty()) {
+      try {
+        rows_ = ElementsAt(data_->input(1), wanted, context_);
+        Identify(wanted);
+      } catch (const Error& error) {
+        rows_ = Block::Of(error);
+      } catch (...) {
+        positions_.Pass();  // what comes after it can still be had
+        throw;
+      }
+    }
+    for (int64_t i = 0; i < rows_.steps(); ++i) positions_.Pass();
+  }
+
+  // An element that comes twice is another one each time, as its positions are.
+  void Identify(const Positions& wanted) {
+    const Block& from = positions_.block();
+    for (int64_t row = 0; row < rows_.rows; ++row) {
+      const auto at = static_cast<size_t>(row);
+      const uint64_t moved = from.key(positions_.next() + row) - static_cast<uint64_t>(wanted[at]);
+      if (moved == 0) continue;
+      if (!rows_.elements.empty()) {
+        rows_.elements[at].origin.key += moved;
+        continue;
+      }
+      if (rows_.origins.keys.empty()) {
+        for (int64_t i = 0; i < rows_.rows; ++i) {
+          rows_.origins.keys.push_back(rows_.origins.first.key + static_cast<uint64_t>(i));
+        }
+      }
+      rows_.origins.keys[at] += moved;
+      if (row == 0) rows_.origins.first.key += moved;
+    }
+  }
+
+  Block Given(int64_t max_rows) {
+    const int64_t left = rows_.rows - given_;
+    const int64_t count = std::min(max_rows, left);
+    if (given_ == 0 && count == left) return std::exchange(rows_, Block());
+    Block block;
+    if (count > 0) block = rows_.Slice(given_, count);
+    given_ += count;
+    if (given_ == rows_.rows) {
+      block.error = std::exchange(rows_.error, std::nullopt);
+      rows_ = Block();
+      given_ = 0;
+    }
+    return block;
+  }
+
+  std::shared_ptr<const SelectDataset> data_;
+  RunContext context_;
+  RowCursor positions_;
+  Block rows_;         // the elements at the positions that were passed last
+  int64_t given_ = 0;  // of these
+  int64_t ahead_ = 1;  // rows that are asked for though fewer are wanted
+  int64_t most_ahead_ = 1;
+};
+
+IteratorPtr SelectDataset::MakeIterator(const RunContext& context) const {
+  return std::make_unique<SelectIterator>(
+      std::static_pointer_cast<const SelectDataset>(shared_from_this()), context);
+}
+
+const RegisterDataset select_stage(
+    "select", {.fetches = true},
+    [](const std::vector<DatasetPtr>& inputs, const Args&) -> std::shared_ptr<Dataset> {
+      if (const Dataset* stage = StageWithoutRandomAccess(*inputs[1])) {
+        throw Error(ErrorKind::kType,
+                    "{}: every stage before it must have random access, {} has none: its elements "
+                    "are found in order only",
+                    std::string_view("select"), stage->name());
+      }
+      return std::make_shared<SelectDataset>();
+    });
+
+}  // namespace
+}  // namespace penstock

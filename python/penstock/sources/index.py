@@ -1,0 +1,294 @@
+"""Indexes of record files: where each record begins, so that any of them can be read at once."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock import _core
+from penstock.arguments.checked import checked
+from penstock.dataset import Dataset
+from penstock.encode import encode
+from penstock.errors import DataError
+from penstock.paths import Names, path_of
+from penstock.sources.files import file_args, indexed_files, names_of
+
+# The kind of source for each format, and the endings of names that mean it.
+_FORMATS = {
+    "tfrecord": ("tf_record", (".tfrecord", ".tfrecords", ".tfrec")),
+    "text": ("text_line", (".txt", ".text", ".jsonl", ".ndjson")),
+    "csv": ("csv_record", (".csv", ".tsv")),
+}
+_MOST_THREADS = 8
+_MAGIC = b"PSINDX\r\n"
+
+
+@checked
+def index(
+    filenames: Names | Sequence[Names] | Dataset,
+    index_dir: Names | None = None,
+    *,
+    format: str | None = None,
+    header: bool = False,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    max_record_bytes: int | None = None,
+    num_parallel_reads: int | None = None,
+    progress: bool | None = None,
+) -> dict[str, int]:
+    """Write an index of each file: then sources take ``indexed=True``, and any record is at hand.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        Files that are not compressed.
+    index_dir : str or path, optional
+        The folder for the indexes, which is made if it is missing: for files in a folder that
+        cannot be written to. None puts each beside its file. A source then takes
+        ``indexed=index_dir``.
+    format : "tfrecord", "text" or "csv", optional
+        What the files are; None takes it from the end of each name (``.tfrecord``, ``.txt``,
+        ``.jsonl``, ``.csv``, ...). The lines of JSON files are "text".
+    header, field_delim, use_quote_delim
+        Of "csv", as of `experimental.CsvDataset`: what the files will be read with.
+    max_record_bytes : int, optional
+        As of `TFRecordDataset`.
+    num_parallel_reads : int, optional
+        Files at a time, each in a thread; None means as many as there are processors, at most 8.
+    progress : bool, optional
+        Whether a line on stderr shows how far it is; None shows it on a terminal.
+
+    Returns
+    -------
+    dict of str to int
+        The records of each file, damaged ones included.
+
+    Raises
+    ------
+    ValueError
+        If the format is not known, two files would have the same index, or a file is compressed.
+    DataError
+        If the first record of a file cannot be found: it is not of that format, or compressed.
+    FileExistsError
+        If something else than an index is where one should be.
+    OSError
+        If a file cannot be read, or an index cannot be written; the others are complete.
+
+    Notes
+    -----
+    An index that is up to date stays. An index holds size and time of the last change of its file,
+    and is refused when they are others; copies that keep the times (``cp -p``, ``rsync -t``) keep
+    their indexes. It takes 32 bytes for 256 records and some 12 bits for each record, or none where
+    all have the same size, and appears when it is complete. The format is described in
+    docs/reference/formats.md.
+
+    A damaged record is counted, as it is while iterating; if nothing can be found after it, a
+    RuntimeWarning says so.
+
+    Examples
+    --------
+    >>> with ps.io.TFRecordWriter("letters.tfrecord") as writer:
+    ...     for record in (b"a", b"b", b"c"):
+    ...         writer.write(record)
+    >>> ps.index("letters.tfrecord")
+    {'letters.tfrecord': 3}
+    >>> ps.TFRecordDataset("letters.tfrecord", indexed=True)[-1]
+    b'c'
+    """
+    names = names_of("index", filenames)
+    folder = "" if index_dir is None else path_of("index", "index_dir", index_dir)
+    more = {"header": header, "field_delim": field_delim, "use_quote_delim": use_quote_delim}
+    kinds = {name: _kind(name, format) for name in names}
+    _require_different(names, folder)
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    jobs = []
+    for name, kind in kinds.items():
+        args = file_args("index", None, None, max_record_bytes)
+        jobs.append(_Job(name, folder, kind, args | more if kind == "csv_record" else args))
+    threads = min(num_parallel_reads or min(os.cpu_count() or 1, _MOST_THREADS), len(jobs) or 1)
+    with _progress(jobs, sys.stderr.isatty() if progress is None else progress) as stopped:
+        _run(jobs, threads, stopped)
+    for job in jobs:
+        if job.problem:
+            warnings.warn(
+                f"index: {job.name}: nothing can be found after its last record, which is "
+                f"damaged: {job.problem}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+    return {job.name: job.records for job in jobs}
+
+
+def _kind(name: str, given: str | None) -> str:
+    """Return the kind of source that reads a file."""
+    if given is not None:
+        if given not in _FORMATS:
+            raise ValueError(
+                f"index: format must be one of {', '.join(map(repr, _FORMATS))}, got {given!r}"
+            )
+        return _FORMATS[given][0]
+    for kind, endings in _FORMATS.values():
+        if name.lower().endswith(endings):
+            return kind
+    raise ValueError(
+        f"index: the name of a file was expected to say its format, got {name!r}; give format= "
+        f"one of {', '.join(map(repr, _FORMATS))}"
+    )
+
+
+def _require_different(names: Sequence[str], folder: str) -> None:
+    first: dict[str, str] = {}
+    for name in names:
+        target = _core.index_path(name, folder)
+        other = first.setdefault(target, name)
+        if other != name:
+            raise ValueError(
+                f"index: files of different names were expected for one index_dir, got {other!r} "
+                f"and {name!r}; give those of each folder an index_dir of their own"
+            )
+
+
+class _Job:
+    """The index of one file."""
+
+    def __init__(self, name: str, folder: str, kind: str, args: dict[str, Any]) -> None:
+        self.name = name
+        self.folder = folder
+        self.kind = kind
+        self.args = args
+        self.read = 0
+        self.records = 0
+        self.problem = ""
+
+    def size(self) -> int:
+        try:
+            return os.stat(self.name).st_size  # noqa: PTH116
+        except OSError:
+            return 0
+
+    def run(self, stopped: threading.Event) -> None:
+        if self.is_up_to_date():
+            self.read = self.size()
+            return
+        target = Path(_core.index_path(self.name, self.folder))
+        if target.exists() and not _is_index(target):
+            raise FileExistsError(
+                17, "index: an index was expected there, or nothing; move it away", str(target)
+            )
+        temporary = target.with_name(f"{target.name}.tmp-{os.getpid()}-{threading.get_ident()}")
+        reader = _core.reader(self.kind, encode(self.kind, self.args))
+
+        def progress(read: int) -> None:
+            self.read = read
+            if stopped.is_set():
+                raise InterruptedError("index: stopped")
+
+        try:
+            found = _core.index_file(reader, self.name, str(temporary), progress)
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self.records, self.problem = found
+
+    def is_up_to_date(self) -> bool:
+        try:
+            made = indexed_files(self.kind, [self.name], self.args, self.folder or True)
+        except (OSError, DataError, ValueError):
+            return False
+        self.records = len(made)
+        return True
+
+
+def _run(jobs: Sequence[_Job], threads: int, stopped: threading.Event) -> None:
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(job.run, stopped) for job in jobs]
+        try:
+            concurrent.futures.wait(running)
+        except BaseException:  # Ctrl-C
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    for each in running:
+        each.result()
+
+
+def _is_index(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+@contextlib.contextmanager
+def _progress(jobs: Sequence[_Job], shown: bool) -> Iterator[threading.Event]:
+    """Show how much of the files has been read, until the event is set."""
+    stopped = threading.Event()
+    whole = sum(job.size() for job in jobs) if shown else 0
+
+    def show() -> None:
+        while not stopped.wait(0.2):
+            read = sum(job.read for job in jobs)
+            print(f"\rindex: {read / 1e9:.1f} of {whole / 1e9:.1f} GB", end="", file=sys.stderr)
+
+    thread = threading.Thread(target=show, daemon=True) if shown else None
+    if thread:
+        thread.start()
+    try:
+        yield stopped
+    finally:
+        stopped.set()
+        if thread:
+            thread.join()
+            print(file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the indexes of files.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after ``index``; ``None`` takes those of the process.
+
+    Returns
+    -------
+    int
+        0 when all indexes are there, else 1.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock index",
+        description="Write an index of each record file, so that any record can be read at once.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--index-dir", help="the folder for the indexes; else beside each file")
+    parser.add_argument("--format", choices=sorted(_FORMATS), help="else by the names")
+    parser.add_argument("--header", action="store_true", help="CSV files begin with one")
+    parser.add_argument("--field-delim", default=",", help="of CSV files; else a comma")
+    parser.add_argument("--no-quotes", action="store_true", help="quotes mean nothing in CSV files")
+    parser.add_argument("--max-record-bytes", type=int, help="of one record; else 256 MiB")
+    parser.add_argument("--parallel", type=int, help="files at a time; else one for each processor")
+    given = parser.parse_args(argv)
+    try:
+        records = index(
+            given.files,
+            given.index_dir,
+            format=given.format,
+            header=given.header,
+            field_delim=given.field_delim,
+            use_quote_delim=not given.no_quotes,
+            max_record_bytes=given.max_record_bytes,
+            num_parallel_reads=given.parallel,
+        )
+    except (OSError, ValueError, DataError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{sum(records.values())} records in {len(records)} files")
+    return 0

@@ -45,6 +45,7 @@ PYTHON_LAYERS = [
         *("labels", "arity", "code_names", "code_effects", "closing", "debugging"),
         *("option_set", "unused_options", "options"),
     },
+    {"remote"},
     {"ops"},
     {"stage"},
     {"random", "probing"},

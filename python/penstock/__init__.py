@@ -131,6 +131,7 @@ __all__ = [
     "reduce_mean",
     "reduce_min",
     "reduce_sum",
+    "remote",
     "reshape",
     "set_seed",
     "shape",

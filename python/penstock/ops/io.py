@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 from collections.abc import Sequence
@@ -39,6 +38,7 @@ from penstock.ops.sequence_examples import (
 )
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 from penstock.paths import path_of, patterns_of, what_came
+from penstock.remote.listing import files_matching
 
 __all__ = [
     "FixedLenFeature",
@@ -207,7 +207,7 @@ def matching_files(
     array(['a.txt', 'b.txt', 'c.csv'], dtype=object)
     """
     patterns = patterns_of("matching_files", "pattern", pattern)
-    found = (glob.glob(each, recursive=True) for each in patterns)  # noqa: PTH207
+    found = map(files_matching, patterns)
     return np.array(sorted(name for names in found for name in names), dtype=object)
 
 

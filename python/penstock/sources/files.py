@@ -16,7 +16,7 @@ from penstock.errors import TraceError
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
-from penstock.paths import Names, path_of, what_came
+from penstock.paths import Names, name_of, what_came
 from penstock.sources.source import Source
 from penstock.traits import traits_of
 
@@ -303,7 +303,7 @@ def _records(
 ) -> Dataset:
     stage = traits_of(kind).format
     if isinstance(filenames, (str, bytes, os.PathLike)):
-        path = path_of(stage, "filenames", filenames)
+        path = name_of(stage, "filenames", filenames)
         return Dataset._make(kind, (), {"filename": path, **args}, name)
     if isinstance(filenames, Dataset):
         files = filenames
@@ -313,7 +313,7 @@ def _records(
                 f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
                 f"{what_came(filenames)}"
             )
-        names = [path_of(stage, "each of filenames", name) for name in filenames]
+        names = [name_of(stage, "each of filenames", name) for name in filenames]
         files = Dataset.from_tensor_slices(np.array(names, dtype=object))
     reader = Reader(kind, args)
     if num_parallel_reads is None:

@@ -55,7 +55,7 @@ class RemoteFile final : public InputFile {
       : url_(std::move(url)),
         budget_(reading.budget),
         throughout_(reading.throughout),
-        ahead_(reading.throughout ? kMostAhead : 0) {
+        ahead_(reading.throughout ? 2 * kRangeBytes : 0) {
     if (reading.cancel) cancel_ = *reading.cancel;
   }
 
@@ -123,8 +123,8 @@ class RemoteFile final : public InputFile {
 std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   auto after = ranges_.upper_bound(offset);
   bool there = after != ranges_.begin() && std::prev(after)->second->end() > offset;
-  if (offset != next_ && !there) {
-    ranges_.clear();
+  if (offset != next_) {  // perhaps it will jump again
+    if (!there) ranges_.clear();
     ahead_ = 0;
   } else if (!there && !ranges_.empty()) {
     ahead_ = std::clamp(4 * ahead_, kFirstAhead, kMostAhead);
@@ -136,7 +136,8 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
     ++after;
   }
   auto here = std::prev(after);
-  // What the reader has left: only a range that is whole behind it is let go.
+  // A reader that has gone through a range will go through more.
+  if (here != ranges_.begin()) ahead_ = std::min(2 * ahead_, kMostAhead);
   ranges_.erase(ranges_.begin(), here);
   std::shared_ptr<RemoteRange> found = here->second;
   if (total_ >= 0) ReadAhead(offset);

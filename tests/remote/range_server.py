@@ -8,6 +8,7 @@ import random
 import re
 import struct
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
@@ -52,9 +53,11 @@ class RangeServer:
     first: dict[str, str] = field(default_factory=dict)
     ignores_ranges: bool = False
     tagged: bool = True
+    modified: str = "Mon, 01 Jan 2024 00:00:00 GMT"
 
     def __enter__(self) -> RangeServer:
         self.asked: list[Asked] = []
+        self.targets: list[str] = []
         self.failed: Counter[str] = Counter()
         self.open = self.most_open = 0
         self._random = random.Random(self.seed)
@@ -77,6 +80,13 @@ class RangeServer:
     def urls(self) -> list[str]:
         """The URL of each file, in their order."""
         return [f"{self.url}/{name}" for name in self.files]
+
+    def wait_until_quiet(self) -> None:
+        """Wait until nothing was asked for some time."""
+        before = -1
+        while before != len(self.asked) or self.open:
+            before = len(self.asked)
+            time.sleep(0.1)
 
     def _run(self, ready: threading.Event) -> None:
         asyncio.run(self._serve(ready))
@@ -111,6 +121,7 @@ class RangeServer:
             headers[name.strip().lower()] = value.strip()
         found = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
         span = (int(found[1]), int(found[2] or 2**62) + 1) if found else None
+        self.targets.append(target)
         asked = Asked(method, unquote(urlsplit(target).path)[1:], span, headers)
         self.asked.append(asked)
         return asked
@@ -122,7 +133,7 @@ class RangeServer:
             if self.latency:
                 await asyncio.sleep(self.latency)
             fault = self._fault_of(asked)
-            if fault:
+            if fault and fault != "ok":
                 self.failed[fault] += 1
                 return bool(await getattr(self, f"_fault_{fault}")(asked, writer))
             return await self._send(asked, writer)
@@ -154,7 +165,7 @@ class RangeServer:
         content = self.files.get(asked.path)
         if content is None:
             return 404, {}, b"no such file"
-        headers = {"Accept-Ranges": "bytes", "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+        headers = {"Accept-Ranges": "bytes", "Last-Modified": self.modified}
         if self.tagged:
             headers["ETag"] = self.tag(asked.path)
             wanted = asked.headers.get("if-match")

@@ -1,10 +1,10 @@
 """Servers on the loopback address, and settings that end with the test."""
 
 import pytest
+from range_server import RangeServer
 
 import penstock as ps
 from penstock.remote import settings
-from range_server import RangeServer
 
 FAST = {"timeout": 2.0, "max_seconds": 30.0, "max_attempts": 30}
 

@@ -3,6 +3,7 @@
 import hashlib
 import random
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -11,7 +12,7 @@ from records import frame
 
 pytest.importorskip("obstore")
 
-RECORDS = [random.Random(i).randbytes(200 + i % 50) for i in range(400)]
+RECORDS = [random.Random(i).randbytes(200 + i % 50) for i in range(200)]
 FILE = b"".join(map(frame, RECORDS))
 MANY = random.Random(2).randbytes(30 << 20)
 TRANSIENT = [
@@ -23,16 +24,23 @@ TRANSIENT = [
 @pytest.mark.parametrize("percent", [1, 5, 20])
 @pytest.mark.parametrize("fault", TRANSIENT)
 def test_pipelines_lose_and_repeat_nothing(server, fault, percent):
-    """Three files in turn, and one of some megabytes, each with requests that fail."""
+    """Many small files in turn, and one of some megabytes, with requests that fail."""
     ps.remote.configure(storage_options={"timeout": 1.0, "max_attempts": 30})
-    server.files = {"a": FILE, "b": FILE, "c": FILE, "many": MANY[: 9 << 20]}
+    small = {f"{i}": b"".join(map(frame, RECORDS[5 * i : 5 * i + 5])) for i in range(40)}
+    server.files = {**small, "many": MANY[: 9 << 20]}
     server.faults = {fault: percent / 100}
     server.seed = percent
     *urls, many = server.urls()
+    expected = list(ps.Dataset.range(40).interleave(_records_of, 8, num_parallel_calls=1))
     for _ in range(3):
-        read = list(ps.TFRecordDataset(urls, num_parallel_reads=3))
-        assert read == [record for record in RECORDS for _ in range(3)]
+        read = list(ps.TFRecordDataset(urls, num_parallel_reads=8))
+        assert read == expected
         assert hashlib.md5(ps.io.read_file(many)).digest() == hashlib.md5(MANY[: 9 << 20]).digest()
+    assert server.failed[fault] > 0
+
+
+def _records_of(number):
+    return ps.Dataset.from_tensor_slices(np.array(RECORDS, object)[5 * number : 5 * number + 5])
 
 
 @pytest.mark.parametrize("fault", TRANSIENT)

@@ -43,10 +43,6 @@ class FsspecFiles:
         """Return the path of a URL in this file system."""
         return str(self._fs._strip_protocol(url))
 
-    def url_of(self, path: str) -> str:
-        """Return the URL of a path in this file system."""
-        return str(self._fs.unstrip_protocol(path))
-
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         try:
             if self._threads is None:

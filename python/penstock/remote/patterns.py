@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure
-from penstock.remote.fsspec_files import FsspecFiles
 from penstock.remote.obstore_files import ObstoreFiles
 from penstock.remote.service import start
 
@@ -39,10 +38,9 @@ async def _matching(store: Attempts, pattern: str) -> list[str]:
     expression = re.compile(_expression(path))
     entries = await store.entries(pattern, folder, deep)
     found = [entry.path for entry in entries if expression.fullmatch(entry.path)]
-    if isinstance(store.files, FsspecFiles):
-        return [store.files.url_of(name) for name in found]
-    parts = urlsplit(pattern)
-    return [f"{parts.scheme}://{parts.netloc}/{name}" for name in found]
+    # What comes before the path in the pattern comes before it in the URLs.
+    head = pattern.removesuffix(path.lstrip("/"))
+    return [head + name.lstrip("/") for name in found]
 
 
 def _expression(pattern: str) -> str:

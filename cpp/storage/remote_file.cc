@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kRangeBytes = int64_t{4} << 20;
 constexpr int64_t kFirstAhead = int64_t{1} << 20;  // once a reader that has jumped goes on
 constexpr int64_t kLeastRange = int64_t{64} << 10;
-// What a reader of one file holds and waits for: 20 ms at 1.6 GB/s.
-constexpr int64_t kMostAhead = int64_t{32} << 20;
+// What a reader of one file holds and waits for: 30 ms at 2 GB/s.
+constexpr int64_t kMostAhead = int64_t{64} << 20;
 
 // One request, and its bytes once they are there.
 class RemoteRange final {

@@ -19,10 +19,10 @@ _FIRST_WAIT = 0.1  # seconds before a range is asked for again
 _FIRST_WAIT_OF_BUSY = 0.5  # after 429 and 503
 _MOST_WAIT = 4.0  # so that reading goes on soon after a server has recovered
 _SLOW = 3.0  # as long as most others took, times this: a hedge is sent
-_LEAST_HEDGE, _MOST_HEDGE = 0.2, 5.0  # seconds
+_LEAST_HEDGE, _MOST_HEDGE = 0.4, 5.0  # seconds
 _UNKNOWN_HEDGE = 2.0  # while few requests have ended
-_HEDGES_FOR_EACH = 0.25  # request that succeeds
-_MOST_HEDGES = 16.0
+_HEDGES_FOR_EACH = 0.1  # request that succeeds
+_MOST_HEDGES = 10.0
 _AT_A_TIME = 3  # requests for one range
 
 

@@ -25,7 +25,7 @@ class Service:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._stores = Stores()
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[_core.RemoteRequest, asyncio.Task[None]] = {}
         for name, body in (("loop", self._run_loop), ("requests", self._take)):
             threading.Thread(target=body, name=f"penstock-remote-{name}", daemon=True).start()
 
@@ -61,17 +61,15 @@ class Service:
 
     def _begin(self, requests: list[_core.RemoteRequest]) -> None:
         for request in requests:
-            key = id(request)
             if not request.dropped:
                 task = self._loop.create_task(self._answer(request))
-                # The task keeps the request, whose id is thereby its own.
-                self._tasks[key] = task
-                task.add_done_callback(partial(self._ended, key))
-            elif key in self._tasks:
-                self._tasks[key].cancel()
+                self._tasks[request] = task
+                task.add_done_callback(partial(self._ended, request))
+            elif request in self._tasks:
+                self._tasks[request].cancel()
 
-    def _ended(self, key: int, _: asyncio.Task[None]) -> None:
-        del self._tasks[key]
+    def _ended(self, request: _core.RemoteRequest, _: asyncio.Task[None]) -> None:
+        del self._tasks[request]
 
     async def _answer(self, request: _core.RemoteRequest) -> None:
         try:

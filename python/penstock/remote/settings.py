@@ -62,6 +62,7 @@ class Settings:
 _OF_LIMITS = {each.name for each in fields(Limits)}
 _lock = threading.Lock()
 _by_prefix: dict[str, Settings] = {}
+_DEFAULT = Settings()
 
 
 @checked
@@ -124,4 +125,4 @@ def settings_of(url: str) -> Settings:
     """Return what holds for a URL."""
     with _lock:
         fitting = [prefix for prefix in _by_prefix if url.startswith(prefix)]
-        return _by_prefix[max(fitting, key=len)] if fitting else Settings()
+        return _by_prefix[max(fitting, key=len)] if fitting else _DEFAULT

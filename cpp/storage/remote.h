@@ -46,6 +46,7 @@ class RemoteRequest {
   bool first = false;  // nothing is known of the file: the answer may name a copy of it
 
   bool done() const { return done_.load(std::memory_order_acquire); }
+  bool failed() const { return error_.has_value(); }  // once done
   // Once done: the answer, or throws why there is none.
   const RemoteAnswer& answer() const {
     if (error_) throw Error(*error_);

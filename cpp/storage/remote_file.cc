@@ -62,33 +62,30 @@ class RemoteFile final : public InputFile {
   size_t Read(int64_t offset, void* data, size_t size) override {
     if (size == 0) return 0;
     std::shared_ptr<RemoteRange> range;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!copy_) {
+    do {
+      {
+        const std::lock_guard lock(mutex_);
+        if (copy_) break;
         if (total_ >= 0 && offset >= total_) return 0;
         range = RangeAt(offset, static_cast<int64_t>(size));
       }
-    }
-    if (range) {
       Await(*range);
-      const std::lock_guard lock(mutex_);
-      Learn(*range);
-    }
+    } while (!Learn(*range));
     // Neither the copy nor the bytes of a range change any more.
     return copy_ ? copy_->Read(offset, data, size) : Take(*range, offset, data, size);
   }
 
   int64_t size() override {
     std::shared_ptr<RemoteRange> range;
-    {
-      const std::lock_guard lock(mutex_);
-      if (copy_) return copy_->size();
-      if (total_ >= 0) return total_;
-      range = RangeAt(0, 1);
-    }
-    Await(*range);
-    const std::lock_guard lock(mutex_);
-    Learn(*range);
+    do {
+      {
+        const std::lock_guard lock(mutex_);
+        if (copy_) break;
+        if (total_ >= 0) return total_;
+        range = RangeAt(0, 1);
+      }
+      Await(*range);
+    } while (!Learn(*range));
     return copy_ ? copy_->size() : total_;
   }
 
@@ -101,7 +98,7 @@ class RemoteFile final : public InputFile {
   bool MayReadAhead() const;
   std::shared_ptr<RemoteRange> Request(int64_t begin, int64_t end);
   void Await(const RemoteRange& range);
-  void Learn(const RemoteRange& range);
+  bool Learn(const RemoteRange& range);
   size_t Take(const RemoteRange& range, int64_t offset, void* data, size_t size);
 
   const std::string url_;
@@ -181,21 +178,25 @@ void RemoteFile::Await(const RemoteRange& range) {
   if (status == WaitStatus::kInterrupted) throw Error(ErrorKind::kInterrupted, "");
 }
 
-// Under the mutex.
-void RemoteFile::Learn(const RemoteRange& range) {
+// What the first answer says of the file; false when it must be asked for again.
+bool RemoteFile::Learn(const RemoteRange& range) {
+  const std::lock_guard lock(mutex_);
   try {
     const RemoteAnswer& answer = range.request().answer();
-    if (!answer.local.empty() && !copy_) {
-      copy_ = OpenLocalFile(answer.local, cancel_ ? &*cancel_ : nullptr);
+    if (copy_) return true;
+    if (!answer.local.empty()) {
       ranges_.clear();
-      return;
+      copy_ = OpenLocalFile(answer.local, cancel_ ? &*cancel_ : nullptr);
+    } else if (total_ < 0) {
+      total_ = answer.total;
+      tag_ = answer.tag;
+      ReadAhead(next_);
     }
-    if (copy_ || total_ >= 0) return;
-    total_ = answer.total;
-    tag_ = answer.tag;
-    ReadAhead(next_);
-  } catch (...) {
+    return true;
+  } catch (const Error& error) {
     ranges_.clear();  // who asks again has it requested again
+    // Another process has removed the copy since.
+    if (error.kind() == ErrorKind::kNotFound && !range.request().failed()) return false;
     throw;
   }
 }

@@ -165,7 +165,7 @@ class RangeServer:
         content = self.files.get(asked.path)
         if content is None:
             return 404, {}, b"no such file"
-        headers = {"Accept-Ranges": "bytes", "Last-Modified": self.modified}
+        headers = {"Last-Modified": self.modified} if self.modified else {}
         if self.tagged:
             headers["ETag"] = self.tag(asked.path)
             wanted = asked.headers.get("if-match")

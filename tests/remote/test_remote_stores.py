@@ -9,35 +9,6 @@ import penstock as ps
 
 pytest.importorskip("obstore")
 fsspec = pytest.importorskip("fsspec")
-moto = pytest.importorskip("moto.server")
-boto3 = pytest.importorskip("boto3")
-
-KEYS = {"key": "a", "secret": "b"}
-
-
-@pytest.fixture(scope="module")
-def endpoint():
-    server = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def bucket(endpoint):
-    """A new bucket, by its URL and as boto3 has it."""
-    s3 = boto3.resource(
-        "s3",
-        endpoint_url=endpoint,
-        aws_access_key_id="a",
-        aws_secret_access_key="b",
-        region_name="us-east-1",
-    )
-    made = s3.create_bucket(Bucket=f"bucket-{uuid.uuid4().hex[:8]}")
-    options = {**KEYS, "client_kwargs": {"region_name": "us-east-1"}, "endpoint_url": endpoint}
-    ps.remote.configure(f"s3://{made.name}", storage_options=options)
-    return f"s3://{made.name}", made
 
 
 @pytest.fixture
@@ -104,7 +75,9 @@ def test_patterns_find_what_they_find_in_folders(folder, pattern, found, tmp_pat
 
 
 def test_a_bucket_that_is_not_there(endpoint):
-    ps.remote.configure(storage_options={**KEYS, "endpoint_url": endpoint, "max_attempts": 2})
+    ps.remote.configure(
+        storage_options={"key": "a", "secret": "b", "endpoint_url": endpoint, "max_attempts": 2}
+    )
     with pytest.raises(FileNotFoundError, match="s3://no-such-bucket/a: cannot read"):
         ps.io.read_file("s3://no-such-bucket/a")
 

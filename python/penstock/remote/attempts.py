@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import random
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.remote.failures import Failure, NoRanges
@@ -41,8 +44,8 @@ class Files(Protocol):
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""
 
-    async def upload(self, path: str, local: str) -> None:
-        """Make a file of this machine an object, which appears when it is complete."""
+    async def upload(self, path: str, content: bytes | Path) -> None:
+        """Make an object of bytes or a file of this machine; it appears when it is complete."""
 
     async def remove(self, path: str) -> None:
         """Remove an object."""
@@ -100,15 +103,20 @@ class Attempts:
         path = self.files.path_of(url)
         return await self._race(url, "its size", lambda: self.files.describe(path))
 
-    async def upload(self, url: str, local: str) -> None:
-        """Make a file of this machine an object."""
+    async def upload(self, url: str, content: bytes | Path) -> None:
+        """Make an object of bytes or a file of this machine."""
         path = self.files.path_of(url)
-        await self._race(url, "", lambda: self.files.upload(path, local), verb="write", timed=False)
+        write = partial(self.files.upload, path, content)
+        await self._race(url, "", write, verb="write", timed=False)
 
     async def remove(self, url: str) -> None:
         """Remove an object, if it is there."""
         path = self.files.path_of(url)
-        await self._race(url, "", lambda: self.files.remove(path), verb="remove")
+        try:
+            await self._race(url, "", lambda: self.files.remove(path), verb="remove")
+        except Failure as failure:
+            if failure.number != errno.ENOENT:
+                raise
 
     async def entries(self, url: str, prefix: str, deep: bool) -> list[Entry]:
         """Return what is in a folder."""

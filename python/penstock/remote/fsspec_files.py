@@ -7,6 +7,7 @@ import errno
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from penstock.remote.failures import Failure, of_status
@@ -82,9 +83,12 @@ class FsspecFiles:
         buffer = await self._call("cat_file", path)
         return Answer(buffer, 0, len(buffer), "")
 
-    async def upload(self, path: str, local: str) -> None:
-        """Make a file of this machine an object."""
-        await self._call("put_file", local, path)
+    async def upload(self, path: str, content: bytes | Path) -> None:
+        """Make an object of bytes or a file of this machine."""
+        if isinstance(content, Path):
+            await self._call("put_file", str(content), path)
+        else:
+            await self._call("pipe_file", path, content)
 
     async def remove(self, path: str) -> None:
         """Remove an object."""

@@ -132,10 +132,10 @@ class ObstoreFiles:
             raise _failure(self._obstore, error) from error
         return meta["size"], _tag(meta)
 
-    async def upload(self, path: str, local: str) -> None:
-        """Make a file of this machine an object, which appears when it is complete."""
+    async def upload(self, path: str, content: bytes | Path) -> None:
+        """Make an object of bytes or a file of this machine; it appears when it is complete."""
         try:
-            await self._obstore.put_async(self._store, path, Path(local))
+            await self._obstore.put_async(self._store, path, content)
         except Exception as error:
             raise _failure(self._obstore, error) from error
 

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Coroutine
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from penstock import _core
@@ -49,6 +50,7 @@ class Service:
     def _stop(self) -> None:
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
+        self._stores.close()
         self._loop.call_soon(self._loop.stop)
 
     def _run_loop(self) -> None:
@@ -82,14 +84,20 @@ class Service:
             request.fail_with(error)
 
     async def _read(self, request: _core.RemoteRequest) -> None:
-        attempts = self._stores.of(request.url)
-        answer = await attempts.read(
-            request.url, request.offset, request.size, request.first, request.tag
-        )
+        url = request.url
+        attempts = self._stores.of(url)
+        copies = self._stores.copies_of(url)
+        copy = await copies.find(url, attempts) if copies and request.first else None
+        if copy is not None:
+            request.finish_with_copy(copy)
+            return
+        answer = await attempts.read(url, request.offset, request.size, request.first, request.tag)
         request.finish(answer.buffer, answer.offset, answer.total, answer.tag)
+        if copies:
+            await copies.keep(url, answer, request.tag)
 
     async def _upload(self, request: _core.RemoteRequest) -> None:
-        await self._stores.of(request.url).upload(request.url, request.path)
+        await self._stores.of(request.url).upload(request.url, Path(request.path))
         request.finish()
 
     async def _remove(self, request: _core.RemoteRequest) -> None:
@@ -99,7 +107,12 @@ class Service:
     async def _names(self, request: _core.RemoteRequest) -> None:
         store = self._stores.of(request.url)
         prefix = store.files.path_of(request.url).rstrip("/")
-        entries = await store.entries(request.url, prefix, False)
+        try:
+            entries = await store.entries(request.url, prefix, False)
+        except Failure as failure:
+            if failure.number != errno.ENOENT:
+                raise
+            entries = []  # there are no folders but of what is in them
         names = [entry.path.rstrip("/").rpartition("/")[2] for entry in entries]
         request.finish("".join(f"{name}\n" for name in names).encode())
 

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from penstock.remote.attempts import Attempts, Files
+from penstock.remote.copies import Copies
 from penstock.remote.fsspec_files import FsspecFiles
 from penstock.remote.obstore_files import SCHEMES, ObstoreFiles
 from penstock.remote.settings import Settings, settings_of
@@ -21,6 +22,7 @@ class Stores:
 
     def __init__(self) -> None:
         self._open: OrderedDict[Key, tuple[Settings, Attempts]] = OrderedDict()
+        self._copies: dict[tuple[str, int | None], Copies] = {}
 
     def of(self, url: str) -> Attempts:
         """Return the store that a URL is in.
@@ -40,6 +42,21 @@ class Stores:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
         return found[1]
+
+    def copies_of(self, url: str) -> Copies | None:
+        """Return where copies of a file are kept, if they are."""
+        settings = settings_of(url)
+        if settings.cache_dir is None:
+            return None
+        key = settings.cache_dir, settings.cache_bytes
+        if key not in self._copies:
+            self._copies[key] = Copies(*key)
+        return self._copies[key]
+
+    def close(self) -> None:
+        """Remove copies that are not complete."""
+        for copies in self._copies.values():
+            copies.close()
 
 
 def _key_of(url: str) -> Key:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of
+from penstock.paths import name_of
 from penstock.plan import Plan
 from penstock.stages.arguments import given
 
@@ -78,7 +78,7 @@ class Cache(Plan):
         >>> list(ds) == list(ds)
         True
         """
-        file = path_of("cache", "filename", filename)
+        file = name_of("cache", "filename", filename)
         if not file:
             return self._then("cache", name=name)
         return self._then("cache_file", filename=file, name=name, **given(structures=structures))

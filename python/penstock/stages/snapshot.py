@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of
+from penstock.paths import name_of
 from penstock.stages.arguments import given
 from penstock.stages.load import read_saved
 from penstock.stages.rows import Rows
@@ -82,7 +82,7 @@ class Snapshot(Rows):
         >>> list(ds) == list(ds)
         True
         """
-        folder = path_of("snapshot", "path", path)
+        folder = name_of("snapshot", "path", path)
         if not folder:
             raise ValueError("snapshot: path must name a folder, got ''")
         return self._then(
@@ -147,7 +147,7 @@ class Snapshot(Rows):
             )
         stage = self._then(
             "snapshot",
-            path=path_of("save", "path", path),
+            path=name_of("save", "path", path),
             compression=compression or "",
             shard_func=shard_func,
             always=True,

@@ -40,7 +40,7 @@ async def serve() -> None:
             await asyncio.sleep(LATENCY)
             writer.write(
                 f"HTTP/1.1 206 Partial Content\r\nContent-Length: {end - begin}\r\n"
-                f"Content-Range: bytes {begin}-{end - 1}/{size}\r\nETag: \"1\"\r\n"
+                f'Content-Range: bytes {begin}-{end - 1}/{size}\r\nETag: "1"\r\n'
                 "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n".encode()
             )
             writer.write(content[begin % RANGE :][: end - begin])

@@ -81,6 +81,11 @@ class RangeServer:
         """The URL of each file, in their order."""
         return [f"{self.url}/{name}" for name in self.files]
 
+    def wait_for_a_request(self) -> None:
+        """Wait until something is asked for."""
+        while not self.asked:
+            time.sleep(0.01)
+
     def wait_until_quiet(self) -> None:
         """Wait until nothing was asked for some time."""
         before = -1

@@ -5,7 +5,6 @@ import io
 import pytest
 
 import penstock as ps
-from contract import steps
 
 ex = ps.experimental
 RANGE = ps.Dataset.range(3)

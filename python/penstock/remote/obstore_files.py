@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import AsyncIterator
 from importlib import import_module
@@ -38,6 +39,20 @@ _IGNORED = {"project", "use_ssl", "config_kwargs", "s3_additional_kwargs", "asyn
 _FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az", "https": "http"}
 
 
+_process: int | None = None  # in which obstore has its threads
+
+
+def _check_process(url: str) -> None:
+    """Raise RuntimeError in the child of a process that has read URLs: it would wait for ever."""
+    global _process
+    _process = _process or os.getpid()
+    if _process != os.getpid():
+        raise RuntimeError(
+            f"{url} cannot be read in a process that was forked after its parent had read URLs: the "
+            'threads of obstore are not there; start it by "spawn" or "forkserver"'
+        )
+
+
 class Answer(NamedTuple):
     """Bytes of a file."""
 
@@ -66,6 +81,7 @@ class ObstoreFiles:
     """
 
     def __init__(self, url: str, options: dict[str, Any]) -> None:
+        _check_process(url)
         self._obstore: Any = import_module("obstore")
         stores: Any = import_module("obstore.store")
         scheme, host, path, query, _ = urlsplit(url)

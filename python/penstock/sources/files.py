@@ -35,7 +35,7 @@ class TFRecordDataset(Source):
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files.
+        The files, or their URLs.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
@@ -118,7 +118,7 @@ class FixedLengthRecordDataset(Source):
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files.
+        The files, or their URLs.
     record_bytes : int
         Bytes of each record, at least 1.
     header_bytes, footer_bytes : int, optional
@@ -192,7 +192,7 @@ class TextLineDataset(Source):
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files.
+        The files, or their URLs.
     compression_type, buffer_size, num_parallel_reads, name, on_error, max_errors
         As of `TFRecordDataset`.
     max_record_bytes : int, optional

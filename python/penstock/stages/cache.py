@@ -30,8 +30,8 @@ class Cache(Plan):
         Parameters
         ----------
         filename : str or path
-            "" keeps them in memory. A name keeps them in that file, for later processes too; the
-            folders on the way are made.
+            "" keeps them in memory. A name or URL keeps them in that file, for later processes too;
+            the folders on the way are made.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional

@@ -38,7 +38,7 @@ class Load(Plan):
         Parameters
         ----------
         path : str or path
-            The folder.
+            The folder, or its URL.
         element_spec : nested TensorSpec, optional
             What the elements must be. Not needed.
         compression : str, optional

@@ -37,8 +37,8 @@ class Snapshot(Rows):
         Parameters
         ----------
         path : str or path
-            A folder. Each pipeline has a folder of its own in it, named by its fingerprint, so that
-            a changed pipeline writes a new snapshot beside the old one.
+            A folder, or its URL. Each pipeline has a folder of its own in it, named by its
+            fingerprint, so that a changed pipeline writes a new snapshot beside the old one.
         compression : str, optional
             As in `save`; "AUTO" takes zstd, else zlib, else none, whichever is built in.
         reader_func : callable, optional
@@ -107,8 +107,8 @@ class Snapshot(Rows):
         Parameters
         ----------
         path : str or path
-            The folder. A dataset that was saved there before is replaced when the new one is
-            complete.
+            The folder, or its URL. A dataset that was saved there before is replaced when the new
+            one is complete.
         compression : str, optional
             None, "ZLIB" or "GZIP" (the same), or "ZSTD", where it is built in. Only chunks that
             become smaller are compressed.

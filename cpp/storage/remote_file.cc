@@ -16,7 +16,8 @@ namespace {
 // Requests of this size take a server as long to send as to begin; files that are no larger are
 // one request.
 constexpr int64_t kRangeBytes = int64_t{4} << 20;
-constexpr int64_t kFirstAhead = int64_t{1} << 20;  // once a reader that has jumped goes on
+constexpr int64_t kAheadAtFirst = int64_t{16} << 20;   // doubles with each range that was read
+constexpr int64_t kAheadAfterJump = int64_t{1} << 20;  // once a reader that has jumped goes on
 constexpr int64_t kLeastRange = int64_t{64} << 10;
 // What a reader of one file holds and waits for: 30 ms at 2 GB/s.
 constexpr int64_t kMostAhead = int64_t{64} << 20;
@@ -55,7 +56,7 @@ class RemoteFile final : public InputFile {
       : url_(std::move(url)),
         budget_(reading.budget),
         throughout_(reading.throughout),
-        ahead_(reading.throughout ? 2 * kRangeBytes : 0) {
+        ahead_(reading.throughout ? kAheadAtFirst : 0) {
     if (reading.cancel) cancel_ = *reading.cancel;
   }
 
@@ -124,7 +125,7 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
     if (!there) ranges_.clear();
     ahead_ = 0;
   } else if (!there && !ranges_.empty()) {
-    ahead_ = std::clamp(4 * ahead_, kFirstAhead, kMostAhead);
+    ahead_ = std::clamp(4 * ahead_, kAheadAfterJump, kMostAhead);
   }
   next_ = offset;
   if (!there) {

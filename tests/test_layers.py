@@ -49,6 +49,7 @@ PYTHON_LAYERS = [
         *("labels", "arity", "code_names", "code_effects", "closing", "debugging"),
         *("option_set", "unused_options", "options", "plain_tables"),
     },
+    {"remote"},
     {"ops"},
     {"stage"},
     {"random", "probing"},

@@ -12,7 +12,7 @@ import pytest
 import penstock as ps
 from penstock import Dataset, experimental
 
-MODULES = [ps, ps.io, ps.image, ps.strings, ps.random, ps.experimental]
+MODULES = [ps, ps.io, ps.image, ps.strings, ps.random, ps.remote, ps.experimental]
 NAMES = ["penstock.compat.tf", "penstock.compat.v1"]
 
 

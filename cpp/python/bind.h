@@ -36,6 +36,7 @@ void MadeWhole(PyHeapTypeObject* heap);
 void BindDataset(pybind11::module_& module);
 void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
+void BindRemote(pybind11::module_& module);
 void BindZstd(pybind11::module_& module);
 
 }  // namespace penstock

@@ -133,6 +133,7 @@ PYBIND11_MODULE(_core, m) {
   BindDataset(m);
   BindIterator(m);
   BindOp(m);
+  BindRemote(m);
   BindZstd(m);
   BindProcess(m);
 }

@@ -1,12 +1,23 @@
-// Reading whole files.
+// Opening files wherever they are, and reading them whole.
 #include "storage/file.h"
 
 #include <cstring>
 
+#include "storage/remote.h"
+#include "storage/remote_file.h"
+
 namespace penstock {
 
+std::unique_ptr<InputFile> OpenFile(const std::string& path, const Reading& reading) {
+  return IsRemote(path) ? OpenRemote(path, reading) : OpenLocalFile(path, reading);
+}
+
+std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
+  return IsRemote(path) ? OpenRemote(path, {.throughout = false}) : OpenPlainLocalFile(path);
+}
+
 BufferRef ReadWholeFile(const std::string& path, size_t* size) {
-  return ReadWholeFile(*LocalFiles().Open(path), size);
+  return ReadWholeFile(*OpenFile(path), size);
 }
 
 BufferRef ReadWholeFile(InputFile& file, size_t* size) {

@@ -1,4 +1,4 @@
-// Files as readers see them: through an opener, which may also open remote storage.
+// Files as readers see them: on this machine, or remote.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "data/buffer.h"
+#include "runtime/budget.h"
 #include "runtime/cancel.h"
 
 namespace penstock {
@@ -30,30 +31,24 @@ class InputFile {
   virtual std::string version() { return ""; }
 };
 
-class Opener {
- public:
-  virtual ~Opener() = default;
-  // Reads end early when `cancel` (null: nothing) is cancelled. `throughout`: the file is read from
-  // its beginning to its end, and not here and there.
-  virtual std::unique_ptr<InputFile> Open(const std::string& path,
-                                          const CancelToken* cancel = nullptr,
-                                          bool throughout = true) const = 0;
+// On whose behalf a file is read.
+struct Reading {
+  const CancelToken* cancel = nullptr;  // reads end early when it is cancelled; null: never
+  Budget* budget = nullptr;             // of what a remote file holds; outlives the file
+  bool throughout = true;               // from its beginning to its end, and not here and there
 };
 
-// How an error begins of a path that cannot be opened.
-inline std::string CannotOpen(const std::string& path) {
-  return path.find("://") == std::string::npos ? "cannot open"
-                                               : "cannot open (files of this machine are read, and "
-                                                 "this is a URL: download or mount it)";
-}
+// Opens a file under a name as users give it.
+std::unique_ptr<InputFile> OpenFile(const std::string& path, const Reading& reading = {});
+// A file of this machine: large reads with readahead advice.
+std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading);
 
-// Files of this machine: large reads with readahead advice.
-const Opener& LocalFiles();
-
-// A regular file under this name itself: no link, pipe or device. For names that come from a file.
+// A regular file under this name itself: no link, pipe or device. For names that come from a file;
+// read here and there.
 std::unique_ptr<InputFile> OpenPlainFile(const std::string& path);
+std::unique_ptr<InputFile> OpenPlainLocalFile(const std::string& path);
 
-// The whole file, `size` bytes at the beginning of the buffer; throws as the opener does.
+// The whole file, `size` bytes at the beginning of the buffer; throws as OpenFile does.
 BufferRef ReadWholeFile(const std::string& path, size_t* size);
 BufferRef ReadWholeFile(InputFile& file, size_t* size);
 

@@ -105,32 +105,28 @@ class LocalFile final : public InputFile {
   StopCheck stop_;
 };
 
-class LocalOpener final : public Opener {
- public:
-  std::unique_ptr<InputFile> Open(const std::string& path, const CancelToken* cancel,
-                                  bool throughout) const override {
-    LeaveForeignLock();
-    RequireWhole(path);
-    // Without waiting for the other end of a pipe: that happens where it can be ended.
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) throw Error::FromErrno(errno, path, CannotOpen(path));
-    struct stat info;
-    bool known = fstat(fd, &info) == 0;
-    if (known && S_ISDIR(info.st_mode)) {
-      close(fd);
-      throw Error::FromErrno(EISDIR, path, "cannot read (a file was expected)");
-    }
-#if defined(POSIX_FADV_SEQUENTIAL)
-    if (throughout) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-#endif
-    bool regular = known && S_ISREG(info.st_mode);
-    return std::make_unique<LocalFile>(path, fd, regular, cancel);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
+std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading) {
+  LeaveForeignLock();
+  RequireWhole(path);
+  // Without waiting for the other end of a pipe: that happens where it can be ended.
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
+  struct stat info;
+  bool known = fstat(fd, &info) == 0;
+  if (known && S_ISDIR(info.st_mode)) {
+    close(fd);
+    throw Error::FromErrno(EISDIR, path, "cannot read (a file was expected)");
+  }
+#if defined(POSIX_FADV_SEQUENTIAL)
+  if (reading.throughout) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+#endif
+  bool regular = known && S_ISREG(info.st_mode);
+  return std::make_unique<LocalFile>(path, fd, regular, reading.cancel);
+}
+
+std::unique_ptr<InputFile> OpenPlainLocalFile(const std::string& path) {
   LeaveForeignLock();
   RequireWhole(path);
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -142,11 +138,6 @@ std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
   if (fd >= 0) close(fd);
   if (fd < 0 && code != ELOOP && code != ENXIO) throw Error::FromErrno(code, path, "cannot open");
   ThrowNotPlain(path);
-}
-
-const Opener& LocalFiles() {
-  static const Opener& opener = *new LocalOpener;
-  return opener;
 }
 
 }  // namespace penstock

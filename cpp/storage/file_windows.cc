@@ -83,44 +83,35 @@ class LocalFile final : public InputFile {
   StopCheck stop_;
 };
 
-class LocalOpener final : public Opener {
- public:
-  std::unique_ptr<InputFile> Open(const std::string& path, const CancelToken* cancel,
-                                  bool throughout) const override {
-    LeaveForeignLock();
-    RequireWhole(path);
-    std::wstring wide = WidePath(path);
-    DWORD attributes = GetFileAttributesW(wide.c_str());
-    if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY)) {
-      throw Error::FromErrno(EISDIR, path, "cannot read (a file was expected)");
-    }
-    // As on other systems, a file may be renamed or removed while it is read.
-    constexpr DWORD kShare = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    HANDLE handle =
-        CreateFileW(wide.c_str(), GENERIC_READ, kShare, nullptr, OPEN_EXISTING,
-                    throughout ? FILE_FLAG_SEQUENTIAL_SCAN : FILE_FLAG_RANDOM_ACCESS, nullptr);
-    if (handle == INVALID_HANDLE_VALUE) throw LastError(path, CannotOpen(path));
-    return std::make_unique<LocalFile>(path, handle, cancel);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
+std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading) {
+  LeaveForeignLock();
+  RequireWhole(path);
+  std::wstring wide = WidePath(path);
+  DWORD attributes = GetFileAttributesW(wide.c_str());
+  if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY)) {
+    throw Error::FromErrno(EISDIR, path, "cannot read (a file was expected)");
+  }
+  // As on other systems, a file may be renamed or removed while it is read.
+  constexpr DWORD kShare = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+  HANDLE handle = CreateFileW(
+      wide.c_str(), GENERIC_READ, kShare, nullptr, OPEN_EXISTING,
+      reading.throughout ? FILE_FLAG_SEQUENTIAL_SCAN : FILE_FLAG_RANDOM_ACCESS, nullptr);
+  if (handle == INVALID_HANDLE_VALUE) throw LastError(path, "cannot open");
+  return std::make_unique<LocalFile>(path, handle, reading.cancel);
+}
+
+std::unique_ptr<InputFile> OpenPlainLocalFile(const std::string& path) {
   LeaveForeignLock();
   RequireWhole(path);
   DWORD attributes = GetFileAttributesW(WidePath(path).c_str());
   constexpr DWORD kOther =
       FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT | FILE_ATTRIBUTE_DEVICE;
   if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & kOther)) ThrowNotPlain(path);
-  auto file = LocalFiles().Open(path);
+  auto file = OpenLocalFile(path, {});
   if (file->size() < 0) ThrowNotPlain(path);
   return file;
-}
-
-const Opener& LocalFiles() {
-  static const Opener& opener = *new LocalOpener;
-  return opener;
 }
 
 }  // namespace penstock

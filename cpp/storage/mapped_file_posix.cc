@@ -16,11 +16,11 @@
 
 namespace penstock {
 
-BufferRef MapFile(const std::string& path) {
+BufferRef MapLocalFile(const std::string& path) {
   LeaveForeignLock();
   RequireWhole(path);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) throw Error::FromErrno(errno, path, CannotOpen(path));
+  if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
   struct stat info{};
   const int known = fstat(fd, &info);
   if (known != 0 || !S_ISREG(info.st_mode)) {

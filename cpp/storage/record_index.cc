@@ -146,7 +146,7 @@ RecordIndex::RecordIndex(const std::string& path)
 }
 
 std::unique_ptr<InputFile> RecordIndex::Open() const {
-  return LocalFiles().Open(*path_, nullptr, false);
+  return OpenFile(*path_, {.throughout = false});
 }
 
 void RecordIndex::Throw(int64_t offset, std::string_view what) const {

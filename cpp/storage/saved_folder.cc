@@ -9,6 +9,7 @@
 
 #include "storage/crc32c.h"
 #include "storage/file_path.h"
+#include "storage/remote.h"
 
 namespace penstock {
 namespace {
@@ -109,8 +110,17 @@ Manifest Manifest::Read(const std::string& folder) {
 
 bool IsSavedFolder(const std::string& folder) {
   RequireWhole(folder);
-  std::error_code unknown;
-  return std::filesystem::exists(Manifest::PathIn(folder), unknown);
+  const std::string list = Manifest::PathIn(folder);
+  if (!IsRemote(folder)) {
+    std::error_code unknown;
+    return std::filesystem::exists(list, unknown);
+  }
+  try {
+    return OpenFile(list, {.throughout = false})->size() >= 0;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kNotFound) throw;
+    return false;
+  }
 }
 
 FolderWriter::FolderWriter(const std::string& folder, ChunkHeader header,

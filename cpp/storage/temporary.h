@@ -23,21 +23,23 @@ class Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   const std::string& path() const { return path_; }
-  const std::string& target() const { return target_; }
-  // Renames it to the target; its contents must be on the disk already. What is there is replaced
-  // in one step (a folder in two, away and in, where the system cannot exchange them) when it is
-  // ours; else an Error, and it stays.
+  // Uploads it where the target is a URL: a file as one object, of a folder its list last. Renames
+  // it to the target; its contents must be on the disk already. What is there is replaced in one
+  // step (a folder in two, away and in, where the system cannot exchange them) when it is ours;
+  // else an Error, and it stays.
   void Commit();
 
  private:
   bool Make();
+  void Upload();
   bool TryReplace();
   bool ReplaceInTwoSteps();
   void Committed();
   void Unlock();
 
   std::string stage_;
-  std::string target_;
+  std::string url_;     // of a remote target, or ""
+  std::string target_;  // on this machine: of a remote one, where it is made
   std::string path_;
   OurKind kind_;
   int lock_ = -1;
@@ -48,6 +50,11 @@ class Temporary {
 [[noreturn]] void ThrowTaken(std::string_view stage, const std::string& target, OurKind kind);
 // Throws when something is at the target of a stage that it must not replace.
 void RequireReplaceable(std::string_view stage, const std::string& target, OurKind kind);
+
+// The target itself; for a URL a path on this machine, where what shall be uploaded is made.
+std::string LocalTarget(const std::string& target);
+// A folder for this user alone, in that for temporary files.
+std::string StagingFolder();
 
 // Appends to a new file.
 class OutputFile {

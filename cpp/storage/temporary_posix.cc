@@ -20,6 +20,7 @@
 #include "runtime/clock.h"
 #include "runtime/fork.h"
 #include "storage/file_path.h"
+#include "storage/remote.h"
 #include "storage/temporary.h"
 
 namespace penstock {
@@ -74,10 +75,14 @@ bool MoveToFree(const std::string& path, const std::string& target, OurKind kind
 }  // namespace
 
 Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
-    : stage_(std::move(stage)), target_(target), kind_(kind) {
+    : stage_(std::move(stage)),
+      url_(IsRemote(target) ? target : ""),
+      target_(LocalTarget(target)),
+      kind_(kind) {
   LeaveForeignLock();
   RequireWhole(target_);
   while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
+  if (!url_.empty()) RequireReplaceable(stage_, url_, kind_);
   target_ = WithoutLink(target_);
   fs::path parent = fs::path(target_).parent_path();
   std::error_code failed;
@@ -134,6 +139,7 @@ Temporary::~Temporary() {
 }
 
 void Temporary::Commit() {
+  if (!url_.empty()) return Upload();
   LeaveForeignLock();
   for (int tries = 0; !TryReplace(); ++tries) {
     if (tries == kMostTries) throw Error::FromErrno(EBUSY, target_, "cannot replace " + target_);
@@ -199,6 +205,20 @@ void Temporary::Committed() {
 void Temporary::Unlock() {
   close(lock_);
   lock_ = -1;
+}
+
+std::string StagingFolder() {
+  const std::string path =
+      (fs::temp_directory_path() / Format("penstock-{}", static_cast<int64_t>(geteuid()))).string();
+  struct stat info;
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Error::FromErrno(errno, path, "cannot make the folder");
+  }
+  // Whoever owns it could put other files there.
+  if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
+    throw Error::FromErrno(EPERM, path, "cannot use a folder of another user; set TMPDIR");
+  }
+  return path;
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {

@@ -16,6 +16,7 @@
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
 #include "storage/file_path.h"
+#include "storage/remote.h"
 #include "storage/temporary.h"
 
 namespace penstock {
@@ -52,12 +53,16 @@ bool MoveToFree(const std::string& path, const std::string& target) {
 }  // namespace
 
 Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
-    : stage_(std::move(stage)), target_(target), kind_(kind) {
+    : stage_(std::move(stage)),
+      url_(IsRemote(target) ? target : ""),
+      target_(LocalTarget(target)),
+      kind_(kind) {
   LeaveForeignLock();
   RequireWhole(target_);
   while (target_.size() > 1 && (target_.back() == '/' || target_.back() == '\\')) {
     target_.pop_back();
   }
+  if (!url_.empty()) RequireReplaceable(stage_, url_, kind_);
   target_ = WithoutLink(target_);
   fs::path parent = PathOf(target_).parent_path();
   std::error_code failed;
@@ -97,6 +102,7 @@ Temporary::~Temporary() {
 }
 
 void Temporary::Commit() {
+  if (!url_.empty()) return Upload();
   LeaveForeignLock();
   Unlock();
   for (int tries = 0; !TryReplace(); ++tries) {
@@ -137,6 +143,11 @@ void Temporary::Unlock() {
   lock_ = -1;
   std::error_code ignored;
   fs::remove(PathOf(path_) / kLockName, ignored);
+}
+
+std::string StagingFolder() {
+  auto path = (fs::temp_directory_path() / "penstock").u8string();  // each user has its own
+  return std::string(path.begin(), path.end());
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {

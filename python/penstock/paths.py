@@ -6,12 +6,14 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 
 Names = str | os.PathLike[str]
 
-# A scheme of one letter is a drive of Windows.
+# A scheme of one letter is a drive of Windows. The engine looks the same way (storage/remote.cc).
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -23,6 +25,11 @@ def check_whole(stage: str, argument: str, path: Any) -> Any:
             f"{stage}: {argument} must be a path without null characters, got {text!r}"
         )
     return path
+
+
+def is_url(name: str) -> bool:
+    """Return whether a name is a URL, and no file of this machine is called so."""
+    return bool(_URL.match(name)) and not Path(name).exists()
 
 
 def path_of(stage: str, argument: str, path: Any) -> str:
@@ -42,10 +49,8 @@ def path_of(stage: str, argument: str, path: Any) -> str:
     ValueError
         If it is a URL, or has a null character.
     """
-    if not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
-    name = os.fsdecode(check_whole(stage, argument, path))
-    if _URL.match(name) and not Path(name).exists():
+    name = name_of(stage, argument, path)
+    if is_url(name):
         raise ValueError(
             f"{stage}: {argument} must be a path of this machine, got the URL {name!r}; download "
             "or mount it, or read it in Dataset.from_generator"
@@ -56,10 +61,21 @@ def path_of(stage: str, argument: str, path: Any) -> str:
 def names_in(names: Any) -> list[Any]:
     """Return what a stage has for the name of the file that it reads, or for several, as a list."""
     return list(names.flat) if isinstance(names, np.ndarray) else [names]
+def name_of(stage: str, argument: str, path: Any) -> str:
+    """Return a path as a str, or a URL; the errors are those of `path_of`.
+
+    The path of a ``file://`` URL is one of this machine.
+    """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
+    name = os.fsdecode(check_whole(stage, argument, path))
+    if name.startswith("file://") and is_url(name):
+        return url2pathname(urlsplit(name).path)
+    return name
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
-    """Return one or more glob patterns as a list of str; the errors are those of `path_of`."""
+    """Return one or more glob patterns, perhaps URLs, as a list; the errors are as of `path_of`."""
     if isinstance(patterns, (str, bytes, os.PathLike)):
         patterns = [patterns]
     elif hasattr(patterns, "read") or not np.iterable(patterns):
@@ -67,7 +83,7 @@ def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
             f"{stage}: {argument} must be a pattern or a list of patterns, "
             f"got {what_came(patterns)}"
         )
-    return [path_of(stage, argument, pattern) for pattern in patterns]
+    return [name_of(stage, argument, pattern) for pattern in patterns]
 
 
 def what_came(path: Any) -> str:

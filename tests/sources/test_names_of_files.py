@@ -5,7 +5,6 @@ import io
 import pytest
 
 import penstock as ps
-from contract import steps
 
 ex = ps.experimental
 RANGE = ps.Dataset.range(3)
@@ -51,39 +50,10 @@ def test_open_files_in_a_list_are_told_too(name):
         TAKES[name]([io.BytesIO(b"lines")])
 
 
-URLS = ["s3://bucket/a", "https://example.org/a.txt", "gs://b/*.tfrecord", "hf://datasets/a/b.csv"]
-
-
-@pytest.mark.parametrize("url", URLS)
-@pytest.mark.parametrize("name", TAKES)
-def test_a_url_is_told_what_is_taken(name, url):
-    with pytest.raises(ValueError, match=rf"{name}: .* a path of this machine, got the URL"):
-        TAKES[name](url)
-    if name in LISTS:
-        with pytest.raises(ValueError, match="got the URL"):
-            TAKES[name]([url])
-
-
-def test_a_url_among_the_names_of_a_dataset_is_told_at_its_place(tmp_path):
-    (tmp_path / "a").write_text("one\n")
-    names = ps.Dataset.from_tensor_slices([str(tmp_path / "a"), URLS[0], str(tmp_path / "a")])
-    one, error, two = steps(iter(ps.TextLineDataset(names)))
-    assert (one, two) == (b"one", b"one")
-    assert error.kind == "FileNotFoundError"
-    assert "this is a URL" in error.text
-
-
-@pytest.mark.parametrize("url", [URLS[0], URLS[1].encode()])
-def test_read_file_refuses_urls_in_native_functions_as_in_plain_ones(url):
-    urls = ps.Dataset.from_tensors(url)
-    functions = {
-        "its element": ps.io.read_file,
-        "its constant": lambda _: ps.io.read_file(url),
-    }
-    for function in functions.values():
-        for form in (function, ps.native(function)):
-            with pytest.raises(ValueError, match=r"read_file: .* path of this machine, got the U"):
-                list(urls.map(form))
+@pytest.mark.parametrize("url", ["s3://bucket/a", "https://example.org/a.db"])
+def test_a_url_of_a_database_is_told_what_is_taken(url):
+    with pytest.raises(ValueError, match=r"SqlDataset: .* a path of this machine, got the URL"):
+        TAKES["SqlDataset"](url)
 
 
 def test_read_file_says_at_the_call_what_is_no_name_in_a_native_function():

@@ -23,8 +23,8 @@ class CacheFileDataset final : public Dataset {
   const std::string& fingerprint() const { return fingerprint_; }
   CacheStore* cache_store() const override { return &store_; }
   std::shared_ptr<const ChunkIndex> OpenFile() const {
-    return std::make_shared<const ChunkIndex>(filename_, LocalFiles().Open(filename_),
-                                              kMaxRecordBytes);
+    return std::make_shared<const ChunkIndex>(
+        filename_, penstock::OpenFile(filename_, {.throughout = false}), kMaxRecordBytes);
   }
 
  protected:
@@ -32,7 +32,8 @@ class CacheFileDataset final : public Dataset {
 
  private:
   CacheFillPtr Held() const {
-    ChunkHeader header = ChunkIndex::Header(filename_, LocalFiles().Open(filename_));
+    ChunkHeader header =
+        ChunkIndex::Header(filename_, penstock::OpenFile(filename_, {.throughout = false}));
     bool own = header.fingerprint == fingerprint_ && !header.randomness.empty();
     return own ? CacheFill::FromFile(*this, header.randomness) : nullptr;
   }

@@ -10,7 +10,9 @@
 
 #include "data/block_size.h"
 #include "engine/copied_args.h"
+#include "engine/session.h"
 #include "stages/files/byte_source.h"
+#include "storage/remote.h"
 
 namespace penstock {
 namespace {
@@ -57,8 +59,8 @@ class FileDataset final : public RecordFile {
   const FileFormat& format() const override { return format_; }
   Compression compression() const override { return compression_; }
   size_t max_record() const override { return max_record_; }
-  std::unique_ptr<ByteSource> Open(const CancelToken& cancel) const {
-    auto file = LocalFiles().Open(*path_, &cancel);
+  std::unique_ptr<ByteSource> Open(const Reading& reading) const {
+    auto file = OpenFile(*path_, reading);
     return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
   }
   std::unique_ptr<RecordReader> Reader() const override { return format_.maker(args_); }
@@ -115,8 +117,8 @@ class RowSpans {
 
 class FileIterator final : public BlockIterator {
  public:
-  FileIterator(std::shared_ptr<const FileDataset> data, CancelToken cancel)
-      : data_(std::move(data)), cancel_(std::move(cancel)) {}
+  FileIterator(std::shared_ptr<const FileDataset> data, const RunContext& context)
+      : data_(std::move(data)), cancel_(context.cancel), budget_(context.session->budget()) {}
 
   void VisitState(StateVisitor& visitor) override {
     if (bytes_) offset_ = bytes_->window().offset;
@@ -152,7 +154,8 @@ class FileIterator final : public BlockIterator {
       if (error.transient()) return Block::Of(std::move(error));
       if (error.os_error() == ENOMEM) throw;
       if (error.kind() == ErrorKind::kData) return Fail(error.message(), true);
-      if (error.os_error() == ENOENT && data_->path()->find_first_of("*?[") != std::string::npos) {
+      if (error.os_error() == ENOENT && !IsRemote(*data_->path()) &&
+          data_->path()->find_first_of("*?[") != std::string::npos) {
         return Fail(
             Error::FromErrno(ENOENT, *data_->path(),
                              "cannot open; Dataset.list_files finds the files of a pattern"),
@@ -164,7 +167,7 @@ class FileIterator final : public BlockIterator {
 
  private:
   void Open() {
-    auto bytes = data_->Open(cancel_);
+    auto bytes = data_->Open({.cancel = &cancel_, .budget = &budget_});
     if (offset_ > 0) bytes->Seek(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);
@@ -343,6 +346,7 @@ class FileIterator final : public BlockIterator {
 
   std::shared_ptr<const FileDataset> data_;
   CancelToken cancel_;
+  Budget& budget_;
   std::unique_ptr<ByteSource> bytes_;
   std::unique_ptr<RecordReader> reader_;
   int64_t offset_ = 0;
@@ -372,7 +376,7 @@ std::string FileDataset::Boundaries() const {
 
 IteratorPtr FileDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<FileIterator>(
-      std::static_pointer_cast<const FileDataset>(shared_from_this()), context.cancel);
+      std::static_pointer_cast<const FileDataset>(shared_from_this()), context);
 }
 
 class ReaderFunction final : public Function {

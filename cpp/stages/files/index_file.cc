@@ -40,7 +40,7 @@ IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,
   auto records = OpenRecords(reader, file);
   IndexedFile of;
   of.format = records->Boundaries();
-  auto opened = LocalFiles().Open(file);
+  auto opened = OpenFile(file);
   of.size = of.end = opened->size();
   of.version = opened->version();
   if (of.size < 0) {

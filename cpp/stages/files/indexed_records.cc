@@ -165,7 +165,7 @@ void IndexedRecordsDataset::AddFile(std::shared_ptr<const RecordFile> records,
                 "that the file is read with",
                 stage, file.records->Boundaries(), path, of.format);
   }
-  RequireSame(file, *LocalFiles().Open(path, nullptr, false));
+  RequireSame(file, *OpenFile(path, {.throughout = false}));
   size_ += of.records;
   bytes_ += of.size;
   files_.push_back(std::move(file));
@@ -186,7 +186,7 @@ void IndexedRecordsDataset::RequireSame(const File& file, InputFile& opened) con
 
 OpenFiles::FilePtr IndexedRecordsDataset::Open(const File& file) const {
   return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
-    OpenFiles::FilePtr opened = LocalFiles().Open(*file.records->path(), nullptr, false);
+    OpenFiles::FilePtr opened = OpenFile(*file.records->path(), {.throughout = false});
     RequireSame(file, *opened);
     return opened;
   });

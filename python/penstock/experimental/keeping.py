@@ -10,7 +10,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.experimental.transformations import Transformation
 from penstock.ops import tf_record
-from penstock.paths import path_of
+from penstock.paths import name_of
 
 __all__ = ["TFRecordWriter", "load", "save", "snapshot"]
 
@@ -42,7 +42,7 @@ class TFRecordWriter:
     def __init__(
         self, filename: str | os.PathLike[str], compression_type: str | None = None
     ) -> None:
-        self._filename = path_of("TFRecordWriter", "filename", filename)
+        self._filename = name_of("TFRecordWriter", "filename", filename)
         self._options = tf_record.TFRecordOptions(compression_type or None)
 
     def write(self, dataset: Dataset) -> None:

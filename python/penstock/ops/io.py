@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 from collections.abc import Sequence
@@ -38,7 +37,8 @@ from penstock.ops.sequence_examples import (
     parse_single_sequence_example,
 )
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
-from penstock.paths import path_of, patterns_of, what_came
+from penstock.paths import is_url, name_of, patterns_of, what_came
+from penstock.remote.listing import files_matching
 
 __all__ = [
     "FixedLenFeature",
@@ -78,7 +78,7 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
     Parameters
     ----------
     filename : str, bytes or path
-        A file of this machine.
+        A file, or a URL.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -96,7 +96,7 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
     TypeError
         If `filename` is anything else, an open file for instance.
     ValueError
-        If it is a URL, is empty, or has a null character.
+        If it is empty, or has a null character.
 
     Examples
     --------
@@ -110,7 +110,6 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
 
 
 def _encoded(filename: Any) -> bytes:
-    # URLs are found by the operation itself, which meets those of elements, too.
     if not isinstance(filename, (str, bytes, os.PathLike)):
         raise TypeError(f"read_file: filename must be a str or a path, got {what_came(filename)}")
     return os.fsencode(filename)
@@ -125,7 +124,7 @@ def write_file(
     Parameters
     ----------
     filename : str, bytes or path
-        A file of this machine. One that exists is replaced.
+        A file, or a URL. One that exists is replaced.
     contents : bytes or str
         The content; a str is written as UTF-8.
     name : str, optional
@@ -138,7 +137,7 @@ def write_file(
     TypeError
         If `filename` is anything else, an open file for instance, or `contents` is.
     ValueError
-        If `filename` is a URL, is empty, or has a null character.
+        If `filename` is empty, or has a null character.
 
     Notes
     -----
@@ -155,12 +154,17 @@ def write_file(
         contents = contents.encode()
     if not isinstance(contents, bytes):
         raise TypeError(f"write_file: contents must be bytes or str, got {type(contents).__name__}")
+    name_given = name_of("write_file", "filename", filename)
+    if is_url(name_given):
+        from penstock.remote.writing import write_object
+
+        return write_object(name_given, contents)
     # A link stays one, to the new file.
-    path = Path(path_of("write_file", "filename", filename)).resolve()
+    path = Path(name_given).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         path.write_bytes(contents)
-        return
+        return None
     handle, beside = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -181,8 +185,8 @@ def matching_files(
     Parameters
     ----------
     pattern : str, path, or sequence of them
-        Patterns with ``*``, ``?``, ``[...]`` and ``**``; names that begin with a dot are only
-        matched by patterns that do.
+        Patterns with ``*``, ``?``, ``[...]`` and ``**``; URLs, too. Names that begin with a dot are
+        only matched by patterns that do.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -196,7 +200,7 @@ def matching_files(
     TypeError
         If a pattern is anything else, an open file for instance.
     ValueError
-        If a pattern is a URL or has a null character.
+        If a pattern has a null character.
 
     Examples
     --------
@@ -207,7 +211,7 @@ def matching_files(
     array(['a.txt', 'b.txt', 'c.csv'], dtype=object)
     """
     patterns = patterns_of("matching_files", "pattern", pattern)
-    found = (glob.glob(each, recursive=True) for each in patterns)  # noqa: PTH207
+    found = map(files_matching, patterns)
     return np.array(sorted(name for names in found for name in names), dtype=object)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
-from penstock.paths import path_of
+from penstock.paths import is_url, name_of
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
 _MOST_LEVELS = {"": 9, "GZIP": 9, "ZLIB": 9, "ZSTD": 22}
@@ -60,7 +61,7 @@ class TFRecordWriter(Closing):
     Parameters
     ----------
     path : str or path
-        The file; one that exists is overwritten.
+        The file, or a URL; one that exists is overwritten. An object appears when it is closed.
     options : TFRecordOptions or str, optional
         How it is written; a str is the compression type.
 
@@ -108,9 +109,9 @@ class TFRecordWriter(Closing):
 
             self._packer = zlib.compressobj(level, wbits=_WINDOW_BITS[options.compression_type])
             self._flush_mode = zlib.Z_SYNC_FLUSH
-        self._path = path_of("TFRecordWriter", "path", path)
+        self._path = name_of("TFRecordWriter", "path", path)
         self._failed = False
-        self._file = Path(self._path).open("wb", buffering=_BUFFER_SIZE)  # noqa: SIM115 - close() closes it
+        self._file = _opened(self._path)
 
     def write(self, record: bytes) -> None:
         """Append a record.
@@ -164,6 +165,16 @@ class TFRecordWriter(Closing):
         finally:
             self._abandon()
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file; an object is not made of one that a block has left by an error."""
+        self._failed = self._failed or (error is not None and is_url(self._path))
+        super().__exit__(kind, error, trace)
+
     def __repr__(self) -> str:
         return f"TFRecordWriter({self._path!r}{', closed' if self._file.closed else ''})"
 
@@ -198,7 +209,18 @@ class TFRecordWriter(Closing):
     def _abandon(self) -> None:
         # What could not be written before is tried again by the file, and fails again.
         try:
-            self._file.close()
+            if self._failed and hasattr(self._file, "leave"):
+                self._file.leave()
+            else:
+                self._file.close()
         except OSError:
             if not self._failed:
                 raise
+
+
+def _opened(name: str) -> Any:
+    if not is_url(name):
+        return Path(name).open("wb", buffering=_BUFFER_SIZE)
+    from penstock.remote.writing import ObjectWriter
+
+    return ObjectWriter(name, _BUFFER_SIZE)

@@ -16,7 +16,7 @@ from penstock.errors import TraceError
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
-from penstock.paths import Names, path_of, what_came
+from penstock.paths import Names, name_of, what_came
 from penstock.sources.source import Source
 from penstock.traits import traits_of
 
@@ -35,7 +35,7 @@ class TFRecordDataset(Source):
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files.
+        The files, or their URLs.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
@@ -126,7 +126,7 @@ class FixedLengthRecordDataset(Source):
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files.
+        The files, or their URLs.
     record_bytes : int
         Bytes of each record, at least 1.
     header_bytes, footer_bytes : int, optional
@@ -200,7 +200,7 @@ class TextLineDataset(Source):
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files.
+        The files, or their URLs.
     compression_type, buffer_size, num_parallel_reads, name, on_error, max_errors
         As of `TFRecordDataset`.
     max_record_bytes : int, optional
@@ -319,13 +319,13 @@ def read_files(
 def names_of(stage: str, filenames: Any) -> list[str]:
     """Return names of files as a list of str; those of a Dataset are what it gives now."""
     if isinstance(filenames, (str, bytes, os.PathLike)):
-        return [path_of(stage, "filenames", filenames)]
+        return [name_of(stage, "filenames", filenames)]
     if hasattr(filenames, "read") or not np.iterable(filenames):
         raise TypeError(
             f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
             f"{what_came(filenames)}"
         )
-    return [path_of(stage, "each of filenames", name) for name in filenames]
+    return [name_of(stage, "each of filenames", name) for name in filenames]
 
 
 def indexed_files(
@@ -336,7 +336,7 @@ def indexed_files(
     name: str | None = None,
 ) -> Dataset:
     """Return the records of files by their indexes, beside the files or in a folder."""
-    folder = "" if indexed is True else path_of(traits_of(kind).format, "indexed", indexed)
+    folder = "" if indexed is True else name_of(traits_of(kind).format, "indexed", indexed)
     files = Dataset.from_tensor_slices(np.array(names, dtype=object))
     return files._then("indexed_records", reader=Reader(kind, args), folder=folder, name=name)
 
@@ -351,7 +351,7 @@ def _records(
 ) -> Dataset:
     stage = traits_of(kind).format
     if isinstance(filenames, (str, bytes, os.PathLike)):
-        path = path_of(stage, "filenames", filenames)
+        path = name_of(stage, "filenames", filenames)
         return Dataset._make(kind, (), {"filename": path, **args}, name)
     if isinstance(filenames, Dataset):
         files = filenames

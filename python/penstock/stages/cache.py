@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of
+from penstock.paths import name_of
 from penstock.plan import Plan
 from penstock.stages.arguments import given
 
@@ -30,8 +30,8 @@ class Cache(Plan):
         Parameters
         ----------
         filename : str or path
-            "" keeps them in memory. A name keeps them in that file, for later processes too; the
-            folders on the way are made.
+            "" keeps them in memory. A name or URL keeps them in that file, for later processes too;
+            the folders on the way are made.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
@@ -78,7 +78,7 @@ class Cache(Plan):
         >>> list(ds) == list(ds)
         True
         """
-        file = path_of("cache", "filename", filename)
+        file = name_of("cache", "filename", filename)
         if not file:
             return self._then("cache", name=name)
         return self._then("cache_file", filename=file, name=name, **given(structures=structures))

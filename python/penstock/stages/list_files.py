@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Sequence
 from typing import Self
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import Names, patterns_of
+from penstock.remote.listing import files_matching
 from penstock.stages.shuffle import Shuffle
 from penstock.stages.tensors import Tensors
 
@@ -33,7 +33,7 @@ class ListFiles(Tensors, Shuffle):
         Parameters
         ----------
         file_pattern : str, path, or sequence of them
-            Patterns with ``*``, ``?``, ``[...]`` and ``**``.
+            Patterns with ``*``, ``?``, ``[...]`` and ``**``; URLs, too.
         shuffle : bool, optional
             Shuffle the names again in each epoch; None means True, as in tf.data.
         seed : int, optional
@@ -70,7 +70,7 @@ class ListFiles(Tensors, Shuffle):
             raise ValueError("list_files: at least one pattern was expected, got none")
         names: list[str] = []
         for pattern in patterns:
-            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+            matches = files_matching(pattern)
             if not matches:
                 raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
             names.extend(matches)

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock import _core
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of
+from penstock.paths import is_url, name_of
 from penstock.plan import Plan
 
 
@@ -38,7 +38,7 @@ class Load(Plan):
         Parameters
         ----------
         path : str or path
-            The folder.
+            The folder, or its URL.
         element_spec : nested TensorSpec, optional
             What the elements must be. Not needed.
         compression : str, optional
@@ -88,19 +88,24 @@ class Load(Plan):
         >>> [int(e["x"]) for e in ps.Dataset.load("saved-dicts")]
         [1, 2]
         """
-        path = path_of("load", "path", path)
-        folder = Path(path)
-        if not folder.exists():
-            raise FileNotFoundError(2, "load: there is no such folder", path)
-        if not (folder / _core.MANIFEST_NAME).exists():
-            raise ValueError(
-                f"load: {path!r} was expected to be a folder that Dataset.save has "
-                f"written, but it has no {_core.MANIFEST_NAME}"
-            )
+        path = name_of("load", "path", path)
+        if not is_url(path):  # the engine says it of those
+            _check_folder(path)
         args = {"element_spec": element_spec, "structures": structures}
         args |= {} if max_record_bytes is None else {"max_record_bytes": max_record_bytes}
         made: Self = read_saved(path, args, reader_func)
         return made
+
+
+def _check_folder(path: str) -> None:
+    folder = Path(path)
+    if not folder.exists():
+        raise FileNotFoundError(2, "load: there is no such folder", path)
+    if not (folder / _core.MANIFEST_NAME).exists():
+        raise ValueError(
+            f"load: {path!r} was expected to be a folder that Dataset.save has "
+            f"written, but it has no {_core.MANIFEST_NAME}"
+        )
 
 
 def read_saved(path: str, more: dict[str, Any], reader_func: Callable[[Any], Any] | None) -> Any:

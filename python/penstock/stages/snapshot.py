@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of
+from penstock.paths import name_of
 from penstock.stages.arguments import given
 from penstock.stages.load import read_saved
 from penstock.stages.rows import Rows
@@ -37,8 +37,8 @@ class Snapshot(Rows):
         Parameters
         ----------
         path : str or path
-            A folder. Each pipeline has a folder of its own in it, named by its fingerprint, so that
-            a changed pipeline writes a new snapshot beside the old one.
+            A folder, or its URL. Each pipeline has a folder of its own in it, named by its
+            fingerprint, so that a changed pipeline writes a new snapshot beside the old one.
         compression : str, optional
             As in `save`; "AUTO" takes zstd, else zlib, else none, whichever is built in.
         reader_func : callable, optional
@@ -82,7 +82,7 @@ class Snapshot(Rows):
         >>> list(ds) == list(ds)
         True
         """
-        folder = path_of("snapshot", "path", path)
+        folder = name_of("snapshot", "path", path)
         if not folder:
             raise ValueError("snapshot: path must name a folder, got ''")
         return self._then(
@@ -107,8 +107,8 @@ class Snapshot(Rows):
         Parameters
         ----------
         path : str or path
-            The folder. A dataset that was saved there before is replaced when the new one is
-            complete.
+            The folder, or its URL. A dataset that was saved there before is replaced when the new
+            one is complete.
         compression : str, optional
             None, "ZLIB" or "GZIP" (the same), or "ZSTD", where it is built in. Only chunks that
             become smaller are compressed.
@@ -147,7 +147,7 @@ class Snapshot(Rows):
             )
         stage = self._then(
             "snapshot",
-            path=path_of("save", "path", path),
+            path=name_of("save", "path", path),
             compression=compression or "",
             shard_func=shard_func,
             always=True,

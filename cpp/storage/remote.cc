@@ -1,0 +1,73 @@
+// Remote requests that are waited for at once, and the runtime that answers.
+#include "storage/remote.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "runtime/wait.h"
+
+namespace penstock {
+namespace {
+
+constinit RemoteRuntime no_remote_runtime;
+constinit RemoteRuntime* the_remote_runtime = &no_remote_runtime;
+
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// A scheme of one letter is a drive of Windows.
+bool HasScheme(std::string_view path) {
+  const size_t end = path.find("://");
+  return end != std::string_view::npos && end >= 2 && IsLetter(path[0]) &&
+         std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), [](char c) {
+           return IsLetter(c) || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
+         });
+}
+
+RemoteAnswer Ask(RemoteRequest::Task task, const std::string& url, const std::string& path = "") {
+  auto event = std::make_shared<EventCount>();
+  auto request = std::make_shared<RemoteRequest>(task, url, event);
+  request->path = path;
+  return AskRemote(request, *event);
+}
+
+}  // namespace
+
+void RemoteRuntime::Send(const RemoteRequestPtr& request) {
+  request->Fail(Error(ErrorKind::kInvalidArgument,
+                      "{}: a path of this machine was expected, got a URL", request->url));
+}
+
+void SetRemoteRuntime(RemoteRuntime& runtime) { the_remote_runtime = &runtime; }
+RemoteRuntime& TheRemoteRuntime() { return *the_remote_runtime; }
+
+bool IsRemote(const std::string& path) {
+  std::error_code ignored;
+  return HasScheme(path) && !std::filesystem::exists(path, ignored);
+}
+
+RemoteAnswer AskRemote(const RemoteRequestPtr& request, EventCount& event) {
+  TheRemoteRuntime().Send(request);
+  WaitStatus status = WaitStatus::kReady;
+  TheRemoteRuntime().WithoutLock(
+      [&] { status = WaitUntil(event, CancelToken(), [&] { return request->done(); }); });
+  if (status == WaitStatus::kReady) return request->answer();
+  request->Drop();
+  TheRemoteRuntime().Send(request);
+  throw Error(ErrorKind::kInterrupted, "");
+}
+
+void UploadRemote(const std::string& path, const std::string& url) {
+  Ask(RemoteRequest::Task::kUpload, url, path);
+}
+
+std::string RemoteNames(const std::string& url) {
+  const RemoteAnswer answer = Ask(RemoteRequest::Task::kNames, url);
+  if (!answer.bytes) return {};
+  return {reinterpret_cast<const char*>(answer.bytes->data()), answer.bytes->size()};
+}
+
+void RemoveRemote(const std::string& url) { Ask(RemoteRequest::Task::kRemove, url); }
+
+}  // namespace penstock

@@ -1,0 +1,215 @@
+"""Copies of remote files on this machine, shared by processes and removed by least use.
+
+A copy has a name that its URL, size and tag decide, so that one of a former content is not found.
+It is filled under another name, by one process that has locked it, and renamed when it is complete:
+of a process that is killed only such an unfinished file stays, which the next one removes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+import threading
+import time
+import warnings
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.remote.attempts import Attempts
+from penstock.remote.obstore_files import Answer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_END = ".copy"
+_UNFINISHED = ".part"
+_MOST_AT_ONCE = 128  # files that are being filled by this process
+_ABANDONED = 86400.0  # seconds: where files cannot be locked
+
+
+class Copies:
+    """The copies in one folder.
+
+    Parameters
+    ----------
+    folder : str
+        It is made when the first file is kept.
+    most_bytes : int, optional
+        What copies may take together.
+    """
+
+    def __init__(self, folder: str, most_bytes: int | None) -> None:
+        self._folder = Path(folder)
+        self._most = most_bytes
+        self._names: dict[str, str] = {}  # of copies, by URL: it is asked once what a URL has
+        self._filling: OrderedDict[str, _Filling] = OrderedDict()
+        self._cleaned = False
+
+    async def find(self, url: str, attempts: Attempts) -> str | None:
+        """Return the path of a complete copy."""
+        if url not in self._names:
+            size, tag = await attempts.describe(url)
+            if not tag:
+                return None  # a copy could be of anything
+            self._names[url] = _name(url, size, tag)
+        return await asyncio.to_thread(self._used, self._names[url])
+
+    def _used(self, name: str) -> str | None:
+        path = self._folder / name
+        try:
+            os.utime(path)
+        except OSError:
+            return None
+        return str(path)
+
+    async def keep(self, url: str, answer: Answer, tag: str) -> None:
+        """Keep some bytes of a file, and the file once they are all there."""
+        try:
+            filling = self._filling_of(url, answer, tag)
+            if filling is None:
+                return
+            if await asyncio.to_thread(filling.put, answer.offset, answer.buffer):
+                self._filling.pop(url, None)
+                self._names[url] = filling.name
+        except OSError as error:
+            self._leave(url)
+            warnings.warn(
+                f"cache_dir: {url} cannot be kept in {self._folder}: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _filling_of(self, url: str, answer: Answer, tag: str) -> _Filling | None:
+        filling = self._filling.get(url)
+        tag = tag or answer.tag
+        if filling and filling.tag == tag:
+            return filling
+        # Whoever goes on in the middle of a file would not complete it.
+        if answer.offset > 0 or answer.total < 1 or not tag:
+            return None
+        self._leave(url)
+        if not self._make_room(answer.total):
+            return None
+        name = _name(url, answer.total, tag)
+        filling = self._filling[url] = _Filling(self._folder, name, answer.total, tag)
+        if len(self._filling) > _MOST_AT_ONCE:
+            self._leave(next(iter(self._filling)))
+        return filling
+
+    def _leave(self, url: str) -> None:
+        filling = self._filling.pop(url, None)
+        if filling:
+            filling.leave()
+
+    def close(self) -> None:
+        """Remove what is not complete."""
+        for url in list(self._filling):
+            self._leave(url)
+
+    def _make_room(self, size: int) -> bool:
+        """Remove the copies that were not used for the longest time, until there is room."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if not self._cleaned:
+            self._cleaned = True
+            _remove_abandoned(self._folder)
+        if self._most is None:
+            return True
+        found: list[tuple[float, int, Path]] = []
+        taken = size
+        for path in self._folder.iterdir():
+            try:
+                info = path.stat()
+            except FileNotFoundError:
+                continue  # another process has removed it
+            if path.name.endswith((_END, _UNFINISHED)):
+                taken += info.st_size
+            if path.name.endswith(_END):
+                found.append((info.st_mtime, info.st_size, path))
+        for _, bytes_, path in sorted(found):
+            if taken <= self._most or size > self._most:
+                break
+            path.unlink(missing_ok=True)
+            taken -= bytes_
+        return taken <= self._most
+
+
+class _Filling:
+    """A file that gets its name when all of its bytes were put into it."""
+
+    def __init__(self, folder: Path, name: str, total: int, tag: str) -> None:
+        self.name = name
+        self.tag = tag
+        self._total = total
+        self._spans: list[tuple[int, int]] = []  # bytes that are there
+        self._path = folder / f"{name}-{secrets.token_hex(8)}{_UNFINISHED}"
+        self._mutex = threading.Lock()
+        self._file = self._path.open("xb")
+        _lock(self._file.fileno())
+        self._file.truncate(total)
+
+    def put(self, offset: int, buffer: Buffer) -> bool:
+        """Write some bytes; return whether the file is complete now."""
+        view = memoryview(buffer)
+        with self._mutex:
+            if self._file.closed:
+                return False
+            self._file.seek(offset)
+            self._file.write(view)
+            self._spans = _joined([*self._spans, (offset, offset + len(view))])
+            if self._spans != [(0, self._total)]:
+                return False
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            if os.name == "nt":  # where an open file cannot be renamed
+                self._file.close()
+            self._path.replace(self._path.with_name(self.name))
+            self._file.close()
+            return True
+
+    def leave(self) -> None:
+        """Remove what is not complete."""
+        with self._mutex:
+            self._file.close()
+            self._path.unlink(missing_ok=True)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def _name(url: str, size: int, tag: str) -> str:
+    return hashlib.sha256(f"{url}\n{size}\n{tag}".encode()).hexdigest()[:40] + _END
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file until it is closed; return False when another process has done so."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_abandoned(folder: Path) -> None:
+    for path in folder.glob(f"*{_UNFINISHED}"):
+        try:
+            if os.name == "nt" and time.time() - path.stat().st_mtime < _ABANDONED:
+                continue
+            with path.open("rb") as file:
+                if _lock(file.fileno()):
+                    path.unlink(missing_ok=True)
+        except OSError:
+            continue  # it is another user's, or gone

@@ -1,0 +1,126 @@
+"""Files in stores that fsspec knows."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from penstock.remote.failures import Failure, of_status
+from penstock.remote.obstore_files import Answer, Entry
+
+_THREADS = 8  # for file systems that only have functions that wait
+
+
+class FsspecFiles:
+    """The files of one file system of fsspec.
+
+    Parameters
+    ----------
+    url : str
+        Any URL of it.
+    options : dict
+        Storage options.
+    """
+
+    def __init__(self, url: str, options: dict[str, Any]) -> None:
+        fsspec: Any = import_module("fsspec")
+        protocol = url.partition("://")[0]
+        kind = fsspec.get_filesystem_class(protocol)
+        host = kind._get_kwargs_from_urls(url)
+        options = {**host, **options}
+        if kind.async_impl:
+            self._fs: Any = kind(asynchronous=True, loop=asyncio.get_running_loop(), **options)
+            self._threads = None
+        else:
+            self._fs = kind(**options)
+            self._threads = ThreadPoolExecutor(_THREADS, "penstock-remote")
+
+    def path_of(self, url: str) -> str:
+        """Return the path of a URL in this file system."""
+        return str(self._fs._strip_protocol(url))
+
+    async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if self._threads is None:
+                return await getattr(self._fs, f"_{name}")(*args, **kwargs)
+            loop = asyncio.get_running_loop()
+            call: Callable[[], Any] = lambda: getattr(self._fs, name)(*args, **kwargs)  # noqa: E731
+            return await loop.run_in_executor(self._threads, call)
+        except Exception as error:
+            raise _failure(error) from error
+
+    async def describe(self, path: str) -> tuple[int, str]:
+        """Return the size of a file, and the tag of its content."""
+        info = await self._call("info", path)
+        if info.get("type") == "directory":
+            raise Failure("a file was expected, got a folder", errno.EISDIR)
+        if info.get("size") is None:
+            raise Failure("the server does not say how long the file is")
+        names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created")
+        tag = next((str(info[name]) for name in names if info.get(name) is not None), "")
+        return int(info["size"]), tag
+
+    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
+        """Return `size` bytes from `start`, fewer at the end of the file."""
+        total, tag = -1, ""
+        if first:
+            total, tag = await self.describe(path)
+            size = max(0, min(size, total - start))
+        buffer = b""
+        if size > 0:
+            buffer = await self._call("cat_file", path, start=start, end=start + size)
+        if len(buffer) != size:
+            raise Failure(f"{size} bytes were expected, got {len(buffer)}", again=True)
+        return Answer(buffer, start, total, tag)
+
+    async def read_whole(self, path: str) -> Answer:
+        """Return all bytes of a file."""
+        buffer = await self._call("cat_file", path)
+        return Answer(buffer, 0, len(buffer), "")
+
+    async def upload(self, path: str, content: bytes | Path) -> None:
+        """Make an object of bytes or a file of this machine."""
+        if isinstance(content, Path):
+            await self._call("put_file", str(content), path)
+        else:
+            await self._call("pipe_file", path, content)
+
+    async def remove(self, path: str) -> None:
+        """Remove an object."""
+        await self._call("rm_file", path)
+
+    async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
+        """Yield what is in a folder; with `deep` what is in its folders, too."""
+        if deep:
+            found = (await self._call("find", prefix, detail=True)).values()
+        else:
+            found = await self._call("ls", prefix, detail=True)
+        for info in found:
+            folder = info.get("type") == "directory"
+            yield Entry(info["name"] + ("/" if folder else ""), info.get("size") or 0)
+
+
+def _failure(error: Exception) -> Failure:
+    if isinstance(error, Failure):
+        return error
+    text = f"{type(error).__name__}: {error}"[:300]
+    if isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError)):
+        return Failure(text, error.errno or _NUMBERS[type(error)])
+    status = getattr(error, "status", None)
+    if isinstance(status, int):
+        return of_status(status, text)
+    # A wrong argument stays wrong.
+    wrong = (TypeError, ValueError, NotImplementedError, ImportError)
+    return Failure(text, again=not isinstance(error, wrong))
+
+
+_NUMBERS: dict[type, int] = {
+    FileNotFoundError: errno.ENOENT,
+    IsADirectoryError: errno.EISDIR,
+    PermissionError: errno.EACCES,
+}

@@ -1,0 +1,232 @@
+"""Files in stores that obstore knows: S3, Google, Azure, web servers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import AsyncIterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from penstock.remote.failures import Failure, NoRanges, PastEnd, of_status
+
+SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https"))
+
+# fsspec's names of what obstore calls otherwise.
+_RENAMED = {
+    "s3": {
+        "key": "access_key_id",
+        "secret": "secret_access_key",
+        "token": "session_token",
+        "anon": "skip_signature",
+        "endpoint_url": "endpoint",
+        "region_name": "region",
+        "requester_pays": "request_payer",
+    },
+    "gs": {"token": "service_account", "anon": "skip_signature", "endpoint_url": "base_url"},
+    "az": {
+        "account_key": "access_key",
+        "sas_token": "sas_key",
+        "anon": "skip_signature",
+        "endpoint_url": "endpoint",
+    },
+    "http": {"headers": "default_headers"},
+}
+_IGNORED = {"project", "use_ssl", "config_kwargs", "s3_additional_kwargs", "asynchronous", "loop"}
+_FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az", "https": "http"}
+
+
+_process: int | None = None  # in which obstore has its threads
+
+
+def _check_process(url: str) -> None:
+    """Raise RuntimeError in the child of a process that has read URLs: it would wait for ever."""
+    global _process
+    _process = _process or os.getpid()
+    if _process != os.getpid():
+        raise RuntimeError(
+            f"{url} cannot be read in a process that was forked after its parent had read URLs: "
+            'the threads of obstore are not there; start it by "spawn" or "forkserver"'
+        )
+
+
+class Answer(NamedTuple):
+    """Bytes of a file."""
+
+    buffer: Any
+    offset: int
+    total: int
+    tag: str
+
+
+class Entry(NamedTuple):
+    """An object in a store."""
+
+    path: str
+    size: int
+
+
+class ObstoreFiles:
+    """The files of one bucket, container or web server.
+
+    Parameters
+    ----------
+    url : str
+        Any URL of it.
+    options : dict
+        fsspec's storage options, or names of obstore's configuration.
+    """
+
+    def __init__(self, url: str, options: dict[str, Any]) -> None:
+        _check_process(url)
+        self._obstore: Any = import_module("obstore")
+        stores: Any = import_module("obstore.store")
+        scheme, host, path, query, _ = urlsplit(url)
+        family = _FAMILY.get(scheme, scheme)
+        config, client = _configuration(family, options)
+        # Retries are made by whoever calls: one loop, with one limit.
+        common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
+        if family == "http":
+            exact = f"{path}?{query}" if self.is_exact(url) else ""
+            self._store: Any = stores.HTTPStore.from_url(f"{scheme}://{host}{exact}", **common)
+        else:
+            self._store = stores.from_url(f"{scheme}://{host}", config=config, **common)
+
+    @staticmethod
+    def is_exact(url: str) -> bool:
+        """Return whether a URL is no path in a store: it has a query, a signature for instance."""
+        scheme, _, path, query, _ = urlsplit(url)
+        return scheme in ("http", "https") and (bool(query) or "//" in path or "/../" in path)
+
+    def path_of(self, url: str) -> str:
+        """Return the path of a URL in this store."""
+        if self.is_exact(url):
+            return ""
+        _, scheme, rest = url.partition("://")
+        path = rest.partition("/")[2] if scheme else url
+        return unquote(path) if url.startswith("http") else path
+
+    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
+        """Return `size` bytes from `start`, fewer at the end of the file."""
+        try:
+            got = await self._obstore.get_async(
+                self._store, path, options={"range": (start, start + size)}
+            )
+            meta, (begin, end) = got.meta, got.range
+            buffer = await got.bytes_async()
+        except Exception as error:
+            failure = _failure(self._obstore, error)
+            if isinstance(failure, PastEnd) and first:
+                return Answer(b"", start, (await self.read_whole(path)).total, "")
+            raise failure from error
+        total = meta["size"]
+        expected = max(0, min(size, total - start))
+        if begin != start or len(buffer) != expected or end - begin != expected:
+            raise Failure(f"{expected} bytes were expected, got {len(buffer)}", again=True)
+        return Answer(buffer, start, total, _tag(meta))
+
+    async def read_whole(self, path: str) -> Answer:
+        """Return all bytes of a file, from a server that does not know ranges."""
+        try:
+            got = await self._obstore.get_async(self._store, path)
+            meta = got.meta
+            buffer = await got.bytes_async()
+        except Exception as error:
+            raise _failure(self._obstore, error) from error
+        if len(buffer) != meta["size"]:
+            raise Failure(f"{meta['size']} bytes were expected, got {len(buffer)}", again=True)
+        return Answer(buffer, 0, meta["size"], _tag(meta))
+
+    async def describe(self, path: str) -> tuple[int, str]:
+        """Return the size of a file, and the tag of its content."""
+        try:
+            meta = await self._obstore.head_async(self._store, path)
+        except Exception as error:
+            raise _failure(self._obstore, error) from error
+        return meta["size"], _tag(meta)
+
+    async def upload(self, path: str, content: bytes | Path) -> None:
+        """Make an object of bytes or a file of this machine; it appears when it is complete."""
+        try:
+            await self._obstore.put_async(self._store, path, content)
+        except Exception as error:
+            raise _failure(self._obstore, error) from error
+
+    async def remove(self, path: str) -> None:
+        """Remove an object."""
+        try:
+            await self._obstore.delete_async(self._store, path)
+        except Exception as error:
+            raise _failure(self._obstore, error) from error
+
+    async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
+        """Yield what is in a folder; with `deep` what is in its folders, too."""
+        try:
+            if not deep:
+                found = await self._obstore.list_with_delimiter_async(self._store, prefix)
+                for folder in found["common_prefixes"]:
+                    yield Entry(f"{folder}/", 0)
+                for meta in found["objects"]:
+                    yield Entry(meta["path"], meta["size"])
+                return
+            async for batch in self._obstore.list(self._store, prefix, chunk_size=1000):
+                for meta in batch:
+                    yield Entry(meta["path"], meta["size"])
+        except Exception as error:
+            raise _failure(self._obstore, error) from error
+
+
+def _configuration(family: str, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    given = {name: value for name, value in options.items() if name not in _IGNORED}
+    client: dict[str, Any] = {"timeout": "3600s", "connect_timeout": "10s"}
+    client |= given.pop("client_options", {})
+    given |= given.pop("client_kwargs", {})
+    renamed = _RENAMED.get(family, {})
+    config = {renamed.get(name, name): value for name, value in given.items()}
+    if family == "gs" and config.get("service_account") == "anon":
+        config["skip_signature"] = bool(config.pop("service_account"))
+    endpoint = config.get("endpoint") or config.get("base_url") or "http://"
+    if str(endpoint).startswith("http://"):
+        client.setdefault("allow_http", True)
+    if family == "http":
+        return {}, client | config
+    return config, client
+
+
+def _tag(meta: Any) -> str:
+    changed = meta["last_modified"]
+    # Servers that do not say when a file has changed are given the year 1970.
+    return meta["e_tag"] or (changed.isoformat() if changed and changed.timestamp() > 0 else "")
+
+
+_STATUS = re.compile(r"status code: (\d{3})")
+_CAUSE = re.compile(r'message: "([^"]+)"|error: "([^"]+)"|\b(TimedOut|IncompleteBody)\b')
+_PLAIN = {"TimedOut": "timed out", "IncompleteBody": "the body is shorter than was announced"}
+
+
+def _failure(obstore: Any, error: Exception) -> Failure:
+    if isinstance(error, Failure):
+        return error
+    known = obstore.exceptions
+    text, _, source = str(error).partition("\n\nDebug source")
+    status = _STATUS.search(text)
+    if status:
+        text = "the server says " + " ".join(text[status.start(1) :].split())
+        return of_status(int(status[1]), text[:300])
+    if isinstance(error, FileNotFoundError):
+        return Failure(text, errno.ENOENT)
+    if isinstance(error, known.NotSupportedError):
+        return NoRanges(text, again=True)
+    if isinstance(error, known.PermissionDeniedError):
+        return Failure(text, errno.EACCES)
+    if isinstance(error, known.UnauthenticatedError):
+        return Failure(text, errno.EACCES, again=True)
+    if isinstance(error, known.InvalidPathError):
+        return Failure(text, errno.EINVAL)
+    causes = [next(filter(None, found)) for found in _CAUSE.findall(source)]
+    cause = _PLAIN.get(causes[-1], causes[-1]) if causes else ""
+    text = f"{text.rpartition(': ')[2]} ({cause})" if cause else text
+    return Failure(text[:300], again=isinstance(error, known.BaseError))

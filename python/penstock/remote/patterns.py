@@ -1,0 +1,64 @@
+"""Patterns of URLs: what is in the folder before the first star is listed and compared."""
+
+from __future__ import annotations
+
+import errno
+import re
+from urllib.parse import urlsplit
+
+from penstock.remote.attempts import Attempts
+from penstock.remote.failures import Failure
+from penstock.remote.obstore_files import ObstoreFiles
+from penstock.remote.service import start
+
+_MAGIC = re.compile(r"[*?[]")
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[(!?)([^\]]+)\]|[^*?[]+|\[")
+
+
+def urls_matching(pattern: str) -> list[str]:
+    """Return the URLs of the files that match a pattern; errors are as of `files_matching`."""
+    service = start()
+    try:
+        return service.call(_matching(service.store_of(pattern), pattern))
+    except Failure as failure:
+        if failure.number == errno.ENOENT:
+            return []
+        raise OSError(failure.number or errno.EIO, failure.text, pattern) from failure
+
+
+async def _matching(store: Attempts, pattern: str) -> list[str]:
+    is_web = urlsplit(pattern).scheme in ("http", "https")
+    if not _MAGIC.search(pattern) or (is_web and ObstoreFiles.is_exact(pattern)):
+        await store.describe(pattern)
+        return [pattern]
+    path = store.files.path_of(pattern)
+    folder = path[: _MAGIC.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
+    rest = path[len(folder) :].lstrip("/")
+    deep = "/" in rest or "**" in rest
+    expression = re.compile(_expression(path))
+    entries = await store.entries(pattern, folder, deep)
+    found = [entry.path for entry in entries if expression.fullmatch(entry.path)]
+    # What comes before the path in the pattern comes before it in the URLs.
+    head = pattern.removesuffix(path.lstrip("/"))
+    return [head + name.lstrip("/") for name in found]
+
+
+def _expression(pattern: str) -> str:
+    """Return the regular expression that means the same as a glob pattern."""
+    out = []
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if text == "**/":
+            out.append("(?:[^/]+/)*")
+        elif text == "**":
+            out.append(".*")
+        elif text == "*":
+            out.append("[^/]*")
+        elif text == "?":
+            out.append("[^/]")
+        elif token[2]:
+            negated, members = token[1], token[2].replace("\\", r"\\")
+            out.append(f"[{'^/' if negated else ''}{members}]")
+        else:
+            out.append(re.escape(text))
+    return "".join(out)

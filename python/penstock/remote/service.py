@@ -1,0 +1,141 @@
+"""The thread that answers the requests of remote files: an event loop with many in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import errno
+import os
+import threading
+from collections.abc import Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from penstock import _core
+from penstock.remote.attempts import Attempts
+from penstock.remote.failures import Failure
+from penstock.remote.stores import Stores
+
+T = TypeVar("T")
+
+
+class Service:
+    """Two threads: one sleeps in the engine until there are requests, one runs the event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._stores = Stores()
+        self._tasks: dict[_core.RemoteRequest, asyncio.Task[None]] = {}
+        for name, body in (("loop", self._run_loop), ("requests", self._take)):
+            threading.Thread(target=body, name=f"penstock-remote-{name}", daemon=True).start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the event loop and wait for what it returns."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def store_of(self, url: str) -> Attempts:
+        """Return the store that a URL is in, for coroutines of `call`."""
+
+        async def opened() -> Attempts:
+            return self._stores.of(url)
+
+        return self.call(opened())
+
+    def stop(self) -> None:
+        """End what is under way; nothing is answered any more."""
+        _core.close_remote_queue()
+        self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._stores.close()
+        self._loop.call_soon(self._loop.stop)
+
+    def _run_loop(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def _take(self) -> None:
+        while (requests := _core.take_remote_requests()) is not None:
+            self._loop.call_soon_threadsafe(self._begin, requests)
+
+    def _begin(self, requests: list[_core.RemoteRequest]) -> None:
+        for request in requests:
+            if not request.dropped:
+                task = self._loop.create_task(self._answer(request))
+                self._tasks[request] = task
+                task.add_done_callback(partial(self._ended, request))
+            elif request in self._tasks:
+                self._tasks[request].cancel()
+
+    def _ended(self, request: _core.RemoteRequest, _: asyncio.Task[None]) -> None:
+        del self._tasks[request]
+
+    async def _answer(self, request: _core.RemoteRequest) -> None:
+        try:
+            await getattr(self, f"_{request.task}")(request)
+        except Failure as failure:
+            request.fail(failure.number, failure.text)
+        except asyncio.CancelledError:
+            request.fail(errno.ECANCELED, f"{request.url}: the request was cancelled")
+        except BaseException as error:
+            request.fail_with(error)
+
+    async def _read(self, request: _core.RemoteRequest) -> None:
+        url = request.url
+        attempts = self._stores.of(url)
+        copies = self._stores.copies_of(url)
+        copy = await copies.find(url, attempts) if copies and request.first else None
+        if copy is not None:
+            request.finish_with_copy(copy)
+            return
+        answer = await attempts.read(url, request.offset, request.size, request.first, request.tag)
+        request.finish(answer.buffer, answer.offset, answer.total, answer.tag)
+        if copies:
+            await copies.keep(url, answer, request.tag)
+
+    async def _upload(self, request: _core.RemoteRequest) -> None:
+        await self._stores.of(request.url).upload(request.url, Path(request.path))
+        request.finish()
+
+    async def _remove(self, request: _core.RemoteRequest) -> None:
+        await self._stores.of(request.url).remove(request.url)
+        request.finish()
+
+    async def _names(self, request: _core.RemoteRequest) -> None:
+        store = self._stores.of(request.url)
+        prefix = store.files.path_of(request.url).rstrip("/")
+        try:
+            entries = await store.entries(request.url, prefix, False)
+        except Failure as failure:
+            if failure.number != errno.ENOENT:
+                raise
+            entries = []  # there are no folders but of what is in them
+        names = [entry.path.rstrip("/").rpartition("/")[2] for entry in entries]
+        request.finish("".join(f"{name}\n" for name in names).encode())
+
+
+_service: Service | None = None
+_process = 0
+_lock = threading.Lock()
+
+
+def start() -> Service:
+    """Return the service of this process, which is started by the first call."""
+    global _service, _process
+    with _lock:
+        if _service is None or _process != os.getpid():
+            _service, _process = Service(), os.getpid()
+            atexit.register(_service.stop)
+        return _service
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,76 @@
+"""Which library a URL is for, and its stores that are open."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+from urllib.parse import urlsplit
+
+from penstock.remote.attempts import Attempts, Files
+from penstock.remote.copies import Copies
+from penstock.remote.fsspec_files import FsspecFiles
+from penstock.remote.obstore_files import SCHEMES, ObstoreFiles
+from penstock.remote.settings import Settings, settings_of
+
+_MOST_STORES = 64  # URLs with a signature have one each
+
+Key = tuple[Any, ...]
+
+
+class Stores:
+    """The stores of one event loop, opened when their first URL comes."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[Key, tuple[Settings, Attempts]] = OrderedDict()
+        self._copies: dict[tuple[str, int | None], Copies] = {}
+
+    def of(self, url: str) -> Attempts:
+        """Return the store that a URL is in.
+
+        Raises
+        ------
+        ImportError
+            If the library for it is not installed.
+        """
+        settings = settings_of(url)
+        key = _key_of(url)
+        found = self._open.get(key)
+        if found is None or found[0] is not settings:
+            found = settings, Attempts(_files_of(url, settings.options), settings.limits)
+            self._open[key] = found
+            if len(self._open) > _MOST_STORES:
+                self._open.popitem(last=False)
+        self._open.move_to_end(key)
+        return found[1]
+
+    def copies_of(self, url: str) -> Copies | None:
+        """Return where copies of a file are kept, if they are."""
+        settings = settings_of(url)
+        if settings.cache_dir is None:
+            return None
+        key = settings.cache_dir, settings.cache_bytes
+        if key not in self._copies:
+            self._copies[key] = Copies(*key)
+        return self._copies[key]
+
+    def close(self) -> None:
+        """Remove copies that are not complete."""
+        for copies in self._copies.values():
+            copies.close()
+
+
+def _key_of(url: str) -> Key:
+    parts = urlsplit(url)
+    exact = url if ObstoreFiles.is_exact(url) else ""
+    return parts.scheme, parts.netloc, exact
+
+
+def _files_of(url: str, options: dict[str, Any]) -> Files:
+    known = url.partition("://")[0].lower() in SCHEMES
+    try:
+        return ObstoreFiles(url, options) if known else FsspecFiles(url, options)
+    except ImportError as error:
+        library, extra = ("obstore", "remote") if known else ("fsspec", "fsspec")
+        # The libraries of fsspec's file systems are named by what it says itself.
+        what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
+        raise ImportError(f"{url} cannot be read ({error}); pip install {what}".rstrip()) from error

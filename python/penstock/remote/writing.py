@@ -1,0 +1,66 @@
+"""Objects that are written whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from penstock.remote.failures import Failure
+from penstock.remote.service import start
+
+
+def write_object(url: str, content: bytes | Path) -> None:
+    """Make an object of bytes or a file of this machine; it appears when it is complete.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    ImportError
+        If the library for the URL is not installed.
+    """
+    service = start()
+    try:
+        service.call(service.store_of(url).upload(url, content))
+    except Failure as failure:
+        raise OSError(failure.number or errno.EIO, failure.text, url) from failure
+
+
+class ObjectWriter:
+    """A file of this machine that becomes an object when it is closed.
+
+    Parameters
+    ----------
+    url : str
+        Of the object.
+    buffering : int
+        Bytes of the file's buffer.
+    """
+
+    def __init__(self, url: str, buffering: int) -> None:
+        self._url = url
+        handle, self._path = tempfile.mkstemp(prefix="penstock-")
+        self._file: IO[bytes] = os.fdopen(handle, "wb", buffering=buffering)
+        self.write = self._file.write
+        self.flush = self._file.flush
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed or left."""
+        return self._file.closed
+
+    def close(self) -> None:
+        """Write the object."""
+        try:
+            self._file.close()
+            write_object(self._url, Path(self._path))
+        finally:
+            Path(self._path).unlink()
+
+    def leave(self) -> None:
+        """Close the file without an object."""
+        self._file.close()
+        Path(self._path).unlink()

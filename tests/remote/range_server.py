@@ -1,0 +1,304 @@
+"""A web server on the loopback address that answers ranges, and fails as it is asked to."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import re
+import struct
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from socket import SO_LINGER, SOL_SOCKET
+from urllib.parse import unquote, urlsplit
+
+STALL = 30.0  # seconds: longer than any request is waited for
+TRICKLE = 64  # bytes that come at a time
+
+
+@dataclass
+class Asked:
+    """A request as it came."""
+
+    method: str
+    path: str
+    range: tuple[int, int] | None
+    headers: dict[str, str]
+
+
+@dataclass
+class RangeServer:
+    """Serves `files` (by path, without the first slash) until it is left.
+
+    Parameters
+    ----------
+    files : dict of str to bytes
+        What there is; may be changed at any time.
+    latency : float
+        Seconds before each answer.
+    faults : dict of str to float
+        How many of the requests fail, by what happens to them: a method ``_fault_NAME``.
+    seed : int
+        Which requests these are.
+    first : dict of str to str
+        Faults of the next requests, by path, in this order: "reset reset" fails two.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    latency: float = 0.0
+    faults: dict[str, float] = field(default_factory=dict)
+    seed: int = 0
+    first: dict[str, str] = field(default_factory=dict)
+    ignores_ranges: bool = False
+    tagged: bool = True
+    modified: str = "Mon, 01 Jan 2024 00:00:00 GMT"
+
+    def __enter__(self) -> RangeServer:
+        self.asked: list[Asked] = []
+        self.targets: list[str] = []
+        self.failed: Counter[str] = Counter()
+        self.open = self.most_open = 0
+        self._random = random.Random(self.seed)
+        self._tags: dict[int, tuple[bytes, str]] = {}
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(ready,), daemon=True)
+        self._thread.start()
+        assert ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+    @property
+    def url(self) -> str:
+        """Where the server is, without a slash at the end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def urls(self) -> list[str]:
+        """The URL of each file, in their order."""
+        return [f"{self.url}/{name}" for name in self.files]
+
+    def wait_for_a_request(self) -> None:
+        """Wait until something is asked for."""
+        while not self.asked:
+            time.sleep(0.01)
+
+    def wait_until_quiet(self) -> None:
+        """Wait until nothing was asked for some time."""
+        before = -1
+        while before != len(self.asked) or self.open:
+            before = len(self.asked)
+            time.sleep(0.1)
+
+    def _run(self, ready: threading.Event) -> None:
+        asyncio.run(self._serve(ready))
+
+    async def _serve(self, ready: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=512)
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        await self._stop.wait()
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (asked := await self._read(reader)) and await self._answer(asked, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> Asked | None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        headers = {}
+        for line in filter(None, lines):
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
+        found = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
+        span = (int(found[1]), int(found[2] or 2**62) + 1) if found else None
+        self.targets.append(target)
+        asked = Asked(method, unquote(urlsplit(target).path)[1:], span, headers)
+        self.asked.append(asked)
+        return asked
+
+    async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            if self.latency:
+                await asyncio.sleep(self.latency)
+            fault = self._fault_of(asked)
+            if fault and fault != "ok":
+                self.failed[fault] += 1
+                return bool(await getattr(self, f"_fault_{fault}")(asked, writer))
+            return await self._send(asked, writer)
+        finally:
+            self.open -= 1
+
+    def _fault_of(self, asked: Asked) -> str:
+        names = self.first.get(asked.path, "").split()
+        if names:
+            self.first[asked.path] = " ".join(names[1:])
+            return names[0]
+        number = self._random.random()
+        for name, rate in self.faults.items():
+            if number < rate:
+                return name
+            number -= rate
+        return ""
+
+    def tag(self, path: str) -> str:
+        """Return the ETag of a file."""
+        content = self.files[path]
+        known = self._tags.get(id(content))
+        if known is None or known[0] is not content:
+            known = (content, f'"{hashlib.md5(content).hexdigest()}"')
+            self._tags[id(content)] = known
+        return known[1]
+
+    def _head(self, asked: Asked) -> tuple[int, dict[str, str], bytes | memoryview]:
+        content = self.files.get(asked.path)
+        if content is None:
+            return 404, {}, b"no such file"
+        headers = {"Last-Modified": self.modified} if self.modified else {}
+        if self.tagged:
+            headers["ETag"] = self.tag(asked.path)
+            wanted = asked.headers.get("if-match")
+            if wanted and wanted != headers["ETag"]:
+                return 412, headers, b"it was replaced"
+        if asked.range is None or self.ignores_ranges:
+            return 200, headers, content
+        start, end = asked.range
+        if start >= len(content):
+            return 416, {"Content-Range": f"bytes */{len(content)}"}, b"no such range"
+        end = min(end, len(content))
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(content)}"
+        return 206, headers, memoryview(content)[start:end]
+
+    async def _send(
+        self,
+        asked: Asked,
+        writer: asyncio.StreamWriter,
+        *,
+        bytes_sent: float = 1.0,
+        added: int = 0,
+    ) -> bool:
+        status, headers, body = self._head(asked)
+        self._write_head(writer, status, headers, len(body) + added)
+        if asked.method != "HEAD":
+            if bytes_sent < 1.0:
+                body = body[: int(len(body) * bytes_sent)]
+            writer.write(body)
+            await writer.drain()
+        return bytes_sent == 1.0
+
+    def _write_head(
+        self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str], length: int
+    ) -> None:
+        lines = [f"HTTP/1.1 {status} Said", f"Content-Length: {length}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+
+    async def _refuse(
+        self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str] | None = None
+    ) -> bool:
+        body = b"refused on purpose"
+        self._write_head(writer, status, headers or {}, len(body))
+        writer.write(body)
+        await writer.drain()
+        return True
+
+    async def _fault_unavailable(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
+        return await self._refuse(writer, 503)
+
+    async def _fault_busy(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
+        return await self._refuse(writer, 429, {"Retry-After": "1"})
+
+    async def _fault_expired(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
+        return await self._refuse(writer, 401)
+
+    async def _fault_forbidden(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
+        return await self._refuse(writer, 403)
+
+    async def _fault_reset(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Reset the connection in the middle of the body."""
+        await self._send(asked, writer, bytes_sent=0.5)
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, linger)
+        writer.transport.abort()
+        return False
+
+    async def _fault_closed(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Close it in the middle: the body is shorter than was announced."""
+        return await self._send(asked, writer, bytes_sent=0.5)
+
+    async def _fault_short(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Announce fewer bytes than were asked for, and send these."""
+        status, headers, body = self._head(asked)
+        body = body[: len(body) // 2]
+        self._write_head(writer, status, headers, len(body))
+        writer.write(body)
+        await writer.drain()
+        return True
+
+    async def _fault_long(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send more bytes than were asked for."""
+        status, headers, body = self._head(asked)
+        self._write_head(writer, status, headers, len(body) + 7)
+        writer.write(body)
+        writer.write(b"toolong")
+        await writer.drain()
+        return True
+
+    async def _fault_stall(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send half of the body, and then nothing."""
+        await self._send(asked, writer, bytes_sent=0.5)
+        await asyncio.sleep(STALL)
+        return False
+
+    async def _fault_silence(self, _: Asked, __: asyncio.StreamWriter) -> bool:
+        """Send nothing at all."""
+        await asyncio.sleep(STALL)
+        return False
+
+    async def _fault_trickle(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send a few bytes at a time."""
+        status, headers, body = self._head(asked)
+        self._write_head(writer, status, headers, len(body))
+        for at in range(0, len(body), TRICKLE):
+            writer.write(body[at : at + TRICKLE])
+            await writer.drain()
+            await asyncio.sleep(0.05)
+        return True
+
+    async def _fault_whole(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the whole file instead of the range."""
+        return await self._send(Asked(asked.method, asked.path, None, asked.headers), writer)
+
+    async def _fault_other(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send another range of the same length."""
+        content = self.files[asked.path]
+        start, end = asked.range or (0, len(content))
+        end = min(end, len(content))
+        headers = {"Content-Range": f"bytes {start + 1}-{end}/{len(content) + 1}"}
+        self._write_head(writer, 206, headers, end - start)
+        writer.write(content[start:end][::-1])
+        await writer.drain()
+        return True
+
+    async def _fault_redirects(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Redirect to the same file, which redirects again."""
+        self.first[asked.path] = "redirects " * 20
+        self._write_head(writer, 302, {"Location": f"{self.url}/{asked.path}"}, 0)
+        await writer.drain()
+        return True

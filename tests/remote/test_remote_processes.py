@@ -1,0 +1,103 @@
+"""Remote files and the life of processes: forks, exits, Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("obstore")
+
+
+def run(code, **more):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **more,
+    )
+
+
+FORKS = """
+import os, penstock as ps
+if {before}:
+    ps.io.read_file({url!r})
+child = os.fork()
+if child == 0:
+    try:
+        print(ps.io.read_file({url!r}), flush=True)
+    except RuntimeError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(ps.io.read_file({url!r}))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_reads_unless_its_parent_has(server):
+    server.files = {"a": b"one"}
+    done = run(FORKS.format(before=False, url=server.urls()[0]))
+    assert done.stdout.splitlines() == ["b'one'", "b'one'"]
+    done = run(FORKS.format(before=True, url=server.urls()[0]))
+    said, read = done.stdout.splitlines()
+    assert "forked after its parent had read URLs" in said
+    assert read == "b'one'"
+
+
+EXITS = """
+import penstock as ps
+it = iter(ps.FixedLengthRecordDataset([{url!r}] * 9, 1000, num_parallel_reads=3).prefetch(9))
+next(it)
+print("read", flush=True)
+"""
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.2])
+def test_a_process_ends_while_requests_are_under_way(server, latency):
+    server.files = {"a": bytes(30 << 20)}
+    server.latency = latency
+    done = run(EXITS.format(url=server.urls()[0]))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "read\n", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
+@pytest.mark.parametrize("reads", ["list(ps.TextLineDataset(url))", "ps.io.read_file(url)"])
+def test_ctrl_c_ends_a_wait(server, reads):
+    server.files = {"a": b"one"}
+    server.latency = 60
+    code = f"import penstock as ps\nurl = {server.urls()[0]!r}\n{reads}"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as child:
+        server.wait_for_a_request()
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in child.stderr.read()
+    assert time.monotonic() - began < 20
+
+
+MISSING = """
+import sys
+sys.modules[{library!r}] = None
+import penstock as ps
+try:
+    ps.io.read_file({url!r})
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "url", "command"),
+    [
+        ("obstore", "s3://bucket/a", "pip install 'penstock[remote]'"),
+        ("fsspec", "memory://a", "pip install 'penstock[fsspec]'"),
+    ],
+)
+def test_a_library_that_is_missing_is_named(library, url, command):
+    done = run(MISSING.format(library=library, url=url))
+    assert command in done.stdout
+    assert url in done.stdout

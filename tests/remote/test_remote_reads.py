@@ -1,0 +1,148 @@
+"""Files of a web server: every source, positions, ends, listing."""
+
+import gc
+import hashlib
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from contract import steps
+from records import frame
+
+pytest.importorskip("obstore")
+
+LINES = [b"line %d" % i for i in range(5000)]
+MANY = random.Random(1).randbytes(9 << 20)  # more than two requests
+
+
+def test_every_source_of_files_reads_urls(server):
+    server.files = {
+        "lines.txt": b"\n".join(LINES),
+        "records": b"".join(map(frame, LINES)),
+        "fixed": b"".join(b"%08d" % i for i in range(1000)),
+        "table.csv": b"1,a\n2,b\n",
+    }
+    lines, records, fixed, table = server.urls()
+    assert list(ps.TextLineDataset(lines)) == LINES
+    assert list(ps.TFRecordDataset(records)) == LINES
+    assert list(ps.FixedLengthRecordDataset(fixed, 8))[-1] == b"00000999"
+    assert list(ps.experimental.CsvDataset(table, [np.int64(0), ""])) == [(1, "a"), (2, "b")]
+    assert ps.io.read_file(lines) == server.files["lines.txt"]
+    assert list(ps.TextLineDataset([lines, lines], num_parallel_reads=2)) == [
+        line for line in LINES for _ in range(2)
+    ]
+
+
+def test_large_files_come_whole_and_in_few_requests(server):
+    server.files = {"many": MANY}
+    read = b"".join(ps.FixedLengthRecordDataset(server.urls()[0], 1 << 18))
+    assert hashlib.md5(read).digest() == hashlib.md5(MANY).digest()
+    assert len(server.asked) == 3
+    assert hashlib.md5(ps.io.read_file(server.urls()[0])).digest() == hashlib.md5(MANY).digest()
+
+
+@pytest.mark.parametrize("size", [0, 1, (4 << 20) - 1, 4 << 20, (4 << 20) + 1])
+def test_files_of_any_length_end_where_they_end(server, size):
+    server.files = {"some": MANY[:size]}
+    assert ps.io.read_file(server.urls()[0]) == MANY[:size]
+
+
+def test_names_are_sent_as_they_are(server):
+    server.files = {"a b/ü%+&.txt": b"one", "c/../d": b"two"}
+    assert ps.io.read_file(f"{server.url}/a%20b/%C3%BC%25+&.txt") == b"one"
+
+
+def test_a_query_is_left_in_the_url(server):
+    server.files = {"a.txt": b"one"}
+    assert ps.io.read_file(f"{server.url}/a.txt?signature=a%2Fb") == b"one"
+    assert server.targets[-1] == "/a.txt?signature=a%2Fb"
+
+
+def test_a_state_goes_on_at_any_byte(server):
+    server.files = {"many": MANY}
+    ds = ps.FixedLengthRecordDataset(server.urls()[0], 1 << 18)
+    it = iter(ds)
+    taken = [next(it) for _ in range(20)]
+    state = it.get_state()
+    other = iter(ds)
+    other.set_state(state)
+    assert taken + list(other) == list(ds)
+
+
+def test_what_a_state_is_past_is_not_asked_for(server):
+    server.files = {"many": MANY * 4}
+    ds = ps.FixedLengthRecordDataset(server.urls()[0], 1 << 20)
+    it = iter(ds)
+    first = [next(it) for _ in range(30)]
+    state = it.get_state()
+    it.close()
+    server.wait_until_quiet()
+    before = len(server.asked)
+    other = iter(ds)
+    other.set_state(state)
+    assert b"".join([*first, *other]) == MANY * 4
+    asked = server.asked[before:]
+    assert not [each for each in asked if (4 << 20) < each.range[0] < (30 << 20)]
+
+
+def test_a_file_that_is_not_there_is_an_error_at_its_position(server):
+    server.files = {"a": b"one\n", "b": b"two\n"}
+    urls = [f"{server.url}/{name}" for name in ("a", "none", "b")]
+    one, error, two = steps(iter(ps.TextLineDataset(urls)))
+    assert (one, two) == (b"one", b"two")
+    assert error.kind == "FileNotFoundError"
+    assert urls[1] in error.text
+
+
+def test_a_closed_iterator_ends_its_requests(server):
+    server.files = {"many": MANY}
+    server.latency = 20.0
+    it = iter(ps.TextLineDataset(server.urls()[0]).prefetch(1))
+    threading.Timer(0.3, it.close).start()
+    began = time.monotonic()
+    with pytest.raises((RuntimeError, StopIteration)):
+        next(it)
+    assert time.monotonic() - began < 10
+    del it
+    gc.collect()
+
+
+def test_what_is_read_ahead_counts_against_the_memory_of_the_run(server):
+    server.files = {"many": MANY * 8}
+    options = ps.Options()
+    options.memory_limit = 8 << 20
+    it = iter(ps.FixedLengthRecordDataset(server.urls()[0], 1 << 10).with_options(options))
+    next(it)
+    server.wait_until_quiet()
+    held = sum(end - begin for begin, end in (asked.range for asked in server.asked))
+    assert held <= 3 * (4 << 20)
+    assert len(list(it)) == 8 * len(MANY) // 1024 - 1
+
+
+def test_many_files_are_read_at_a_time_by_one_thread(server):
+    server.files = {f"{i}": b"%d\n" % i for i in range(40)}
+    server.latency = 0.05
+    before = threading.active_count()
+    names = ps.Dataset.from_tensor_slices(server.urls())
+    read = names.interleave(ps.TextLineDataset, cycle_length=20, num_parallel_calls=20)
+    assert sorted(read) == sorted(b"%d" % i for i in range(40))
+    assert server.most_open >= 10
+    assert threading.active_count() - before < 40
+
+
+def test_files_are_found_by_patterns_only_where_stores_can_list(server):
+    server.files = {"a.txt": b"one"}
+    url = server.urls()[0]
+    assert list(ps.Dataset.list_files(url)) == [url]
+    assert list(ps.io.matching_files(f"{server.url}/none.txt")) == []
+    with pytest.raises(OSError, match="list"):
+        ps.Dataset.list_files(f"{server.url}/*.txt")
+
+
+def test_a_file_url_is_a_path(tmp_path):
+    (tmp_path / "a b.txt").write_text("one\n")
+    assert list(ps.TextLineDataset((tmp_path / "a b.txt").as_uri())) == [b"one"]

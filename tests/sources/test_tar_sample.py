@@ -319,6 +319,7 @@ def test_a_damaged_header_is_an_error_and_the_next_archive_follows(tmp_path):
         (COMPRESS["GZIP"](tar([("0.a", b"x")])), 'try compression_type="GZIP"'),
         (b"short", "5 bytes into the header"),
     ],
+    ids=["empty", "text", "compressed", "short"],
 )
 def test_what_is_no_archive_is_one_error(tmp_path, data, words):
     (error,) = steps(iter(ps.TarDataset(written(tmp_path, data), "a")))

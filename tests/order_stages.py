@@ -154,6 +154,17 @@ def records(run):
     return str(file)
 
 
+def indexed(run):
+    file = records(run)
+    ps.index(file, format="tfrecord")
+    return ps.TFRecordDataset(file, indexed=True)
+
+
+@ps.native
+def noisy_record(record):
+    return ps.strings.to_number(record, np.int64), ps.random.uniform(())
+
+
 def saved(run):
     folder = run.folder / "saved"
     if not folder.exists():
@@ -182,6 +193,7 @@ SOURCES = {
         noisy, run.calls
     ),
     "from_tensors": lambda run: ps.Dataset.from_tensors(np.arange(N)).map(noisy, run.calls),
+    "indexed_records": lambda run: indexed(run).shuffle(700).map(noisy_record, run.calls),
     "load": saved,
     "numpy_rows": lambda run: ps.NumpyDataset(
         [written(run, f"{i}.npy", npy(np.arange(i, N, 4))) for i in range(4)]
@@ -189,6 +201,9 @@ SOURCES = {
     "parallel_from_indexable": lambda run: ps.Dataset.from_indexable(
         Rows(), num_parallel_calls=run.calls or 3
     ),
+    "permutation": lambda run: ps.Dataset._make(
+        "permutation", (), {"size": N, "seed": None, "reshuffle_each_iteration": True}
+    ).map(noisy, run.calls),
     "random_numbers": lambda run: ps.Dataset.random().take(N),
     "range": numbers,
     "tar_sample": lambda run: ps.TarDataset(
@@ -262,6 +277,7 @@ STAGES = {
         .shard_evenly(3, 1, "pad")
         .map(lambda x, noise, real: (*more_noise(x, noise), real), run.calls)
     ),
+    "select": lambda ds, run: ds.global_shuffle().map(more_noise, run.calls),
     "shuffle": lambda ds, run: ds.shuffle(500).map(more_noise, run.calls),
     "skip": lambda ds, run: ds.skip(77).map(more_noise, run.calls),
     "snapshot": lambda ds, run: ds.snapshot(str(run.folder / "snapshot")),

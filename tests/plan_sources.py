@@ -111,6 +111,12 @@ def text_names(parts, missing):
     return [*names, f"{folder().name}/missing"] if missing else names
 
 
+def indexed_text(parts):
+    names = text_names(parts, False)
+    ps.index(names, format="text")
+    return ps.TextLineDataset(names, indexed=True)
+
+
 def text_steps(parts, missing):
     for text in parts:
         lines = text.split(b"\n")
@@ -161,6 +167,11 @@ SOURCES = {
             [(i, f"row {i}") for i in range(n)], num_parallel_calls=run.parallel()
         ),
         lambda n: [(np.int64(i), f"row {i}") for i in range(n)],
+    ),
+    "indexed TextLineDataset": Source(
+        args(parts=st.lists(texts, min_size=1, max_size=3)),
+        lambda run, parts: indexed_text(parts),
+        lambda parts: text_steps(parts, False),
     ),
     "TextLineDataset": Source(
         args(parts=st.lists(texts, max_size=3), missing=st.booleans()),

@@ -109,6 +109,7 @@ def make_files(folder):
     """Write the files that the calls read."""
     (folder / "lines.txt").write_bytes(b"ab\ncd\n")
     (folder / "rows.csv").write_text("x,y\n1,2\n3,4\n")
+    (folder / "numbers.csv").write_text("1\n2\n")
     with ps.io.TFRecordWriter(folder / "examples.tfrecord") as writer:
         for _ in range(3):
             writer.write(EXAMPLE)
@@ -116,6 +117,7 @@ def make_files(folder):
     np.savez(folder / "rows.npz", x=np.arange(3))
     with tarfile.open(folder / "samples.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("0.txt"))
+    ps.index([folder / "lines.txt", folder / "examples.tfrecord", folder / "numbers.csv"])
     import sqlite3
 
     with sqlite3.connect(folder / "rows.db") as base:
@@ -162,6 +164,7 @@ def dataset_calls(folder):
         "from_tensor_slices": {"tensors": [1, 2]},
         "from_tensors": {"tensors": [1, 2]},
         "get_single_element": {"on": RANGE.take(1)},
+        "global_shuffle": {"seed": 1, "reshuffle_each_iteration": True},
         "group_by_window": {"key_func": zero, "reduce_func": window, "window_size": 2},
         "group_by_window (function)": {"key_func": zero, "reduce_func": window}
         | {"window_size_func": one},
@@ -194,6 +197,8 @@ def dataset_calls(folder):
         "save": {"path": folder / "written", "compression": None, "shard_func": shard_zero}
         | {"checkpoint_args": None},
         "scan": {"initial_state": np.int64(0), "scan_func": keep},
+        "select": {"indices": [1, 0]},
+        "select (function)": {"indices": same, "count": 2},
         "shard": {"num_shards": 2, "index": 1},
         "shard_evenly": {"num_shards": 2, "index": 1, "remainder": "pad", "seed": 1}
         | {"mask_key": "valid", "by": "elements", "on": RANGE.map(lambda x: {"x": x})},
@@ -210,7 +215,9 @@ def dataset_calls(folder):
         "NumpyDataset": {"filenames": [str(folder / "rows.npz")], "arrays": "x"},
         "TarDataset": {"filenames": [str(archive)], "fields": "txt", "decode": True, **limited},
         "TextLineDataset": {"filenames": [str(lines)], **limited},
+        "TextLineDataset (indexed)": {"filenames": [str(lines)], "indexed": True},
         "TFRecordDataset": {"filenames": [str(records)], **limited},
+        "TFRecordDataset (indexed)": {"filenames": [str(records)], "indexed": str(folder)},
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}
         | {"record_bytes": 1, "header_bytes": 0, "footer_bytes": 0},
     }
@@ -272,6 +279,8 @@ def experimental_calls(folder):
         | {"max_record_bytes": 10**6},
         "CsvDataset (exclude)": {"filenames": [str(lines)], "record_defaults": [np.int64]}
         | {"header": True, "exclude_cols": [0]},
+        "CsvDataset (indexed)": {"filenames": str(folder / "numbers.csv"), "indexed": True}
+        | {"record_defaults": [np.int64]},
         "RandomDataset": {"seed": 1, "rerandomize_each_iteration": True},
         "Reducer": {"init_func": zero, "reduce_func": keep, "finalize_func": same},
         "SqlDataset": {"driver_name": "sqlite", "data_source_name": str(folder / "rows.db")}
@@ -461,7 +470,7 @@ def array_calls():
     }
 
 
-def other_calls():
+def other_calls(folder):
     """What else penstock has at its top."""
     return {
         "DataLoader": {"dataset": [1, 2, 3], "batch_size": 2, "shuffle": True, "num_workers": 1}
@@ -473,6 +482,9 @@ def other_calls():
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
         "default_collate": {"batch": [1, 2]},
+        "index": {"filenames": [str(folder / "rows.csv")], "index_dir": str(folder / "index")}
+        | {"format": "csv", "header": False, "field_delim": ",", "use_quote_delim": True}
+        | {"max_record_bytes": 1000, "num_parallel_reads": 1, "progress": False},
         "native": {"function": same, "check": 2},
         "numpy_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64}
         | {"stateful": True},
@@ -555,7 +567,7 @@ def calls(folder):
         ps.experimental: experimental_calls(folder),
         ps.image: image_calls(),
         ps.io: io_calls(folder),
-        ps: array_calls() | other_calls(),
+        ps: array_calls() | other_calls(folder),
         ps.strings: string_calls(),
         ps.random: random_calls(),
         ps.Iterator: iterator_calls(),

@@ -183,6 +183,13 @@ int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place)
   return count;
 }
 
+// The rows that were read before an error, and the error after them.
+Block UpTo(Block&& block, int64_t rows, const Error& error) {
+  Block read = block.Slice(0, rows);
+  read.error = error;
+  return read;
+}
+
 Block FixedRows::Gather(const int64_t* indices, int64_t count) const {
   LeaveForeignLock();
   Block block = Empty(count);
@@ -190,7 +197,11 @@ Block FixedRows::Gather(const int64_t* indices, int64_t count) const {
   for (int64_t i = 0; i < count;) {
     int64_t run = 1;
     while (i + run < count && indices[i + run] == indices[i] + run) ++run;
-    i += ReadRun(indices[i], run, block, i);
+    try {
+      i += ReadRun(indices[i], run, block, i);
+    } catch (const Error& error) {
+      return UpTo(std::move(block), i, error);
+    }
   }
   return block;
 }
@@ -199,7 +210,13 @@ Block FixedRows::Rows(int64_t first, int64_t count) const {
   LeaveForeignLock();
   Block block = Empty(count);
   block.origins = RowOrigins::From(first);
-  for (int64_t i = 0; i < count;) i += ReadRun(first + i, count - i, block, i);
+  for (int64_t i = 0; i < count;) {
+    try {
+      i += ReadRun(first + i, count - i, block, i);
+    } catch (const Error& error) {
+      return UpTo(std::move(block), i, error);
+    }
+  }
   return block;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "data/buffer.h"
@@ -10,6 +11,14 @@
 #include "runtime/cancel.h"
 
 namespace penstock {
+
+// Bytes of a file that shall come to a place in memory.
+struct ByteRange {
+  int64_t offset;
+  uint8_t* to;
+  size_t size;
+  size_t ready = 0;  // bytes of it that are there
+};
 
 class InputFile {
  public:
@@ -19,12 +28,12 @@ class InputFile {
   // only be read on from where the last read ended; a regular file by any number of threads at a
   // time that have no BlockingHook.
   virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
-  // As many of the bytes as can be had without waiting; what is missing is asked for meanwhile, for
-  // the Read that follows. So the waits for many ranges of many files are one.
-  virtual size_t ReadReady(int64_t offset, void* data, size_t size) {
-    (void)offset, (void)data, (void)size;
-    return 0;
-  }
+  // Of ranges in ascending order, what can be had without waiting; what is missing is asked for
+  // meanwhile, for the Reads that follow. So the waits for many ranges of many files are one.
+  virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }
+  // Lets ReadReady copy from the memory that the system has of the file, which then counts as used
+  // by this process. Before the first ReadReady.
+  virtual void Map() {}
   // Bytes now, or -1 when unknown (a pipe, a device).
   virtual int64_t size() = 0;
   // A text that is another one when the file has been written again; "" when it is not known.

@@ -3,6 +3,8 @@
 import os
 import random
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -318,3 +320,52 @@ def test_reading_in_threads_gives_the_same(made):
     both = ps.Dataset.zip(order.prefetch(2), order.prefetch(3))
     came = list(both)
     assert [a for a, _ in came] == wanted == [b for _, b in came]
+
+
+HAMMER = """
+import os, sys, threading
+import penstock as ps
+
+path, faults = sys.argv[1], sys.argv[2] == "faulthandler"
+if faults:
+    import faulthandler
+    faulthandler.enable()
+content = open(path, "rb").read()
+ps.index(path)
+ds = ps.TFRecordDataset(path, indexed=True)
+done = threading.Event()
+
+def truncate():
+    while not done.is_set():
+        os.truncate(path, 5000)
+        with open(path, "r+b") as file:
+            file.write(content)
+
+it = iter(ds.global_shuffle(seed=1).repeat(20))
+first = next(it)
+thread = threading.Thread(target=truncate)
+thread.start()
+kinds = set()
+while True:
+    try:
+        record = next(it)
+    except StopIteration:
+        break
+    except Exception as error:
+        kinds.add(type(error).__name__)
+    else:
+        assert len(record) == 1000 and len(set(record)) == 1, record
+done.set()
+thread.join()
+print("came to the end", sorted(kinds))
+"""
+
+
+@pytest.mark.parametrize("faults", ["plain", "faulthandler"])
+def test_truncating_a_file_again_and_again_ends_no_process(tmp_path, faults):
+    records = [bytes([i % 256]) * 1000 for i in range(2000)]
+    path = write(tmp_path, [b"".join(map(frame, records))], "tfrecord")[0]
+    command = [sys.executable, "-c", HAMMER, path, faults]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout in ("came to the end ['DataError']\n", "came to the end []\n")

@@ -86,7 +86,7 @@ def test_a_function_gives_positions():
     ds = D.range(10)
     assert_same(list(ds.select(lambda i: 9 - i)), list(range(9, -1, -1)))
     assert_same(list(ds.select(ps.native(lambda i: i % 3), count=5)), [0, 1, 2, 0, 1])
-    with pytest.raises(ValueError, match="count is for a function"):
+    with pytest.raises(ValueError, match="count is for indices that are a function"):
         ds.select([1], count=3)
 
 

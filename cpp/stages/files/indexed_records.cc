@@ -9,6 +9,7 @@
 
 #include "engine/registry.h"
 #include "runtime/blocking.h"
+#include "runtime/memory.h"
 #include "stages/files/file_dataset.h"
 #include "stages/files/index_file.h"
 
@@ -92,14 +93,11 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
     size_t size = 0;
     size_t to = 0;  // in the memory of all that are wanted
   };
-  // Bytes that lie together in a file and in memory.
-  struct Range {
+  // What is read of a file.
+  struct Reads {
     const File* of;
     OpenFiles::FilePtr file;
-    int64_t offset;
-    size_t size;
-    size_t to;
-    size_t ready;  // bytes that are in memory
+    std::vector<ByteRange> ranges;
   };
 
   void AddFile(std::shared_ptr<const RecordFile> records, const std::string& folder);
@@ -111,13 +109,15 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   std::vector<Wanted*> Located(std::vector<Wanted>& wanted) const;
   void RequireShort(const Wanted& wanted) const;
   void Read(const std::vector<Wanted*>& ascending, uint8_t* to) const;
-  void Finish(std::vector<Range>& ranges, uint8_t* to) const;
+  void Finish(std::vector<Reads>& all) const;
+  [[noreturn]] void ThrowShorter(const File& file, InputFile& opened, int64_t at) const;
   std::optional<Error> FindIn(const Wanted& wanted, RecordReader& reader, const uint8_t* bytes,
                               int64_t* span) const;
 
   std::vector<File> files_;
   int64_t size_ = 0;
   int64_t bytes_ = 0;
+  bool fits_ = false;       // the files fit into memory
   mutable OpenFiles open_;  // a cache, which guards itself
 };
 
@@ -131,6 +131,8 @@ IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const Functio
     if (!records) throw Error(ErrorKind::kType, "indexed_records: files of records were expected");
     AddFile(std::move(records), folder);
   }
+  // More than that would not stay in the system's memory.
+  fits_ = bytes_ <= AvailableMemory() / 4;
   int64_t distances = 0;
   for (const File& file : files_) distances += file.index->distance_bytes();
   if (distances > kMostLoaded) return;
@@ -188,6 +190,7 @@ OpenFiles::FilePtr IndexedRecordsDataset::Open(const File& file) const {
   return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
     OpenFiles::FilePtr opened = OpenFile(*file.records->path(), {.throughout = false});
     RequireSame(file, *opened);
+    if (fits_) opened->Map();
     return opened;
   });
 }
@@ -296,49 +299,46 @@ Block IndexedRecordsDataset::ReadRows(const int64_t* rows, int64_t count) const 
 
 void IndexedRecordsDataset::Read(const std::vector<Wanted*>& ascending, uint8_t* to) const {
   constexpr size_t kMostFiles = 128;  // open at a time
-  std::vector<Range> ranges;
-  size_t files = 0;
+  std::vector<Reads> all;
   for (const Wanted* each : ascending) {
+    if (all.empty() || all.back().of != each->file) {
+      if (all.size() == kMostFiles) Finish(all);
+      all.push_back({each->file, Open(*each->file), {}});
+    }
+    std::vector<ByteRange>& ranges = all.back().ranges;
     if (!ranges.empty()) {
-      Range& last = ranges.back();
-      const bool next = last.of == each->file &&
-                        last.offset + static_cast<int64_t>(last.size) == each->offset &&
-                        last.to + last.size == each->to;
-      if (next) {
+      ByteRange& last = ranges.back();
+      if (last.offset + static_cast<int64_t>(last.size) == each->offset &&
+          last.to + last.size == to + each->to) {
         last.size += each->size;
         continue;
       }
     }
-    const bool same = !ranges.empty() && ranges.back().of == each->file;
-    if (!same && ++files > kMostFiles) {
-      Finish(ranges, to);
-      files = 1;
-    }
-    ranges.push_back({each->file, same ? ranges.back().file : Open(*each->file), each->offset,
-                      each->size, each->to, 0});
+    ranges.push_back({each->offset, to + each->to, each->size});
   }
-  Finish(ranges, to);
+  Finish(all);
 }
 
 // All are asked for before any is waited for.
-void IndexedRecordsDataset::Finish(std::vector<Range>& ranges, uint8_t* to) const {
-  for (Range& range : ranges) {
-    range.ready = range.file->ReadReady(range.offset, to + range.to, range.size);
-  }
-  for (Range& range : ranges) {
-    while (range.ready < range.size) {
-      const int64_t at = range.offset + static_cast<int64_t>(range.ready);
-      size_t got = range.file->Read(at, to + range.to + range.ready, range.size - range.ready);
-      if (got == 0) RequireSame(*range.of, *range.file);
-      if (got == 0) {
-        throw Error(ErrorKind::kData, "{}: {} was expected to have a byte {}, it ends before",
-                    std::string_view(range.of->records->format().stage), *range.of->records->path(),
-                    at);
+void IndexedRecordsDataset::Finish(std::vector<Reads>& all) const {
+  for (Reads& reads : all) reads.file->ReadReady(reads.ranges);
+  for (const Reads& reads : all) {
+    for (ByteRange range : reads.ranges) {
+      while (range.ready < range.size) {
+        const int64_t at = range.offset + static_cast<int64_t>(range.ready);
+        size_t got = reads.file->Read(at, range.to + range.ready, range.size - range.ready);
+        if (got == 0) ThrowShorter(*reads.of, *reads.file, at);
+        range.ready += got;
       }
-      range.ready += got;
     }
   }
-  ranges.clear();
+  all.clear();
+}
+
+void IndexedRecordsDataset::ThrowShorter(const File& file, InputFile& opened, int64_t at) const {
+  RequireSame(file, opened);
+  throw Error(ErrorKind::kData, "{}: {} was expected to have a byte {}, it ends before",
+              std::string_view(file.records->format().stage), *file.records->path(), at);
 }
 
 // Where the record lies in its bytes, or what is wrong with it.

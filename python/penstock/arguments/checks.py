@@ -209,7 +209,7 @@ def or_none(check: Check) -> Check:
 def character(place: str, value: Any) -> None:
     """Check a str of one character."""
     text(place, value)
-    if not value:
+    if len(value) != 1:
         raise ValueError(f"{place} must be one ASCII character, got {value!r}")
 
 
@@ -232,6 +232,12 @@ def path(place: str, value: Any) -> None:
         raise TypeError(f"{place} must be a str or a path, got {what_came(value)}")
     if not os.fspath(value):
         raise ValueError(f"{place} must not be empty")
+
+
+def truth_or_path(place: str, value: Any) -> None:
+    """Check a bool, or the path of a folder."""
+    if not isinstance(value, bool):
+        path(place, value)
 
 
 def dtype(place: str, value: Any) -> None:

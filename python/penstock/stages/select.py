@@ -85,7 +85,9 @@ class Select(Plan):
         [10, 11, 14, 19]
         """
         if count is not None and not callable(indices):
-            raise ValueError(f"select: count is for a function, got {count} with {indices!r:.200}")
+            raise ValueError(
+                f"select: count is for indices that are a function, got {count} with {indices!r:.200}"
+            )
         return self._make("select", (self._positions(indices, count), self), {}, name)
 
     def _size(self) -> int:
@@ -108,8 +110,8 @@ class Select(Plan):
             wanted = np.flatnonzero(wanted)
         if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
             raise TypeError(
-                "select: a sequence of integers, a bool for each element, a function or a Dataset "
-                f"of integers was expected, got {indices!r:.200}"
+                "select: indices must be a sequence of integers, of a bool for each element, a "
+                f"function or a Dataset of integers, got {indices!r:.200}"
             )
         return Tensors.from_tensor_slices(wanted.astype(np.int64))
 

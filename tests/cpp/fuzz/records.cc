@@ -1,11 +1,14 @@
 // Files of records: TFRecord, lines, CSV and records of fixed length, plain and compressed.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "compute/op_registry.h"
 #include "engine/registry.h"
 #include "engine/session.h"
 #include "fuzz.h"
+#include "stages/files/file_dataset.h"
+#include "stages/files/index_file.h"
 #include "storage/crc32c.h"
 #include "storage/zstd_stream.h"
 
@@ -265,6 +268,90 @@ std::vector<std::string> ZstdFiles(const std::string&) {
 
 const RegisterTarget zstd({"zstd", ZstdFiles, Files("text_line", "ZSTD")});
 #endif
+// Two files with indexes: one that is written again and again, and one whose index is.
+std::string LinesPath() { return TemporaryFolder() + "/lines"; }
+std::string FixedPath() { return TemporaryFolder() + "/fixed"; }
+
+PlannedFunction LineReader() {
+  Args args("text_line");
+  args.Set("buffer_size", int64_t{1} << 16);
+  return {MakeReader("text_line", args)};
+}
+
+DatasetPtr OpenIndexed(const std::string& path) {
+  Element names{{Tensor::Strings(TypeCode::kText, {1}, std::array{std::string_view(path)})},
+                Structure::Leaf(),
+                {}};
+  Args tensors("from_tensor_slices");
+  tensors.Set("tensors", std::make_shared<const Element>(std::move(names)));
+  Args args("indexed_records");
+  args.Set("reader", LineReader());
+  return MakeDataset("indexed_records", {MakeDataset("from_tensor_slices", {}, tensors)}, args);
+}
+
+void WriteIndex(const std::string& path) {
+  WriteRecordIndex(LineReader().usual, path, IndexPathOf(path, ""), [](int64_t) {});
+}
+
+// Lines of any text are the same by their index, and in any order.
+void RunIndexed(const std::string& input, Random& random) {
+  WriteFile(LinesPath(), input);
+  WriteIndex(LinesPath());
+  Read plain = ReadAll(Open("text_line", LinesPath(), "", 1 << 16, random), 64);
+  DatasetPtr dataset = OpenIndexed(LinesPath());
+  Require(ReadAll(dataset, static_cast<int64_t>(1 + random.Below(9))).records == plain.records,
+          "the same records by an index");
+  if (plain.records.empty()) return;
+  std::vector<int64_t> rows(1 + random.Below(20));
+  for (int64_t& row : rows) row = static_cast<int64_t>(random.Below(plain.records.size()));
+  Block block = dataset->indexed()->Gather(rows.data(), static_cast<int64_t>(rows.size()));
+  for (int64_t i = 0; i < block.rows; ++i) {
+    Require(block.Row(i).leaves[0].string() == plain.records[static_cast<size_t>(rows[i])],
+            "the record at a position");
+  }
+}
+
+// An index that says anything, of a file of lines.
+void RunIndex(const std::string& input, Random& random) {
+  WriteFile(IndexPathOf(FixedPath(), ""), input);
+  Read read = ReadAll(OpenIndexed(FixedPath()), static_cast<int64_t>(1 + random.Below(9)));
+  if (!read.errors.empty()) throw Error(ErrorKind::kData, "{}", read.errors[0]);
+}
+
+// The file keeps its time from here on: all indexes are of that one.
+std::vector<std::string> Indexes(const std::string&) {
+  std::string lines;
+  for (int i = 0; i < 700; ++i) lines += std::string(static_cast<size_t>(i % 13), 'x') + "\n";
+  WriteFile(FixedPath(), lines);
+  WriteIndex(FixedPath());
+  return {ReadFile(IndexPathOf(FixedPath(), ""))};
+}
+
+// Of the blocks, and of the distances of each.
+void RepairIndex(std::string& input) {
+  constexpr size_t kTrailer = 40;
+  if (input.size() < 8 + kTrailer) return;
+  auto number = [&](size_t at) {
+    uint64_t value;
+    std::memcpy(&value, input.data() + at, sizeof(value));
+    return value;
+  };
+  const size_t end = input.size() - kTrailer;
+  const uint64_t blocks_at = number(end);
+  if (blocks_at > end) return;
+  for (uint64_t at = blocks_at; at + sizeof(IndexBlock) <= end; at += sizeof(IndexBlock)) {
+    const uint64_t position = number(at + 16);
+    const uint64_t size = (number(at + 8) & 127) * IndexBlock::kRecords / 8;
+    if (position > blocks_at || size > blocks_at - position) break;
+    const uint32_t crc = Crc32c(input.data() + position, size);
+    std::memcpy(input.data() + at + 24, &crc, sizeof(crc));
+  }
+  const uint32_t crc = Crc32c(input.data() + blocks_at, end - blocks_at);
+  std::memcpy(input.data() + end + 24, &crc, sizeof(crc));
+}
+
+const RegisterTarget indexed({"indexed_lines", Lines, RunIndexed});
+const RegisterTarget index_file({"record_index", Indexes, RunIndex, RepairIndex});
 const RegisterTarget tf_record({"tf_record", TfRecords, Files("tf_record", ""), RepairTfRecords});
 const RegisterTarget tar({"tar", TarFiles, RunTar, RepairTar});
 const RegisterTarget text_line({"text_line", Lines, Files("text_line", "")});

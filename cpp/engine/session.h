@@ -15,6 +15,7 @@
 #include "runtime/budget.h"
 #include "runtime/cancel.h"
 #include "runtime/stats.h"
+#include "storage/file.h"
 
 namespace penstock {
 
@@ -47,7 +48,10 @@ class Session {
   // iterator that called it would wait for itself; this mark finds that.
   class Serving {
    public:
-    explicit Serving(const Session& session) : former_(current_) { current_ = &session; }
+    explicit Serving(Session& session)
+        : former_(current_), reading_({.cancel = &session.cancel_, .budget = &session.budget_}) {
+      current_ = &session;
+    }
     ~Serving() { current_ = former_; }
     Serving(const Serving&) = delete;
     Serving& operator=(const Serving&) = delete;
@@ -55,6 +59,7 @@ class Session {
 
    private:
     const Session* former_;
+    const ReadingFor reading_;
     static thread_local const Session* current_;
   };
 

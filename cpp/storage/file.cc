@@ -8,6 +8,8 @@
 
 namespace penstock {
 
+thread_local Reading ReadingFor::current_;
+
 std::unique_ptr<InputFile> OpenFile(const std::string& path, const Reading& reading) {
   return IsRemote(path) ? OpenRemote(path, reading) : OpenLocalFile(path, reading);
 }
@@ -17,7 +19,7 @@ std::unique_ptr<InputFile> OpenPlainFile(const std::string& path) {
 }
 
 BufferRef ReadWholeFile(const std::string& path, size_t* size) {
-  return ReadWholeFile(*OpenFile(path), size);
+  return ReadWholeFile(*OpenFile(path, ReadingFor::current()), size);
 }
 
 BufferRef ReadWholeFile(InputFile& file, size_t* size) {

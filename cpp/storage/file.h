@@ -47,6 +47,20 @@ struct Reading {
   bool throughout = true;               // from its beginning to its end, and not here and there
 };
 
+// While it lives, what this thread reads without saying for whom is read on this behalf.
+class ReadingFor {
+ public:
+  explicit ReadingFor(const Reading& reading) : former_(current_) { current_ = reading; }
+  ~ReadingFor() { current_ = former_; }
+  ReadingFor(const ReadingFor&) = delete;
+  ReadingFor& operator=(const ReadingFor&) = delete;
+  static const Reading& current() { return current_; }
+
+ private:
+  const Reading former_;
+  static thread_local Reading current_;
+};
+
 // Opens a file under a name as users give it.
 std::unique_ptr<InputFile> OpenFile(const std::string& path, const Reading& reading = {});
 // A file of this machine: large reads with readahead advice.

@@ -2,6 +2,7 @@
 #include "storage/temporary.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "storage/crc32c.h"
 #include "storage/file.h"
 #include "storage/remote.h"
-#include "storage/saved_folder.h"
 
 namespace penstock {
 namespace {
@@ -71,15 +71,16 @@ void Temporary::Upload() {
     UploadRemote(path_, url_);
   } else {
     const std::vector<std::string> former = NamesAt(url_);
-    const Manifest manifest = Manifest::Read(path_);
+    if (!former.empty()) RemoveRemote(url_ + "/" + kManifestName);
     std::set<std::string> current;
-    if (!former.empty()) RemoveRemote(Manifest::PathIn(url_));
-    for (const Manifest::Shard& shard : manifest.shards) {
-      UploadRemote(path_ + "/" + shard.name, url_ + "/" + shard.name);
-      current.insert(shard.name);
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      current.insert(entry.path().filename().string());
     }
-    UploadRemote(Manifest::PathIn(path_), Manifest::PathIn(url_));
-    current.insert(kManifestName);
+    current.erase(kLockName);
+    for (const std::string& name : current) {
+      if (name != kManifestName) UploadRemote(path_ + "/" + name, url_ + "/" + name);
+    }
+    UploadRemote(path_ + "/" + kManifestName, url_ + "/" + kManifestName);
     for (const std::string& name : former) {
       if (!current.contains(name)) RemoveRemote(url_ + "/" + name);
     }

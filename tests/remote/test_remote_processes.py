@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -73,10 +72,9 @@ def test_ctrl_c_ends_a_wait(server, reads):
     code = f"import penstock as ps\nurl = {server.urls()[0]!r}\n{reads}"
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as child:
         server.wait_for_a_request()
-        began = time.monotonic()
         child.send_signal(signal.SIGINT)
         assert "KeyboardInterrupt" in child.stderr.read()
-    assert time.monotonic() - began < 20
+    assert server.open  # it has not answered yet
 
 
 MISSING = """

@@ -110,6 +110,7 @@ def make_files(folder):
     (folder / "lines.txt").write_bytes(b"ab\ncd\n")
     (folder / "rows.csv").write_text("x,y\n1,2\n3,4\n")
     (folder / "numbers.csv").write_text("1\n2\n")
+    (folder / "rows.jsonl").write_text('{"x": 1}\n{"x": 2}\n')
     with ps.io.TFRecordWriter(folder / "examples.tfrecord") as writer:
         for _ in range(3):
             writer.write(EXAMPLE)
@@ -218,6 +219,9 @@ def dataset_calls(folder):
         "TextLineDataset (indexed)": {"filenames": [str(lines)], "indexed": True},
         "TFRecordDataset": {"filenames": [str(records)], **limited},
         "TFRecordDataset (indexed)": {"filenames": [str(records)], "indexed": str(folder)},
+        "JSONLinesDataset": {"filenames": [str(folder / "rows.jsonl")], **limited}
+        | {"signature": {"x": ps.TensorSpec((), np.int64)}, "null_values": {"x": 0}}
+        | {"num_parallel_calls": 1},
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}
         | {"record_bytes": 1, "header_bytes": 0, "footer_bytes": 0},
     }

@@ -61,6 +61,10 @@ class JsonFields:
 
     def encoded(self, stage: str) -> _core.NativeFunction:
         """Return it as the engine takes it; errors name `stage`."""
+        if not isinstance(self.signature, Mapping):
+            raise TypeError(
+                f"{stage}: signature must be a dict of fields, got {self.signature!r:.200}"
+            )
         leaves = dict(_leaves(self.signature, ""))
         unknown = sorted(self.null_values.keys() - leaves.keys())
         if unknown:

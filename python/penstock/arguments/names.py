@@ -27,7 +27,7 @@ _FUNCTIONS = """
 _COUNTS = """
     batch_size block_length buffer_output_elements max_pixels max_record_bytes num_buckets
     num_rows_for_inference num_shards open_packs record_bytes shuffle_buffer_size size stride
-    shift prefetch_factor length
+    shift prefetch_factor length shards row_group_size
 """
 
 _RESIZING = ("random_crop", "random_resized_crop", "resize", "resize_with_pad")
@@ -164,6 +164,10 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("snapshot", "compression"): checks.or_none(checks.text),
     ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "csv")),
     ("index", "num_parallel_reads"): checks.or_none(_count),
+    **{
+        (f"write_{form}", "compression"): checks.or_none(checks.text)
+        for form in ("tfrecords", "tar", "jsonl", "parquet")
+    },
     ("matching_files", "pattern"): None,
     ("read_file", "filename"): None,
     ("shuffle", "reshuffle_each_iteration"): checks.or_none(checks.truth),

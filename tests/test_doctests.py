@@ -34,6 +34,7 @@ FRAMEWORKS = {
     "penstock.stages.from_arrow.FromArrow.from_arrow": {"pyarrow"},
     "penstock.stages.from_arrow.FromArrow.from_pandas": {"pandas", "pyarrow"},
     "penstock.stages.from_arrow.FromArrow.from_polars": {"polars"},
+    "penstock.stages.write.Write.write_parquet": {"pyarrow"},
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)")

@@ -51,6 +51,7 @@ PYTHON_LAYERS = [
     },
     {"remote"},
     {"ops"},
+    {"writers"},
     {"stage"},
     {"random", "probing"},
     {"describe", "encode", "hints"},

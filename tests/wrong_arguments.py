@@ -18,6 +18,7 @@ LIBRARIES = {
     "Dataset.from_pandas": ("pandas",),
     "Dataset.from_polars": ("polars",),
     "Dataset.from_huggingface": ("datasets",),
+    "Dataset.write_parquet": ("pyarrow",),
 }
 LACKING = {
     name for name, needs in LIBRARIES.items() if not all(map(importlib.util.find_spec, needs))
@@ -110,6 +111,7 @@ def make_files(folder):
     (folder / "lines.txt").write_bytes(b"ab\ncd\n")
     (folder / "rows.csv").write_text("x,y\n1,2\n3,4\n")
     (folder / "numbers.csv").write_text("1\n2\n")
+    (folder / "rows.jsonl").write_text('{"x": 1}\n{"x": 2}\n')
     with ps.io.TFRecordWriter(folder / "examples.tfrecord") as writer:
         for _ in range(3):
             writer.write(EXAMPLE)
@@ -139,6 +141,9 @@ def dataset_calls(folder):
     }
     padded = {"padded_shapes": [3], "padding_values": np.float32(0)}
     rows = {"on": ROWS}
+    written = {"shards": 2, "compression": "", "progress": False}
+    rows_of_fields = ps.Dataset.from_tensor_slices({"txt": ["a", "b"]})
+    records_of_bytes = ps.Dataset.from_tensor_slices([b"a", b"b"])
     files = {"compression_type": "", "buffer_size": 100, "num_parallel_reads": 1, **errors}
     limited = {**files, "max_record_bytes": 10**6}
     return {
@@ -210,6 +215,9 @@ def dataset_calls(folder):
         "take_while": {"predicate": yes},
         "window": {"size": 2, "shift": 1, "stride": 1, "drop_remainder": True},
         "with_options": {"options": ps.Options()},
+        "write_jsonl": {**written, "path": folder / "written.jsonl"},
+        "write_tar": {**written, "path": folder / "written.tar", "on": rows_of_fields},
+        "write_tfrecords": {**written, "path": folder / "written.tfrecord", "on": records_of_bytes},
         "zip": {"args": [RANGE, RANGE]},
         "zip (datasets)": {"datasets": (RANGE, RANGE)},
         "NumpyDataset": {"filenames": [str(folder / "rows.npz")], "arrays": "x"},
@@ -218,6 +226,9 @@ def dataset_calls(folder):
         "TextLineDataset (indexed)": {"filenames": [str(lines)], "indexed": True},
         "TFRecordDataset": {"filenames": [str(records)], **limited},
         "TFRecordDataset (indexed)": {"filenames": [str(records)], "indexed": str(folder)},
+        "JSONLinesDataset": {"filenames": [str(folder / "rows.jsonl")], **limited}
+        | {"signature": {"x": ps.TensorSpec((), np.int64)}, "null_values": {"x": 0}}
+        | {"num_parallel_calls": 1},
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}
         | {"record_bytes": 1, "header_bytes": 0, "footer_bytes": 0},
     }
@@ -235,6 +246,9 @@ def table_calls(folder):
         pyarrow.parquet.write_table(table, folder / "rows.parquet")
         pyarrow.feather.write_feather(table, folder / "rows.feather")
         calls["from_arrow"] = {"table": table, "null_values": {"n": 0}}
+        calls["write_parquet"] = {"shards": 2, "compression": "", "progress": False}
+        calls["write_parquet"] |= {"path": folder / "written.parquet", "row_group_size": 2}
+        calls["write_parquet"] |= {"on": ps.Dataset.from_tensor_slices(numbers)}
         files = {"columns": ["n"], "batch_size": 2, "filters": [("n", ">", 1)]}
         files |= {"num_parallel_reads": 1, "drop_remainder": False, "null_values": {"n": 0}}
         files |= {"on_error": "skip", "max_errors": 3}

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "compute/io/json_fields.h"
 #include "data/element_text.h"
 #include "engine/registry.h"
 #include "engine/stack_need.h"
@@ -324,6 +325,16 @@ void BindDataset(py::module_& module) {
       },
       py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("progress"));
   module.def("index_path", &IndexPathOf, py::arg("file"), py::arg("folder"));
+  module.def(
+      "json_fields",
+      [](const Spec& signature, const std::vector<std::optional<Value>>& defaults) {
+        std::vector<std::optional<Tensor>> values;
+        for (auto& each : defaults) {
+          values.push_back(each ? std::optional(each->element->leaves.at(0)) : std::nullopt);
+        }
+        return NativeFunction{{MakeJsonFields(*signature.spec, std::move(values))}};
+      },
+      py::arg("signature"), py::arg("defaults"));
   py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
       .def(py::init(&Spec::Of), py::arg("nested"));
   py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))

@@ -19,6 +19,12 @@ bool ToReferences(const char* stage, PyObject* value, const LeafSpec& spec, Tens
   } else {
     converted = PyRef::Borrow(value);
   }
+  // One object is wanted, so the list is it and no array.
+  const bool one = spec.dtype.code == TypeCode::kObject && !spec.any_rank && spec.shape.rank() == 0;
+  if (one && converted && PyList_Check(converted.get())) {
+    *tensor = AdoptObject(TypeCode::kObject, std::move(converted));
+    return true;
+  }
   if (!converted || !ToTensor(converted.get(), Sharing::kCopy, tensor)) return false;
   if (tensor->dtype().code != spec.dtype.code && spec.dtype.code != TypeCode::kObject &&
       tensor->elements() > 0) {

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from penstock.sources.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
     from penstock.sources.hdf5 import HDF5Dataset
     from penstock.sources.index import index
+    from penstock.sources.json_lines import JSONLinesDataset
     from penstock.sources.prefetch import prefetch
     from penstock.sources.tables import ArrowDataset, ParquetDataset
     from penstock.sources.tar import TarDataset
@@ -93,6 +94,7 @@ _HOMES = {
     "penstock.sources.files": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
     "penstock.sources.hdf5": ("HDF5Dataset",),
     "penstock.sources.index": ("index",),
+    "penstock.sources.json_lines": ("JSONLinesDataset",),
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.sources.tables": ("ArrowDataset", "ParquetDataset"),
     "penstock.sources.tar": ("TarDataset",),
@@ -113,6 +115,7 @@ __all__ = [
     "FixedLengthRecordDataset",
     "HDF5Dataset",
     "Iterator",
+    "JSONLinesDataset",
     "NumpyDataset",
     "Options",
     "OutOfRangeError",

@@ -51,6 +51,7 @@ from penstock.stages.snapshot import Snapshot
 from penstock.stages.tensors import Tensors
 from penstock.stages.unbatch import Unbatch
 from penstock.stages.window import Window
+from penstock.stages.write import Write
 from penstock.stages.zip import Zip
 from penstock.structure import TensorSpec
 
@@ -68,6 +69,7 @@ class Dataset(
     FromZarr,
     Mix,
     Snapshot,
+    Write,
     Scan,
     Numbers,
     FromArrow,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from penstock import _core
 from penstock.errors import TraceError
@@ -39,6 +41,74 @@ class Indexable:
         return type(self.rows).__name__
 
 
+class JsonFields:
+    """A native function from lines of JSON to their fields.
+
+    Parameters
+    ----------
+    signature : nested dict of TensorSpec
+        The fields.
+    null_values : mapping, optional
+        By the names of fields, "a.b" for those of objects: what stands for missing ones.
+    """
+
+    def __init__(self, signature: Mapping[str, Any], null_values: Mapping[str, Any] | None) -> None:
+        self.signature = signature
+        self.null_values = dict(null_values or {})
+
+    def __repr__(self) -> str:
+        return "json_fields"
+
+    def encoded(self, stage: str) -> _core.NativeFunction:
+        """Return it as the engine takes it; errors name `stage`."""
+        if not isinstance(self.signature, Mapping):
+            raise TypeError(
+                f"{stage}: signature must be a dict of fields, got {self.signature!r:.200}"
+            )
+        leaves = dict(_leaves(self.signature, ""))
+        unknown = sorted(self.null_values.keys() - leaves.keys())
+        if unknown:
+            raise ValueError(
+                f"{stage}: null_values must name fields, got {', '.join(unknown)}; there are "
+                f"{', '.join(leaves)}"
+            )
+        defaults = [
+            _core.Value(self._default(stage, name, leaf), False)
+            if name in self.null_values
+            else None
+            for name, leaf in leaves.items()
+        ]
+        try:
+            return _core.json_fields(_core.Spec(self.signature), defaults)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{stage}: {error}") from None
+
+    def _default(self, stage: str, name: str, leaf: TensorSpec) -> Any:
+        value = self.null_values[name]
+        wanted = object if leaf.dtype in (str, bytes) else leaf.dtype
+        try:
+            array = np.array(value, wanted)
+            fits = array.ndim == len(leaf.shape or ()) and all(
+                size in (None, own) for size, own in zip(leaf.shape or (), array.shape, strict=True)
+            )
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        texts = wanted is not object or all(isinstance(item, leaf.dtype) for item in array.flat)
+        if not fits or not texts:
+            raise ValueError(
+                f"{stage}: null_values[{name!r}] must be a value of {leaf}, got {value!r:.200}"
+            )
+        return array if array.ndim else array[()]
+
+
+def _leaves(signature: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(signature, Mapping):
+        yield path, signature
+        return
+    for name, inside in signature.items():
+        yield from _leaves(inside, f"{path}.{name}" if path else name)
+
+
 # What the engine gets for an argument, by what its stage says that it is.
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "value": lambda value: _core.Value(value, False),
@@ -70,6 +140,8 @@ def encode(
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
         elif isinstance(value, Indexable):
             encoded["map_func"] = _core.Indexable(value.rows, value.size)
+        elif isinstance(value, JsonFields):
+            encoded[name] = value.encoded(args.get("part_of", kind))
         elif isinstance(value, NativeFunction) and form != "function":
             if args.get("output_signature") is not None:
                 raise ValueError(

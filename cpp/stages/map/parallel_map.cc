@@ -393,7 +393,9 @@ IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
 }
 
-std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, const Args& args) {
+// `kind`: the form without parallel calls.
+std::shared_ptr<Dataset> MakeParallelMap(const char* kind, const std::vector<DatasetPtr>& inputs,
+                                         const Args& args) {
   MaybeSpec declared;
   if (args.Has("output_signature")) declared = args.Spec("output_signature");
   int64_t calls = args.Int("num_parallel_calls");
@@ -401,7 +403,7 @@ std::shared_ptr<Dataset> MakeParallelMap(const std::vector<DatasetPtr>& inputs, 
   std::optional<bool> ordered;
   if (args.Has("deterministic")) ordered = args.Bool("deterministic");
   return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared), calls,
-                                              ordered, MakeDataset(args.owner(), inputs, args));
+                                              ordered, MakeDataset(kind, inputs, args));
 }
 
 const RegisterDataset parallel_map_stage("parallel_map",
@@ -409,15 +411,20 @@ const RegisterDataset parallel_map_stage("parallel_map",
                                           .timing_arguments = {"num_parallel_calls"},
                                           .share_states = {"deterministic"},
                                           .arguments = {{"output_signature", ArgumentForm::kSpec}}},
-                                         MakeParallelMap);
-const RegisterDataset parallel_from_indexable_stage("parallel_from_indexable",
-                                                    {.form_of = "from_indexable",
-                                                     .fetches = true,
-                                                     .timing_arguments = {"num_parallel_calls"},
-                                                     .share_states = {"deterministic"},
-                                                     .arguments = {{"output_signature",
-                                                                    ArgumentForm::kSpec}}},
-                                                    MakeParallelMap);
+                                         [](const std::vector<DatasetPtr>& inputs,
+                                            const Args& args) {
+                                           return MakeParallelMap("map", inputs, args);
+                                         });
+const RegisterDataset parallel_from_indexable_stage(
+    "parallel_from_indexable",
+    {.form_of = "from_indexable",
+     .fetches = true,
+     .timing_arguments = {"num_parallel_calls"},
+     .share_states = {"deterministic"},
+     .arguments = {{"output_signature", ArgumentForm::kSpec}}},
+    [](const std::vector<DatasetPtr>& inputs, const Args& args) {
+      return MakeParallelMap("from_indexable", inputs, args);
+    });
 
 }  // namespace
 }  // namespace penstock

@@ -27,7 +27,7 @@ _FUNCTIONS = """
 _COUNTS = """
     batch_size block_length buffer_output_elements max_pixels max_record_bytes num_buckets
     num_rows_for_inference num_shards open_packs record_bytes shuffle_buffer_size size stride
-    shift prefetch_factor length
+    shift prefetch_factor length shards row_group_size
 """
 
 _RESIZING = ("random_crop", "random_resized_crop", "resize", "resize_with_pad")
@@ -108,6 +108,7 @@ _KINDS: dict[str, Check] = {
     "element_spec": checks.specification,
     "structures": checks.or_none(checks.sequence),
     "output_signature": checks.specification,
+    "signature": checks.specification,
     "features": checks.mapping,
     "columns": checks.or_none(checks.sequence),
     "null_values": checks.or_none(checks.mapping),
@@ -138,6 +139,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("TextLineDataset", "buffer_size"): _bytes,
     ("FixedLengthRecordDataset", "buffer_size"): _bytes,
     ("CsvDataset", "buffer_size"): _bytes,
+    ("JSONLinesDataset", "buffer_size"): _bytes,
     ("ParquetDataset", "batch_size"): checks.or_none(_count),
     ("ArrowDataset", "batch_size"): checks.or_none(_count),
     ("TarDataset", "buffer_size"): _bytes,
@@ -162,6 +164,10 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("snapshot", "compression"): checks.or_none(checks.text),
     ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "csv")),
     ("index", "num_parallel_reads"): checks.or_none(_count),
+    **{
+        (f"write_{form}", "compression"): checks.or_none(checks.text)
+        for form in ("tfrecords", "tar", "jsonl", "parquet")
+    },
     ("matching_files", "pattern"): None,
     ("read_file", "filename"): None,
     ("shuffle", "reshuffle_each_iteration"): checks.or_none(checks.truth),

@@ -219,7 +219,8 @@ class _Format:
             try:
                 self.filter = parquet.filters_to_expression(filters)
             except (TypeError, ValueError) as error:
-                raise type(error)(
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(
                     f"{stage}: filters must be a list of (column, operator, value), or an "
                     f"expression of pyarrow, got {filters!r:.200}: {error}"
                 ) from None

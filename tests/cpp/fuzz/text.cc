@@ -1,6 +1,7 @@
 // Operations that read text: CSV, base64, numbers, UTF-8, regular expressions.
 #include <cstring>
 
+#include "compute/io/json_fields.h"
 #include "compute/op_registry.h"
 #include "fuzz.h"
 
@@ -33,6 +34,45 @@ void RunCsv(const std::string& input, Random& random) {
   args.Set("all", random.OneIn(2));
   std::vector<Tensor> found = MakeOp("io.decode_csv", args)->Call({Text(input)}, {});
   Require(found.size() == 4, "a value for each column");
+}
+
+std::vector<std::string> JsonLines(const std::string&) {
+  return {R"({"x": 12, "s": "a \"\u00e9\ud83d\ude00 ä", "l": [1.5, -2e3, 0], "o": {"b": true}})",
+          R"({"o": {"c": [{"d": null}, [[]]], "b": false}, "l": [], "s": "", "x": -128})",
+          R"( { "x" : 0 , "s" : null , "w" : [ "a" , "\/" ] , "o" : { "b" : true } } )"};
+}
+
+ElementSpec JsonSpec() {
+  auto leaf = Structure::Leaf();
+  auto inside = Structure::Make(Structure::Kind::kDict, {leaf}, {"b"}, nullptr);
+  ElementSpec spec;
+  spec.structure = Structure::Make(Structure::Kind::kDict, {leaf, leaf, leaf, leaf, inside},
+                                   {"x", "s", "l", "w", "o"}, nullptr);
+  spec.leaves = {{DType::Of(TypeCode::kInt8), {}},
+                 {DType::Of(TypeCode::kText), {}},
+                 {DType::Of(TypeCode::kFloat32), {-1}},
+                 {DType::Of(TypeCode::kBytes), {-1}},
+                 {DType::Of(TypeCode::kBool), {}}};
+  return spec;
+}
+
+// The rows of a block, and the error after them, are as many as the lines.
+void RunJson(const std::string& input, Random& random) {
+  static const FunctionPtr fields = MakeJsonFields(
+      JsonSpec(), {std::nullopt, Text("none"), Tensor::Make(DType::Of(TypeCode::kFloat32), {0}),
+                   Tensor::Strings(TypeCode::kBytes, {0}, {}), std::nullopt});
+  const std::vector<std::string_view> lines(1 + random.Below(3), input);
+  Block block;
+  block.rows = static_cast<int64_t>(lines.size());
+  block.columns.push_back(Tensor::Strings(TypeCode::kBytes, {block.rows}, lines));
+  const StageLabel label{"fuzz", "", ""};
+  CallInfo info{&label, {}};
+  info.ragged = random.OneIn(2);
+  std::vector<Block> out;
+  fields->Map(std::move(block), info, out);
+  int64_t steps = 0;
+  for (const Block& each : out) steps += each.steps();
+  Require(steps == static_cast<int64_t>(lines.size()), "a row or an error for each line");
 }
 
 std::vector<std::string> Base64Texts(const std::string&) {
@@ -122,6 +162,7 @@ void RunRegex(const std::string& input, Random&) {
 }
 
 const RegisterTarget csv({"decode_csv", CsvLines, RunCsv});
+const RegisterTarget json({"json_lines", JsonLines, RunJson});
 const RegisterTarget base64({"base64", Base64Texts, RunBase64});
 const RegisterTarget raw({"decode_raw", RawBytes, RunRaw});
 const RegisterTarget strings({"strings", Strings, RunStrings});

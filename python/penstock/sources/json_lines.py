@@ -1,0 +1,165 @@
+"""Files of JSON, one value in a line: JSONLinesDataset."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.arguments.checked import checked
+from penstock.dataset import Dataset
+from penstock.encode import JsonFields
+from penstock.errors import DataError
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.paths import Names
+from penstock.sources.files import file_args, read_files
+from penstock.sources.source import Source
+from penstock.structure import TensorSpec
+
+_STAGE = "JSONLinesDataset"
+_COMPRESSIONS = {".gz": "GZIP", ".zst": "ZSTD"}
+
+
+class JSONLinesDataset(Source):
+    r"""Read files of JSON, one value in a line.
+
+    Parameters
+    ----------
+    filenames : str, path, sequence of them, or Dataset of str
+        The files.
+    signature : nested dict of TensorSpec, optional
+        The fields to read, which become elements of this structure: numbers, bools, `str` or
+        `bytes`; lists of a fixed size, and of any size, ``TensorSpec((None,), ...)``. Other fields
+        are passed over. Without it, an element is the dict or list that Python's parser makes.
+    compression_type : str, optional
+        "GZIP", "ZLIB", "ZSTD" or "" for none. None: what the names say, ``.gz`` or ``.zst``.
+    num_parallel_reads : int, optional
+        None reads one file after the other; else as of `TFRecordDataset`.
+    num_parallel_calls : int, optional
+        Threads that parse; AUTOTUNE (-1) chooses. None parses in the thread that asks.
+    name : str, optional
+        Names the stage in errors, `Iterator.stats` and traces.
+    null_values : mapping, optional
+        By the names of fields: what stands for null, and for a field that is missing; ``"a.b"`` is
+        field b of the object a. Needs a signature.
+    buffer_size, on_error, max_errors
+        As of `TFRecordDataset`.
+    max_record_bytes : int, optional
+        The most bytes of a line; else as of `TFRecordDataset`.
+
+    Raises
+    ------
+    OSError
+        While iterating, at the position of a file that cannot be read; the next file follows.
+    DataError
+        While iterating, at the position of a line that is no JSON, or not what `signature` says: a
+        field is missing or null, of another type, or a number that its type does not hold. It names
+        the file and the line, the field and the byte; the next line follows.
+    ValueError, TypeError
+        If an argument is wrong.
+
+    Notes
+    -----
+    With a signature lines are parsed natively, without the GIL, as RFC 8259 has it: no NaN, no
+    comments, no bytes that are no UTF-8, no lone surrogates (``"\ud800"``), no nesting of more than
+    1,000 levels, and each of the fields once. An integer is one without a fraction or exponent.
+
+    Without a signature ``orjson`` is used where it is installed, else Python's ``json``; a dict is
+    passed on as it is, and becomes an element with fields where a function of `map` returns it.
+
+    Order and states are as with `TextLineDataset`, whatever `num_parallel_calls` is.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> lines = '{"name": "Tom", "age": 3, "toys": [1, 7]}\n{"age": 7, "name": "Ida"}\n'
+    >>> _ = Path("pets.jsonl").write_text(lines)
+    >>> signature = {
+    ...     "age": ps.TensorSpec((), np.int32),
+    ...     "toys": ps.TensorSpec((None,), np.int64),
+    ... }
+    >>> for pet in ps.JSONLinesDataset("pets.jsonl", signature, null_values={"toys": []}):
+    ...     pet
+    {'age': np.int32(3), 'toys': array([1, 7])}
+    {'age': np.int32(7), 'toys': array([], dtype=int64)}
+    >>> ps.JSONLinesDataset("pets.jsonl").skip(1).first()
+    {'age': 7, 'name': 'Ida'}
+    """
+
+    __slots__ = ()
+
+    @checked
+    def __init__(
+        self,
+        filenames: Names | Sequence[Names] | Dataset,
+        signature: Mapping[str, Any] | None = None,
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        num_parallel_calls: int | None = None,
+        name: str | None = None,
+        *,
+        null_values: Mapping[str, Any] | None = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+        max_record_bytes: int | None = None,
+    ) -> None:
+        function: JsonFields | _Objects
+        if signature is not None:
+            function = JsonFields(signature, null_values)
+        elif null_values is not None:
+            raise ValueError(f"{_STAGE}: null_values need a signature")
+        else:
+            function = _Objects()
+        if compression_type is None:
+            compression_type = _compression_of(filenames)
+        args = file_args(_STAGE, compression_type, buffer_size, max_record_bytes)
+        lines = read_files("text_line", filenames, args, num_parallel_reads)
+        stage: dict[str, Any] = {"map_func": function, "part_of": _STAGE, "name": name}
+        stage["output_signature"] = TensorSpec((), object) if signature is None else signature
+        if num_parallel_calls is None:
+            values = lines._then("map", **stage)
+        else:
+            stage |= {"num_parallel_calls": num_parallel_calls, "deterministic": True}
+            values = lines._then("parallel_map", **stage)
+        self._become(values._without_errors(_STAGE, on_error, max_errors))
+
+
+class _Objects:
+    """Makes a Python object of a line."""
+
+    def __call__(self, line: bytes) -> Any:
+        try:
+            return _loads()(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{_STAGE}: {error}") from None
+
+
+@functools.cache
+def _loads() -> Any:
+    try:
+        import orjson
+    except ModuleNotFoundError:
+        return json.loads
+    return orjson.loads
+
+
+def _compression_of(filenames: Any) -> str:
+    """Return what the names of files say; all must say the same."""
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        filenames = [filenames]
+    if isinstance(filenames, Dataset) or not np.iterable(filenames):
+        return ""
+    paths = (os.fsdecode(p) for p in filenames if isinstance(p, (str, bytes, os.PathLike)))
+    found = {_COMPRESSIONS.get(os.path.splitext(path)[1], "") for path in paths}  # noqa: PTH122
+    if len(found) > 1:
+        raise ValueError(
+            f"{_STAGE}: files of one compression were expected, got "
+            f"{', '.join(sorted(each or 'none' for each in found))}; make a dataset of each kind, "
+            "and concatenate them"
+        )
+    return next(iter(found), "")

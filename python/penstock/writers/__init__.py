@@ -1,0 +1,1 @@
+"""What writes the elements of datasets to files of other formats."""

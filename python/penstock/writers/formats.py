@@ -1,0 +1,246 @@
+"""What writes one file of each format."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock import _core
+from penstock.libraries import library
+from penstock.ops.examples import make_example
+from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
+
+_GZIP = 31  # zlib's window bits for a file of gzip
+_KEY = "__key__"
+
+
+class Records:
+    """A TFRecord file."""
+
+    def __init__(self, stage: str, path: str, compression: str) -> None:
+        self._stage = stage
+        self._file = TFRecordWriter(path, TFRecordOptions(compression))
+
+    def write(self, number: int, element: Any) -> None:
+        """Append a record, or a dict as an example."""
+        if isinstance(element, Mapping):
+            element = make_example(element)
+        if isinstance(element, str):
+            element = element.encode()
+        if not isinstance(element, bytes):
+            raise TypeError(
+                f"{self._stage}: elements must be bytes, str, or dicts for tf.train.Example, "
+                f"element {number} is {element!r:.200}"
+            )
+        self._file.write(element)
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file."""
+        self._file.__exit__(RuntimeError, RuntimeError(), None)
+
+
+class Packed:
+    """A file of bytes, compressed or not, with as much of a file's methods as tarfile calls."""
+
+    def __init__(self, stage: str, path: str, compression: str) -> None:
+        self._packer: Any = None
+        if compression == "ZSTD":
+            self._packer = _core.ZstdCompressor(stage, 0)
+        elif compression:
+            self._packer = zlib.compressobj(wbits=_GZIP)
+        self._file = Path(path).open("wb")  # noqa: SIM115 - close() closes it
+
+    def write(self, data: bytes) -> int:
+        """Append bytes."""
+        self._file.write(self._packer.compress(data) if self._packer else data)
+        return len(data)
+
+    def close(self) -> None:
+        """Complete the file."""
+        if self._packer:
+            self._file.write(self._packer.flush())
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        try:
+            self._file.close()
+        except OSError:
+            self._file.close()
+
+
+class Lines:
+    """A file of JSON, an element in each line."""
+
+    def __init__(self, stage: str, path: str, compression: str) -> None:
+        self._stage = stage
+        self._file = Packed(stage, path, compression)
+
+    def write(self, number: int, element: Any) -> None:
+        """Append an element."""
+        try:
+            text = json.dumps(
+                element, allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_plain
+            )
+            line = text.encode()
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{self._stage}: element {number} has no form in JSON: {error}") from None
+        self._file.write(line + b"\n")
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file."""
+        self._file.abandon()
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has for a value of NumPy, or for bytes of UTF-8."""
+    if isinstance(value, (bytes, np.bytes_)):
+        return value.decode()
+    if isinstance(value, np.generic) and value.dtype.kind in "Mm":
+        return str(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "Mm":
+        return value.astype(str).tolist()
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__}")
+
+
+class Samples:
+    """A tar file: a file in it for each field of an element."""
+
+    def __init__(self, stage: str, path: str, compression: str) -> None:
+        self._stage = stage
+        self._file = Packed(stage, path, compression)
+        self._tar = tarfile.open(fileobj=self._file, mode="w|", format=tarfile.PAX_FORMAT)  # type: ignore[call-overload]  # noqa: SIM115 - close() closes it
+
+    def write(self, number: int, element: Any) -> None:
+        """Append the fields of an element."""
+        if not isinstance(element, Mapping):
+            raise TypeError(
+                f"{self._stage}: elements must be dicts of fields, element {number} is "
+                f"{element!r:.200}"
+            )
+        key = element.get(_KEY, f"{number:09d}")
+        key = key.decode() if isinstance(key, bytes) else str(key)
+        if "." in key.rpartition("/")[2] or not key:
+            raise ValueError(
+                f"{self._stage}: {_KEY} must be a name without dots, element {number} has {key!r}"
+            )
+        for name, value in element.items():
+            if name.startswith("__"):
+                continue
+            try:
+                data = _field(name, value)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(
+                    f"{self._stage}: element {number}: field {name!r} must be bytes, str, or what "
+                    f"its extension stands for, got {value!r:.200}: {error}"
+                ) from None
+            info = tarfile.TarInfo(f"{key}.{name}")
+            info.size = len(data)
+            self._tar.addfile(info, io.BytesIO(data))
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._tar.close()
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file."""
+        self._file.abandon()
+
+
+def _field(name: str, value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    ending = name.rpartition(".")[2]
+    if ending == "json":
+        return json.dumps(value, allow_nan=False, ensure_ascii=False, default=_plain).encode()
+    if ending == "npy":
+        file = io.BytesIO()
+        np.save(file, np.asarray(value), allow_pickle=False)
+        return file.getvalue()
+    if isinstance(value, (int, float, np.number)):
+        return str(value.item() if isinstance(value, np.number) else value).encode()
+    raise TypeError(f"a {type(value).__name__}")
+
+
+class Columns:
+    """A Parquet file: each element is a row group, as `columns_of` makes them."""
+
+    def __init__(
+        self, stage: str, path: str, compression: str, columns: Callable[[Any], Any], empty: Any
+    ) -> None:
+        self._columns = columns
+        parquet = library(stage, "pyarrow.parquet", "arrow")
+        self._file = parquet.ParquetWriter(path, empty.schema, compression=compression or "none")
+
+    def write(self, number: int, element: Any) -> None:
+        """Append a row group."""
+        self._file.write_table(self._columns(element))
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def columns_of(stage: str, spec: Any) -> Callable[[Any], Any]:
+    """Return a function from ragged batches of elements of a spec to tables of pyarrow."""
+    pa = library(stage, "pyarrow", "arrow")
+
+    def array(part: Any, leaf: Any) -> Any:
+        if isinstance(leaf, Mapping):
+            fields = [array(part[name], leaf[name]) for name in leaf]
+            return pa.StructArray.from_arrays(fields, names=[str(name) for name in leaf])
+        splits = []
+        while isinstance(part, tuple):  # (values, row_splits), nested
+            part, ends = part
+            splits.append(ends)
+        # After a function all axes may come as ragged ones, whatever is known of them.
+        shape = leaf.shape
+        ragged = max((i + 1 for i, size in enumerate(shape) if size is None), default=0)
+        made = _items(pa, np.asarray(part).reshape(-1, *shape[ragged:]), leaf)
+        for ends in reversed(splits[:ragged]):
+            made = pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), made)
+        return made
+
+    def table(batch: Any) -> Any:
+        arrays = [array(batch[name], spec[name]) for name in spec]
+        return pa.Table.from_arrays(arrays, names=[str(name) for name in spec])
+
+    return table
+
+
+def _items(pa: Any, values: Any, leaf: Any) -> Any:
+    """Return the rows of an array: fixed-size lists, where they have axes."""
+    flat = values.reshape(-1)
+    if values.dtype == object:
+        made = pa.array(flat.tolist(), pa.string() if leaf.dtype is str else pa.binary())
+    else:
+        made = pa.array(flat)
+    for size in reversed(values.shape[1:]):
+        made = pa.FixedSizeListArray.from_arrays(made, size)
+    return made

@@ -1,0 +1,229 @@
+"""Elements written to several files at a time, which appear when all are complete."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+_TOGETHER = 64  # elements that are handed to a thread at once
+_AHEAD = 4  # of these wait for each thread
+_INTERVAL = 0.5  # seconds between two reports
+_ENDINGS = (".gz", ".zst")  # that follow another one
+
+Progress = bool | Callable[[int], Any]
+
+
+class Writer(Protocol):
+    """Writes one file."""
+
+    def write(self, number: int, element: Any) -> None:
+        """Append an element, which has this number among all."""
+
+    def close(self) -> None:
+        """Complete the file."""
+
+    def abandon(self) -> None:
+        """Close an incomplete file, whatever was not written."""
+
+
+def names_of(path: str, shards: int) -> list[str]:
+    """Return the names of files: the path, or with the number of each before its ending."""
+    if shards == 1:
+        return [path]
+    folder, _, name = path.rpartition(os.sep)
+    stem, ending = os.path.splitext(name)  # noqa: PTH122
+    if ending in _ENDINGS:
+        stem, inner = os.path.splitext(stem)  # noqa: PTH122
+        ending = inner + ending
+    names = (f"{stem}-{i:05d}-of-{shards:05d}{ending}" for i in range(shards))
+    return [os.path.join(folder, each) if folder else each for each in names]  # noqa: PTH118
+
+
+def write_shards(
+    stage: str,
+    elements: Iterable[Any],
+    path: str,
+    shards: int,
+    progress: Progress,
+    opens: Callable[[str], Writer],
+) -> list[str]:
+    """Write element i to file ``i % shards``, each file by a thread of its own.
+
+    Parameters
+    ----------
+    stage : str
+        For reports.
+    elements : iterable
+        The elements; it is gone through in the thread that calls.
+    path : str
+        The file, or what the names of files are made of.
+    shards : int
+        How many.
+    progress : bool or callable
+        Is called with the number of elements now and then, and at the end.
+    opens : callable
+        Takes the name of a file, and returns what writes it.
+
+    Returns
+    -------
+    list of str
+        The names of the files.
+    """
+    if not os.path.basename(path):  # noqa: PTH119
+        raise ValueError(f"{stage}: path must be the name of a file, got {path!r}")
+    names = names_of(path, shards)
+    report = _report(stage, progress)
+    with _Files(names) as files:
+        threads: list[_Thread] = []
+        try:
+            for beside in files.beside:
+                threads.append(_Thread(opens(beside)))
+            count = _deal(_reported(elements, report), threads)
+            for thread in threads:
+                thread.finish()
+        except BaseException:
+            for thread in threads:
+                thread.abandon()
+            failures = [thread.failure for thread in threads if thread.failure is not None]
+            if failures:  # of several, the one that would have come first
+                raise min(failures, key=lambda failure: failure[0])[1] from None
+            raise
+        files.complete()
+    report(count)
+    return names
+
+
+def _deal(elements: Iterable[Any], threads: list[_Thread]) -> int:
+    """Hand elements to threads in turn, some at a time; returns how many there were."""
+    waiting: list[list[tuple[int, Any]]] = [[] for _ in threads]
+    count = 0
+    for element in elements:
+        mine = waiting[count % len(threads)]
+        mine.append((count, element))
+        if len(mine) == _TOGETHER:
+            threads[count % len(threads)].put(mine[:])
+            mine.clear()
+        count += 1
+    for thread, rest in zip(threads, waiting, strict=True):
+        thread.put(rest)
+    return count
+
+
+class _Thread:
+    """A thread that writes what it is given."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.failure: tuple[int, BaseException] | None = None  # the element, and what went wrong
+        self._writer = writer
+        self._queue: queue.Queue[list[tuple[int, Any]] | None] = queue.Queue(_AHEAD)
+        self._abandoned = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def put(self, some: list[tuple[int, Any]]) -> None:
+        """Give it elements, as soon as there is room; raises what it has failed with."""
+        self._check()
+        self._queue.put(some)
+
+    def finish(self) -> None:
+        """Wait until all is written; raises what it has failed with."""
+        self._end()
+        self._check()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """End it before all is written."""
+        self._abandoned = True
+        self._end()
+        self._writer.abandon()
+
+    def _end(self) -> None:
+        self._queue.put(None)
+        self._thread.join()
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure[1]
+
+    def _run(self) -> None:
+        while (some := self._queue.get()) is not None:
+            for number, element in some:
+                if self.failure is not None or self._abandoned:
+                    break
+                try:
+                    self._writer.write(number, element)
+                except BaseException as error:
+                    self.failure = number, error
+
+
+class _Files:
+    """Files beside those of some names, which take these names when they are complete."""
+
+    def __init__(self, names: list[str]) -> None:
+        # A link stays one, to the new file.
+        self._paths = [Path(name).resolve() for name in names]
+        self.beside: list[str] = []
+
+    def __enter__(self) -> _Files:
+        self._paths[0].parent.mkdir(parents=True, exist_ok=True)
+        try:
+            for path in self._paths:
+                if path.exists() and not path.is_file():
+                    raise FileExistsError(17, "something else than a file is there", str(path))
+                prefix = f".{path.name[:100]}."
+                handle, beside = tempfile.mkstemp(prefix=prefix, dir=path.parent)
+                os.close(handle)
+                self.beside.append(beside)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for beside in self.beside:
+            Path(beside).unlink(missing_ok=True)
+
+    def complete(self) -> None:
+        """Give the files their names."""
+        for beside in self.beside:
+            with open(beside, "rb+") as file:  # noqa: PTH123
+                os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        for beside, path in zip(self.beside, self._paths, strict=True):
+            mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~mask
+            Path(beside).chmod(mode)
+            Path(beside).replace(path)
+        self.beside = []
+
+
+def _report(stage: str, progress: Progress) -> Callable[[int], Any]:
+    if callable(progress):
+        return progress
+    if not isinstance(progress, bool):
+        raise TypeError(f"{stage}: progress must be a bool or a function, got {progress!r:.200}")
+    if not progress:
+        return lambda count: None
+    started = time.monotonic()
+
+    def show(count: int) -> None:
+        rate = count / max(time.monotonic() - started, 1e-9)
+        print(f"{stage}: {count} elements, {rate:.0f}/s", file=sys.stderr)
+
+    return show
+
+
+def _reported(elements: Iterable[Any], report: Callable[[int], Any]) -> Iterator[Any]:
+    due = time.monotonic() + _INTERVAL
+    for count, element in enumerate(elements):
+        if time.monotonic() >= due:
+            report(count)
+            due = time.monotonic() + _INTERVAL
+        yield element

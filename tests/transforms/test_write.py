@@ -1,0 +1,163 @@
+"""write_tfrecords, write_tar, write_jsonl: elements written to files of other formats."""
+
+import gzip
+import io
+import json
+import tarfile
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+
+NUMBERS = ps.Dataset.range(10)
+BYTES = NUMBERS.map(lambda n: b"%d" % n)
+FIELDS = NUMBERS.map(
+    lambda n: {"x": n, "f": np.float32(n / 4), "l": np.arange(n % 3), "s": f"é {n}", "b": b"b"}
+)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("shards", [1, 3, 12])
+@pytest.mark.parametrize(("ending", "kind"), [("", ""), (".gz", "GZIP"), (".zst", "ZSTD")])
+def test_records_come_back_in_their_order(tmp_path, shards, ending, kind):
+    if kind and not ps.build_info()["zstd" if kind == "ZSTD" else "zlib"]["native"]:
+        pytest.skip("built without it")
+    files = BYTES.write_tfrecords(tmp_path / f"a.tfrecord{ending}", shards=shards)
+    assert len(files) == shards
+    assert sorted(files) == [str(tmp_path / name) for name in names(tmp_path)]
+    came = ps.TFRecordDataset(files, kind, num_parallel_reads=shards)
+    assert list(came) == list(BYTES)
+
+
+def test_dicts_become_examples(tmp_path):
+    (file,) = FIELDS.write_tfrecords(tmp_path / "a")
+    features = {"x": ps.io.FixedLenFeature((), np.int64), "s": ps.io.FixedLenFeature((), bytes)}
+    came = [ps.io.parse_single_example(record, features) for record in ps.TFRecordDataset(file)]
+    assert_same(came, [{"x": np.int64(n), "s": f"é {n}".encode()} for n in range(10)])
+
+
+@pytest.mark.parametrize(("shards", "ending"), [(1, ""), (3, ""), (2, ".gz")])
+def test_lines_come_back_in_their_order(tmp_path, shards, ending):
+    files = FIELDS.write_jsonl(tmp_path / f"a.b.jsonl{ending}", shards=shards)
+    if shards == 2:
+        assert names(tmp_path) == [f"a.b-0000{i}-of-00002.jsonl.gz" for i in range(2)]
+        json.loads(gzip.decompress((tmp_path / names(tmp_path)[0]).read_bytes()).split(b"\n")[0])
+    signature = {
+        "x": ps.TensorSpec((), np.int64),
+        "f": ps.TensorSpec((), np.float32),
+        "l": ps.TensorSpec((None,), np.int64),
+        "s": ps.TensorSpec((), str),
+        "b": ps.TensorSpec((), bytes),
+    }
+    came = ps.JSONLinesDataset(files, signature, num_parallel_reads=shards)
+    assert_same(list(came), list(FIELDS))
+
+
+def test_what_json_does_not_have(tmp_path):
+    times = ps.Dataset.from_tensor_slices(np.array(["2020-01-02"], "datetime64[D]"))
+    (file,) = times.write_jsonl(tmp_path / "times")
+    assert list(ps.TextLineDataset(file)) == [b'"2020-01-02"']
+    for wrong in (np.nan, b"\xff", np.array([np.inf])):
+        with pytest.raises(ValueError, match="write_jsonl: element 0 has no form in JSON"):
+            ps.Dataset.from_tensors(wrong).write_jsonl(tmp_path / "a")
+    assert names(tmp_path) == ["times"]
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_samples_are_files_in_a_tar(tmp_path, ending):
+    ds = NUMBERS.map(
+        lambda n: {
+            "__key__": f"{n // 5}/{n:03}",
+            "__url__": "elsewhere",
+            "jpg": b"%d" % n,
+            "cls": n,
+            "txt": "é",
+            "json": {"a": np.ones(2), "b": "c"},
+            "left.npy": np.arange(3),
+        }
+    )
+    files = ds.write_tar(tmp_path / f"a.tar{ending}", shards=2)
+    assert files == [str(tmp_path / f"a-0000{i}-of-00002.tar{ending}") for i in range(2)]
+    with tarfile.open(files[1]) as archive:
+        assert archive.getnames()[:6] == [
+            *(f"0/001.{field}" for field in ("jpg", "cls", "txt", "json", "left.npy")),
+            "0/003.jpg",
+        ]
+        read = {name: archive.extractfile(f"0/003.{name}").read() for name in ("jpg", "cls", "txt")}
+        assert read == {"jpg": b"3", "cls": b"3", "txt": "é".encode()}
+        assert json.load(archive.extractfile("0/003.json")) == {"a": [1.0, 1.0], "b": "c"}
+        assert np.load(io.BytesIO(archive.extractfile("1/009.left.npy").read())).tolist() == [
+            0,
+            1,
+            2,
+        ]
+
+
+def test_samples_that_are_wrong(tmp_path):
+    for element, problem in (
+        (b"x", "elements must be dicts"),
+        ({"jpg": np.ones(2)}, "element 0: field 'jpg' must be bytes, str"),
+        ({"__key__": "a.b", "txt": "c"}, "__key__ must be a name without dots"),
+        ({"npy": np.array([object()])}, "field 'npy'"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"write_tar: .*{problem}"):
+            ps.Dataset.from_tensors(element).write_tar(tmp_path / "a.tar")
+    assert names(tmp_path) == []
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(b"old")
+
+    def fails(n):
+        if n == 700:
+            raise KeyError("boom")
+        return b"x"
+
+    for shards in (1, 2):
+        with pytest.raises(KeyError, match="boom"):
+            ps.Dataset.range(1000).map(fails).write_tfrecords(path, shards=shards)
+        with pytest.raises(TypeError, match="element 0 is"):
+            ps.Dataset.range(1000).write_tfrecords(path, shards=shards)
+    assert names(tmp_path) == ["a.tfrecord"]
+    assert path.read_bytes() == b"old"
+    assert threading.active_count() < 10
+    BYTES.write_tfrecords(path)
+    assert list(ps.TFRecordDataset(path)) == list(BYTES)
+
+
+def test_a_folder_is_not_replaced(tmp_path):
+    (tmp_path / "a").mkdir()
+    with pytest.raises(FileExistsError):
+        BYTES.write_tfrecords(tmp_path / "a")
+    assert names(tmp_path) == ["a"]
+    BYTES.write_tfrecords(tmp_path / "new" / "a")
+    assert names(tmp_path / "new") == ["a"]
+
+
+def test_an_empty_dataset_gives_empty_files(tmp_path):
+    for file in BYTES.take(0).write_tfrecords(tmp_path / "a", shards=2):
+        assert list(ps.TFRecordDataset(file)) == []
+
+
+def test_progress(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("penstock.writers.shards._INTERVAL", 0)
+    told = []
+    BYTES.write_tfrecords(tmp_path / "a", progress=told.append)
+    assert told == [*range(10), 10]
+    BYTES.write_tfrecords(tmp_path / "a", progress=True)
+    assert "write_tfrecords: 10 elements" in capsys.readouterr().err
+
+
+def test_arguments_that_are_wrong(tmp_path):
+    for method in (BYTES.write_tfrecords, BYTES.write_tar, BYTES.write_jsonl):
+        with pytest.raises(ValueError, match=r"compression.* must be .*got 'LZ'"):
+            method(tmp_path / "a", compression="LZ")
+        with pytest.raises(ValueError, match="shards must be >= 1"):
+            method(tmp_path / "a", shards=0)

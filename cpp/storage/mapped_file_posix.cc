@@ -10,7 +10,6 @@
 
 #include "data/error.h"
 #include "runtime/blocking.h"
-#include "storage/file.h"
 #include "storage/file_path.h"
 #include "storage/mapped_file.h"
 
@@ -20,7 +19,7 @@ BufferRef MapFile(const std::string& path) {
   LeaveForeignLock();
   RequireWhole(path);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) throw Error::FromErrno(errno, path, CannotOpen(path));
+  if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
   struct stat info{};
   const int known = fstat(fd, &info);
   if (known != 0 || !S_ISREG(info.st_mode)) {

@@ -1,5 +1,7 @@
 // Files as memory on Windows: they are read as a whole.
 #if defined(_WIN32)
+#include <algorithm>
+
 #include "storage/file.h"
 #include "storage/mapped_file.h"
 

@@ -2,7 +2,9 @@
 
 import functools
 import hashlib
+import io
 import itertools
+import tarfile
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -125,6 +127,41 @@ def text_steps(parts, missing):
         yield oracle.any_failure("FileNotFoundError")
 
 
+def arrays(n, files):
+    """Return the rows of files, some of which have none."""
+    return [np.arange(i, n, files, dtype=np.int16).reshape(-1, 1) for i in range(files)]
+
+
+def array_names(n, files):
+    names = []
+    for rows in arrays(n, files):
+        made = io.BytesIO()
+        np.save(made, rows)
+        names.append(written(made.getvalue()))
+    return names
+
+
+def archive_names(parts, missing):
+    names = []
+    for text in parts:
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w") as archive:
+            for i, line in enumerate(text.split(b"\n")):
+                info = tarfile.TarInfo(f"{i}.txt")
+                info.size = len(line)
+                archive.addfile(info, io.BytesIO(line))
+        names.append(written(made.getvalue()))
+    return [*names, f"{folder().name}/missing"] if missing else names
+
+
+def sample_steps(parts, missing):
+    for text in parts:
+        for i, line in enumerate(text.split(b"\n")):
+            yield str(i), line
+    if missing:
+        yield oracle.any_failure("FileNotFoundError")
+
+
 SOURCES = {
     "range": Source(
         args(start=small, stop=small, step=st.sampled_from([1, 2, -3])),
@@ -172,6 +209,18 @@ SOURCES = {
         args(parts=st.lists(texts, min_size=1, max_size=3)),
         lambda run, parts: indexed_text(parts),
         lambda parts: text_steps(parts, False),
+    ),
+    "NumpyDataset": Source(
+        args(n=st.integers(0, 9), files=st.integers(1, 3)),
+        lambda run, n, files: ps.NumpyDataset(array_names(n, files)),
+        lambda n, files: [row for rows in arrays(n, files) for row in rows],
+    ),
+    "TarDataset": Source(
+        args(parts=st.lists(texts, max_size=3), missing=st.booleans()),
+        lambda run, parts, missing: ps.TarDataset(
+            archive_names(parts, missing), ("__key__", "txt")
+        ),
+        sample_steps,
     ),
     "TextLineDataset": Source(
         args(parts=st.lists(texts, max_size=3), missing=st.booleans()),

@@ -117,6 +117,8 @@ def make_files(folder):
             writer.write(EXAMPLE)
     RANGE.save(folder / "saved")
     np.savez(folder / "rows.npz", x=np.arange(3))
+    for name in ("0.png", "1.png"):
+        ps.io.write_file(folder / "images" / "a" / name, PNG)
     with tarfile.open(folder / "samples.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("0.txt"))
     ps.index([folder / "lines.txt", folder / "examples.tfrecord", folder / "numbers.csv"])
@@ -174,6 +176,12 @@ def dataset_calls(folder):
         "group_by_window (function)": {"key_func": zero, "reduce_func": window}
         | {"window_size_func": one},
         "ignore_errors": {"log_warning": True, "max_errors": 3},
+        "from_image_folder": {"path": folder / "images", "image_size": 2, "labels": "inferred"}
+        | {"label_mode": "int", "class_names": ["a"], "color_mode": "rgb", "batch_size": 1}
+        | {"shuffle": True, "seed": 1, "validation_split": 0.5, "subset": "both"}
+        | {"interpolation": "bilinear", "crop_to_aspect_ratio": True, "follow_links": False}
+        | errors,
+        "from_image_folder (padded)": {"path": folder / "images", "pad_to_aspect_ratio": True},
         "interleave": {"map_func": single, "cycle_length": 2, "block_length": 1, **errors}
         | {"num_parallel_calls": 1, "deterministic": True, "buffer_output_elements": 1}
         | {"prefetch_input_elements": 1, "output_signature": ps.TensorSpec((), np.int64)},

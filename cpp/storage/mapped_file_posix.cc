@@ -10,7 +10,6 @@
 
 #include "data/error.h"
 #include "runtime/blocking.h"
-#include "storage/file.h"
 #include "storage/file_path.h"
 #include "storage/mapped_file.h"
 

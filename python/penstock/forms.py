@@ -1,4 +1,4 @@
-"""The forms that a dataset takes elsewhere: in trainers, and in a pickle.
+"""The forms that a dataset takes elsewhere, in trainers and in a pickle; a source made of several.
 
 What makes them stands on top of Dataset. This module is the door to it, and the only one that
 imports what is above it: in its functions, and for types.
@@ -6,10 +6,12 @@ imports what is above it: in its functions, and for types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.on_error import MAX_ERRORS, OnError
+from penstock.paths import Names
 from penstock.stages.file_shards import Remainder
 from penstock.stages.shard import Shard
 
@@ -20,9 +22,135 @@ if TYPE_CHECKING:
 
 @checked_methods
 class Forms(Shard):
-    """Mixin: what others take instead of a dataset."""
+    """Mixin: what others take instead of a dataset, and a source that is made of datasets."""
 
     __slots__ = ()
+
+    @classmethod
+    def from_image_folder(
+        cls,
+        path: Names,
+        image_size: int | Sequence[int] | None = (256, 256),
+        *,
+        labels: Sequence[Any] | str | None = "inferred",
+        label_mode: str | None = "int",
+        class_names: Sequence[str] | None = None,
+        color_mode: str = "rgb",
+        batch_size: int | None = None,
+        shuffle: bool = True,
+        seed: int | None = None,
+        validation_split: float | None = None,
+        subset: str | None = None,
+        interpolation: str = "bilinear",
+        crop_to_aspect_ratio: bool = False,
+        pad_to_aspect_ratio: bool = False,
+        follow_links: bool = False,
+        name: str | None = None,
+        on_error: OnError = "raise",
+        max_errors: int | None = MAX_ERRORS,
+    ) -> Any:
+        """Read the images of a folder, whose subfolders are classes.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder. Files whose names end with ``.jpg``, ``.jpeg``, ``.png``, ``.bmp``, ``.gif``
+            and ``.webp`` are images, also those in folders within a subfolder.
+        image_size : int or (int, int), optional
+            Height and width that images are resized to, pixels; None leaves them as they are.
+        labels : "inferred", None, or sequence
+            "inferred" numbers the subfolders in order of their names; None gives images alone, of
+            the folder itself too; else one for each file, in order of their paths.
+        label_mode : str, optional
+            "int" for int64, "categorical" for a row of float32 with a 1, "binary" for float32 of
+            shape ``(1,)``, None for images alone.
+        class_names : sequence of str, optional
+            The subfolders to read, in the order of their numbers; None takes all.
+        color_mode : str
+            "grayscale", "rgb" or "rgba": 1, 3 or 4 channels.
+        batch_size : int, optional
+            Images in a batch; None gives them one by one.
+        shuffle : bool
+            Whether all files are shuffled again in each epoch; else they come in order of classes
+            and names.
+        seed : int, optional
+            Seed of the shuffle, and of what is for validation.
+        validation_split : float, optional
+            The share of the files that is for validation: the last ones, after a shuffle by `seed`.
+        subset : str, optional
+            "training", "validation", or "both" for a pair of datasets.
+        interpolation : str
+            A method of `image.resize`.
+        crop_to_aspect_ratio : bool
+            Cut the middle with the ratio of `image_size` out, instead of changing the ratio.
+        pad_to_aspect_ratio : bool
+            Add zeros instead.
+        follow_links : bool
+            Whether folders that are links are entered.
+        name : str, optional
+            Names the stage in errors, `Iterator.stats` and traces.
+        on_error : "raise", "skip", "log" or callable
+            What to do with a file that cannot be read or decoded: see :doc:`/guides/errors`.
+        max_errors : int, optional
+            The most errors in a row to leave out, >= 1; None means any number.
+
+        Returns
+        -------
+        Dataset
+            Of images, or pairs of images and labels. Images are float32 of shape
+            ``(height, width, channels)`` in 0 to 255; uint8 for "nearest" and where they are not
+            resized. Its `class_names` and `file_paths` say more, also of each of a pair.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be read.
+        ValueError, TypeError
+            If an argument is wrong, or there are no images.
+        DataError
+            While iterating, at the position of a file that is no image; the next one follows.
+
+        Notes
+        -----
+        Names and defaults are those of Keras' `image_dataset_from_directory`, but for `batch_size`,
+        the shuffle (of all files here), and int64 for int32. A seed divides files as it does there.
+
+        Folders are listed once, at the call. Files are read and decoded in parallel, in order, and
+        without the GIL where all are JPEG and PNG; the others need Pillow.
+
+        Examples
+        --------
+        >>> image = ps.io.encode_png(np.ones((4, 4, 3), np.uint8))
+        >>> for kind in ("cat", "dog"):
+        ...     ps.io.write_file(f"pets/{kind}/0.png", image)
+        >>> ds = ps.Dataset.from_image_folder("pets", image_size=(2, 2), shuffle=False)
+        >>> ds.class_names
+        ['cat', 'dog']
+        >>> [(image.shape, label) for image, label in ds]
+        [((2, 2, 3), np.int64(0)), ((2, 2, 3), np.int64(1))]
+        """
+        from penstock.sources.folders import image_folder
+
+        return image_folder(
+            path,
+            image_size,
+            labels=labels,
+            label_mode=label_mode,
+            class_names=class_names,
+            color_mode=color_mode,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            seed=seed,
+            validation_split=validation_split,
+            subset=subset,
+            interpolation=interpolation,
+            crop_to_aspect_ratio=crop_to_aspect_ratio,
+            pad_to_aspect_ratio=pad_to_aspect_ratio,
+            follow_links=follow_links,
+            name=name,
+            on_error=on_error,
+            max_errors=max_errors,
+        )
 
     def to_torch(
         self,

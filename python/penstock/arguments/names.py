@@ -11,13 +11,13 @@ _bytes = whole(0, also=" bytes")
 _any = whole()
 
 _TRUTHS = """
-    allow_missing antialias chroma_downsampling deterministic drop_final_batch drop_last
-    drop_remainder expand_animations fancy_upscaling header ignore_errors in_order keepdims
-    little_endian log_warning no_padding optimize_size pad pad_to_bucket_boundary
-    persistent_workers pin_memory preserve_aspect_ratio progressive ragged replace_global
-    rerandomize_each_iteration reshuffle_each_iteration saturate scientific shortest shuffle
-    sloppy sloppy_ordering stateful stop_on_empty_dataset strict synchronous try_recover_truncated
-    use_quote_delim use_unbounded_threadpool validate validate_indices wait
+    allow_missing antialias chroma_downsampling crop_to_aspect_ratio deterministic drop_final_batch
+    drop_last drop_remainder expand_animations fancy_upscaling follow_links header ignore_errors
+    in_order keepdims little_endian log_warning no_padding optimize_size pad pad_to_aspect_ratio
+    pad_to_bucket_boundary persistent_workers pin_memory preserve_aspect_ratio progressive ragged
+    replace_global rerandomize_each_iteration reshuffle_each_iteration saturate scientific shortest
+    shuffle sloppy sloppy_ordering stateful stop_on_empty_dataset strict synchronous
+    try_recover_truncated use_quote_delim use_unbounded_threadpool validate validate_indices wait
 """
 _FUNCTIONS = """
     class_func collate_fn element_length_func finalize_func func generator init_func key_func
@@ -30,6 +30,10 @@ _COUNTS = """
     shift prefetch_factor length shards row_group_size
 """
 
+RESIZE_METHODS = (
+    *("bilinear", "nearest", "bicubic", "area"),
+    *("lanczos3", "lanczos5", "gaussian", "mitchellcubic"),
+)
 _RESIZING = ("random_crop", "random_resized_crop", "resize", "resize_with_pad")
 
 # By the name of a parameter.
@@ -99,6 +103,12 @@ _KINDS: dict[str, Check] = {
     "query": checks.text,
     "pattern": checks.text_or_bytes,
     "driver_name": checks.text,
+    "color_mode": checks.one_of("grayscale", "rgb", "rgba"),
+    "label_mode": checks.or_none(checks.one_of("int", "categorical", "binary")),
+    "subset": checks.or_none(checks.one_of("training", "validation", "both")),
+    "class_names": checks.or_none(checks.names),
+    "validation_split": checks.or_none(checks.real),
+    "image_size": checks.or_none(checks.wholes),
     "dtype": checks.dtype,
     "out_type": checks.dtype,
     "output_type": checks.dtype,
@@ -159,6 +169,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("decode_and_crop_jpeg", "ratio"): _any,
     ("encode_png", "compression"): _any,
     ("from_generator", "args"): checks.sequence,
+    ("from_image_folder", "interpolation"): checks.one_of(*RESIZE_METHODS),
     ("load", "compression"): checks.text,
     ("save", "compression"): checks.text,
     ("snapshot", "compression"): checks.or_none(checks.text),

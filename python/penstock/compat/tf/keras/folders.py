@@ -8,26 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.arguments.names import RESIZE_METHODS
 from penstock.compat.calling import ported
 from penstock.compat.dataset import Dataset
 from penstock.compat.listing import listing
 from penstock.compat.shape import TensorSpec
 from penstock.compat.tf.audio import decode_wav
-from penstock.ops import image as _image
 from penstock.ops import io as _io
 from penstock.ops import strings as _strings
+from penstock.sources.folders import CHANNELS, Files, LoadImage, files_of
 
-_CHANNELS = {"grayscale": 1, "rgb": 3, "rgba": 4}
 _MODES = ("int", "categorical", "binary", None)
-_METHODS = (
-    *("bilinear", "nearest", "bicubic", "area"),
-    *("lanczos3", "lanczos5", "gaussian", "mitchellcubic"),
-)
 
-_decode_image = ported(_image.decode_image)
 _read_file = ported(_io.read_file)
-_resize = ported(_image.resize)
-_resize_with_pad = ported(_image.resize_with_pad)
 _substr = ported(_strings.substr)
 
 
@@ -104,7 +97,7 @@ def image_dataset_from_directory(
     ValueError
         If an argument has no such value, or there are no files.
     """
-    if color_mode not in _CHANNELS:
+    if color_mode not in CHANNELS:
         raise ValueError(
             '`color_mode` must be one of {"rgb", "rgba", "grayscale"}. '
             f"Received: color_mode={color_mode}"
@@ -115,9 +108,9 @@ def image_dataset_from_directory(
             "Invalid `image_size` value. Expected a tuple of 2 integers. "
             f"Received: image_size={image_size}"
         )
-    if interpolation.lower() not in _METHODS:
+    if interpolation.lower() not in RESIZE_METHODS:
         raise ValueError(
-            f"Argument `interpolation` should be one of {_METHODS}. "
+            f"Argument `interpolation` should be one of {RESIZE_METHODS}. "
             f"Received: interpolation={interpolation}"
         )
     if data_format not in (None, "channels_last", "channels_first"):
@@ -130,23 +123,18 @@ def image_dataset_from_directory(
             "Only one of `pad_to_aspect_ratio`, `crop_to_aspect_ratio` can be set to `True`."
         )
 
-    def load(path: Any) -> Any:
-        pixels = _decode_image(
-            _read_file(path), channels=_CHANNELS[color_mode], expand_animations=False
-        )
-        if pad_to_aspect_ratio:
-            pixels = _resize_with_pad(pixels, *size, interpolation.lower())
-        else:
-            shown = _with_ratio(pixels, size) if crop_to_aspect_ratio else pixels
-            pixels = _resize(shown, size, interpolation.lower())
-        return np.moveaxis(pixels, -1, 0) if data_format == "channels_first" else pixels
-
+    load = LoadImage(
+        CHANNELS[color_mode],
+        size,
+        interpolation.lower(),
+        cropped=crop_to_aspect_ratio,
+        padded=pad_to_aspect_ratio,
+        channels_first=data_format == "channels_first",
+    )
     formats = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
     files = _Files("image", directory, formats, labels, label_mode, class_names, format)
-    first = data_format == "channels_first"
-    shape = (_CHANNELS[color_mode], *size) if first else (*size, _CHANNELS[color_mode])
-    dtype = np.uint8 if interpolation.lower() == "nearest" else np.float32
-    loaded = _Loaded(load, TensorSpec(shape, dtype))
+    spec = load.spec()
+    loaded = _Loaded(ported(load), TensorSpec(spec.shape, spec.dtype))
     order = _Order(shuffle, seed, validation_split, subset)
     return files.datasets(loaded, _batched(batch_size), batch_size, order, follow_links, verbose)
 
@@ -257,15 +245,6 @@ def _batched(batch_size: int | None) -> Callable[[Any], Any]:
     return lambda dataset: dataset if batch_size is None else dataset.batch(batch_size)
 
 
-def _with_ratio(pixels: Any, size: tuple[int, int]) -> Any:
-    """Return the middle of an image, as much of it as has the ratio of a size."""
-    height, width = pixels.shape[:2]
-    rows = min(height, max(1, int(np.float32(width * size[0]) / np.float32(size[1]))))
-    columns = min(width, max(1, int(np.float32(height * size[1]) / np.float32(size[0]))))
-    top, left = (height - rows) // 2, (width - columns) // 2
-    return pixels[top : top + rows, left : left + columns]
-
-
 class _Loaded(NamedTuple):
     """What is made of a path, and its shape and type."""
 
@@ -310,15 +289,6 @@ class _Order(NamedTuple):
                 "validation subset."
             )
 
-    def taken(
-        self, paths: list[str], classes: list[int], subset: str | None
-    ) -> tuple[list[str], list[int]]:
-        """Return the files of a subset, and their classes."""
-        first = len(paths) - int((self.validation_split or 0) * len(paths))
-        if subset == "validation":
-            return paths[first:], classes[first:]
-        return paths[:first], classes[:first]
-
 
 class _Files:
     """The files of a folder that have some endings, and their classes."""
@@ -353,6 +323,7 @@ class _Files:
         if format != "tf":
             raise ValueError(f'`format` should be "tf". Received: format={format}')
         self._kind, self._formats = kind, formats
+        self._stage = f"{kind}_dataset_from_directory"
         self._directory = os.fspath(directory)
         self._mode = None if labels is None else label_mode
         self._labels = None if label_mode is None else labels
@@ -369,30 +340,29 @@ class _Files:
     ) -> Any:
         """Return the dataset, or those for training and for validation."""
         order.check()
-        paths, classes, names = self._found(follow_links)
+        files = files_of(
+            self._stage,
+            self._directory,
+            self._formats,
+            self._labels,
+            self._class_names or None,
+            follow_links,
+        )
         if verbose:
-            belonging = "" if names is None else f" belonging to {len(names)} classes"
-            print(f"Found {len(paths)} files{belonging}.")
-        if self._mode == "binary" and len(names or ()) != 2:
-            raise ValueError(
-                'When passing `label_mode="binary"`, there must be exactly 2 class_names. '
-                f"Received: class_names={names}"
-            )
+            belonging = "" if files.names is None else f" belonging to {len(files.names)} classes"
+            print(f"Found {len(files.paths)} files{belonging}.")
         if order.shuffle:
-            # The generator of Keras, so that a seed divides the files as it does there.
-            generator = np.random.RandomState(order.seed)
-            numbers = generator.permutation(len(paths)).tolist()
-            paths, classes = [paths[i] for i in numbers], [classes[i] for i in numbers]
+            files = files.shuffled(order.seed)
         subsets = ["training", "validation"] if order.subset == "both" else [order.subset]
         made = []
         for subset in subsets:
-            files = order.taken(paths, classes, subset)
-            self._check(files[0], subset)
-            dataset = self._labelled(*files, len(names or ()))
+            taken = files.share(order.validation_split, subset)
+            self._check(taken.paths, subset)
+            dataset = self._labelled(taken)
             if order.shuffle and not (order.subset == "both" and subset == "validation"):
                 dataset = dataset.shuffle((batch_size or 128) * 8, order.seed)
             dataset = batched(loaded.of(dataset, self._mode is not None)).prefetch(-1)
-            dataset.class_names, dataset.file_paths = names, files[0]
+            dataset.class_names, dataset.file_paths = taken.names, taken.paths
             made.append(dataset)
         return made if order.subset == "both" else made[0]
 
@@ -405,52 +375,11 @@ class _Files:
                 f"{self._directory}. Allowed formats: {self._formats}"
             )
 
-    def _found(self, follow_links: bool) -> tuple[list[str], list[int], list[str] | None]:
-        """Return paths in order of names, their classes, and what classes are called."""
-        if self._labels != "inferred":
-            paths = self._walk(self._directory, follow_links)
-            if self._labels is None:
-                return paths, [0] * len(paths), None
-            if len(self._labels) != len(paths):
-                raise ValueError(
-                    "Expected the lengths of `labels` to match the number of files in the target "
-                    f"directory. len(labels) is {len(self._labels)} while we found {len(paths)} "
-                    f"files in directory {self._directory}."
-                )
-            return paths, list(self._labels), [str(each) for each in sorted(set(self._labels))]
-        with os.scandir(self._directory) as entries:
-            folders = sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
-        names = list(self._class_names or folders)
-        if not set(names) <= set(folders):
-            raise ValueError(
-                "The `class_names` passed did not match the names of the subdirectories of the "
-                f"target directory. Expected: {folders} (or a subset of it), but received: "
-                f"class_names={self._class_names}"
-            )
-        paths, classes = [], []
-        for number, name in enumerate(names):
-            own = self._walk(os.path.join(self._directory, name), follow_links)  # noqa: PTH118
-            paths += own
-            classes += [number] * len(own)
-        return paths, classes, names
-
-    def _walk(self, folder: str, follow_links: bool) -> list[str]:
-        return [
-            os.path.join(root, name)  # noqa: PTH118 - a Path would change what the user wrote
-            for root, _, names in sorted(os.walk(folder, followlinks=follow_links))
-            for name in sorted(names)
-            if name.lower().endswith(self._formats)
-        ]
-
-    def _labelled(self, paths: list[str], classes: list[int], count: int) -> Any:
+    def _labelled(self, files: Files) -> Any:
         if self._mode is None:
-            return Dataset.from_tensor_slices(paths)
-        labels: Any = classes
-        if self._mode == "binary":
-            labels = np.array(classes, np.float32)[:, np.newaxis]
-        elif self._mode == "categorical":
-            labels = (np.array(classes)[:, np.newaxis] == np.arange(count)).astype(np.float32)
-        return Dataset.from_tensor_slices((paths, labels))
+            return Dataset.from_tensor_slices(files.paths)
+        labels = files.labels(self._stage, self._mode)
+        return Dataset.from_tensor_slices((files.paths, labels))
 
 
 __dir__ = listing(globals())

@@ -13,6 +13,9 @@ from penstock import _core
 # What public names need beside NumPy: without it they have no call.
 LIBRARIES = {
     "ArrowDataset": ("pyarrow",),
+    "ArrayRecordDataset": ("array_record",),
+    "HDF5Dataset": ("h5py",),
+    "Dataset.from_zarr": ("tensorstore",),
     "ParquetDataset": ("pyarrow",),
     "Dataset.from_arrow": ("pyarrow",),
     "Dataset.from_pandas": ("pandas",),
@@ -242,6 +245,31 @@ def dataset_calls(folder):
     }
 
 
+def stored_calls(folder):
+    """Sources of arrays and records by their positions, without those whose library is missing."""
+    calls = {}
+    crops = {"keys": ["x"], "crop_shape": [2], "crop_stride": [1], "num_parallel_calls": 1}
+    if "HDF5Dataset" not in LACKING:
+        import h5py
+
+        with h5py.File(folder / "rows.h5", "w") as file:
+            file["x"] = np.arange(5)
+        calls["HDF5Dataset"] = {"filenames": [str(folder / "rows.h5")], **crops}
+    if "Dataset.from_zarr" not in LACKING:
+        calls["from_zarr"] = {"store": {"x": np.arange(5)}, **crops}
+    if "ArrayRecordDataset" not in LACKING:
+        from array_record.python.array_record_module import ArrayRecordWriter
+
+        writer = ArrayRecordWriter(str(folder / "records.array_record"), "group_size:1")
+        writer.write(b"1")
+        writer.close()
+        calls["ArrayRecordDataset"] = {
+            "filenames": [str(folder / "records.array_record")],
+            "num_parallel_calls": 1,
+        }
+    return calls
+
+
 def table_calls(folder):
     """Sources of tables, without those whose library is missing."""
     numbers = {"n": [1, 2, 3], "s": ["a", "b", "c"]}
@@ -262,6 +290,7 @@ def table_calls(folder):
         files |= {"on_error": "skip", "max_errors": 3}
         calls["ParquetDataset"] = {"filenames": [str(folder / "rows.parquet")], **files}
         calls["ArrowDataset"] = {"filenames": [str(folder / "rows.feather")], **files}
+    calls |= stored_calls(folder)
     if "Dataset.from_pandas" not in LACKING:
         import pandas
 
@@ -511,6 +540,7 @@ def other_calls(folder):
         "numpy_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64}
         | {"stateful": True},
         "prefetch": {"iterable": values, "buffer_size": 2},
+        "progress": {"iterable": [1, 2], "description": "a"},
         "py_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64},
         "set_seed": {"seed": None},
     }

@@ -32,12 +32,23 @@ class Crops:
         self._stage = stage
         self._files = files
         self._single = isinstance(keys, str) or (keys is None and hasattr(files[0], "shape"))
+        if keys is not None:
+            wanted = [keys] if isinstance(keys, str) else keys
+            if not isinstance(wanted, (list, tuple)) or not all(
+                isinstance(key, str) and key for key in wanted or [""]
+            ):
+                raise TypeError(
+                    f"{stage}: keys must be the name of an array, or a list of such, "
+                    f"got {keys!r:.200}"
+                )
         if keys is None:
             self._keys = [""] if self._single else _arrays_of(stage, files[0])
         else:
             self._keys = [keys] if isinstance(keys, str) else list(keys)
-        self._crop = None if crop_shape is None else tuple(map(int, crop_shape))
-        self._stride = self._crop if crop_stride is None else tuple(map(int, crop_stride))
+        self._crop = None if crop_shape is None else tuple(int(n) for n in np.ravel(crop_shape))
+        self._stride = (
+            self._crop if crop_stride is None else tuple(int(n) for n in np.ravel(crop_stride))
+        )
         self._check_crop()
         self._grids = [self._grid(number) for number in range(len(files.names))]
         self._ends = list(itertools.accumulate(map(math.prod, self._grids)))

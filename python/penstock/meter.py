@@ -51,6 +51,10 @@ def progress(iterable: Iterable[_T], description: str | None = None) -> Progress
     >>> for batch in ps.progress(ps.Dataset.range(1000).batch(100), "training"):
     ...     pass
     """
+    if not hasattr(iterable, "__iter__") and not hasattr(iterable, "__getitem__"):
+        raise TypeError(f"progress: iterable must be one, got {iterable!r:.200}")
+    if not isinstance(description, (str, type(None))):
+        raise TypeError(f"progress: description must be a str, got {description!r:.200}")
     return Progress(iterable, description)
 
 
@@ -68,7 +72,7 @@ class Progress(Iterable[_T]):
         iterator = iter(self._iterable)
         if not is_shown():
             return iterator
-        meter = Meter(self._description, _total(self._iterable))
+        meter = Meter(self._description, total_of(self._iterable))
         if isinstance(iterator, _core.Iterator):
             # What watches it holds no reference: dropped by the loop, the iterator ends.
             watched = weakref.ref(iterator, lambda _: meter.finish())
@@ -78,11 +82,8 @@ class Progress(Iterable[_T]):
         return _timed(iterator, meter)
 
 
-class Reading(Protocol):
-    """What is looked at for each drawing: how many elements there were, and seconds of waiting."""
-
-    def __call__(self) -> tuple[int, float] | None:
-        """Return both, or None where they are not known any more."""
+Reading = tuple[int, float | None]
+"""How many elements there were, and the seconds of waiting for them; None for what is no loop."""
 
 
 class Meter:
@@ -96,33 +97,43 @@ class Meter:
         How many elements, or other units, the task has.
     unit : str
         What is counted, in the plural.
+    shown : bool, optional
+        Whether there is a line; None means in a terminal or a notebook.
     """
 
-    def __init__(self, description: str | None, total: int | None, unit: str = "elements") -> None:
+    def __init__(
+        self,
+        description: str | None,
+        total: int | None,
+        unit: str = "elements",
+        shown: bool | None = None,
+    ) -> None:
         self._description = description or ""
         self._total = total
         self._unit = unit
-        self._line = _line(self._description, total) if is_shown() else None
+        wanted = is_shown() if shown is None else shown
+        self._line = _line(self._description, total) if wanted else None
         self._began = time.perf_counter()
         self._drawn = 0.0
         self._cost = 0.0  # seconds that the last drawing took
-        self._last = (0, 0.0)
-        self._read: Callable[[], tuple[int, float] | None] | None = None
+        self._last: Reading = (0, None)
+        self._read: Callable[[], Reading | None] | None = None
         self._lock = threading.Lock()
         self._ended = threading.Event()
 
-    def update(self, done: int, waited: float | None = None) -> None:
+    def update(self, done: int) -> None:
         """Show that so many are done, unless that was shown a moment ago."""
-        self._last = (done, waited or 0.0)
+        self._last = (done, None)
         now = time.perf_counter()
         if now - self._drawn >= max(_INTERVAL, self._cost / _SHARE):
             self._drawn = now
-            self._draw(waited is not None)
+            self._draw()
 
-    def watch(self, read: Callable[[], tuple[int, float] | None]) -> None:
+    def watch(self, read: Callable[[], Reading | None]) -> None:
         """Draw from a thread, which reads the numbers, until `finish`."""
         self._read = read
-        threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
+        if self._line is not None:
+            threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
 
     def finish(self, result: str | None = None) -> None:
         """Draw for the last time, and end the line.
@@ -141,7 +152,7 @@ class Meter:
             return
         if self._read is not None:
             self._last = self._read() or self._last
-        self._draw(self._read is not None, result)
+        self._draw(result)
         with self._lock:
             self._line.close()
 
@@ -151,14 +162,14 @@ class Meter:
             # Where nothing moves nothing is drawn: an error may have ended the loop.
             if found is not None and found != self._last:
                 self._last = found
-                self._draw(True)
+                self._draw()
 
-    def _draw(self, is_loop: bool, result: str | None = None) -> None:
+    def _draw(self, result: str | None = None) -> None:
         with self._lock:
             if self._line is not None:
                 done, waited = self._last
                 began = time.thread_time()
-                text = result or self._text(done, waited if is_loop else None)
+                text = result or self._text(done, waited)
                 self._line.draw(done, text)
                 self._cost = time.thread_time() - began
 
@@ -186,7 +197,7 @@ def _in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _counted(iterator: Any) -> tuple[int, float] | None:
+def _counted(iterator: Any) -> Reading | None:
     if iterator is None:
         return None
     waited = iterator._fetching_seconds()
@@ -218,7 +229,8 @@ def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:
         meter.finish()
 
 
-def _total(iterable: Any) -> int | None:
+def total_of(iterable: Any) -> int | None:
+    """Return how many elements an iterable has, where that is known."""
     if hasattr(iterable, "cardinality"):
         count = int(iterable.cardinality())
         return count if count >= 0 else None

@@ -46,7 +46,7 @@ def test_the_format_is_that_of_the_name_unless_it_is_given(tmp_path):
     with pytest.raises(ValueError, match=r"the name of a file was expected to say its format"):
         ps.index(tmp_path / "plain")
     assert list(ps.index(tmp_path / "plain", format="text").values()) == [2]
-    with pytest.raises(ValueError, match="'tfrecord', 'text', 'csv', got 'tar'"):
+    with pytest.raises(ValueError, match="'tfrecord', 'text' or 'csv', got 'tar'"):
         ps.index(tmp_path / "plain", format="tar")
 
 
@@ -91,6 +91,8 @@ def test_a_file_that_ends_too_early_is_warned_of(tmp_path):
 def test_progress_is_shown_when_it_is_asked_for(files, capsys):
     ps.index(files["b.txt"], progress=False)
     assert capsys.readouterr().err == ""
+    ps.index(files["b.txt"], progress=True)
+    assert "MB/s" in capsys.readouterr().err
 
 
 def test_the_command_makes_indexes(files, tmp_path, capsys):

@@ -146,13 +146,11 @@ def test_an_empty_dataset_gives_empty_files(tmp_path):
         assert list(ps.TFRecordDataset(file)) == []
 
 
-def test_progress(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("penstock.writers.shards._INTERVAL", 0)
-    told = []
-    BYTES.write_tfrecords(tmp_path / "a", progress=told.append)
-    assert told == [*range(10), 10]
+def test_progress(tmp_path, capsys):
+    BYTES.write_tfrecords(tmp_path / "a")
+    assert capsys.readouterr().err == ""
     BYTES.write_tfrecords(tmp_path / "a", progress=True)
-    assert "write_tfrecords: 10 elements" in capsys.readouterr().err
+    assert "10/10" in capsys.readouterr().err.replace(" ", "")
 
 
 def test_arguments_that_are_wrong(tmp_path):

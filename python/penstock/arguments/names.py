@@ -121,6 +121,8 @@ _KINDS: dict[str, Check] = {
     "signature": checks.specification,
     "features": checks.mapping,
     "columns": checks.or_none(checks.sequence),
+    "crop_shape": checks.or_none(checks.size_or_sizes),
+    "crop_stride": checks.or_none(checks.size_or_sizes),
     "null_values": checks.or_none(checks.mapping),
     "context": checks.mapping,
     "context_features": checks.mapping,

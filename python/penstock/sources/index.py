@@ -18,6 +18,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import encode
 from penstock.errors import DataError
+from penstock.meter import Meter
 from penstock.paths import Names, path_of
 from penstock.sources.files import file_args, indexed_files, names_of
 
@@ -64,7 +65,8 @@ def index(
     num_parallel_reads : int, optional
         Files at a time, each in a thread; None means as many as there are processors, at most 8.
     progress : bool, optional
-        Whether a line on stderr shows how far it is; None shows it on a terminal.
+        Whether a line on standard error shows how far it is; None shows it in a terminal or a
+        notebook.
 
     Returns
     -------
@@ -115,7 +117,7 @@ def index(
         args = file_args("index", None, None, max_record_bytes)
         jobs.append(_Job(name, folder, kind, args | more if kind == "csv_record" else args))
     threads = min(num_parallel_reads or min(os.cpu_count() or 1, _MOST_THREADS), len(jobs) or 1)
-    with _progress(jobs, sys.stderr.isatty() if progress is None else progress) as stopped:
+    with _shown(jobs, progress) as stopped:
         _run(jobs, threads, stopped)
     for job in jobs:
         if job.problem:
@@ -228,26 +230,16 @@ def _is_index(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _progress(jobs: Sequence[_Job], shown: bool) -> Iterator[threading.Event]:
-    """Show how much of the files has been read, until the event is set."""
+def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[threading.Event]:
+    """Show how much of the files has been read; the event is set at the end."""
     stopped = threading.Event()
-    whole = sum(job.size() for job in jobs) if shown else 0
-
-    def show() -> None:
-        while not stopped.wait(0.2):
-            read = sum(job.read for job in jobs)
-            print(f"\rindex: {read / 1e9:.1f} of {whole / 1e9:.1f} GB", end="", file=sys.stderr)
-
-    thread = threading.Thread(target=show, daemon=True) if shown else None
-    if thread:
-        thread.start()
+    meter = Meter("index", round(sum(job.size() for job in jobs) / 1e6), "MB", shown)
+    meter.watch(lambda: (round(sum(job.read for job in jobs) / 1e6), None))
     try:
         yield stopped
     finally:
         stopped.set()
-        if thread:
-            thread.join()
-            print(file=sys.stderr)
+        meter.finish()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from penstock.paths import path_of
 from penstock.stages.ragged_batch import RaggedBatch
 from penstock.structure import TensorSpec, map_leaves
 from penstock.writers.formats import Columns, Lines, Records, Samples, columns_of
-from penstock.writers.shards import Progress, Writer, write_shards
+from penstock.writers.shards import Writer, write_shards
 
 _COMPRESSIONS = {"GZIP": "GZIP", "ZSTD": "ZSTD", "": "", None: ""}
 _PARQUET = ("SNAPPY", "GZIP", "ZSTD", "LZ4", "BROTLI", "")
@@ -33,7 +33,7 @@ class Write(RaggedBatch):
         *,
         shards: int = 1,
         compression: str | None = None,
-        progress: Progress = False,
+        progress: bool | None = None,
     ) -> list[str]:
         """Write all elements to TFRecord files.
 
@@ -48,9 +48,9 @@ class Write(RaggedBatch):
         compression : str, optional
             "GZIP", "ZLIB" or "ZSTD", where it is built in; "" for none. None: by the ending of
             `path`, ``.gz`` or ``.zst``.
-        progress : bool or callable
-            True writes a line to standard error every half second; a function is called with the
-            number of elements so far.
+        progress : bool, optional
+            Whether a line on standard error shows how far it is; None shows it in a terminal or a
+            notebook.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class Write(RaggedBatch):
         *,
         shards: int = 1,
         compression: str | None = None,
-        progress: Progress = False,
+        progress: bool | None = None,
     ) -> list[str]:
         """Write all elements to tar files, in WebDataset's form.
 
@@ -146,7 +146,7 @@ class Write(RaggedBatch):
         *,
         shards: int = 1,
         compression: str | None = None,
-        progress: Progress = False,
+        progress: bool | None = None,
     ) -> list[str]:
         """Write all elements to files of JSON, one in a line.
 
@@ -194,7 +194,7 @@ class Write(RaggedBatch):
         *,
         shards: int = 1,
         compression: str | None = None,
-        progress: Progress = False,
+        progress: bool | None = None,
         row_group_size: int = 65536,
     ) -> list[str]:
         """Write all elements, which are dicts, to Parquet files.
@@ -209,7 +209,7 @@ class Write(RaggedBatch):
             ``i % shards``.
         compression : str, optional
             "SNAPPY", "GZIP", "ZSTD", "LZ4" or "BROTLI", or "" for none; None is "SNAPPY".
-        progress : bool or callable
+        progress : bool, optional
             As of `write_tfrecords`; row groups are counted.
         row_group_size : int
             Rows of a row group, >= 1: so many are in memory for each file.

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import queue
-import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from penstock.meter import Meter, total_of
+
 _TOGETHER = 64  # elements that are handed to a thread at once
 _AHEAD = 4  # of these wait for each thread
-_INTERVAL = 0.5  # seconds between two reports
 _ENDINGS = (".gz", ".zst")  # that follow another one
-
-Progress = bool | Callable[[int], Any]
 
 
 class Writer(Protocol):
@@ -51,7 +48,7 @@ def write_shards(
     elements: Iterable[Any],
     path: str,
     shards: int,
-    progress: Progress,
+    progress: bool | None,
     opens: Callable[[str], Writer],
 ) -> list[str]:
     """Write element i to file ``i % shards``, each file by a thread of its own.
@@ -66,8 +63,8 @@ def write_shards(
         The file, or what the names of files are made of.
     shards : int
         How many.
-    progress : bool or callable
-        Is called with the number of elements now and then, and at the end.
+    progress : bool or None
+        Whether a line shows how far it is; None means in a terminal or a notebook.
     opens : callable
         Takes the name of a file, and returns what writes it.
 
@@ -79,13 +76,13 @@ def write_shards(
     if not os.path.basename(path):  # noqa: PTH119
         raise ValueError(f"{stage}: path must be the name of a file, got {path!r}")
     names = names_of(path, shards)
-    report = _report(stage, progress)
+    meter = Meter(stage, total_of(elements), shown=progress)
     with _Files(names) as files:
         threads: list[_Thread] = []
         try:
             for beside in files.beside:
                 threads.append(_Thread(opens(beside)))
-            count = _deal(_reported(elements, report), threads)
+            _deal(elements, threads, meter)
             for thread in threads:
                 thread.finish()
         except BaseException:
@@ -96,12 +93,12 @@ def write_shards(
                 raise min(failures, key=lambda failure: failure[0])[1] from None
             raise
         files.complete()
-    report(count)
+    meter.finish()
     return names
 
 
-def _deal(elements: Iterable[Any], threads: list[_Thread]) -> int:
-    """Hand elements to threads in turn, some at a time; returns how many there were."""
+def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None:
+    """Hand elements to threads in turn, some at a time."""
     waiting: list[list[tuple[int, Any]]] = [[] for _ in threads]
     count = 0
     for element in elements:
@@ -110,10 +107,11 @@ def _deal(elements: Iterable[Any], threads: list[_Thread]) -> int:
         if len(mine) == _TOGETHER:
             threads[count % len(threads)].put(mine[:])
             mine.clear()
+            meter.update(count)
         count += 1
     for thread, rest in zip(threads, waiting, strict=True):
         thread.put(rest)
-    return count
+    meter.update(count)
 
 
 class _Thread:
@@ -202,28 +200,3 @@ class _Files:
             Path(beside).chmod(mode)
             Path(beside).replace(path)
         self.beside = []
-
-
-def _report(stage: str, progress: Progress) -> Callable[[int], Any]:
-    if callable(progress):
-        return progress
-    if not isinstance(progress, bool):
-        raise TypeError(f"{stage}: progress must be a bool or a function, got {progress!r:.200}")
-    if not progress:
-        return lambda count: None
-    started = time.monotonic()
-
-    def show(count: int) -> None:
-        rate = count / max(time.monotonic() - started, 1e-9)
-        print(f"{stage}: {count} elements, {rate:.0f}/s", file=sys.stderr)
-
-    return show
-
-
-def _reported(elements: Iterable[Any], report: Callable[[int], Any]) -> Iterator[Any]:
-    due = time.monotonic() + _INTERVAL
-    for count, element in enumerate(elements):
-        if time.monotonic() >= due:
-            report(count)
-            due = time.monotonic() + _INTERVAL
-        yield element

@@ -136,8 +136,8 @@ class Crops:
         assert self._stride is not None
         if len(self._stride) != len(self._crop) or min(self._stride) < 1:
             raise ValueError(
-                f"{self._stage}: crop_stride must hold {len(self._crop)} sizes >= 1, "
-                f"got {self._stride}"
+                f"{self._stage}: crop_stride must hold as many sizes >= 1 as crop_shape, got "
+                f"{self._stride} for {self._crop}"
             )
 
     def _grid(self, number: int) -> tuple[int, ...]:
@@ -189,20 +189,29 @@ def _dtype(array: Any) -> np.dtype[Any]:
 def _member(stage: str, name: str, file: Any, key: str) -> Any:
     if not key:
         return file
+    if hasattr(file, "shape"):
+        raise ValueError(
+            f"{stage}: store must be a group where keys are given, {name} is one array; got {key!r}"
+        )
     try:
         found = file[key]
     except KeyError:
-        there = ", ".join(map(repr, file.keys())) if hasattr(file, "keys") else "one array"
-        raise KeyError(f"{stage}: {name} has no array {key!r}; it has {there}") from None
+        there = ", ".join(map(repr, file.keys()))
+        raise ValueError(
+            f"{stage}: keys must be among {there}, which {name} has, got {key!r}"
+        ) from None
     if not hasattr(found, "shape"):
-        raise KeyError(f"{stage}: {name}: {key!r} is a group, with {', '.join(found.keys())}")
+        raise ValueError(
+            f"{stage}: keys must be of arrays, got {key!r}, a group of {name} with "
+            f"{', '.join(found.keys())}"
+        )
     return found
 
 
 def _arrays_of(stage: str, file: Any) -> list[str]:
     names = [key for key in file.keys() if hasattr(file[key], "shape")]  # noqa: SIM118 - a group
     if not names:
-        raise KeyError(f"{stage}: there are no arrays at the top; give keys, as 'group/array'")
+        raise ValueError(f"{stage}: there are no arrays at the top; give keys, as 'group/array'")
     return names
 
 

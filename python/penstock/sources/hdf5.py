@@ -39,12 +39,10 @@ class HDF5Dataset(Source):
     ------
     ImportError
         If h5py is not installed: ``pip install h5py``.
-    KeyError
-        If a file has no such array.
     DataError
         If a file is no HDF5 file, or is damaged.
     ValueError
-        If arrays of one file differ in length, or crops do not fit.
+        If a file has no such array, arrays of one file differ in length, or crops do not fit.
 
     Notes
     -----

@@ -61,12 +61,10 @@ class FromZarr(FromIndexable):
             If TensorStore, which reads folders, is not installed: ``pip install tensorstore``.
         FileNotFoundError
             If there is no such folder.
-        KeyError
-            If there is no such array.
         DataError
             If the folder is none of Zarr.
         ValueError
-            If arrays differ in length, or crops do not fit.
+            If there is no such array, arrays differ in length, or crops do not fit.
 
         Notes
         -----
@@ -79,7 +77,7 @@ class FromZarr(FromIndexable):
         --------
         >>> Dataset.from_zarr("scan.zarr", crop_shape=[64, 64])  # doctest: +SKIP
         """
-        if isinstance(store, (str, bytes, os.PathLike)):
+        if isinstance(store, (str, bytes, os.PathLike)) and store:
             files = OpenFiles([path_of("from_zarr", "store", store)], open_zarr)
         elif hasattr(store, "shape") or hasattr(store, "keys"):
             files = OpenFiles(["the object given"], lambda _: store)

@@ -18,6 +18,7 @@ from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.dataset_spec import DatasetSpec
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
+from penstock.compat.function import Function, unwrapped
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.shape import TensorShape, penstock_spec
 from penstock.compat.tensor import Tensor, in_one_type
@@ -102,7 +103,7 @@ def _converter(name: str) -> Callable[[Any], Any]:
     if name in _DEFAULTS:
         return _column_defaults
     if name in _TRACED:
-        return lambda value: _other(captured(value))
+        return lambda value: _other(captured(value) if type(value) is not Function else value)
     if name == "file_pattern":
         return _patterns
     if name == "tensors":
@@ -214,16 +215,26 @@ def _other(value: Any) -> Any:
             return native
         if not hasattr(value, "_inner"):
             return value
-    if isinstance(value, NativeFunction):
-        return value
+    if isinstance(unwrapped(value), NativeFunction):
+        return unwrapped(value)
     return of_tensors(value)
 
 
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of tensors as one of penstock's values; messages name the former."""
-    made = functools.partial(call_with_tensors, function)
+    if type(function) is Function:
+        made = _OfFunction(call_with_tensors, captured(function.python_function))
+    else:
+        made = functools.partial(call_with_tensors, function)
     made.stands_for = function  # type: ignore[attr-defined]
     return made
+
+
+class _OfFunction(functools.partial[Any]):
+    """Calls what a `Function` was made of; to pickle it is to pickle that function."""
+
+    def __reduce__(self) -> Any:
+        return of_tensors, (self.stands_for,)  # type: ignore[attr-defined]
 
 
 def ported(

@@ -13,6 +13,7 @@ from penstock.compat.composite_specs import (
     type_spec_from_value,
 )
 from penstock.compat.dtypes import DTYPES, DType, as_dtype
+from penstock.compat.function import Function
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
@@ -61,7 +62,7 @@ from penstock.compat.tf.tensor_array import TensorArray
 from penstock.compat.tf.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.ops import array as _array
 from penstock.ops import strings as _strings
-from penstock.ops.noticed import QUIET_MODULES, QUIET_TYPES
+from penstock.ops.noticed import QUIET_MODULES, QUIET_TYPES, WRAPPERS
 
 __version__ = version.VERSION
 
@@ -97,6 +98,7 @@ _QUIET_BENEATH = """
 ragged.broadcast ragged.factories sparse.functions sparse.tensor values
 """
 QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH.split())
+WRAPPERS.add(Function)
 QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import for_penstock
+from penstock.compat.function import Function
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import nest
@@ -95,15 +96,24 @@ def _as_numpy(func: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return the function itself: nothing is traced.
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    **experimental: Any,
+) -> Any:
+    """Return a function whose arguments and results are tensors; nothing is traced.
 
     Parameters
     ----------
     func : callable, optional
         The function; without it a decorator is returned.
-    *args, **kwargs
-        Ignored; TensorFlow's decorator has them.
+    input_signature : sequence of nested TensorSpec, optional
+        What the arguments are converted to.
+    autograph, jit_compile, reduce_retracing, **experimental
+        Ignored.
 
     Examples
     --------
@@ -111,10 +121,12 @@ def function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
     >>> @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
     ... def double(x):
     ...     return x * 2
-    >>> int(double(tf.constant(2)))
-    4
+    >>> double(2)
+    <tf.Tensor: shape=(), dtype=int32, numpy=4>
     """
-    return (lambda decorated: decorated) if func is None else func
+    if func is None:
+        return functools.partial(Function, input_signature=input_signature)
+    return Function(func, input_signature)
 
 
 def cond(

@@ -21,7 +21,7 @@ from penstock.compat.errors import raise_translated
 from penstock.compat.function import Function, unwrapped
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.shape import TensorShape, penstock_spec
-from penstock.compat.tensor import Tensor, in_one_type
+from penstock.compat.tensor import Tensor, in_one_type, tensor
 from penstock.compat.values import call_with_tensors, nested_map, plain, tensors
 from penstock.ops.features import (
     FixedLenFeature,
@@ -241,6 +241,7 @@ def ported(
     function: Callable[..., Any],
     convert: Callable[[Any], Any] = tensors,
     by_kind: Mapping[type[Composite] | None, Callable[..., Any]] | None = None,
+    refused: Callable[..., Any] = raise_translated,
 ) -> Any:
     """Return a function of penstock as programs written for TensorFlow call it.
 
@@ -252,6 +253,8 @@ def ported(
         What is done with the result.
     by_kind : mapping, optional
         What is called for ragged and sparse tensors, with the form for arrays before the arguments.
+    refused : callable
+        What is called with an error of the function, and the arguments.
 
     Returns
     -------
@@ -261,7 +264,7 @@ def ported(
     converters = [*map(_converter, _parameters(function))] or [_converter("")]
     last = converters[-1]
     most = len(converters)
-    of_arrays = ported(function, convert) if by_kind else None
+    of_arrays = ported(function, convert, None, refused) if by_kind else None
 
     # An operation takes a microsecond: nothing is done here that most calls do not need.
     @functools.wraps(function)
@@ -282,11 +285,26 @@ def ported(
             if type(made) is _array and convert is tensors and _dtype(made) is not _OBJECT:
                 return made.view(Tensor)
             return convert(made)
+        except TypeError as error:
+            if not any(map(_is_bfloat16, args)):
+                raise_translated(error)
         except Exception as error:
-            raise_translated(error)
+            return refused(error, *args, **kwargs)
+        return _in_float32(call, *args, **kwargs)
 
-    call.dispatching = functools.partial(ported, function, convert)  # type: ignore[attr-defined]
+    call.dispatching = functools.partial(ported, function, convert, refused=refused)  # type: ignore[attr-defined]
     return call
+
+
+def _is_bfloat16(value: Any) -> bool:
+    return type(value) is Tensor and value.dtype == "bfloat16"
+
+
+def _in_float32(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what a function that does not know bfloat16 makes of wider numbers."""
+    wide = [tensor(value, "float32") if _is_bfloat16(value) else value for value in args]
+    made = function(*wide, **kwargs)
+    return tensor(made, "bfloat16") if made.dtype == "float32" else made
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import as_dtype
-from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.errors import InvalidArgumentError, raise_of_index
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
 
@@ -147,7 +147,10 @@ class Tensor(np.ndarray[Any, Any]):
             raise ValueError(f"set_shape: shape {wanted} was expected, got {self.shape}")
 
     def __getitem__(self, key: Any) -> Any:
-        item = super().__getitem__(tuple(key) if type(key) is list else key)
+        try:
+            item = super().__getitem__(tuple(key) if type(key) is list else key)
+        except IndexError as error:
+            raise_of_index(error)
         return item if type(item) is Tensor else tensor(item)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -342,7 +345,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return stack([tensor(row) for row in value])
     if hasattr(value, "__tf_tensor__"):
         return value.__tf_tensor__()
-    array = np.asarray(value)
+    array = rectangular(value)
     kind = array.dtype.kind
     if hasattr(value, "__array__") and kind in "biufc":  # a table's, for example: typed already
         return array.view(Tensor)
@@ -409,9 +412,26 @@ _KINDS_FOR = {"b": "b", "i": "iub", "u": "iub", "f": "iubf", "c": "iubfc", "O": 
 def _check_kind(value: Any, wanted: Any) -> None:
     if _holds_symbol(value) or _typed_leaf(value) is not None:
         return
-    found = np.asarray(value)
+    found = rectangular(value)
     if found.size and found.dtype.kind not in _KINDS_FOR.get(wanted.dtype.kind, found.dtype.kind):
         raise TypeError(f"Cannot convert {value!r:.200} to EagerTensor of dtype {wanted.name}")
+
+
+def rectangular(value: Any) -> np.ndarray[Any, Any]:
+    """Return nested lists as an array.
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length.
+    """
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            "Can't convert non-rectangular Python sequence to Tensor: rows differ in length; "
+            "tf.ragged.constant takes them"
+        ) from None
 
 
 def _sizes(shape: TensorShape) -> Tensor:

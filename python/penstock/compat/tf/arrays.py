@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype, zero_of
-from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, given, in_one_type, tensor
 from penstock.ops import array as _array
@@ -170,14 +170,21 @@ def argmax(
     input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
 ) -> Any:
     """Return where the greatest value along an axis (the first) is."""
-    return tensor(np.argmax(tensor(input), axis=axis or 0), output_type)
+    return _first(np.argmax, input, axis, output_type)
 
 
 def argmin(
     input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
 ) -> Any:
     """Return where the least value along an axis (the first) is."""
-    return tensor(np.argmin(tensor(input), axis=axis or 0), output_type)
+    return _first(np.argmin, input, axis, output_type)
+
+
+def _first(function: Any, input: Any, axis: Any, output_type: Any) -> Any:
+    try:
+        return tensor(function(tensor(input), axis=axis or 0), output_type)
+    except ValueError as error:  # there is no value
+        raise_translated(error)
 
 
 def split(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.compat.composite import Composite
@@ -19,14 +19,14 @@ from penstock.functions import py_function as _py_function
 
 
 def py_function(
-    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: Any = None
 ) -> Any:
     """Call ``func(*inp)`` with tensors, and give its results the types `Tout`.
 
     Parameters
     ----------
-    func : callable
-        The function.
+    func : callable, optional
+        The function; without it a decorator is returned, whose function does this when called.
     inp : sequence
         Its arguments.
     Tout : dtype-like or sequence of them
@@ -45,14 +45,16 @@ def py_function(
     >>> tf.py_function(lambda x: x.numpy() + 1, [1], tf.float32)
     <tf.Tensor: shape=(), dtype=float32, numpy=2.0>
     """
+    if func is None:
+        return _decorator(py_function, Tout)
     given = [value if isinstance(value, Composite) else tensor(value) for value in inp]
     return _typed(func, given, Tout)
 
 
 def numpy_function(
-    func: Callable[..., Any],
-    inp: Sequence[Any],
-    Tout: Any,
+    func: Callable[..., Any] | None = None,
+    inp: Any = None,
+    Tout: Any = None,
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
@@ -60,8 +62,8 @@ def numpy_function(
 
     Parameters
     ----------
-    func : callable
-        The function.
+    func : callable, optional
+        The function; without it a decorator is returned, as of `py_function`.
     inp : sequence
         Its arguments; strings are given as bytes.
     Tout : dtype-like or sequence of them
@@ -76,7 +78,16 @@ def numpy_function(
     Tensor or list of Tensor
         As `Tout` says.
     """
+    if func is None:
+        return _decorator(numpy_function, Tout)
     return _typed(func, [numpy_values(tensor(value)) for value in inp], Tout)
+
+
+def _decorator(call: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
+    def decorated(func: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.wraps(func)(lambda *inp: call(func, inp, Tout))
+
+    return decorated
 
 
 def _typed(func: Callable[..., Any], inp: list[Any], Tout: Any) -> Any:

@@ -264,7 +264,7 @@ class TFRecordWriter(_io.TFRecordWriter):
         record : bytes, or a tensor of them
             The record.
         """
-        super().write(argument(record))
+        super().write(argument(record.encode() if isinstance(record, str) else record))
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> None:

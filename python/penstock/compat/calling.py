@@ -222,10 +222,11 @@ def _other(value: Any) -> Any:
 
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of tensors as one of penstock's values; messages name the former."""
-    if type(function) is Function:
-        made = _OfFunction(call_with_tensors, captured(function.python_function))
-    else:
-        made = functools.partial(call_with_tensors, function)
+    made: functools.partial[Any] = (
+        _OfFunction(call_with_tensors, captured(function.python_function))
+        if type(function) is Function
+        else functools.partial(call_with_tensors, function)
+    )
     made.stands_for = function  # type: ignore[attr-defined]
     return made
 

@@ -52,7 +52,7 @@ class Function:
         """Return arguments as the signature says; those after it have defaults."""
         try:
             bound = self.__signature__.bind(*args, **kwargs)
-            given = [_of_spec(*each) for each in zip(self._specs, bound.args, strict=False)]
+            given = [_of_spec(*each) for each in zip(self._specs or (), bound.args, strict=False)]
             return (*given, *bound.args[len(given) :]), bound.kwargs
         except (TypeError, ValueError) as error:
             raise TypeError(

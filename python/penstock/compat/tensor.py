@@ -48,7 +48,14 @@ class Reference:
         return f"<Reference wrapping {self._wrapped!r}>"
 
 
-class Tensor(np.ndarray[Any, Any]):
+class _TensorType(type):
+    """Has values that a session computes count as tensors."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or hasattr(type(instance), "is_tensor")
+
+
+class Tensor(np.ndarray[Any, Any], metaclass=_TensorType):
     """A NumPy array that answers to `numpy`, `set_shape` and `get_shape` as well.
 
     Scalars have shape ``()``, and a string is ``bytes`` in an array of objects. Operators convert
@@ -67,6 +74,7 @@ class Tensor(np.ndarray[Any, Any]):
 
     __slots__ = ()
     __hash__ = None
+    evaluates = False  # whether there was a session: `eval` belongs to those
     __array_priority__ = 1.0  # joined with other arrays it stays a tensor
 
     @property  # type: ignore[misc]
@@ -116,8 +124,16 @@ class Tensor(np.ndarray[Any, Any]):
         return Reference(self)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Raise NotImplementedError: the value is there, see `numpy`."""
-        raise NotImplementedError("eval: the value is known already: call .numpy()")
+        """Return `numpy()` in programs that have a session.
+
+        Raises
+        ------
+        NotImplementedError
+            In others.
+        """
+        if not Tensor.evaluates:
+            raise NotImplementedError("eval: the value is known already: call .numpy()")
+        return self.numpy()
 
     def _of_graphs(self) -> Any:
         raise AttributeError("tensors that have a value have no name, op and graph")
@@ -542,7 +558,7 @@ def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array of strings as one of bytes; arrays of other objects as they are."""
     if array.dtype.kind in "US":
         array = array.astype(object)
-    if not any(isinstance(item, (str, Tensor)) for item in array.flat):
+    if not any(type(item) is Tensor or isinstance(item, str) for item in array.flat):
         return array
     made = np.empty(array.shape, object)
     made.reshape(-1)[:] = list(map(_item, array.flat))

@@ -58,6 +58,7 @@ from penstock.compat.tf import (
     version,
 )
 from penstock.compat.tf.loggers import get_logger
+from penstock.compat.tf.module import Module
 from penstock.compat.tf.tensor_array import TensorArray
 from penstock.compat.tf.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.ops import array as _array
@@ -109,6 +110,7 @@ def executing_eagerly() -> bool:
 
 __all__ = [
     "DType",
+    "Module",
     "RaggedTensor",
     "RaggedTensorSpec",
     "SparseTensor",

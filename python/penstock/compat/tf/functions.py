@@ -11,6 +11,7 @@ from typing import Any
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import for_penstock
 from penstock.compat.function import Function
+from penstock.compat.graph import deferred
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import nest
@@ -140,6 +141,7 @@ def function(
     return Function(func, input_signature)
 
 
+@deferred
 def cond(
     pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
@@ -147,6 +149,7 @@ def cond(
     return true_fn() if pred else false_fn()
 
 
+@deferred
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
@@ -170,6 +173,7 @@ def case(
     return default()
 
 
+@deferred
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:

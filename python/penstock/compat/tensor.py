@@ -443,6 +443,8 @@ def rectangular(value: Any) -> np.ndarray[Any, Any]:
     """
     try:
         return np.asarray(value)
+    except UnicodeDecodeError:  # of text and of bytes that are none
+        return np.array(value, object)
     except ValueError:
         raise ValueError(
             "Can't convert non-rectangular Python sequence to Tensor: rows differ in length; "

@@ -45,6 +45,7 @@ from penstock.compat.tf import (
     math,
     nest,
     nn,
+    printing,
     ragged,
     random,
     sets,
@@ -85,13 +86,13 @@ for _module in (bitwise, math, debugging, dtypes, io, nn):
     _dispatch.install(vars(_module), _dispatch.ARRAYS)
 _dispatch.install(vars(strings), _dispatch.STRINGS)
 _dispatch.install(globals(), _dispatch.ARRAYS)
-print = functions.print_
+print = printing.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
 _QUIET = (
     *("arrays", "audio", "bitwise", "counting", "debugging", "elementwise", "functions", "image"),
-    *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "segments", "shaping"),
-    *("signal", "special", "strings", "texts", "unicode"),
+    *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "printing", "segments"),
+    *("shaping", "signal", "special", "strings", "texts", "unicode"),
 )
 _NOTICED = frozenset({"matching_files", "print_", "timestamp", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))

@@ -248,26 +248,6 @@ def _variable(value: Any) -> Any:
     return value if hasattr(value, "write") or hasattr(value, "to_list") else tensor(value)
 
 
-def print_(*inputs: Any, output_stream: Any = None, end: str = "\n", sep: str = " ") -> None:
-    """Print values, tensors as NumPy has them.
-
-    Parameters
-    ----------
-    *inputs
-        What is printed.
-    output_stream : file, optional
-        Where; the standard error by default.
-    end, sep : str
-        What stands at the end, and between the values.
-    """
-    texts = [_text(numpy_values(value)) for value in inputs]
-    print(*texts, file=output_stream or sys.stderr, end=end, sep=sep)
-
-
-def _text(value: Any) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
 @contextlib.contextmanager
 def device(device_name: Any) -> Iterator[None]:
     """Be a context, and nothing else: values are in the memory of this machine."""

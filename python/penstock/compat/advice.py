@@ -8,6 +8,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 _KERAS = "import keras: Keras 3 has it, and trains from penstock's datasets (Dataset.to_keras)"
+_LAYERS = (
+    f"{_KERAS}; those of text (TextVectorization, StringLookup) need TensorFlow: write them with "
+    "tf.strings and tf.lookup; tf.image has what RandomFlip and others do, and x / 255 is Rescaling"
+)
 _TRAINING = "training belongs to Keras, JAX or PyTorch, which take penstock's datasets"
 _PLACEMENT = "devices belong to the trainer; Dataset.to_jax and to_torch hand batches over"
 _TPU = "penstock runs beside the trainer, on the CPUs of its host; Dataset.to_jax feeds TPUs"
@@ -94,7 +98,8 @@ _INSTEAD = {
     "Graph": _GRAPH,
     "initializers": _KERAS,
     "keras": _KERAS,
-    "layers": _KERAS,
+    "keras.layers": _LAYERS,
+    "layers": _LAYERS,
     "linalg": "use np.linalg",
     "lite": "converting models belongs to TensorFlow Lite",
     "losses": _KERAS,

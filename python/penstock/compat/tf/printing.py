@@ -86,7 +86,7 @@ def _formatted(value: Any, shown: int) -> str:
 
     whole = pprint.pformat(nest.map_structure(marked, value)).replace(f"'{mark}'", mark)
     before, *rest = whole.split(mark)
-    return before + "".join(text + after for text, after in zip(texts, rest, strict=True))
+    return before + "".join(f"{text}{after}" for text, after in zip(texts, rest, strict=True))
 
 
 def _text(value: Any, shown: int) -> str | None:

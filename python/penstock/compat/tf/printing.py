@@ -55,7 +55,7 @@ def print_(
     shown = sys.maxsize if summarize is None or int(summarize) < 0 else int(summarize)
     if len(inputs) == 1 and type(inputs[0]) is Tensor and inputs[0].dtype == "string":
         alone = inputs[0]
-        text = _string(alone.item()) if not alone.ndim else _text(alone, shown)
+        text = _string(alone.item()) if not alone.ndim else _formatted(alone, shown)
     else:
         text = sep.join(_formatted(value, shown) for value in inputs)
     if isinstance(output_stream, str) and output_stream.startswith(_FILE):

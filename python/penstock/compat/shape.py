@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterable
 from typing import Any
 
@@ -190,6 +191,11 @@ def _are_sizes(shape: Any) -> bool:
     return isinstance(shape, TensorShape) or all(d is None or d >= 0 for d in shape)
 
 
+class TypeSpec(abc.ABC):  # noqa: B024 - the specs are registered
+    """What all specs are, those of tensors and others: for `isinstance`."""
+
+
+@TypeSpec.register
 class TensorSpec(PenstockSpec):
     """Shape and type of one leaf.
 

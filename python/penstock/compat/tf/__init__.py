@@ -5,6 +5,8 @@ Whatever a name has in TensorFlow that makes no sense without graphs and devices
 
 from __future__ import annotations
 
+import sys
+
 from penstock.compat import dispatch as _dispatch
 from penstock.compat.calling import port_all
 from penstock.compat.composite_specs import (
@@ -16,7 +18,7 @@ from penstock.compat.dtypes import DTYPES, DType, as_dtype
 from penstock.compat.function import Function
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.shape import TensorShape, TensorSpec, TypeSpec
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.sparse.rows import edit_distance
 from penstock.compat.tensor import Tensor
@@ -101,6 +103,7 @@ ragged.broadcast ragged.factories sparse.functions sparse.tensor values
 """
 QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH.split())
 WRAPPERS.add(Function)
+setattr(compat, "v2", sys.modules[__name__])  # noqa: B010 - it is no name of the module itself
 QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 
@@ -120,6 +123,7 @@ __all__ = [
     "TensorArray",
     "TensorShape",
     "TensorSpec",
+    "TypeSpec",
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",

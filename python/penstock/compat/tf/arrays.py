@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -316,10 +316,25 @@ def is_tensor(x: Any) -> bool:
 
 _tensor = tensor  # also where a parameter has its name
 
+
+def _misshapen(error: Exception, tensor: Any, shape: Any, **ignored: Any) -> NoReturn:
+    """Raise what `reshape` has found, with the shape that was asked for."""
+    if isinstance(error, ValueError) and "as many items" in str(error):
+        written = np.ravel(np.asarray(_tensor(shape))).tolist()
+        size = np.size(_tensor(tensor))
+        message = f"reshape: a tensor of {size} values cannot have the shape {written}"
+        raise InvalidArgumentError(None, None, message) from None
+    raise_translated(error)
+
+
+reshape = ported(_array.reshape, refused=_misshapen)
+
 NAMES = [
     name
     for name, thing in list(globals().items())
     if callable(thing) and getattr(thing, "__module__", "") == __name__ and name[0] != "_"
 ]
+
+NAMES.append("reshape")
 
 __dir__ = listing(globals())

@@ -183,7 +183,9 @@ def _row(of: Callable[[str], Any], number: int, key: str) -> Any:
 def _divided(feature: Any, name: str, of: Callable[[str], Any]) -> Any:
     made = of(feature.value_key or name)
     for partition in reversed(feature.partitions):
-        if isinstance(partition, _UniformRowLength):
+        if isinstance(partition, _UniformRowLength) and not isinstance(made, RaggedTensor):
+            made = tensor(array(made).reshape(-1, partition.length, *made.shape[1:]))
+        elif isinstance(partition, _UniformRowLength):
             made = RaggedTensor.from_uniform_row_length(made, partition.length)
         else:
             numbers = tensor(of(partition.key), feature.row_splits_dtype)

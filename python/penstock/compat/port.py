@@ -269,8 +269,8 @@ def main(argv: Sequence[str]) -> int:
         failed = True
     for use in uses:
         _show(use, arguments.all)
-    print(_LIMITS)
     print(_summary(uses))
+    print(_LIMITS)
     return 2 if failed else int(any(use.missing for use in uses))
 
 

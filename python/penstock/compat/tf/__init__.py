@@ -94,7 +94,7 @@ print = printing.print_
 _QUIET = (
     *("arrays", "audio", "bitwise", "counting", "debugging", "elementwise", "functions", "image"),
     *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "printing", "segments"),
-    *("shaping", "signal", "special", "strings", "texts", "unicode", "keras.applications"),
+    *("shaping", "signal", "special", "strings", "texts", "unicode", "keras.imagenet"),
 )
 _NOTICED = frozenset({"matching_files", "print_", "timestamp", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))

@@ -7,17 +7,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from penstock.arguments.checks import SYMBOLS
 from penstock.compat.advice import missing
 from penstock.compat.listing import listing
-from penstock.compat.tensor import Tensor, tensor
-from penstock.compat.tf.keras import backend
+from penstock.compat.tf.keras import imagenet as _imagenet
 
-_MEANS = {"torch": (0.485, 0.456, 0.406), "caffe": (103.939, 116.779, 123.68)}
-_DEVIATIONS = (0.229, 0.224, 0.225)
-_FORMATS = ("channels_last", "channels_first")
 # By how each model was trained; None takes images as they are.
 _MODELS: dict[str, str | None] = {
     **dict.fromkeys(("inception_resnet_v2", "inception_v3", "mobilenet", "mobilenet_v2"), "tf"),
@@ -28,56 +21,9 @@ _MODELS: dict[str, str | None] = {
 }
 
 
-def prepared(x: Any, data_format: str | None = None, mode: str = "caffe") -> Any:
-    """Return images as models of a kind take them.
-
-    Parameters
-    ----------
-    x : array_like
-        The images, of values from 0 to 255; the last axis, or the third from the end, is RGB.
-    data_format : str, optional
-        "channels_last" or "channels_first".
-    mode : str
-        "tf" is from -1 to 1; "torch" has the mean and deviation of ImageNet taken out of values
-        from 0 to 1; "caffe" is BGR with the mean of ImageNet taken out.
-
-    Returns
-    -------
-    array or Tensor
-        As `x` is; integers become floats.
-    """
-    if mode not in ("caffe", "tf", "torch"):
-        raise ValueError(f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: {mode}")
-    data_format = backend.image_data_format() if data_format is None else data_format
-    if data_format not in _FORMATS:
-        raise ValueError(f"Expected data_format to be one of {_FORMATS}. Received: {data_format}")
-    images = x if isinstance(x, np.ndarray) else tensor(x)
-    if type(images) in SYMBOLS or images.dtype.kind != "f":
-        images = _cast(images)
-    if mode == "tf":
-        return images / 127.5 - 1.0
-    last = data_format == "channels_last"
-    if mode == "torch":
-        images = images / 255.0
-    else:
-        images = images[..., ::-1] if last else images[..., ::-1, :, :]
-    made = images - _of_channels(_MEANS[mode], last)
-    return made / _of_channels(_DEVIATIONS, last) if mode == "torch" else made
-
-
-def _cast(images: Any) -> Any:
-    if isinstance(images, np.ndarray) and type(images) is not Tensor:
-        return images.astype(backend.floatx())
-    return tensor(images, backend.floatx())
-
-
-def _of_channels(values: tuple[float, ...], last: bool) -> Any:
-    return np.array(values, backend.floatx()).reshape((3,) if last else (3, 1, 1))
-
-
 def _of_model(mode: str | None) -> Callable[..., Any]:
     def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-        return x if mode is None else prepared(x, data_format, mode)
+        return x if mode is None else _imagenet.preprocess_input(x, data_format, mode)
 
     preprocess_input.__doc__ = "Return images as the model takes them: see `imagenet_utils`."
     return preprocess_input
@@ -93,7 +39,7 @@ def _module(name: str, function: Callable[..., Any]) -> types.ModuleType:
 
 
 globals().update({name: _module(name, _of_model(mode)) for name, mode in _MODELS.items()})
-imagenet_utils = _module("imagenet_utils", prepared)
+imagenet_utils = _module("imagenet_utils", _imagenet.preprocess_input)
 
 __all__ = ["imagenet_utils", *_MODELS]
 

@@ -199,7 +199,7 @@ def test_a_checkpoint_saves_where_an_iterator_is(tmp_path):
     expected = [b.tolist() for b in it]
     tf.train.Checkpoint(iterator=it).restore(manager.latest_checkpoint)
     assert [b.tolist() for b in it] == expected
-    with pytest.raises(TypeError, match="iterator"):
+    with pytest.raises(ValueError, match="iterator"):
         tf.train.Checkpoint(iterator=3)
 
 

@@ -122,7 +122,7 @@ def test_random_numbers_follow_seeds():
 def test_print_shows_values_as_numpy_has_them():
     stream = io.StringIO()
     tf.print("x:", tf.constant([1, 2]), tf.constant("é"), 3, output_stream=stream, sep="|")
-    assert stream.getvalue() == "x:|[1 2]|é|3\n"
+    assert stream.getvalue() == 'x:|[1 2]|"é"|3\n'
 
 
 def test_decorators_and_choices():

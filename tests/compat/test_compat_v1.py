@@ -1,5 +1,7 @@
 """Programs in the style of TensorFlow 1's guide to importing data: sessions and old spellings."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -298,3 +300,93 @@ def test_the_size_of_batches_is_fed():
     sess = tf.Session()
     sess.run(iterator.initializer, {size: 3})
     assert sess.run(iterator.get_next()).tolist() == [0, 1, 2]
+
+
+def test_placeholders_have_types_and_shapes():
+    x = tf.placeholder(tf.float32, [None, 2])
+    assert (x.name, x.dtype, x.get_shape().as_list()) == ("Placeholder:0", tf.float32, [None, 2])
+    assert tf.placeholder(tf.int32, name="n").name == "n:0"
+    sess = tf.Session()
+    assert sess.run(x, {x: np.zeros([1, 2])}).dtype == np.float32
+    for wrong in ([1, 2], [[1, 2, 3]]):
+        with pytest.raises(ValueError, match=r"Cannot feed value of shape .* for Tensor Placeh"):
+            sess.run(x, {x: wrong})
+    ids = tf.placeholder(tf.int64)
+    assert sess.run(ids, {ids: [1, 2]}).dtype == np.int64
+    assert sess.run(tf.placeholder_with_default([1], [None])).tolist() == [1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
+        sess.run(ids)
+    assert sess.graph is tf.get_default_graph()
+
+
+def test_elements_have_types_and_shapes_before_a_session_runs():
+    rows = {"x": np.zeros([5, 3], np.float32), "text": ["a"] * 5}
+    dataset = tf.data.Dataset.from_tensor_slices(rows).batch(2)
+    element = dataset.make_one_shot_iterator().get_next()
+    x = element["x"]
+    assert x.get_shape().as_list() == x.shape.as_list() == [None, 3]
+    assert int(x.shape[1]) == 3
+    assert (x.dtype, element["text"].dtype) == (tf.float32, tf.string)
+    assert isinstance(x, tf.Tensor)
+    assert tf.is_tensor(x)
+    assert (x * 2).shape.as_list() == [None, 3]
+    assert tf.cast(x, tf.int32).dtype == tf.int32
+    assert tf.reshape(x, [-1]).shape.as_list() == [None]
+    assert dataset.output_classes == {"x": tf.Tensor, "text": tf.Tensor}
+
+
+def test_datasets_over_placeholders_have_types_and_shapes():
+    x, y = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int64)
+    dataset = tf.data.Dataset.from_tensor_slices(x).batch(3)
+    assert (dataset.output_types, dataset.output_classes) == (tf.float32, tf.Tensor)
+    assert dataset.output_shapes.as_list() == [None, 2]
+    assert dataset.map(lambda rows: rows[0]).output_shapes.as_list() == [2]
+    pairs = tf.data.Dataset.from_tensor_slices((x, y))
+    assert pairs.output_types == (tf.float32, tf.int64)
+    assert pairs.output_shapes[0].as_list() == [2]
+    iterator = tf.data.Iterator.from_structure(tf.float32, [None, 2])
+    assert iterator.get_next().shape.as_list() == [None, 2]
+    assert (iterator.output_types, iterator.output_classes) == (tf.float32, tf.Tensor)
+
+
+def test_cond_waits_for_a_session():
+    n = tf.data.Dataset.range(6).make_one_shot_iterator().get_next()
+    chosen = tf.cond(n > 3, lambda: n * 10, lambda: n)
+    sess = tf.Session()
+    assert [int(sess.run(chosen)) for _ in range(6)] == [0, 1, 2, 3, 40, 50]
+    with sess.as_default():
+        assert tf.constant(3).eval() == 3
+
+
+@pytest.mark.parametrize("kind", [tf.train.MonitoredSession, tf.train.SingularMonitoredSession])
+def test_monitored_sessions_end_with_the_data(kind):
+    n = tf.data.Dataset.range(2).make_one_shot_iterator().get_next()
+    seen = []
+    with kind() as sess:
+        while not sess.should_stop():
+            seen.append(int(sess.run(n)))
+    assert seen == [0, 1]
+
+
+def test_a_coordinator_stops_threads():
+    coordinator = tf.train.Coordinator()
+    seen = []
+
+    def work():
+        with coordinator.stop_on_exception():
+            seen.append(1)
+            raise KeyError("missing")
+
+    threads = [threading.Thread(target=work)]
+    assert tf.train.start_queue_runners(coord=coordinator) == []
+    assert not coordinator.should_stop()
+    threads[0].start()
+    with pytest.raises(KeyError, match="missing"):
+        coordinator.join(threads)
+    assert seen == [1]
+    assert coordinator.should_stop()
+    assert coordinator.joined
+    coordinator.clear_stop()
+    coordinator.request_stop(tf.errors.OutOfRangeError(None, None, "end"))
+    coordinator.join()
+    assert coordinator.wait_for_stop(0)

@@ -93,7 +93,7 @@ def test_a_checkpoint_has_variables_and_iterators(tmp_path):
     with pytest.raises(tf.errors.NotFoundError):
         checkpoint.restore(str(tmp_path / "none"))
     checkpoint.restore(None)
-    with pytest.raises(TypeError, match="variable"):
+    with pytest.raises(ValueError, match="variable"):
         tf.train.Checkpoint(step=3)
 
 

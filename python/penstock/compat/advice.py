@@ -8,6 +8,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 _KERAS = "import keras: Keras 3 has it, and trains from penstock's datasets (Dataset.to_keras)"
+_LAYERS = (
+    f"{_KERAS}; those of text (TextVectorization, StringLookup) need TensorFlow: write them with "
+    "tf.strings and tf.lookup; tf.image has what RandomFlip and others do, and x / 255 is Rescaling"
+)
 _TRAINING = "training belongs to Keras, JAX or PyTorch, which take penstock's datasets"
 _PLACEMENT = "devices belong to the trainer; Dataset.to_jax and to_torch hand batches over"
 _TPU = "penstock runs beside the trainer, on the CPUs of its host; Dataset.to_jax feeds TPUs"
@@ -38,11 +42,37 @@ _OF_GRAPHS = """
     compat.v1.Session.reset compat.v1.sparse_placeholder import_graph_def io.write_graph resource
 """
 
+# What queues were for, by today's way.
+_QUEUES = {
+    "FIFOQueue": "tf.data.Dataset.prefetch reads ahead",
+    "FixedLengthRecordReader": "tf.data.FixedLengthRecordDataset reads the files",
+    "PaddingFIFOQueue": "tf.data.Dataset.padded_batch does it",
+    "RandomShuffleQueue": "tf.data.Dataset.shuffle does it",
+    "TFRecordReader": "tf.data.TFRecordDataset reads the files",
+    "TextLineReader": "tf.data.TextLineDataset reads the files",
+    "WholeFileReader": "tf.data.Dataset.list_files(pattern).map(tf.io.read_file)",
+    "queue": "tf.data.Dataset has prefetch, shuffle and padded_batch",
+    "train.QueueRunner": "tf.data.Dataset.prefetch reads ahead",
+    "train.add_queue_runner": "tf.data.Dataset.prefetch reads ahead",
+    "train.batch": "tf.data.Dataset.batch does it",
+    "train.batch_join": "tf.data.Dataset.interleave, and then batch",
+    "train.input_producer": "tf.data.Dataset.from_tensor_slices(values).shuffle(n).repeat()",
+    "train.limit_epochs": "tf.data.Dataset.repeat(number) does it",
+    "train.maybe_batch": "tf.data.Dataset.filter, and then batch",
+    "train.queue_runner": "tf.data.Dataset.prefetch reads ahead",
+    "train.range_input_producer": "tf.data.Dataset.range(number).shuffle(number).repeat()",
+    "train.shuffle_batch": "tf.data.Dataset.shuffle, and then batch",
+    "train.shuffle_batch_join": "tf.data.Dataset.interleave, and then shuffle and batch",
+    "train.slice_input_producer": "tf.data.Dataset.from_tensor_slices(arrays).shuffle(n).repeat()",
+    "train.string_input_producer": "tf.data.Dataset.from_tensor_slices(names).shuffle(n).repeat()",
+}
+
 # By a name, or what it begins with; the longest that fits counts.
 _INSTEAD = {
     **dict.fromkeys(_OF_MODELS.split(), _TRAINING),
+    **_QUEUES,
+    **{f"compat.v1.{name}": advice for name, advice in _QUEUES.items()},
     "GradientTape": _TRAINING,
-    "Module": _TRAINING,
     "app": _ABSL,
     "compat.v1.app": _ABSL,
     "compat.v1.estimator": _TRAINING,
@@ -94,7 +124,8 @@ _INSTEAD = {
     "Graph": _GRAPH,
     "initializers": _KERAS,
     "keras": _KERAS,
-    "layers": _KERAS,
+    "keras.layers": _LAYERS,
+    "layers": _LAYERS,
     "linalg": "use np.linalg",
     "lite": "converting models belongs to TensorFlow Lite",
     "losses": _KERAS,

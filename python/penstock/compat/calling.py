@@ -18,9 +18,10 @@ from penstock.compat.composite_specs import CompositeSpec
 from penstock.compat.dataset_spec import DatasetSpec
 from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
+from penstock.compat.function import Function, unwrapped
 from penstock.compat.graph import Lazy, contains_lazy
 from penstock.compat.shape import TensorShape, penstock_spec
-from penstock.compat.tensor import Tensor, in_one_type
+from penstock.compat.tensor import Tensor, in_one_type, tensor
 from penstock.compat.values import call_with_tensors, nested_map, plain, tensors
 from penstock.ops.features import (
     FixedLenFeature,
@@ -102,7 +103,7 @@ def _converter(name: str) -> Callable[[Any], Any]:
     if name in _DEFAULTS:
         return _column_defaults
     if name in _TRACED:
-        return lambda value: _other(captured(value))
+        return lambda value: _other(captured(value) if type(value) is not Function else value)
     if name == "file_pattern":
         return _patterns
     if name == "tensors":
@@ -214,22 +215,34 @@ def _other(value: Any) -> Any:
             return native
         if not hasattr(value, "_inner"):
             return value
-    if isinstance(value, NativeFunction):
-        return value
+    if isinstance(unwrapped(value), NativeFunction):
+        return unwrapped(value)
     return of_tensors(value)
 
 
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of tensors as one of penstock's values; messages name the former."""
-    made = functools.partial(call_with_tensors, function)
+    made: functools.partial[Any] = (
+        _OfFunction(call_with_tensors, captured(function.python_function))
+        if type(function) is Function
+        else functools.partial(call_with_tensors, function)
+    )
     made.stands_for = function  # type: ignore[attr-defined]
     return made
+
+
+class _OfFunction(functools.partial[Any]):
+    """Calls what a `Function` was made of; to pickle it is to pickle that function."""
+
+    def __reduce__(self) -> Any:
+        return of_tensors, (self.stands_for,)  # type: ignore[attr-defined]
 
 
 def ported(
     function: Callable[..., Any],
     convert: Callable[[Any], Any] = tensors,
     by_kind: Mapping[type[Composite] | None, Callable[..., Any]] | None = None,
+    refused: Callable[..., Any] = raise_translated,
 ) -> Any:
     """Return a function of penstock as programs written for TensorFlow call it.
 
@@ -241,6 +254,8 @@ def ported(
         What is done with the result.
     by_kind : mapping, optional
         What is called for ragged and sparse tensors, with the form for arrays before the arguments.
+    refused : callable
+        What is called with an error of the function, and the arguments.
 
     Returns
     -------
@@ -250,7 +265,7 @@ def ported(
     converters = [*map(_converter, _parameters(function))] or [_converter("")]
     last = converters[-1]
     most = len(converters)
-    of_arrays = ported(function, convert) if by_kind else None
+    of_arrays = ported(function, convert, None, refused) if by_kind else None
 
     # An operation takes a microsecond: nothing is done here that most calls do not need.
     @functools.wraps(function)
@@ -271,11 +286,26 @@ def ported(
             if type(made) is _array and convert is tensors and _dtype(made) is not _OBJECT:
                 return made.view(Tensor)
             return convert(made)
+        except TypeError as error:
+            if not any(map(_is_bfloat16, args)):
+                raise_translated(error)
         except Exception as error:
-            raise_translated(error)
+            return refused(error, *args, **kwargs)
+        return _in_float32(call, *args, **kwargs)
 
-    call.dispatching = functools.partial(ported, function, convert)  # type: ignore[attr-defined]
+    call.dispatching = functools.partial(ported, function, convert, refused=refused)  # type: ignore[attr-defined]
     return call
+
+
+def _is_bfloat16(value: Any) -> bool:
+    return type(value) is Tensor and value.dtype == "bfloat16"
+
+
+def _in_float32(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what a function that does not know bfloat16 makes of wider numbers."""
+    wide = [tensor(value, "float32") if _is_bfloat16(value) else value for value in args]
+    made = function(*wide, **kwargs)
+    return tensor(made, "bfloat16") if made.dtype == "float32" else made
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

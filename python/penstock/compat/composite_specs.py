@@ -10,12 +10,13 @@ import numpy as np
 from penstock.compat.composite import Composite, Variant
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.shape import TensorShape, TensorSpec, TypeSpec
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor
 from penstock.structure import TensorSpec as PenstockSpec
 
 
+@TypeSpec.register
 class CompositeSpec(ABC):
     """What the specs here have in common."""
 

@@ -18,6 +18,7 @@ from penstock.compat.iterator import NumpyIterator, OwnedIterator
 from penstock.compat.old_iterators import OldIterators
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape
+from penstock.compat.shown import shown
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor
 from penstock.compat.values import nested_map, numpy_values, plain, register, specs_of, tensors
@@ -182,13 +183,17 @@ class Dataset(OldIterators):
         return OwnedIterator(iter(self._inner), self._inner)
 
     def __len__(self) -> int:
-        return len(self._inner)
+        try:
+            return len(self._inner)
+        except TypeError as error:
+            message = str(error).replace("ps.experimental", "tf.data.experimental")
+            raise TypeError(message) from None
 
     def __bool__(self) -> bool:
         return True
 
     def __repr__(self) -> str:
-        return repr(self._inner)
+        return shown(self._inner)
 
 
 def _ragged(structure: Any, *element: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.compat.shape import TensorShape
+from penstock.compat.shape import TensorShape, TypeSpec
 
 
+@TypeSpec.register
 class DatasetSpec:
     """What the elements of a dataset are that is an element itself.
 

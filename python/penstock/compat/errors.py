@@ -152,8 +152,25 @@ class UnknownError(OpError):
     """Anything else."""
 
 
+class IndexOutOfRangeError(InvalidArgumentError, IndexError):
+    """There is no such row."""
+
+
+class NoFilesError(InvalidArgumentError, NotFoundError):
+    """No file has a name of this pattern."""
+
+
+class CardinalityError(FailedPreconditionError, ValueError):
+    """A dataset has another number of elements."""
+
+
 _READING = re.compile(r"\w+Dataset: record ")  # damage that a reader finds, not a function
 
+# By what a message begins with.
+_OWN: dict[str, type[OpError]] = {
+    "list_files: no file": NoFilesError,
+    "assert_cardinality: ": CardinalityError,
+}
 _CLASSES: list[tuple[type[BaseException], type[OpError]]] = [
     (FileNotFoundError, NotFoundError),
     (PermissionError, PermissionDeniedError),
@@ -161,10 +178,11 @@ _CLASSES: list[tuple[type[BaseException], type[OpError]]] = [
 ]
 
 
-def raise_translated(error: Exception) -> NoReturn:
+def raise_translated(error: Exception, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise TensorFlow's error for one of penstock's, or the error itself.
 
-    What is a ValueError stays one, and so on: the classes here are derived from Python's.
+    The arguments that led to it do not matter. What is a ValueError stays one, and so on: the
+    classes here are derived from Python's.
     """
     made: OpError | None = None
     message = str(error)
@@ -180,8 +198,19 @@ def raise_translated(error: Exception) -> NoReturn:
     for theirs, ours in _CLASSES:
         if type(error) is theirs:
             made = ours(None, None, message)
+    for begin, ours in _OWN.items():
+        if made is not None and message.startswith(begin):
+            made = ours(None, None, message)
     if made is None:
         raise error
     for note in getattr(error, "__notes__", ()):
         made.add_note(note)
     raise made from error
+
+
+def raise_of_index(error: IndexError) -> NoReturn:
+    """Raise what TensorFlow does for an IndexError of NumPy."""
+    message = str(error)
+    if message.startswith("only integers"):
+        raise TypeError(message) from None
+    raise IndexOutOfRangeError(None, None, message) from None

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from penstock.closing import Closing
-from penstock.compat.dtypes import as_dtype
-from penstock.compat.errors import FailedPreconditionError
+from penstock.compat.composite import Composite
+from penstock.compat.composite_specs import type_spec_from_value
+from penstock.compat.errors import FailedPreconditionError, InvalidArgumentError
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.shape import TensorShape, TensorSpec
 from penstock.compat.sparse import SparseTensor, SparseTensorValue
-from penstock.compat.tensor import tensor
+from penstock.compat.tensor import Tensor, tensor
 from penstock.compat.values import nested_map, numpy_values
+from penstock.structure import is_nested, map_parts, parts_of
 
 _HANDLES: weakref.WeakValueDictionary[bytes, GraphIterator] = weakref.WeakValueDictionary()
 
@@ -35,7 +36,7 @@ class Run:
     """
 
     def __init__(self, feeds: dict[Any, Any]) -> None:
-        self._known = {id(lazy): tensor(value) for lazy, value in feeds.items()}
+        self._known = {id(lazy): lazy.fed(value) for lazy, value in feeds.items()}
 
     def value(self, nested: Any) -> Any:
         """Return nested values, those that are to be computed computed."""
@@ -64,6 +65,7 @@ class Lazy:
     Operators, attributes, calls and indexing make further ones.
     """
 
+    is_tensor = True  # for isinstance
     used = False  # whether there is one at all: until then none is looked for
     _unknown: Exception | None = None  # why it is not known how an element is nested
 
@@ -71,13 +73,86 @@ class Lazy:
         if not Lazy.used:  # writing to a class empties the caches of its attributes
             Lazy.used = True
         self._compute = compute
+        self._static: TensorSpec | None = None  # what is known of the value before
+        self._spec: Any = None  # what has been found out
+
+    def fed(self, value: Any) -> Any:
+        """Return what a session is given for the value, as a tensor."""
+        return tensor(value)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Return the value: ``Session().run(self)``."""
-        return Session().run(self, feed_dict)
+        return numpy_values_of(Run(dict(feed_dict or {})).value(self))
+
+    def known(self) -> Any:
+        """Return the spec of the value, or of the elements where it is a dataset, nested.
+
+        It is found with zeros for what is not known, of two sizes where a size is not.
+        """
+        if self._static is not None:
+            return self._static
+        if self._spec is None:
+            try:
+                self._spec = self._found(0)
+            except ValueError:  # what may have any number of axes must have one
+                self._spec = self._found(1)
+        return self._spec
+
+    def _found(self, rank: int) -> Any:
+        return _both(*(_spec_of(Likeness(size, rank).value(self)) for size in (1, 2)))
+
+    def _attribute(self, name: str, part: Callable[[Any], Any]) -> Any:
+        try:
+            return nested_map(part, self.known())
+        except Exception:  # the value itself is needed
+            return Lazy(lambda run: getattr(run.value(self), name))
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the value, as far as it is known."""
+        return self._attribute("shape", lambda spec: spec.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the value."""
+        return self._attribute("dtype", lambda spec: spec.dtype)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the elements, where it is a dataset."""
+        return self._attribute("output_shapes", lambda spec: spec.shape)
+
+    @property
+    def output_types(self) -> Any:
+        """The types of the elements, where it is a dataset."""
+        return self._attribute("output_types", lambda spec: spec.dtype)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of the elements, where it is a dataset."""
+        return self._attribute("output_classes", class_of)
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of the elements, where it is a dataset."""
+        return self._attribute("element_spec", lambda spec: spec)
+
+    @property
+    def name(self) -> str:
+        """What it is called: it has no name of its own."""
+        return "Tensor:0"
+
+    def get_shape(self) -> Any:
+        """Return `shape`."""
+        return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Do nothing: shapes are known when values are."""
+        """Say what the shape is: a session does not check it."""
+        try:
+            known = self.known()
+        except Exception:  # then the type is not known either
+            return
+        self._static = TensorSpec(known.shape.merge_with(shape), known.dtype)
 
     def make_one_shot_iterator(self) -> Any:
         """Return an iterator over the dataset that this stands for."""
@@ -160,33 +235,99 @@ class Placeholder(Lazy):
         Its shape.
     default : array_like, optional
         What it stands for where it is not given.
+    name : str, optional
+        What it is called.
     """
 
-    def __init__(self, dtype: Any, shape: Any = None, default: Any = None) -> None:
+    def __init__(
+        self, dtype: Any, shape: Any = None, default: Any = None, name: str | None = None
+    ) -> None:
         super().__init__(self._missing if default is None else lambda run: tensor(default))
-        self.dtype = as_dtype(dtype)
-        self.shape = TensorShape(shape)
+        self._static = TensorSpec(shape, dtype)
+        self._name = f"{name or 'Placeholder'}:0"
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._name
+
+    def fed(self, value: Any) -> Any:
+        """Return what a session is given for it, as a tensor of its type.
+
+        Raises
+        ------
+        ValueError
+            If it has another shape.
+        """
+        made: Any = value if isinstance(value, Composite) else tensor(value, self.dtype)
+        if not self.shape.is_compatible_with(made.shape):
+            raise ValueError(
+                f"Cannot feed value of shape {made.shape} for Tensor {self.name}, which has shape "
+                f"{self.shape}"
+            )
+        return made
 
     def _missing(self, run: Run) -> Any:
-        raise ValueError("Session.run: a placeholder has no value; give it in feed_dict")
-
-    def likeness(self) -> Any:
-        """Return a value of this type and shape, with one row where their number is open."""
-        filled = np.zeros([1 if size is None else size for size in self.shape], self.dtype.dtype)
-        if not filled.ndim and filled.dtype.kind in "iu":
-            filled += 1  # the size of a batch
-        return tensor(np.full(filled.shape, b"", object) if self.dtype.name == "string" else filled)
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"You must feed a value for placeholder tensor '{self.name}': give it in feed_dict",
+        )
 
 
 class Likeness(Run):
-    """A run in which placeholders stand for zeros or ones: to find out how elements are nested."""
+    """A run in which what is not known stands for zeros or ones, to find out types and shapes.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    size : int
+        Of axes whose size is not known.
+    rank : int
+        The number of axes, where that is not known.
+    """
+
+    def __init__(self, size: int, rank: int) -> None:
         super().__init__({})
+        self._size = size
+        self._rank = rank
 
     def value(self, nested: Any) -> Any:
-        """Return nested values, placeholders as zeros, or as one."""
-        return nested.likeness() if isinstance(nested, Placeholder) else super().value(nested)
+        """Return nested values; zeros for those of which a spec is known."""
+        if isinstance(nested, Lazy) and nested._static is not None:
+            return nested_map(self._of_spec, nested._static)
+        return super().value(nested)
+
+    def _of_spec(self, spec: Any) -> Any:
+        shape = spec.shape if spec.shape.rank is not None else [None] * self._rank
+        sizes = [self._size if size is None else size for size in shape]
+        if spec.dtype.name == "string":
+            return tensor(np.full(sizes, b"", object))
+        filled = np.zeros(sizes, spec.dtype.dtype)
+        if not filled.ndim and filled.dtype.kind in "iu":
+            filled += 1  # the size of a batch
+        return tensor(filled)
+
+
+def _spec_of(value: Any) -> Any:
+    """Return the spec of nested values, or that of the elements of a dataset."""
+    if hasattr(value, "element_spec"):
+        return value.element_spec
+    return nested_map(type_spec_from_value, value)
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Return the spec of all that either of two nested specs describes."""
+    if is_nested(one):
+        parts = dict(parts_of(other))
+        return map_parts(lambda key, part: _both(part, parts[key]), one)
+    if not isinstance(one, TensorSpec):
+        return one
+    return TensorSpec(TensorShape(one.shape).most_specific_compatible_shape(other.shape), one.dtype)
+
+
+def class_of(spec: Any) -> Any:
+    """Return the class of the values that a spec describes."""
+    return getattr(spec, "value_type", Tensor)
 
 
 def contains_lazy(nested: Any) -> bool:
@@ -204,61 +345,10 @@ def deferred(function: Callable[..., Any]) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if Lazy.used and contains_lazy((args, kwargs)):
-            return Lazy(lambda run: function(*run.value(args), **run.value(kwargs)))
+            return Lazy(lambda run: run.value(function(*run.value(args), **run.value(kwargs))))
         return function(*args, **kwargs)
 
     return call
-
-
-class Session(Closing):
-    """Computes values.
-
-    Examples
-    --------
-    >>> import penstock.compat.v1 as tf
-    >>> next_element = tf.data.Dataset.range(2).make_one_shot_iterator().get_next()
-    >>> with tf.Session() as sess:
-    ...     print(sess.run(next_element), sess.run(next_element + 10))
-    ...     sess.run(next_element)
-    Traceback (most recent call last):
-    penstock.compat.errors.OutOfRangeError: End of sequence
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._ended = False
-
-    def run(self, fetches: Any, feed_dict: Any = None, **ignored: Any) -> Any:
-        """Compute nested values, each once.
-
-        Parameters
-        ----------
-        fetches : nested values
-            What is asked for.
-        feed_dict : mapping of placeholders to values, optional
-            What they stand for.
-
-        Returns
-        -------
-        nested arrays
-            NumPy values.
-
-        Raises
-        ------
-        OutOfRangeError
-            If an iterator has no more elements.
-        """
-        try:
-            return numpy_values_of(Run(dict(feed_dict or {})).value(fetches))
-        except Exception:
-            self._ended = True
-            raise
-
-    def should_stop(self) -> bool:
-        """Return whether a run has failed, as it does at the end of the data."""
-        return self._ended
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def numpy_values_of(nested: Any) -> Any:
@@ -300,8 +390,7 @@ class GraphIterator:
         output_types: Any, output_shapes: Any = None, *args: Any, **kwargs: Any
     ) -> GraphIterator:
         """Make an iterator that `make_initializer` gives its dataset."""
-        structure = nested_map(lambda dtype: TensorSpec(None, dtype), output_types)
-        return GraphIterator(None, False, structure)
+        return GraphIterator(None, False, _structure(output_types, output_shapes))
 
     @property
     def initializer(self) -> Any:
@@ -323,7 +412,7 @@ class GraphIterator:
         string_handle: Any, output_types: Any, output_shapes: Any = None, *args: Any
     ) -> GraphIterator:
         """Make an iterator that is the one whose `string_handle` a session is given."""
-        iterator = GraphIterator.from_structure(output_types)
+        iterator = GraphIterator.from_structure(output_types, output_shapes)
         iterator._handle = string_handle
         return iterator
 
@@ -344,7 +433,7 @@ class GraphIterator:
         except Exception as error:  # without its data the dataset cannot tell: it is one value
             element._unknown = error
             return element
-        return nested_map(lambda path: _part(element, path), _paths(structure))
+        return _leaves(structure, element)
 
     def _next(self, run: Run) -> Any:
         if self._handle is not None:
@@ -359,7 +448,10 @@ class GraphIterator:
 
     def _spec(self) -> Any:
         if self._structure is None:
-            self._structure = Likeness().value(self._dataset).element_spec
+            if isinstance(self._dataset, Lazy):
+                self._structure = self._dataset.known()
+            else:
+                self._structure = self._dataset.element_spec
         return self._structure
 
     @property
@@ -372,21 +464,24 @@ class GraphIterator:
         """The shape of each leaf."""
         return nested_map(lambda spec: spec.shape, self._spec())
 
-
-class _Path(list[Any]):
-    """Where a leaf is: keys, indices and names of fields."""
-
-
-def _paths(structure: Any, path: tuple[Any, ...] = ()) -> Any:
-    if isinstance(structure, dict):
-        return {key: _paths(part, (*path, key)) for key, part in structure.items()}
-    if isinstance(structure, tuple):
-        parts = [_paths(part, (*path, i)) for i, part in enumerate(structure)]
-        return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
-    return _Path(path)
+    @property
+    def output_classes(self) -> Any:
+        """The class of each leaf."""
+        return nested_map(class_of, self._spec())
 
 
-def _part(element: Lazy, path: _Path) -> Any:
-    for key in path:
-        element = element[key]
+def _structure(types: Any, shapes: Any) -> Any:
+    """Return nested types and shapes as specs; no shapes are any."""
+    if is_nested(types):
+        parts = {} if shapes is None else dict(parts_of(shapes))
+        return map_parts(lambda key, part: _structure(part, parts.get(key)), types)
+    return TensorSpec(shapes, types)
+
+
+def _leaves(structure: Any, element: Lazy) -> Any:
+    """Return an element as it is nested, with a value to compute at each leaf."""
+    if is_nested(structure):
+        return map_parts(lambda key, part: _leaves(part, element[key]), structure)
+    if isinstance(structure, TensorSpec):
+        element._static = structure
     return element

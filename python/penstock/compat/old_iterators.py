@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.compat.graph import GraphIterator
+from penstock.compat.graph import GraphIterator, class_of
 from penstock.compat.values import nested_map
 
 
@@ -33,3 +33,8 @@ class OldIterators:
     def output_shapes(self) -> Any:
         """The shape of each leaf; of a window its spec."""
         return nested_map(lambda spec: getattr(spec, "shape", spec), self.element_spec)
+
+    @property
+    def output_classes(self) -> Any:
+        """The class of each leaf."""
+        return nested_map(class_of, self.element_spec)

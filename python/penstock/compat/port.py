@@ -28,6 +28,7 @@ _ALIASES = {
     "penstock.compat.tf": "",
     "penstock.compat.v1": "compat.v1",
 }
+_LIMITS = "Names alone are looked at, not methods of values, nor arguments."
 _STAR = "import tensorflow as tf: which names come from a star cannot be seen"
 
 # What notebooks have and Python does not: commands, questions, and results of commands.
@@ -245,7 +246,8 @@ def main(argv: Sequence[str]) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock port",
-        description="Which names of TensorFlow programs use, and which penstock.compat.tf has.",
+        description=f"Which names of TensorFlow programs use, and which penstock.compat.tf has. "
+        f"{_LIMITS}",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a program, notebook or folder")
     parser.add_argument("--all", action="store_true", help="print the names that are there, too")
@@ -268,6 +270,7 @@ def main(argv: Sequence[str]) -> int:
     for use in uses:
         _show(use, arguments.all)
     print(_summary(uses))
+    print(_LIMITS)
     return 2 if failed else int(any(use.missing for use in uses))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterable
 from typing import Any
 
@@ -156,13 +157,10 @@ class TensorShape(tuple[Any, ...]):
             raise ValueError(f"Shape {self} is not fully defined")
 
     def __add__(self, other: Any) -> Any:
-        # Of plain sizes a plain tuple, in which NumPy's -1 stays what it is.
-        if isinstance(other, TensorShape):
-            return self.concatenate(other)
-        return (*self, *other)
+        return self.concatenate(other) if _are_sizes(other) else (*self, *other)
 
     def __radd__(self, other: Any) -> Any:
-        return (*other, *self)
+        return TensorShape(other).concatenate(self) if _are_sizes(other) else (*other, *self)
 
     def __getitem__(self, key: Any) -> Any:
         item = super().__getitem__(key)
@@ -188,6 +186,16 @@ class TensorShape(tuple[Any, ...]):
         return tuple.__repr__(self) if self.known else "<unknown>"
 
 
+def _are_sizes(shape: Any) -> bool:
+    """Return whether a shape has no -1 of NumPy's, which stays what it is in a plain tuple."""
+    return isinstance(shape, TensorShape) or all(d is None or d >= 0 for d in shape)
+
+
+class TypeSpec(abc.ABC):  # noqa: B024 - the specs are registered
+    """What all specs are, those of tensors and others: for `isinstance`."""
+
+
+@TypeSpec.register
 class TensorSpec(PenstockSpec):
     """Shape and type of one leaf.
 

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import as_dtype
-from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.errors import InvalidArgumentError, raise_of_index
 from penstock.compat.shape import TensorShape
 from penstock.ops.array import cast, stack
 
@@ -48,7 +48,14 @@ class Reference:
         return f"<Reference wrapping {self._wrapped!r}>"
 
 
-class Tensor(np.ndarray[Any, Any]):
+class _TensorType(type):
+    """Has values that a session computes count as tensors."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or hasattr(type(instance), "is_tensor")
+
+
+class Tensor(np.ndarray[Any, Any], metaclass=_TensorType):
     """A NumPy array that answers to `numpy`, `set_shape` and `get_shape` as well.
 
     Scalars have shape ``()``, and a string is ``bytes`` in an array of objects. Operators convert
@@ -67,6 +74,7 @@ class Tensor(np.ndarray[Any, Any]):
 
     __slots__ = ()
     __hash__ = None
+    evaluates = False  # whether there was a session: `eval` belongs to those
     __array_priority__ = 1.0  # joined with other arrays it stays a tensor
 
     @property  # type: ignore[misc]
@@ -116,8 +124,16 @@ class Tensor(np.ndarray[Any, Any]):
         return Reference(self)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Raise NotImplementedError: the value is there, see `numpy`."""
-        raise NotImplementedError("eval: the value is known already: call .numpy()")
+        """Return `numpy()` in programs that have a session.
+
+        Raises
+        ------
+        NotImplementedError
+            In others.
+        """
+        if not Tensor.evaluates:
+            raise NotImplementedError("eval: the value is known already: call .numpy()")
+        return self.numpy()
 
     def _of_graphs(self) -> Any:
         raise AttributeError("tensors that have a value have no name, op and graph")
@@ -147,7 +163,10 @@ class Tensor(np.ndarray[Any, Any]):
             raise ValueError(f"set_shape: shape {wanted} was expected, got {self.shape}")
 
     def __getitem__(self, key: Any) -> Any:
-        item = super().__getitem__(tuple(key) if type(key) is list else key)
+        try:
+            item = super().__getitem__(tuple(key) if type(key) is list else key)
+        except IndexError as error:
+            raise_of_index(error)
         return item if type(item) is Tensor else tensor(item)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -342,7 +361,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return stack([tensor(row) for row in value])
     if hasattr(value, "__tf_tensor__"):
         return value.__tf_tensor__()
-    array = np.asarray(value)
+    array = rectangular(value)
     kind = array.dtype.kind
     if hasattr(value, "__array__") and kind in "biufc":  # a table's, for example: typed already
         return array.view(Tensor)
@@ -409,9 +428,28 @@ _KINDS_FOR = {"b": "b", "i": "iub", "u": "iub", "f": "iubf", "c": "iubfc", "O": 
 def _check_kind(value: Any, wanted: Any) -> None:
     if _holds_symbol(value) or _typed_leaf(value) is not None:
         return
-    found = np.asarray(value)
+    found = rectangular(value)
     if found.size and found.dtype.kind not in _KINDS_FOR.get(wanted.dtype.kind, found.dtype.kind):
         raise TypeError(f"Cannot convert {value!r:.200} to EagerTensor of dtype {wanted.name}")
+
+
+def rectangular(value: Any) -> np.ndarray[Any, Any]:
+    """Return nested lists as an array.
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length.
+    """
+    try:
+        return np.asarray(value)
+    except UnicodeDecodeError:  # of text and of bytes that are none
+        return np.array(value, object)
+    except ValueError:
+        raise ValueError(
+            "Can't convert non-rectangular Python sequence to Tensor: rows differ in length; "
+            "tf.ragged.constant takes them"
+        ) from None
 
 
 def _sizes(shape: TensorShape) -> Tensor:
@@ -522,7 +560,7 @@ def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array of strings as one of bytes; arrays of other objects as they are."""
     if array.dtype.kind in "US":
         array = array.astype(object)
-    if not any(isinstance(item, (str, Tensor)) for item in array.flat):
+    if not any(type(item) is Tensor or isinstance(item, str) for item in array.flat):
         return array
     made = np.empty(array.shape, object)
     made.reshape(-1)[:] = list(map(_item, array.flat))

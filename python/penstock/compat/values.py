@@ -41,6 +41,8 @@ def _other_tensors(value: Any) -> Any:
     for penstock_class, own_class in _CLASSES:
         if isinstance(value, penstock_class):
             return own_class._wrap(value)  # type: ignore[attr-defined]
+    if isinstance(value, np.generic):  # of a type that a package adds: bfloat16
+        return _of_scalar(value)
     return _rebuilt(value, tensors)
 
 

@@ -53,6 +53,8 @@ _NO_OPERATIONS = frozenset({"cfunction", "matching_files", "write_file"})
 # Modules and packages above this one add themselves, with names of functions that are noticed.
 QUIET_MODULES: dict[str, frozenset[str]] = {}
 QUIET_TYPES: set[type] = set()  # of values that never change
+WRAPPERS: set[type] = set()  # whose objects call their `__wrapped__`, and do nothing else
+_CALL_PARTIAL = functools.partial.__call__
 _DRAWS = ("penstock.random", frozenset({"normal", "shuffle", "uniform"}))
 _PLAIN_VALUES = (int, float, complex, str, bytes, range, slice, np.generic, np.dtype, type(None))
 
@@ -112,9 +114,9 @@ class _Look:
         self._seen[id(value)] = value
         if isinstance(value, types.FunctionType):
             self._function(value)
-        elif type(value) is functools.partial:
+        elif isinstance(value, functools.partial) and type(value).__call__ is _CALL_PARTIAL:
             self._each((value.func, *value.args, *value.keywords.values()))
-        elif isinstance(value, NativeFunction):
+        elif isinstance(value, NativeFunction) or type(value) in WRAPPERS:
             self.at(value.__wrapped__)
         elif isinstance(value, (tuple, frozenset)):
             self._each(value)

@@ -5,6 +5,8 @@ Whatever a name has in TensorFlow that makes no sense without graphs and devices
 
 from __future__ import annotations
 
+import sys
+
 from penstock.compat import dispatch as _dispatch
 from penstock.compat.calling import port_all
 from penstock.compat.composite_specs import (
@@ -13,9 +15,10 @@ from penstock.compat.composite_specs import (
     type_spec_from_value,
 )
 from penstock.compat.dtypes import DTYPES, DType, as_dtype
+from penstock.compat.function import Function
 from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
-from penstock.compat.shape import TensorShape, TensorSpec
+from penstock.compat.shape import TensorShape, TensorSpec, TypeSpec
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.sparse.rows import edit_distance
 from penstock.compat.tensor import Tensor
@@ -44,6 +47,7 @@ from penstock.compat.tf import (
     math,
     nest,
     nn,
+    printing,
     ragged,
     random,
     sets,
@@ -57,11 +61,12 @@ from penstock.compat.tf import (
     version,
 )
 from penstock.compat.tf.loggers import get_logger
+from penstock.compat.tf.module import Module
 from penstock.compat.tf.tensor_array import TensorArray
 from penstock.compat.tf.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.ops import array as _array
 from penstock.ops import strings as _strings
-from penstock.ops.noticed import QUIET_MODULES, QUIET_TYPES
+from penstock.ops.noticed import QUIET_MODULES, QUIET_TYPES, WRAPPERS
 
 __version__ = version.VERSION
 
@@ -83,13 +88,13 @@ for _module in (bitwise, math, debugging, dtypes, io, nn):
     _dispatch.install(vars(_module), _dispatch.ARRAYS)
 _dispatch.install(vars(strings), _dispatch.STRINGS)
 _dispatch.install(globals(), _dispatch.ARRAYS)
-print = functions.print_
+print = printing.print_
 
 # A function that calls only these may be traced to find the shapes of its results.
 _QUIET = (
     *("arrays", "audio", "bitwise", "counting", "debugging", "elementwise", "functions", "image"),
-    *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "segments", "shaping"),
-    *("signal", "special", "strings", "texts", "unicode"),
+    *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "printing", "segments"),
+    *("shaping", "signal", "special", "strings", "texts", "unicode", "keras.imagenet"),
 )
 _NOTICED = frozenset({"matching_files", "print_", "timestamp", "write_file"})
 QUIET_MODULES.update(dict.fromkeys((f"{__name__}.{each}" for each in _QUIET), _NOTICED))
@@ -97,6 +102,8 @@ _QUIET_BENEATH = """
 ragged.broadcast ragged.factories sparse.functions sparse.tensor values
 """
 QUIET_MODULES.update((f"penstock.compat.{each}", frozenset()) for each in _QUIET_BENEATH.split())
+WRAPPERS.add(Function)
+setattr(compat, "v2", sys.modules[__name__])  # noqa: B010 - it is no name of the module itself
 QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 
@@ -107,6 +114,7 @@ def executing_eagerly() -> bool:
 
 __all__ = [
     "DType",
+    "Module",
     "RaggedTensor",
     "RaggedTensorSpec",
     "SparseTensor",
@@ -115,6 +123,7 @@ __all__ = [
     "TensorArray",
     "TensorShape",
     "TensorSpec",
+    "TypeSpec",
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype, zero_of
-from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import Tensor, given, in_one_type, tensor
 from penstock.ops import array as _array
@@ -170,14 +170,21 @@ def argmax(
     input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
 ) -> Any:
     """Return where the greatest value along an axis (the first) is."""
-    return tensor(np.argmax(tensor(input), axis=axis or 0), output_type)
+    return _first(np.argmax, input, axis, output_type)
 
 
 def argmin(
     input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
 ) -> Any:
     """Return where the least value along an axis (the first) is."""
-    return tensor(np.argmin(tensor(input), axis=axis or 0), output_type)
+    return _first(np.argmin, input, axis, output_type)
+
+
+def _first(function: Any, input: Any, axis: Any, output_type: Any) -> Any:
+    try:
+        return tensor(function(tensor(input), axis=axis or 0), output_type)
+    except ValueError as error:  # there is no value
+        raise_translated(error)
 
 
 def split(
@@ -309,10 +316,25 @@ def is_tensor(x: Any) -> bool:
 
 _tensor = tensor  # also where a parameter has its name
 
+
+def _misshapen(error: Exception, tensor: Any, shape: Any, **ignored: Any) -> NoReturn:
+    """Raise what `reshape` has found, with the shape that was asked for."""
+    if isinstance(error, ValueError) and "as many items" in str(error):
+        written = np.ravel(np.asarray(_tensor(shape))).tolist()
+        size = np.size(_tensor(tensor))
+        message = f"reshape: a tensor of {size} values cannot have the shape {written}"
+        raise InvalidArgumentError(None, None, message) from None
+    raise_translated(error)
+
+
+reshape = ported(_array.reshape, refused=_misshapen)
+
 NAMES = [
     name
     for name, thing in list(globals().items())
     if callable(thing) and getattr(thing, "__module__", "") == __name__ and name[0] != "_"
 ]
+
+NAMES.append("reshape")
 
 __dir__ = listing(globals())

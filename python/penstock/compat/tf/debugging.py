@@ -26,16 +26,17 @@ def _holds(
         raise_translated(error)
     if holds.all():
         return
-    firsts, seconds = np.broadcast_arrays(first, second)
-    wrong, shown = np.argwhere(~holds), summarize or _SHOWN
-    at = tuple(wrong[:shown].T)
-    raise InvalidArgumentError(
-        None,
-        None,
-        f"{message or ''}\nCondition x {sign} y did not hold.\n"
-        f"Indices of first {len(wrong[:shown])} different values:\n{wrong[:shown]}\n"
-        f"Corresponding x values:\n{firsts[at]}\nCorresponding y values:\n{seconds[at]}",
-    )
+    shown = _SHOWN if summarize is None else holds.size if summarize < 0 else int(summarize)
+    lines = [*([message] if message else []), f"Condition x {sign} y did not hold."]
+    if first.ndim and first.shape == second.shape:
+        wrong = np.argwhere(~holds)[:shown]
+        at = tuple(wrong.T)
+        lines += [f"Indices of first {len(wrong)} different values:", str(wrong)]
+        lines += ["Corresponding x values:", str(np.asarray(first)[at])]
+        lines += ["Corresponding y values:", str(np.asarray(second)[at])]
+    for name, values in (("x", np.ravel(first)[:shown]), ("y", np.ravel(second)[:shown])):
+        lines += [f"First {len(values)} elements of {name}:", str(values)]
+    raise InvalidArgumentError(None, None, "\n".join(lines))
 
 
 def _of_two(name: str, sign: str, ufunc: np.ufunc) -> Callable[..., None]:
@@ -53,7 +54,15 @@ def _of_one(name: str, sign: str, ufunc: np.ufunc) -> Callable[..., None]:
     def check(
         x: Any, message: str | None = None, summarize: Any = None, name: str | None = None
     ) -> None:
-        _holds(sign, ufunc, x, 0, message, summarize)
+        x = tensor(x)
+        if not np.all(ufunc(x, 0)):
+            values = _summary(x, _SHOWN if summarize is None else summarize)
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{message or ''}\nCondition x {sign} 0 did not hold element-wise:\n"
+                f"x (shape={x.shape} dtype={as_dtype(x.dtype).name}) = \n{values}",
+            )
 
     check.__name__ = check.__qualname__ = name
     check.__doc__ = f"Raise InvalidArgumentError unless ``x {sign} 0`` holds everywhere."
@@ -153,7 +162,8 @@ def _check_rank(x: Any, message: str | None, wanted: str, holds: bool) -> None:
     if not holds:
         x = tensor(x)
         raise ValueError(
-            f"{message or ''}. Tensor must have {wanted}.  Received rank {x.ndim}, shape {x.shape}"
+            f"{f'{message}.  ' if message else ''}Tensor must have {wanted}.  "
+            f"Received rank {x.ndim}, shape {x.shape}"
         )
 
 

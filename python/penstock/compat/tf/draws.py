@@ -7,12 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from penstock import random as _random
+from penstock.compat.calling import ported
 from penstock.compat.dtypes import as_dtype
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array, tensor
 
 Random = np.random.Generator
+
+
+_uniform = ported(_random.uniform)
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """Return a generator whose numbers belong to the element, and follow penstock's seeds."""
+    limits = np.iinfo(np.int64)
+    key = array(_uniform([2], limits.min, limits.max, np.int64, seed)).view(np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
 
 
 def sizes(shape: Any) -> tuple[int, ...]:

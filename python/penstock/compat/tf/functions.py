@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import for_penstock
+from penstock.compat.function import Function
+from penstock.compat.graph import deferred
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import nest
@@ -18,14 +20,14 @@ from penstock.functions import py_function as _py_function
 
 
 def py_function(
-    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: Any = None
 ) -> Any:
     """Call ``func(*inp)`` with tensors, and give its results the types `Tout`.
 
     Parameters
     ----------
-    func : callable
-        The function.
+    func : callable, optional
+        The function; without it a decorator is returned, whose function does this when called.
     inp : sequence
         Its arguments.
     Tout : dtype-like or sequence of them
@@ -44,14 +46,16 @@ def py_function(
     >>> tf.py_function(lambda x: x.numpy() + 1, [1], tf.float32)
     <tf.Tensor: shape=(), dtype=float32, numpy=2.0>
     """
+    if func is None:
+        return _decorator(py_function, Tout)
     given = [value if isinstance(value, Composite) else tensor(value) for value in inp]
     return _typed(func, given, Tout)
 
 
 def numpy_function(
-    func: Callable[..., Any],
-    inp: Sequence[Any],
-    Tout: Any,
+    func: Callable[..., Any] | None = None,
+    inp: Any = None,
+    Tout: Any = None,
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
@@ -59,8 +63,8 @@ def numpy_function(
 
     Parameters
     ----------
-    func : callable
-        The function.
+    func : callable, optional
+        The function; without it a decorator is returned, as of `py_function`.
     inp : sequence
         Its arguments; strings are given as bytes.
     Tout : dtype-like or sequence of them
@@ -75,7 +79,16 @@ def numpy_function(
     Tensor or list of Tensor
         As `Tout` says.
     """
+    if func is None:
+        return _decorator(numpy_function, Tout)
     return _typed(func, [numpy_values(tensor(value)) for value in inp], Tout)
+
+
+def _decorator(call: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
+    def decorated(func: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.wraps(func)(lambda *inp: call(func, inp, Tout))
+
+    return decorated
 
 
 def _typed(func: Callable[..., Any], inp: list[Any], Tout: Any) -> Any:
@@ -95,15 +108,24 @@ def _as_numpy(func: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return the function itself: nothing is traced.
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    **experimental: Any,
+) -> Any:
+    """Return a function whose arguments and results are tensors; nothing is traced.
 
     Parameters
     ----------
     func : callable, optional
         The function; without it a decorator is returned.
-    *args, **kwargs
-        Ignored; TensorFlow's decorator has them.
+    input_signature : sequence of nested TensorSpec, optional
+        What the arguments are converted to.
+    autograph, jit_compile, reduce_retracing, **experimental
+        Ignored.
 
     Examples
     --------
@@ -111,12 +133,15 @@ def function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
     >>> @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
     ... def double(x):
     ...     return x * 2
-    >>> int(double(tf.constant(2)))
-    4
+    >>> double(2)
+    <tf.Tensor: shape=(), dtype=int32, numpy=4>
     """
-    return (lambda decorated: decorated) if func is None else func
+    if func is None:
+        return functools.partial(Function, input_signature=input_signature)
+    return Function(func, input_signature)
 
 
+@deferred
 def cond(
     pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
@@ -124,6 +149,7 @@ def cond(
     return true_fn() if pred else false_fn()
 
 
+@deferred
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
@@ -147,6 +173,7 @@ def case(
     return default()
 
 
+@deferred
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
@@ -219,26 +246,6 @@ def while_loop(
 
 def _variable(value: Any) -> Any:
     return value if hasattr(value, "write") or hasattr(value, "to_list") else tensor(value)
-
-
-def print_(*inputs: Any, output_stream: Any = None, end: str = "\n", sep: str = " ") -> None:
-    """Print values, tensors as NumPy has them.
-
-    Parameters
-    ----------
-    *inputs
-        What is printed.
-    output_stream : file, optional
-        Where; the standard error by default.
-    end, sep : str
-        What stands at the end, and between the values.
-    """
-    texts = [_text(numpy_values(value)) for value in inputs]
-    print(*texts, file=output_stream or sys.stderr, end=end, sep=sep)
-
-
-def _text(value: Any) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 @contextlib.contextmanager

@@ -14,11 +14,13 @@ from penstock.compat.listing import listing
 from penstock.compat.ragged import RaggedTensor
 from penstock.compat.sparse import SparseTensor
 from penstock.compat.tensor import tensor, text
-from penstock.compat.tf import elementwise, examples, gfile, tensor_proto
+from penstock.compat.tf import composed_features, elementwise, examples, gfile, tensor_proto
+from penstock.compat.tf.composed_features import SparseFeature
 from penstock.compat.tf.image import files as _files
 from penstock.ops import io as _io
 
 port_all(globals(), _io)
+RaggedFeature = composed_features.RaggedFeature
 decode_bmp, decode_gif, decode_webp = _files.decode_bmp, _files.decode_gif, _files.decode_webp
 decode_jpeg, decode_png = _files.decode_jpeg, _files.decode_png
 _matching_files = ported(_io.matching_files)
@@ -70,7 +72,9 @@ def parse_single_example(
     >>> tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([2], tf.int64)})
     {'x': <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 2])>}
     """
-    return _with_classes(_parse_single_example(serialized, features, example_names), features)
+    asked = composed_features.expanded(features)
+    parsed = _with_classes(_parse_single_example(serialized, asked, example_names), asked)
+    return composed_features.composed(parsed, features, True)
 
 
 def parse_example(
@@ -97,7 +101,9 @@ def parse_example(
     """
     if np.ndim(serialized) == 0:
         return parse_single_example(serialized, features, example_names)
-    return _with_classes(_parse_example(serialized, features, example_names), features)
+    asked = composed_features.expanded(features)
+    parsed = _with_classes(_parse_example(serialized, asked, example_names), asked)
+    return composed_features.composed(parsed, features, False)
 
 
 def parse_single_sequence_example(
@@ -264,7 +270,7 @@ class TFRecordWriter(_io.TFRecordWriter):
         record : bytes, or a tensor of them
             The record.
         """
-        super().write(argument(record))
+        super().write(argument(record.encode() if isinstance(record, str) else record))
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
@@ -282,6 +288,6 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     _io.write_file(argument(filename), argument(tensor(contents)))
 
 
-__all__ = ["decode_bmp", "decode_gif", "decode_webp", "gfile"]
+__all__ = ["RaggedFeature", "SparseFeature", "decode_bmp", "decode_gif", "decode_webp", "gfile"]
 
 __dir__ = listing(globals())

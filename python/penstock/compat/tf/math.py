@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from penstock.compat.calling import port_all
-from penstock.compat.errors import InvalidArgumentError
+from penstock.compat.calling import port_all, ported
+from penstock.compat.errors import InvalidArgumentError, raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array, in_one_type, tensor
 from penstock.compat.tf import elementwise, segments, special
@@ -84,6 +85,25 @@ _atan2 = elementwise.of_two_ufunc("atan2", np.arctan2, __name__)
 _nextafter = elementwise.of_two_ufunc("nextafter", np.nextafter, __name__)
 port_all(globals(), _array, [name for name in _array.__all__ if name.startswith("reduce_")])
 
+
+def _of_none(greatest: bool, error: Exception, *args: Any, **kwargs: Any) -> Any:
+    """Return what is below, or above, all numbers of a type where there is none to compare."""
+    given = dict(zip(("input_tensor", "axis", "keepdims"), args, strict=False)) | kwargs
+    x = array(given["input_tensor"])
+    if x.size or x.dtype.kind not in "iuf":
+        raise_translated(error)
+    if x.dtype.kind == "f":
+        first = -np.inf if greatest else np.inf
+    else:
+        limits = np.iinfo(x.dtype)
+        first = limits.min if greatest else limits.max
+    ufunc = np.maximum if greatest else np.minimum
+    axes = _axes(given.get("axis"))
+    return tensor(ufunc.reduce(x, axes, keepdims=given.get("keepdims", False), initial=first))
+
+
+reduce_max = ported(_array.reduce_max, refused=functools.partial(_of_none, True))
+reduce_min = ported(_array.reduce_min, refused=functools.partial(_of_none, False))
 globals().update({name: getattr(segments, name) for name in segments.NAMES})
 globals().update({name: getattr(special, name) for name in special.NAMES})
 
@@ -93,8 +113,8 @@ NAMES = [
     *("logical_not", "negative", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
     *("add", "add_n", "atan2", "cumsum", "divide", "equal", "greater", "greater_equal", "less"),
     *("less_equal", "logical_and", "logical_or", "maximum", "minimum", "multiply", "not_equal"),
-    *("pow", "reduce_logsumexp", "reduce_prod", "scalar_mul", "sigmoid", "subtract"),
-    "truediv",
+    *("pow", "reduce_logsumexp", "reduce_max", "reduce_min", "reduce_prod", "scalar_mul"),
+    *("sigmoid", "subtract", "truediv"),
 ]
 
 

@@ -14,6 +14,12 @@ from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 from penstock.compat.tf import math as _math
 from penstock.compat.tf.counting import in_top_k, top_k
+from penstock.compat.tf.losses import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
+)
 from penstock.compat.tf.math import l2_normalize, sigmoid, zero_fraction
 from penstock.compat.windows import windows
 
@@ -366,12 +372,16 @@ __all__ = [
     "max_pool2d",
     "moments",
     "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
     "silu",
     "softmax",
+    "softmax_cross_entropy_with_logits",
     "space_to_depth",
+    "sparse_softmax_cross_entropy_with_logits",
     "swish",
     "tanh",
     "top_k",
+    "weighted_cross_entropy_with_logits",
     "zero_fraction",
 ]
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from penstock import random as _random
-from penstock.compat.calling import port_all, ported
+from penstock.compat.calling import port_all
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array
 from penstock.compat.tf import draws
 from penstock.compat.tf import random_experimental as experimental
+from penstock.compat.tf.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
 from penstock.compat.tf.generator import (
     Algorithm,
     Generator,
@@ -33,14 +34,6 @@ from penstock.compat.tf.stateless import (
 )
 
 port_all(globals(), _random, ["normal", "set_seed", "shuffle", "uniform"])
-_uniform = ported(_random.uniform)
-
-
-def _generator(seed: int | None) -> np.random.Generator:
-    """Return a generator whose numbers belong to the element, and follow penstock's seeds."""
-    limits = np.iinfo(np.int64)
-    key = array(_uniform([2], limits.min, limits.max, np.int64, seed)).view(np.uint64)
-    return np.random.Generator(np.random.Philox(key=key))
 
 
 def truncated_normal(
@@ -52,7 +45,7 @@ def truncated_normal(
     name: str | None = None,
 ) -> Any:
     """Draw numbers of a normal distribution, none beyond two standard deviations."""
-    return draws.truncated_normal(_generator(seed), shape, mean, stddev, dtype)
+    return draws.truncated_normal(draws.generator(seed), shape, mean, stddev, dtype)
 
 
 def categorical(
@@ -77,7 +70,7 @@ def categorical(
     name : str, optional
         A label without further meaning.
     """
-    return draws.categorical(_generator(seed), logits, num_samples, dtype or np.int64)
+    return draws.categorical(draws.generator(seed), logits, num_samples, dtype or np.int64)
 
 
 def gamma(
@@ -90,7 +83,7 @@ def gamma(
 ) -> Any:
     """Draw `shape` numbers of each gamma distribution of shape `alpha` and rate `beta`."""
     each = np.broadcast_shapes(np.shape(array(alpha)), np.shape(array(1 if beta is None else beta)))
-    return draws.gamma(_generator(seed), (*draws.sizes(shape), *each), alpha, beta, dtype)
+    return draws.gamma(draws.generator(seed), (*draws.sizes(shape), *each), alpha, beta, dtype)
 
 
 def poisson(
@@ -98,7 +91,7 @@ def poisson(
 ) -> Any:
     """Draw `shape` numbers of each Poisson distribution of rate `lam`."""
     each = np.shape(array(lam))
-    return draws.poisson(_generator(seed), (*draws.sizes(shape), *each), lam, dtype)
+    return draws.poisson(draws.generator(seed), (*draws.sizes(shape), *each), lam, dtype)
 
 
 __all__ = [
@@ -108,6 +101,7 @@ __all__ = [
     "experimental",
     "fold_in",
     "get_global_generator",
+    "log_uniform_candidate_sampler",
     "set_global_generator",
     "split",
     "stateless_binomial",
@@ -118,6 +112,7 @@ __all__ = [
     "stateless_poisson",
     "stateless_truncated_normal",
     "stateless_uniform",
+    "uniform_candidate_sampler",
 ]
 
 __dir__ = listing(globals())

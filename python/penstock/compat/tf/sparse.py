@@ -1,6 +1,7 @@
 """tf.sparse: values, and where they lie in an array that is otherwise empty."""
 
 from penstock.compat.listing import listing
+from penstock.compat.sparse.counting import bincount
 from penstock.compat.sparse.functions import (
     add,
     concat,
@@ -28,6 +29,7 @@ from penstock.compat.sparse.tensor import SparseTensor, map_values
 __all__ = [
     "SparseTensor",
     "add",
+    "bincount",
     "concat",
     "expand_dims",
     "eye",

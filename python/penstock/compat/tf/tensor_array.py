@@ -177,12 +177,7 @@ class TensorArray:
 
     def _all(self, indices: Any = None) -> list[Any]:
         chosen = range(len(self._tensors)) if indices is None else array(indices).tolist()
-        made = [np.asarray(self._there(int(index))) for index in chosen]
-        if self._clears:
-            for index in chosen:
-                self._tensors[int(index)] = None
-                self._read.add(int(index))
-        return made
+        return [np.asarray(self._there(int(index))) for index in chosen]
 
     def stack(self, name: str | None = None) -> Any:
         """Return all tensors put together along a new first axis."""

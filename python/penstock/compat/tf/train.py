@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.compat.calling import ported
 from penstock.compat.listing import listing
-from penstock.compat.tensor import tensor
+from penstock.compat.tf.checkpoints import (
+    Checkpoint,
+    CheckpointOptions,
+    get_checkpoint_state,
+    in_folder,
+    latest_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+    write_state,
+)
+from penstock.compat.tf.coordinator import Coordinator
 from penstock.compat.tf.examples import (
     BytesList,
     Example,
@@ -22,130 +33,6 @@ from penstock.compat.tf.examples import (
     Int64List,
     SequenceExample,
 )
-from penstock.ops import io as _io
-
-_read_file = ported(_io.read_file)
-_SAVED = re.compile(r"(.+?-(\d+))\.\w+")  # a file of Checkpoint.save
-
-
-class _LoadStatus:
-    """What `Checkpoint.restore` returns: all has been restored, or an error was raised."""
-
-    def assert_consumed(self) -> _LoadStatus:
-        """Do nothing: what is missing has been an error."""
-        return self
-
-    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
-    expect_partial = initialize_or_restore = run_restore_ops = assert_consumed
-
-
-class Checkpoint:
-    """Saves where iterators are, and the values of variables.
-
-    Parameters
-    ----------
-    root : Checkpoint, optional
-        One whose objects belong to this one too.
-    **kwargs
-        Iterators of datasets, and variables, by name; they are attributes too.
-
-    Examples
-    --------
-    >>> import penstock.compat.tf as tf
-    >>> it = iter(tf.data.Dataset.range(5))
-    >>> path = tf.train.Checkpoint(iterator=it).save("checkpoints/it")
-    >>> next(it).numpy()
-    np.int64(0)
-    >>> _ = tf.train.Checkpoint(iterator=it).restore(path)
-    >>> next(it).numpy()
-    np.int64(0)
-    """
-
-    def __init__(self, root: Any = None, **kwargs: Any) -> None:
-        self._saved = 0
-        if isinstance(root, Checkpoint):
-            kwargs = {**root._objects(), **kwargs}
-        for name, value in kwargs.items():
-            if not hasattr(value, "get_state"):
-                raise TypeError(
-                    f"Checkpoint: {name} must be an iterator or a variable, got {value!r}"
-                )
-            setattr(self, name, value)
-
-    def _objects(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if hasattr(value, "get_state")}
-
-    @property
-    def save_counter(self) -> Any:
-        """How often `save` has been called, also before what was restored."""
-        return tensor(self._saved, "int64")
-
-    def save(self, file_prefix: str, options: Any = None) -> str:
-        """Write positions and values to files.
-
-        Parameters
-        ----------
-        file_prefix : str
-            What the names of the files begin with.
-
-        Returns
-        -------
-        str
-            What `restore` takes.
-        """
-        self._saved += 1
-        return self.write(f"{file_prefix}-{self._saved}")
-
-    def write(self, file_prefix: str, options: Any = None) -> str:
-        """Write positions and values to files, named without a number."""
-        for name, held in self._objects().items():
-            _io.write_file(f"{file_prefix}.{name}", held.get_state())
-        return str(file_prefix)
-
-    def restore(self, save_path: str | None, options: Any = None) -> _LoadStatus:
-        """Have the iterators go on where they were saved, and give variables their values.
-
-        Parameters
-        ----------
-        save_path : str or None
-            What `save` returned; None changes nothing.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        """
-        for name, held in self._objects().items() if save_path is not None else ():
-            held.set_state(_read_file(f"{save_path}.{name}").item())
-        numbered = re.fullmatch(r".+-(\d+)", str(save_path))
-        if numbered:  # the next one that is saved does not replace it
-            self._saved = int(numbered[1])
-        return _LoadStatus()
-
-    read = restore
-
-
-def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return what was saved last in a folder.
-
-    Parameters
-    ----------
-    checkpoint_dir : str or path
-        The folder.
-    latest_filename : str, optional
-        Ignored; TensorFlow keeps a list in a file of this name.
-
-    Returns
-    -------
-    str or None
-        What `Checkpoint.restore` takes; None where nothing was saved.
-    """
-    saved = [
-        (path.stat().st_mtime_ns, int(found[2]), str(path.with_name(found[1])))
-        for path in Path(checkpoint_dir).glob("*-*.*")
-        if (found := _SAVED.fullmatch(path.name))
-    ]
-    return max(saved)[2] if saved else None
 
 
 class CheckpointManager:
@@ -187,6 +74,7 @@ class CheckpointManager:
         if (step_counter is None) != (checkpoint_interval is None):
             raise ValueError("`step_counter` and `checkpoint_interval` are given together")
         self._checkpoint = checkpoint
+        self._directory: str = os.fspath(directory)
         self._folder = Path(directory)
         self._max_to_keep = max_to_keep
         self._kept_seconds = (keep_checkpoint_every_n_hours or 0) * 3600
@@ -206,7 +94,7 @@ class CheckpointManager:
     @property
     def directory(self) -> str:
         """The folder."""
-        return str(self._folder)
+        return self._directory
 
     @property
     def checkpoint_interval(self) -> int | None:
@@ -216,10 +104,11 @@ class CheckpointManager:
     @property
     def checkpoints(self) -> list[str]:
         """What has been saved, the oldest first."""
-        numbers = {
-            int(path.stem.rpartition("-")[2]) for path in self._folder.glob(f"{self._name}-*.*")
-        }
-        return [str(self._folder / f"{self._name}-{number}") for number in sorted(numbers)]
+        pattern = re.compile(rf"{re.escape(self._name)}-(\d+)\.")
+        files = self._folder.iterdir() if self._folder.is_dir() else ()
+        found = [pattern.match(file.name) for file in files]
+        numbers = sorted({int(each[1]) for each in found if each})
+        return [in_folder(self._directory, f"{self._name}-{number}") for number in numbers]
 
     @property
     def latest_checkpoint(self) -> str | None:
@@ -256,8 +145,10 @@ class CheckpointManager:
         if checkpoint_number is None:
             last = self.latest_checkpoint
             checkpoint_number = 1 + (int(last.rpartition("-")[2]) if last else 0)
-        path = self._checkpoint.write(str(self._folder / f"{self._name}-{int(checkpoint_number)}"))
+        name = f"{self._name}-{int(checkpoint_number)}"
+        path = self._checkpoint.write(in_folder(self._directory, name))
         self._remove_old()
+        write_state([*(each for each in self.checkpoints if each != path), path])
         return path
 
     def _remove_old(self) -> None:
@@ -284,6 +175,9 @@ class CheckpointManager:
 
 __all__ = [
     "BytesList",
+    "Checkpoint",
+    "CheckpointOptions",
+    "Coordinator",
     "Example",
     "Feature",
     "FeatureList",
@@ -292,6 +186,11 @@ __all__ = [
     "FloatList",
     "Int64List",
     "SequenceExample",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
 ]
 
 __dir__ = listing(globals())

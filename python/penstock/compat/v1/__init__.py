@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.compat import tf as _tf
 from penstock.compat.advice import missing
-from penstock.compat.graph import Lazy, Placeholder, Session
+from penstock.compat.graph import Lazy, Placeholder
 from penstock.compat.listing import listing
+from penstock.compat.session import Session
 from penstock.compat.v1 import (
     contrib,
     data,
@@ -45,7 +46,7 @@ for _name in dir(_tf):
     _thing = getattr(_tf, _name)
     if _name in ("bitwise", "io", "linalg", "math", "random", "sparse", "strings"):
         globals()[_name] = _moved.waiting(_thing, _OLD_NAMES.get(_name, {}))
-    elif callable(_thing) and not isinstance(_thing, type):
+    elif callable(_thing) and not isinstance(_thing, type) and _name != "is_tensor":
         globals()[_name] = _moved.old(_thing)
     else:
         globals()[_name] = _thing
@@ -94,12 +95,12 @@ def string_split(
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Placeholder:
     """Return a value that is given to `Session.run`."""
-    return Placeholder(dtype, shape)
+    return Placeholder(dtype, shape, None, name)
 
 
 def placeholder_with_default(input: Any, shape: Any = None, name: str | None = None) -> Placeholder:
     """Return a value that may be given to `Session.run`, and is `input` otherwise."""
-    return Placeholder(_tf.convert_to_tensor(input).dtype, shape, input)  # type: ignore[attr-defined]
+    return Placeholder(_tf.convert_to_tensor(input).dtype, shape, input, name)  # type: ignore[attr-defined]
 
 
 def global_variables_initializer() -> Lazy:

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import types
-from collections.abc import Iterator
 from typing import Any
 
 from penstock.compat.listing import listing
-
-
-class Graph:
-    """What programs make before they describe datasets; there is one for all."""
-
-    @contextlib.contextmanager
-    def as_default(self) -> Iterator[Graph]:
-        """Be a context."""
-        yield self
-
-    @contextlib.contextmanager
-    def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Be a context."""
-        yield
-
-    def finalize(self) -> None:
-        """Do nothing."""
-
-
-_default = Graph()
+from penstock.compat.session import DEFAULT_GRAPH, Graph
 
 
 def get_default_graph() -> Graph:
     """Return the graph."""
-    return _default
+    return DEFAULT_GRAPH
 
 
 def reset_default_graph() -> None:

@@ -17,6 +17,7 @@ from penstock.compat.tf.image.boxes import (
 )
 from penstock.compat.tf.image.color_spaces import rgb_to_yiq, rgb_to_yuv, yiq_to_rgb, yuv_to_rgb
 from penstock.compat.tf.image.files import decode_bmp, decode_gif, decode_webp
+from penstock.compat.tf.image.glimpses import extract_glimpse
 from penstock.compat.tf.image.jpeg_quality import (
     adjust_jpeg_quality,
     random_jpeg_quality,
@@ -71,6 +72,7 @@ __all__ = [
     "decode_gif",
     "decode_webp",
     "draw_bounding_boxes",
+    "extract_glimpse",
     "extract_patches",
     "image_gradients",
     "non_max_suppression",

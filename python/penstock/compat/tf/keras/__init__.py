@@ -1,8 +1,8 @@
 """tf.keras: of it, what makes datasets of folders and arrays."""
 
 from penstock.compat.listing import listing
-from penstock.compat.tf.keras import preprocessing, utils
+from penstock.compat.tf.keras import applications, backend, preprocessing, utils
 
-__all__ = ["preprocessing", "utils"]
+__all__ = ["applications", "backend", "preprocessing", "utils"]
 
 __dir__ = listing(globals())

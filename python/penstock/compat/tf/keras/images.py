@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compat.listing import listing
+from penstock.compat.tf.keras import backend
 
 _MODES = {"grayscale": "L", "rgba": "RGBA", "rgb": "RGB"}
 _GRAYS = ("L", "I;16", "I")
@@ -87,7 +88,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
         Of shape ``(height, width, channels)``, or ``(channels, height, width)``.
     """
     _check_format("img_to_array", data_format)
-    array = np.asarray(img, np.float32 if dtype is None else dtype)
+    array = np.asarray(img, backend.floatx() if dtype is None else dtype)
     if array.ndim not in (2, 3):
         raise ValueError(f"img_to_array: 2 or 3 axes were expected, got shape {array.shape}")
     if array.ndim == 2:
@@ -126,7 +127,7 @@ def array_to_img(
     """
     pillow = _pillow("array_to_img")
     _check_format("array_to_img", data_format)
-    values = np.asarray(x, np.float32 if dtype is None else dtype)
+    values = np.asarray(x, backend.floatx() if dtype is None else dtype)
     if values.ndim != 3:
         raise ValueError(f"array_to_img: 3 axes were expected, got shape {values.shape}")
     if data_format == "channels_first":

@@ -9,10 +9,14 @@ from penstock.compat.tf.keras.folders import (
     text_dataset_from_directory,
 )
 from penstock.compat.tf.keras.images import array_to_img, img_to_array, load_img, save_img
+from penstock.compat.tf.keras.py_dataset import PyDataset, Sequence
+from penstock.compat.tf.keras.seeds import set_random_seed
 from penstock.compat.tf.keras.splitting import split_dataset
 from penstock.compat.tf.keras.time_series import timeseries_dataset_from_array
 
 __all__ = [
+    "PyDataset",
+    "Sequence",
     "array_to_img",
     "audio_dataset_from_directory",
     "get_file",
@@ -22,6 +26,7 @@ __all__ = [
     "normalize",
     "pad_sequences",
     "save_img",
+    "set_random_seed",
     "split_dataset",
     "text_dataset_from_directory",
     "timeseries_dataset_from_array",

@@ -5,10 +5,11 @@ from penstock.compat.tf.keras.folders import (
     image_dataset_from_directory,
     text_dataset_from_directory,
 )
-from penstock.compat.tf.keras.preprocessing import sequence
+from penstock.compat.tf.keras.preprocessing import image, sequence
 from penstock.compat.tf.keras.time_series import timeseries_dataset_from_array
 
 __all__ = [
+    "image",
     "image_dataset_from_directory",
     "sequence",
     "text_dataset_from_directory",

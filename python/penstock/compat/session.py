@@ -1,0 +1,93 @@
+"""Sessions, which compute values, and the one graph that they have."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.closing import Closing
+from penstock.compat.graph import Run, numpy_values_of
+from penstock.compat.tensor import Tensor
+
+
+class Graph:
+    """What programs make before they describe datasets; there is one for all."""
+
+    @contextlib.contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Be a context."""
+        yield self
+
+    @contextlib.contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Be a context."""
+        yield
+
+    def finalize(self) -> None:
+        """Do nothing."""
+
+
+DEFAULT_GRAPH = Graph()
+
+
+class Session(Closing):
+    """Computes values.
+
+    Examples
+    --------
+    >>> import penstock.compat.v1 as tf
+    >>> next_element = tf.data.Dataset.range(2).make_one_shot_iterator().get_next()
+    >>> with tf.Session() as sess:
+    ...     print(sess.run(next_element), sess.run(next_element + 10))
+    ...     sess.run(next_element)
+    Traceback (most recent call last):
+    penstock.compat.errors.OutOfRangeError: End of sequence
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._ended = False
+        Tensor.evaluates = True
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return DEFAULT_GRAPH
+
+    @contextlib.contextmanager
+    def as_default(self) -> Iterator[Session]:
+        """Be a context."""
+        yield self
+
+    def run(self, fetches: Any, feed_dict: Any = None, **ignored: Any) -> Any:
+        """Compute nested values, each once.
+
+        Parameters
+        ----------
+        fetches : nested values
+            What is asked for.
+        feed_dict : mapping of placeholders to values, optional
+            What they stand for.
+
+        Returns
+        -------
+        nested arrays
+            NumPy values.
+
+        Raises
+        ------
+        OutOfRangeError
+            If an iterator has no more elements.
+        """
+        try:
+            return numpy_values_of(Run(dict(feed_dict or {})).value(fetches))
+        except Exception:
+            self._ended = True
+            raise
+
+    def should_stop(self) -> bool:
+        """Return whether a run has failed, as it does at the end of the data."""
+        return self._ended
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -44,8 +44,6 @@ def of_status(status: int, text: str) -> Failure:
         return Failure(text, errno.ENOENT)
     if status == 416:
         return PastEnd(text)
-    if 300 <= status < 400:
-        return Failure(f"too many redirects: {text}")
     if status == 403:
         # Stores answer so for keys that have expired, too.
         return Failure(text, errno.EACCES, again="Expired" in text)

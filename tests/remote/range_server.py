@@ -299,6 +299,13 @@ class RangeServer:
     async def _fault_redirects(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Redirect to the same file, which redirects again."""
         self.first[asked.path] = "redirects " * 20
-        self._write_head(writer, 302, {"Location": f"{self.url}/{asked.path}"}, 0)
+        return await self._redirect(asked.path, writer)
+
+    async def _fault_redirect(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Redirect to a signed URL of a file with another name."""
+        return await self._redirect(f"{asked.path}.moved?signature=1", writer)
+
+    async def _redirect(self, target: str, writer: asyncio.StreamWriter) -> bool:
+        self._write_head(writer, 302, {"Location": f"{self.url}/{target}"}, 0)
         await writer.drain()
         return True

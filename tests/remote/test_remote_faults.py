@@ -125,6 +125,20 @@ def test_a_server_without_ranges_sends_the_file_once(server):
     assert len(server.asked) <= 3
 
 
+def test_a_redirected_file_is_read_where_it_is(server):
+    server.files = {"many": b"", "many.moved": MANY}
+    server.first = {"many": "redirect " * 9}
+    read = b"".join(ps.FixedLengthRecordDataset(f"{server.url}/many", 1 << 16))
+    assert hashlib.md5(read).digest() == hashlib.md5(MANY).digest()
+
+
+def test_redirects_without_end_are_an_error(server):
+    server.files = {"a": b"one"}
+    server.first = {"a": "redirects"}
+    with pytest.raises(OSError, match="too many redirects"):
+        ps.io.read_file(f"{server.url}/a")
+
+
 def test_a_slow_request_is_sent_a_second_time(server):
     server.files = {"many": MANY}
     ps.io.read_file(server.urls()[0])  # how long requests take

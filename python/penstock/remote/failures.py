@@ -38,18 +38,12 @@ class NoRanges(Failure):
     """The server has sent the whole file for a range of it."""
 
 
-class Moved(Failure):
-    """The server names another URL."""
-
-
 def of_status(status: int, text: str) -> Failure:
     """Return the failure that a status of HTTP stands for."""
     if status == 404 or status == 410:
         return Failure(text, errno.ENOENT)
     if status == 416:
         return PastEnd(text)
-    if status in (301, 302, 303, 307, 308):
-        return Moved(text)
     if status == 403:
         # Stores answer so for keys that have expired, too.
         return Failure(text, errno.EACCES, again="Expired" in text)

@@ -226,6 +226,8 @@ def _failure(obstore: Any, error: Exception) -> Failure:
         return Failure(text, errno.EACCES, again=True)
     if isinstance(error, known.InvalidPathError):
         return Failure(text, errno.EINVAL)
+    if "following redirect" in text:
+        return Failure("too many redirects")
     causes = [next(filter(None, found)) for found in _CAUSE.findall(source)]
     cause = _PLAIN.get(causes[-1], causes[-1]) if causes else ""
     text = f"{text.rpartition(': ')[2]} ({cause})" if cause else text

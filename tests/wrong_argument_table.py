@@ -32,7 +32,6 @@ TAKEN = {
     "column_defaults": "None",
     "column_names": "None",
     "columns": "None",
-    "progress": "bool",
     "filters": "None",
     "null_values": "None",
     "Dataset.ParquetDataset.batch_size": "None",

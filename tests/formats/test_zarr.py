@@ -75,7 +75,7 @@ def test_wrong_arguments(folder, tmp_path):
         (lambda: ps.Dataset.from_zarr(tmp_path / "none"), FileNotFoundError, "no folder"),
         (lambda: ps.Dataset.from_zarr(tmp_path / "empty"), ps.DataError, "no array or group"),
         (lambda: ps.Dataset.from_zarr(folder / "group.zarr", "z"), KeyError, "it has 'x', 'y'"),
-        (lambda: ps.Dataset.from_zarr(5), TypeError, "a path, an array or a group"),
+        (lambda: ps.Dataset.from_zarr(5), TypeError, "must be a path, an array or a group"),
         (lambda: ps.Dataset.from_zarr(np.zeros(())), ValueError, "no axes"),
     ):
         with pytest.raises(kind, match=message):

@@ -111,6 +111,9 @@ _KINDS: dict[str, Check] = {
     "signature": checks.specification,
     "features": checks.mapping,
     "columns": checks.or_none(checks.sequence),
+    "crop_shape": checks.or_none(checks.wholes),
+    "crop_stride": checks.or_none(checks.wholes),
+    "keys": checks.or_none(checks.names),
     "null_values": checks.or_none(checks.mapping),
     "context": checks.mapping,
     "context_features": checks.mapping,
@@ -165,8 +168,9 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "csv")),
     ("index", "num_parallel_reads"): checks.or_none(_count),
     **{
-        (f"write_{form}", "compression"): checks.or_none(checks.text)
+        (f"write_{form}", name): check
         for form in ("tfrecords", "tar", "jsonl", "parquet")
+        for name, check in (("compression", checks.or_none(checks.text)), ("progress", None))
     },
     ("matching_files", "pattern"): None,
     ("read_file", "filename"): None,

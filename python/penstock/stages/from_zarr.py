@@ -85,7 +85,7 @@ class FromZarr(FromIndexable):
             files = OpenFiles(["the object given"], lambda _: store)
         else:
             raise TypeError(
-                f"from_zarr: a path, an array or a group was expected, got {store!r:.200}"
+                f"from_zarr: store must be a path, an array or a group, got {store!r:.200}"
             )
         crops = Crops("from_zarr", files, keys, crop_shape, crop_stride)
         return cls.from_indexable(

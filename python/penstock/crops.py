@@ -36,6 +36,8 @@ class Crops:
             self._keys = [""] if self._single else _arrays_of(stage, files[0])
         else:
             self._keys = [keys] if isinstance(keys, str) else list(keys)
+            if not all(isinstance(key, str) for key in self._keys):
+                raise TypeError(f"{stage}: keys must be a str or a sequence of them, got {keys!r}")
         self._crop = None if crop_shape is None else tuple(map(int, crop_shape))
         self._stride = self._crop if crop_stride is None else tuple(map(int, crop_stride))
         self._check_crop()
@@ -176,11 +178,13 @@ def _dtype(array: Any) -> np.dtype[Any]:
 
 
 def _member(stage: str, name: str, file: Any, key: str) -> Any:
-    if not key:
+    if hasattr(file, "shape"):
+        if key:
+            raise ValueError(f"{stage}: keys must be None for {name}, an array, got {key!r}")
         return file
     try:
         found = file[key]
-    except KeyError:
+    except (KeyError, ValueError):  # h5py's for an empty name
         there = ", ".join(map(repr, file.keys())) if hasattr(file, "keys") else "one array"
         raise KeyError(f"{stage}: {name} has no array {key!r}; it has {there}") from None
     if not hasattr(found, "shape"):

@@ -22,6 +22,7 @@ ROLES = {
     "target_width": "image",
     "options": "compression_type",
     "obj": "element",
+    "store": "array",
     "tensors": "array",
     "contents": "bytes",
     "input": "letters",
@@ -49,6 +50,8 @@ TOGETHER = {"tensor", "input", "input_tensor", "inputs", "initial_state", "recor
 # Other errors than TypeError, ValueError and OSError that are documented.
 KIN = {
     "index": (IndexError,),
+    "keys": (KeyError,),
+    "store": (ps.DataError,),
     "records": (ps.DataError,),
     "filenames": (ps.DataError,),
     "file_pattern": (ps.DataError,),

@@ -13,15 +13,14 @@ from penstock import _core
 # What public names need beside NumPy: without it they have no call.
 LIBRARIES = {
     "ArrowDataset": ("pyarrow",),
-    "ArrayRecordDataset": ("array_record",),
-    "HDF5Dataset": ("h5py",),
-    "Dataset.from_zarr": ("tensorstore",),
     "ParquetDataset": ("pyarrow",),
     "Dataset.from_arrow": ("pyarrow",),
     "Dataset.from_pandas": ("pandas",),
     "Dataset.from_polars": ("polars",),
     "Dataset.from_huggingface": ("datasets",),
     "Dataset.write_parquet": ("pyarrow",),
+    "ArrayRecordDataset": ("array_record",),
+    "HDF5Dataset": ("h5py",),
 }
 LACKING = {
     name for name, needs in LIBRARIES.items() if not all(map(importlib.util.find_spec, needs))
@@ -125,6 +124,7 @@ def make_files(folder):
     with tarfile.open(folder / "samples.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("0.txt"))
     ps.index([folder / "lines.txt", folder / "examples.tfrecord", folder / "numbers.csv"])
+    ps.index(folder / "rows.jsonl")
     import sqlite3
 
     with sqlite3.connect(folder / "rows.db") as base:
@@ -240,34 +240,10 @@ def dataset_calls(folder):
         "JSONLinesDataset": {"filenames": [str(folder / "rows.jsonl")], **limited}
         | {"signature": {"x": ps.TensorSpec((), np.int64)}, "null_values": {"x": 0}}
         | {"num_parallel_calls": 1},
+        "JSONLinesDataset (indexed)": {"filenames": [str(folder / "rows.jsonl")], "indexed": True},
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}
         | {"record_bytes": 1, "header_bytes": 0, "footer_bytes": 0},
     }
-
-
-def stored_calls(folder):
-    """Sources of arrays and records by their positions, without those whose library is missing."""
-    calls = {}
-    crops = {"keys": ["x"], "crop_shape": [2], "crop_stride": [1], "num_parallel_calls": 1}
-    if "HDF5Dataset" not in LACKING:
-        import h5py
-
-        with h5py.File(folder / "rows.h5", "w") as file:
-            file["x"] = np.arange(5)
-        calls["HDF5Dataset"] = {"filenames": [str(folder / "rows.h5")], **crops}
-    if "Dataset.from_zarr" not in LACKING:
-        calls["from_zarr"] = {"store": {"x": np.arange(5)}, **crops}
-    if "ArrayRecordDataset" not in LACKING:
-        from array_record.python.array_record_module import ArrayRecordWriter
-
-        writer = ArrayRecordWriter(str(folder / "records.array_record"), "group_size:1")
-        writer.write(b"1")
-        writer.close()
-        calls["ArrayRecordDataset"] = {
-            "filenames": [str(folder / "records.array_record")],
-            "num_parallel_calls": 1,
-        }
-    return calls
 
 
 def table_calls(folder):
@@ -290,7 +266,6 @@ def table_calls(folder):
         files |= {"on_error": "skip", "max_errors": 3}
         calls["ParquetDataset"] = {"filenames": [str(folder / "rows.parquet")], **files}
         calls["ArrowDataset"] = {"filenames": [str(folder / "rows.feather")], **files}
-    calls |= stored_calls(folder)
     if "Dataset.from_pandas" not in LACKING:
         import pandas
 
@@ -299,6 +274,22 @@ def table_calls(folder):
         import polars
 
         calls["from_polars"] = {"df": polars.DataFrame(numbers)}
+    crops = {"crop_shape": [2, 3], "crop_stride": [1, 1], "num_parallel_calls": 1}
+    calls["from_zarr"] = {"store": np.ones((4, 6)), "keys": None, **crops}
+    if "HDF5Dataset" not in LACKING:
+        import h5py
+
+        with h5py.File(folder / "rows.h5", "w") as file:
+            file["x"] = np.ones((4, 6))
+        calls["HDF5Dataset"] = {"filenames": [str(folder / "rows.h5")], "keys": "x", **crops}
+    if "ArrayRecordDataset" not in LACKING:
+        from array_record.python.array_record_module import ArrayRecordWriter
+
+        writer = ArrayRecordWriter(str(folder / "rows.array_record"), "group_size:1")
+        writer.write(b"record")
+        writer.close()
+        files = {"filenames": [str(folder / "rows.array_record")], "num_parallel_calls": 1}
+        calls["ArrayRecordDataset"] = files
     if "Dataset.from_huggingface" not in LACKING:
         import datasets
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.open_files import OpenFiles, extra
+from penstock.libraries import library
+from penstock.open_files import OpenFiles
 from penstock.structure import TensorSpec
 
 Sizes = Sequence[int]
@@ -257,7 +258,7 @@ def open_zarr(path: str) -> Any:
 
 
 def _tensorstore(path: Path) -> Any:
-    tensorstore = extra("from_zarr", "tensorstore", "tensorstore")
+    tensorstore = library("from_zarr", "tensorstore", "zarr")
     spec = {"driver": "auto", "kvstore": {"driver": "file", "path": f"{path}/"}}
     try:
         return tensorstore.open(spec, open=True, read=True).result()

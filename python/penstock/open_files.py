@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
 from collections import OrderedDict
@@ -10,24 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _MOST_OPEN = 64
-
-
-def extra(stage: str, module: str, package: str) -> Any:
-    """Return a module of an optional package.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the error says how to install it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if not module.startswith(f"{error.name}"):
-            raise
-        raise ImportError(
-            f"{stage} needs {package}, which is not installed: pip install {package}"
-        ) from None
 
 
 class OpenFiles:

@@ -11,7 +11,8 @@ from typing import Any
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.errors import DataError
-from penstock.open_files import OpenFiles, extra
+from penstock.libraries import library
+from penstock.open_files import OpenFiles
 from penstock.paths import Names, patterns_of
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec
@@ -36,7 +37,7 @@ class ArrayRecordDataset(Source):
     Raises
     ------
     ImportError
-        If array-record is not installed: ``pip install array-record``.
+        If array-record is not installed: ``pip install 'penstock[arrayrecord]'``.
     FileNotFoundError
         If a file does not exist.
     DataError
@@ -113,7 +114,7 @@ class _Records:
 
 
 def _opened(path: str) -> Any:
-    module = extra("ArrayRecordDataset", "array_record.python.array_record_module", "array-record")
+    module = library("ArrayRecordDataset", "array_record.python.array_record_module", "arrayrecord")
     with Path(path).open("rb"):  # the reader has no error for a file that is not there
         pass
     reader = module.ArrayRecordReader(path, _OPTIONS)

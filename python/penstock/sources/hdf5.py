@@ -10,7 +10,8 @@ from penstock.arguments.checked import checked
 from penstock.crops import Crops, Sizes
 from penstock.dataset import Dataset
 from penstock.errors import DataError
-from penstock.open_files import OpenFiles, extra
+from penstock.libraries import library
+from penstock.open_files import OpenFiles
 from penstock.paths import Names, patterns_of
 from penstock.sources.source import Source
 
@@ -38,7 +39,7 @@ class HDF5Dataset(Source):
     Raises
     ------
     ImportError
-        If h5py is not installed: ``pip install h5py``.
+        If h5py is not installed: ``pip install 'penstock[hdf5]'``.
     DataError
         If a file is no HDF5 file, or is damaged.
     ValueError
@@ -83,7 +84,7 @@ class HDF5Dataset(Source):
 
 
 def _opened(path: str) -> Any:
-    h5py = extra("HDF5Dataset", "h5py", "h5py")
+    h5py = library("HDF5Dataset", "h5py", "hdf5")
     with Path(path).open("rb"):  # an error of its own for a file that is not there
         pass
     try:

@@ -50,6 +50,8 @@ class JSONLinesDataset(Source):
         As of `TFRecordDataset`.
     max_record_bytes : int, optional
         The most bytes of a line; else as of `TFRecordDataset`.
+    indexed : bool, str or path
+        As of `TextLineDataset`: lines are found by their positions, with an index of `index`.
 
     Raises
     ------
@@ -107,6 +109,7 @@ class JSONLinesDataset(Source):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
+        indexed: bool | Names = False,
     ) -> None:
         function: JsonFields | _Objects
         if signature is not None:
@@ -118,7 +121,7 @@ class JSONLinesDataset(Source):
         if compression_type is None:
             compression_type = _compression_of(filenames)
         args = file_args(_STAGE, compression_type, buffer_size, max_record_bytes)
-        lines = read_files("text_line", filenames, args, num_parallel_reads)
+        lines = read_files("text_line", filenames, args, num_parallel_reads, indexed=indexed)
         stage: dict[str, Any] = {"map_func": function, "part_of": _STAGE, "name": name}
         stage["output_signature"] = TensorSpec((), object) if signature is None else signature
         if num_parallel_calls is None:

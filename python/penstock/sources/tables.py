@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
@@ -16,8 +13,9 @@ from penstock.encode import Indexable
 from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.on_error import MAX_ERRORS, OnError
-from penstock.paths import Names, path_of, what_came
+from penstock.paths import Names, path_of
 from penstock.plain_tables import PlainTables
+from penstock.sources.files import names_of
 from penstock.sources.source import Source
 
 _READS = 2  # row groups that are read at a time unless num_parallel_reads says otherwise
@@ -414,7 +412,7 @@ class _Chunks:
 def _rows_of(
     reader: _Format, filenames: Any, num_parallel_reads: int | None, name: str | None
 ) -> Dataset:
-    files = _names(reader.stage, filenames)
+    files = names_of(reader.stage, filenames, path_of)
     with ThreadPoolExecutor(_OPENED) as pool:
         found = list(pool.map(lambda path: _contents(reader, path), files))
     chunks: list[_Chunk] = []
@@ -453,14 +451,3 @@ def _contents(reader: _Format, path: str) -> _Contents | Exception:
         return reader.failure(path, "", error)
     except Exception as error:
         return reader.failure(path, "", error)
-
-
-def _names(stage: str, filenames: Any) -> list[str]:
-    if isinstance(filenames, (str, bytes, os.PathLike)):
-        return [path_of(stage, "filenames", filenames)]
-    if hasattr(filenames, "read") or not np.iterable(filenames):
-        raise TypeError(
-            f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
-            f"{what_came(filenames)}"
-        )
-    return [path_of(stage, "each of filenames", name) for name in filenames]

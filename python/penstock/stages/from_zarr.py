@@ -58,7 +58,7 @@ class FromZarr(FromIndexable):
         Raises
         ------
         ImportError
-            If TensorStore, which reads folders, is not installed: ``pip install tensorstore``.
+            If TensorStore, which reads folders, is not installed: ``pip install 'penstock[zarr]'``.
         FileNotFoundError
             If there is no such folder.
         DataError

@@ -81,7 +81,7 @@ def write_shards(
         threads: list[_Thread] = []
         try:
             for beside in files.beside:
-                threads.append(_Thread(opens(beside)))
+                threads.append(_Thread(stage, opens(beside)))
             _deal(elements, threads, meter)
             for thread in threads:
                 thread.finish()
@@ -117,12 +117,12 @@ def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None
 class _Thread:
     """A thread that writes what it is given."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, name: str, writer: Writer) -> None:
         self.failure: tuple[int, BaseException] | None = None  # the element, and what went wrong
         self._writer = writer
         self._queue: queue.Queue[list[tuple[int, Any]] | None] = queue.Queue(_AHEAD)
         self._abandoned = False
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def put(self, some: list[tuple[int, Any]]) -> None:

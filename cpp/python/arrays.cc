@@ -225,7 +225,8 @@ bool HoldsStrings(PyObject* object) {
 }
 
 bool SequenceToTensor(PyObject* object, Tensor* tensor) {
-  if (IsEndless(object)) return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
+  if (IsEndless(object) || IsDataset(object))
+    return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   if (!CheckItems(object)) return false;
   bool strings = (PyList_Check(object) || PyTuple_Check(object)) && HoldsStrings(object);
   PyRef array = PyRef::Steal(PyArray_FromAny(

@@ -67,6 +67,12 @@ bool IsEndless(PyObject* object) {
   return static_cast<bool>(beyond);
 }
 
+// It has rows, of which NumPy would make an array; as an element it is one object, as windows are.
+bool IsDataset(PyObject* object) {
+  return !PyList_Check(object) && !PyTuple_Check(object) && PySequence_Check(object) &&
+         PyObject_HasAttrString(object, "_node");
+}
+
 bool CheckMask(PyObject* array) {
   const int masked = IsMasked(array);
   if (masked > 0) {

@@ -9,6 +9,7 @@ namespace penstock {
 // Whether an object has a length and gives items beyond it, as many datasets do: NumPy would
 // iterate it for ever.
 bool IsEndless(PyObject* object);
+bool IsDataset(PyObject* object);
 
 // False, with an error set, for an array of a subclass that hides items by a mask.
 bool CheckMask(PyObject* array);

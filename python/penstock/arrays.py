@@ -59,6 +59,8 @@ def _converted(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
                 "(array.filled(...)), or give the mask as an array of its own"
             )
         return _fields(stage, value, path) if value.dtype.names else value
+    if stage == "from_tensors" and hasattr(type(value), "element_spec"):
+        return value  # a dataset is an element, as a window is
     _refuse_rows(stage, value, path)
     return value
 
@@ -159,8 +161,6 @@ def _refuse_other_tables(stage: str, value: Any, path: tuple[Any, ...]) -> None:
 def _refuse_rows(stage: str, value: Any, path: tuple[Any, ...]) -> None:
     """Refuse objects with rows that are no arrays, which NumPy would go through one by one."""
     kind = type(value)
-    if stage == "from_tensors" and hasattr(kind, "element_spec"):
-        return  # a dataset is an element, as a window is
     arrays = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__buffer__")
     if any(hasattr(kind, name) for name in arrays) or isinstance(value, (Sequence, np.generic)):
         return

@@ -212,3 +212,18 @@ def test_random_numbers_differ_by_window_and_not_by_parallelism():
     assert_same(run(4), first)
     numbers = np.concatenate([noise for _, noise in first])
     assert len(set(numbers.tolist())) == len(numbers)
+
+
+def test_a_dataset_is_one_value_wherever_it_comes_from():
+    rows = ps.Dataset.range(3)
+    for dataset in (
+        ps.Dataset.from_tensors(rows),
+        ps.Dataset.range(1).map(lambda i: rows),
+        ps.Dataset.from_generator(lambda: iter([rows])),
+        ps.Dataset.from_indexable([rows]),
+        ps.experimental.from_list([rows]),
+    ):
+        assert isinstance(dataset.first(), ps.Dataset)
+        assert [int(i) for i in dataset.flat_map(lambda each: each)] == [0, 1, 2]
+    pairs = ps.Dataset.from_tensors((rows, 1)).flat_map(lambda each, number: each)
+    assert [int(i) for i in pairs] == [0, 1, 2]

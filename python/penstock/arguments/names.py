@@ -178,9 +178,8 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "csv")),
     ("index", "num_parallel_reads"): checks.or_none(_count),
     **{
-        (f"write_{form}", name): check
+        (f"write_{form}", "compression"): checks.or_none(checks.text)
         for form in ("tfrecords", "tar", "jsonl", "parquet")
-        for name, check in (("compression", checks.or_none(checks.text)), ("progress", None))
     },
     ("matching_files", "pattern"): None,
     ("read_file", "filename"): None,

@@ -19,8 +19,6 @@ LIBRARIES = {
     "Dataset.from_polars": ("polars",),
     "Dataset.from_huggingface": ("datasets",),
     "Dataset.write_parquet": ("pyarrow",),
-    "ArrayRecordDataset": ("array_record",),
-    "HDF5Dataset": ("h5py",),
 }
 LACKING = {
     name for name, needs in LIBRARIES.items() if not all(map(importlib.util.find_spec, needs))
@@ -274,22 +272,6 @@ def table_calls(folder):
         import polars
 
         calls["from_polars"] = {"df": polars.DataFrame(numbers)}
-    crops = {"crop_shape": [2, 3], "crop_stride": [1, 1], "num_parallel_calls": 1}
-    calls["from_zarr"] = {"store": np.ones((4, 6)), "keys": None, **crops}
-    if "HDF5Dataset" not in LACKING:
-        import h5py
-
-        with h5py.File(folder / "rows.h5", "w") as file:
-            file["x"] = np.ones((4, 6))
-        calls["HDF5Dataset"] = {"filenames": [str(folder / "rows.h5")], "keys": "x", **crops}
-    if "ArrayRecordDataset" not in LACKING:
-        from array_record.python.array_record_module import ArrayRecordWriter
-
-        writer = ArrayRecordWriter(str(folder / "rows.array_record"), "group_size:1")
-        writer.write(b"record")
-        writer.close()
-        files = {"filenames": [str(folder / "rows.array_record")], "num_parallel_calls": 1}
-        calls["ArrayRecordDataset"] = files
     if "Dataset.from_huggingface" not in LACKING:
         import datasets
 

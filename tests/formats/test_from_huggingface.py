@@ -1,0 +1,92 @@
+"""from_huggingface: rows of datasets of Hugging Face."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+
+datasets = pytest.importorskip("datasets")
+
+ROWS = 30
+COLUMNS = {
+    "n": list(range(ROWS)),
+    "text": [f"row {n}" for n in range(ROWS)],
+    "list": [list(range(n % 4)) for n in range(ROWS)],
+    "matrix": [[[n, 1.0], [2.0, 3.0]] for n in range(ROWS)],
+    "label": [n % 2 for n in range(ROWS)],
+}
+FEATURES = {
+    "n": datasets.Value("int32"),
+    "text": datasets.Value("string"),
+    "list": datasets.Sequence(datasets.Value("int64")),
+    "matrix": datasets.Array2D((2, 2), "float32"),
+    "label": datasets.ClassLabel(names=["even", "odd"]),
+}
+
+
+def row(n):
+    return {
+        "n": np.int32(n),
+        "text": f"row {n}",
+        "list": np.arange(n % 4),
+        "matrix": np.array([[n, 1], [2, 3]], np.float32),
+        "label": np.int64(n % 2),
+    }
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    made = datasets.Dataset.from_dict(COLUMNS, features=datasets.Features(FEATURES))
+    folder = str(tmp_path_factory.mktemp("rows"))
+    made.save_to_disk(folder, num_shards=3)
+    return datasets.load_from_disk(folder)
+
+
+def test_rows_and_their_order(rows):
+    ds = ps.Dataset.from_huggingface(rows)
+    assert_same(list(ds), [row(n) for n in range(ROWS)])
+    assert ds.element_spec["matrix"].shape == (2, 2)
+    assert_same(list(pickle.loads(pickle.dumps(ds))), list(ds))
+
+
+def test_chosen_rows_and_columns(rows):
+    chosen = rows.shuffle(seed=1).select(range(10)).select_columns(["n", "text"])
+    order = chosen["n"][:]
+    came = ps.Dataset.from_huggingface(chosen)
+    assert_same(list(came), [{"n": np.int32(n), "text": f"row {n}"} for n in order])
+    shuffled = came.shuffle(10, seed=2).batch(10).first()["n"].tolist()
+    assert sorted(shuffled) == sorted(order)
+    formatted = rows.with_format("numpy", columns=["label"])
+    assert list(ps.Dataset.from_huggingface(formatted).first()) == ["label"]
+
+
+def test_a_state_knows_the_dataset(rows):
+    it = iter(ps.Dataset.from_huggingface(rows).shuffle(ROWS, seed=1))
+    first = next(it)
+    state = it.get_state()
+    assert len(state) < 1024
+    same = iter(ps.Dataset.from_huggingface(rows).shuffle(ROWS, seed=1))
+    same.set_state(state)
+    assert_same(list(same), list(it))
+    assert int(first["n"]) < ROWS
+    other = iter(ps.Dataset.from_huggingface(rows.select(range(20))).shuffle(ROWS, seed=1))
+    with pytest.raises(ps.StateError):
+        other.set_state(state)
+
+
+def test_missing_values():
+    rows = datasets.Dataset.from_dict({"x": [1, None]})
+    with pytest.raises(ValueError, match="from_huggingface: column x has 1 missing"):
+        ps.Dataset.from_huggingface(rows)
+    ds = ps.Dataset.from_huggingface(rows, null_values={"x": -1})
+    assert [int(e["x"]) for e in ds] == [1, -1]
+
+
+def test_what_is_no_dataset(rows):
+    with pytest.raises(TypeError, match="ds must be one split"):
+        ps.Dataset.from_huggingface(datasets.DatasetDict({"train": rows}))
+    with pytest.raises(TypeError, match="use from_generator"):
+        ps.Dataset.from_huggingface(rows.to_iterable_dataset())

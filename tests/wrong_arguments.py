@@ -121,8 +121,8 @@ def make_files(folder):
         ps.io.write_file(folder / "images" / "a" / name, PNG)
     with tarfile.open(folder / "samples.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("0.txt"))
-    ps.index([folder / "lines.txt", folder / "examples.tfrecord", folder / "numbers.csv"])
-    ps.index(folder / "rows.jsonl")
+    indexed = ("lines.txt", "examples.tfrecord", "numbers.csv", "samples.tar", "rows.jsonl")
+    ps.index([folder / name for name in indexed])
     import sqlite3
 
     with sqlite3.connect(folder / "rows.db") as base:
@@ -231,6 +231,7 @@ def dataset_calls(folder):
         "zip (datasets)": {"datasets": (RANGE, RANGE)},
         "NumpyDataset": {"filenames": [str(folder / "rows.npz")], "arrays": "x"},
         "TarDataset": {"filenames": [str(archive)], "fields": "txt", "decode": True, **limited},
+        "TarDataset (indexed)": {"filenames": [str(archive)], "indexed": True},
         "TextLineDataset": {"filenames": [str(lines)], **limited},
         "TextLineDataset (indexed)": {"filenames": [str(lines)], "indexed": True},
         "TFRecordDataset": {"filenames": [str(records)], **limited},

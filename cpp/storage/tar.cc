@@ -285,7 +285,10 @@ Found TarSampleReader::Find(const ByteWindow& window) {
     }
     if (step.kind == TarStep::kEnd) {
       if (!begun) return {.kind = Found::kEnd};
-      return Sample(begin, at);
+      // Nothing comes after the zeros at the end.
+      Found last = Sample(begin, at);
+      if (window.ended) last.next = window.size;
+      return last;
     }
     const TarMember& member = step.member;
     const TarName name = member.file ? SplitTarName(member.name) : TarName{};

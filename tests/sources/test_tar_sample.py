@@ -407,6 +407,22 @@ def test_an_error_of_decoding_names_field_file_and_byte(tmp_path):
         list(ps.TarDataset(path, "txt", decode=True, on_error=lambda e, info: info.offset < 2048))
 
 
+def test_indexed_archives_give_the_same_samples_by_their_positions(tmp_path):
+    odd = [("folder", None), ("README", b"first"), *SHARDS[0], ("__meta__/x.y", b""), *SHARDS[2]]
+    paths = [
+        written(tmp_path, tar(files, "gnu"), f"{i}.tar") for i, files in enumerate([odd, *SHARDS])
+    ]
+    paths.append(written(tmp_path, tar(SHARDS[0])[: 4 * 1024], "cut.tar"))
+    assert list(ps.index(paths).values()) == [3, 2, 0, 1, 6, 2]
+    for arguments in ({"fields": ("__key__", "txt", "__url__")}, {}, {"fields": "txt"}):
+        plain = list(ps.TarDataset(paths, **arguments))
+        ds = ps.TarDataset(paths, indexed=True, **arguments)
+        assert len(ds) == len(plain) == 14
+        assert list(ds) == plain
+        assert [ds[i] for i in (13, 3, 2, 0)] == [plain[i] for i in (13, 3, 2, 0)]
+        assert sorted(map(str, ds.shuffle(20))) == sorted(map(str, plain))
+
+
 def test_braces_stand_for_many_archives(tmp_path):
     for i, part in itertools.product(range(8, 11), "ab"):
         written(tmp_path, tar([("0.a", b"%d%b" % (i, part.encode()))]), f"{part}-{i:03d}.tar")

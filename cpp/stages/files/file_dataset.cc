@@ -18,6 +18,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kFileName = "filename";
+constexpr const char* kWithFileName = "with_filename";
 constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
 
 Compression CompressionIn(const Args& args, const FileFormat& format) {
@@ -29,7 +30,7 @@ Compression CompressionIn(const Args& args, const FileFormat& format) {
   return CompressionOf(NameOf(named), format.stage);  // what was built in
 }
 
-bool WithName(const Args& args) { return args.Has("with_filename") && args.Bool("with_filename"); }
+bool WithName(const Args& args) { return args.Has(kWithFileName) && args.Bool(kWithFileName); }
 
 ElementSpec RecordSpec(const Args& args) {
   const LeafSpec record{DType::Of(TypeCode::kBytes), {}, false};
@@ -54,7 +55,7 @@ class FileDataset final : public RecordFile {
   }
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return RecordSpec(args_); }
-  bool with_name() const { return with_name_; }
+  bool with_name() const override { return with_name_; }
   const std::shared_ptr<const std::string>& path() const override { return path_; }
   const FileFormat& format() const override { return format_; }
   Compression compression() const override { return compression_; }
@@ -362,8 +363,8 @@ class FileIterator final : public BlockIterator {
 };
 
 std::string FileDataset::Boundaries() const {
-  constexpr std::array<std::string_view, 4> kOthers{kFileName, "compression_type", "buffer_size",
-                                                    "max_record_bytes"};
+  constexpr std::array<std::string_view, 5> kOthers{kFileName, kWithFileName, "compression_type",
+                                                    "buffer_size", "max_record_bytes"};
   std::string text = kind();
   for (const auto& [name, value] : args_.values()) {
     if (std::ranges::find(kOthers, name) != kOthers.end()) continue;

@@ -29,6 +29,8 @@ class RecordFile : public Dataset {
   virtual std::unique_ptr<RecordReader> Reader() const = 0;
   virtual Compression compression() const = 0;
   virtual size_t max_record() const = 0;
+  // Whether each comes with the name of the file before it.
+  virtual bool with_name() const = 0;
   // The format and those of its arguments on which it depends where records begin.
   virtual std::string Boundaries() const = 0;
   // The error at record number `record` of the file.

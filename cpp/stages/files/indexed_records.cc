@@ -63,7 +63,7 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   // The names of the files, what opens one, and the folder of the indexes; "": beside the files.
   IndexedRecordsDataset(const Indexed& names, const FunctionPtr& reader, const std::string& folder);
   int64_t cardinality() const override { return size_; }
-  MaybeSpec spec() const override { return ElementSpec::Scalar(DType::Of(TypeCode::kBytes)); }
+  MaybeSpec spec() const override { return spec_; }
   const Indexed* indexed() const override { return this; }
   int64_t size() const override { return size_; }
   int64_t row_bytes() const override { return size_ > 0 ? bytes_ / size_ : 0; }
@@ -114,6 +114,9 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   std::optional<Error> FindIn(const Wanted& wanted, RecordReader& reader, const uint8_t* bytes,
                               int64_t* span) const;
 
+  void AddNames(const std::vector<Wanted>& wanted, Block& block) const;
+
+  const MaybeSpec spec_;
   std::vector<File> files_;
   int64_t size_ = 0;
   int64_t bytes_ = 0;
@@ -122,7 +125,8 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
 };
 
 IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const FunctionPtr& reader,
-                                             const std::string& folder) {
+                                             const std::string& folder)
+    : spec_(reader->opened_spec()) {
   constexpr int64_t kMostLoaded = int64_t{32} << 20;  // bytes of the indexes of all files
   static const StageLabel& label = *new StageLabel{"indexed_records", "", ""};
   for (int64_t i = 0; i < names.size(); ++i) {
@@ -291,10 +295,21 @@ Block IndexedRecordsDataset::ReadRows(const int64_t* rows, int64_t count) const 
     span += 2;
   }
   if (block.rows > 0) {
+    block.structure = spec_->structure;
+    if (wanted[0].file->records->with_name()) AddNames(wanted, block);
     block.columns.push_back(
         Tensor::Packed(TypeCode::kBytes, {block.rows}, std::move(spans), std::move(memory)));
   }
   return block;
+}
+
+// Of the files that the rows of a block are from.
+void IndexedRecordsDataset::AddNames(const std::vector<Wanted>& wanted, Block& block) const {
+  std::vector<std::string_view> names;
+  for (int64_t row = 0; row < block.rows; ++row) {
+    names.push_back(*wanted[static_cast<size_t>(row)].file->records->path());
+  }
+  block.columns.push_back(Tensor::Strings(TypeCode::kText, {block.rows}, names));
 }
 
 void IndexedRecordsDataset::Read(const std::vector<Wanted*>& ascending, uint8_t* to) const {

@@ -27,6 +27,7 @@ _FORMATS = {
     "tfrecord": ("tf_record", (".tfrecord", ".tfrecords", ".tfrec")),
     "text": ("text_line", (".txt", ".text", ".jsonl", ".ndjson")),
     "csv": ("csv_record", (".csv", ".tsv")),
+    "tar": ("tar_sample", (".tar",)),
 }
 _MOST_THREADS = 8
 _MAGIC = b"PSINDX\r\n"
@@ -55,9 +56,9 @@ def index(
         The folder for the indexes, which is made if it is missing: for files in a folder that
         cannot be written to. None puts each beside its file. A source then takes
         ``indexed=index_dir``.
-    format : "tfrecord", "text" or "csv", optional
+    format : "tfrecord", "text", "csv" or "tar", optional
         What the files are; None takes it from the end of each name (``.tfrecord``, ``.txt``,
-        ``.jsonl``, ``.csv``, ...). The lines of JSON files are "text".
+        ``.jsonl``, ``.csv``, ``.tar``, ...). The lines of JSON files are "text".
     header, field_delim, use_quote_delim
         Of "csv", as of `experimental.CsvDataset`: what the files will be read with.
     max_record_bytes : int, optional

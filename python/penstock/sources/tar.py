@@ -61,6 +61,9 @@ class TarDataset(Source):
         As of `TFRecordDataset`. An error of decoding counts too.
     max_record_bytes : int, optional
         The most bytes of one sample, with headers; else as of `TFRecordDataset`.
+    indexed : bool, str or path
+        As of `TFRecordDataset`: with the indexes that `index` has written, samples are read by
+        their positions.
 
     Raises
     ------
@@ -128,6 +131,7 @@ class TarDataset(Source):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
+        indexed: bool | Names = False,
     ) -> None:
         if is_symbol(filenames):
             raise TraceError(
@@ -141,7 +145,9 @@ class TarDataset(Source):
             del args["compression_type"]
         if wanted is None or _URL in wanted.fields.names:
             args["with_filename"] = True
-        records = read_files("tar_sample", _all(filenames), args, num_parallel_reads, name=name)
+        records = read_files(
+            "tar_sample", _all(filenames), args, num_parallel_reads, name=name, indexed=indexed
+        )
         made = _everything(records, decoders, name) if wanted is None else wanted.of(records, name)
         self._become(made._without_errors("TarDataset", on_error, max_errors))
 

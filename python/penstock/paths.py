@@ -61,6 +61,8 @@ def path_of(stage: str, argument: str, path: Any) -> str:
 def names_in(names: Any) -> list[Any]:
     """Return what a stage has for the name of the file that it reads, or for several, as a list."""
     return list(names.flat) if isinstance(names, np.ndarray) else [names]
+
+
 def name_of(stage: str, argument: str, path: Any) -> str:
     """Return a path as a str, or a URL; the errors are those of `path_of`.
 

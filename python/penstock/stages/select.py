@@ -86,7 +86,8 @@ class Select(Plan):
         """
         if count is not None and not callable(indices):
             raise ValueError(
-                f"select: count is for indices that are a function, got {count} with {indices!r:.200}"
+                f"select: count is for indices that are a function, got {count} with "
+                f"{indices!r:.200}"
             )
         return self._make("select", (self._positions(indices, count), self), {}, name)
 

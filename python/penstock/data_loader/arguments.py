@@ -8,6 +8,7 @@ from penstock.arguments.checks import MOST_THREADS
 from penstock.columns import refuse_columns
 from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
+from penstock.stage import Stage
 
 
 def check(
@@ -39,6 +40,9 @@ def check(
 def is_iterable(dataset: Any, has_sampler: bool) -> bool:
     """Return whether a dataset can only be iterated; raise TypeError if it is no dataset."""
     if torch_rules.is_a("IterableDataset", dataset):
+        return True
+    # One of penstock is iterated: it runs its own stages, and orders and takes them by its methods.
+    if isinstance(dataset, Stage) and not has_sampler:
         return True
     if hasattr(dataset, "__getitem__") and (hasattr(dataset, "__len__") or has_sampler):
         if not has_sampler:

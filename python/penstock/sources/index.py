@@ -134,10 +134,6 @@ def index(
 def _kind(name: str, given: str | None) -> str:
     """Return the kind of source that reads a file."""
     if given is not None:
-        if given not in _FORMATS:
-            raise ValueError(
-                f"index: format must be one of {', '.join(map(repr, _FORMATS))}, got {given!r}"
-            )
         return _FORMATS[given][0]
     for kind, endings in _FORMATS.values():
         if name.lower().endswith(endings):

@@ -462,4 +462,3 @@ def _remote(url: str) -> Any:
     from penstock.remote.reading import ObjectReader
 
     return ObjectReader(url)
-

@@ -130,3 +130,19 @@ def test_nothing_is_left_on_this_machine(folder, tmp_path, monkeypatch):
     with pytest.raises(KeyError):
         ps.Dataset.range(10).map(fails_at(7)).save(f"{url}/other")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_an_index_is_made_where_the_files_are(folder, beside):
+    url, contents = folder
+    ps.io.write_file(f"{url}/a.txt", "one\ntwo\nthree\n")
+    where = None if beside else f"{url}/indexes"
+    for _ in range(2):
+        assert ps.index(f"{url}/a.txt", index_dir=where) == {f"{url}/a.txt": 3}
+    assert len(contents()) == 2
+    lines = ps.TextLineDataset(f"{url}/a.txt", indexed=where or True)
+    assert list(lines[[2, 0]]) == [b"three", b"one"]
+    ps.io.write_file(f"{url}/b.txt.psindex", "mine")
+    ps.io.write_file(f"{url}/b.txt", "one\n")
+    with pytest.raises(FileExistsError, match="an index was expected there"):
+        ps.index(f"{url}/b.txt")

@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import os
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,9 @@ from penstock.dataset import Dataset
 from penstock.encode import encode
 from penstock.errors import DataError
 from penstock.meter import Meter
-from penstock.paths import Names, path_of
+from penstock.ops.io import read_file
+from penstock.paths import Names, is_url, name_of
+from penstock.remote.listing import files_matching
 from penstock.sources.files import file_args, indexed_files, names_of
 
 # The kind of source for each format, and the endings of names that mean it.
@@ -107,11 +110,11 @@ def index(
     b'c'
     """
     names = names_of("index", filenames)
-    folder = "" if index_dir is None else path_of("index", "index_dir", index_dir)
+    folder = "" if index_dir is None else name_of("index", "index_dir", index_dir)
     more = {"header": header, "field_delim": field_delim, "use_quote_delim": use_quote_delim}
     kinds = {name: _kind(name, format) for name in names}
     _require_different(names, folder)
-    if folder:
+    if folder and not is_url(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
     jobs = []
     for name, kind in kinds.items():
@@ -178,12 +181,14 @@ class _Job:
         if self.is_up_to_date():
             self.read = self.size()
             return
-        target = Path(_core.index_path(self.name, self.folder))
-        if target.exists() and not _is_index(target):
+        target = _core.index_path(self.name, self.folder)
+        if not _may_replace(target):
             raise FileExistsError(
-                17, "index: an index was expected there, or nothing; move it away", str(target)
+                17, "index: an index was expected there, or nothing; move it away", target
             )
-        temporary = target.with_name(f"{target.name}.tmp-{os.getpid()}-{threading.get_ident()}")
+        beside = f".tmp-{os.getpid()}-{threading.get_ident()}"
+        staged = f"{tempfile.gettempdir()}/penstock-index" if is_url(target) else target
+        temporary = Path(staged + beside)
         reader = _core.reader(self.kind, encode(self.kind, self.args))
 
         def progress(read: int) -> None:
@@ -193,10 +198,14 @@ class _Job:
 
         try:
             found = _core.index_file(reader, self.name, str(temporary), progress)
-            temporary.replace(target)
-        except BaseException:
+            if is_url(target):
+                from penstock.remote.writing import write_object
+
+                write_object(target, temporary.read_bytes())
+            else:
+                temporary.replace(target)
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
         self.records, self.problem = found
 
     def is_up_to_date(self) -> bool:
@@ -221,7 +230,13 @@ def _run(jobs: Sequence[_Job], threads: int, stopped: threading.Event) -> None:
         each.result()
 
 
-def _is_index(path: Path) -> bool:
+def _may_replace(target: str) -> bool:
+    """Return whether there is an index, or nothing."""
+    if is_url(target):
+        return not files_matching(target) or read_file(target).startswith(_MAGIC)
+    path = Path(target)
+    if not path.exists():
+        return True
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 

@@ -13,7 +13,7 @@ from penstock.encode import Indexable
 from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.on_error import MAX_ERRORS, OnError
-from penstock.paths import Names, path_of
+from penstock.paths import Names, is_url
 from penstock.plain_tables import PlainTables
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
@@ -290,12 +290,17 @@ class _Parquet(_Format):
 
     def _file(self, path: str) -> Any:
         parquet = library(self.stage, "pyarrow.parquet", "arrow")
+        if is_url(path):
+            return parquet.ParquetFile(_remote(path), pre_buffer=True)
         return parquet.ParquetFile(path, memory_map=True)
 
     def _fragment(self, path: str) -> Any:
         local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
         dataset = library(self.stage, "pyarrow.dataset", "arrow")
-        return dataset.ParquetFileFormat().make_fragment(path, filesystem=local)
+        format_ = dataset.ParquetFileFormat()
+        if is_url(path):
+            return format_.make_fragment(_remote(path))
+        return format_.make_fragment(path, filesystem=local)
 
 
 class _Arrow(_Format):
@@ -346,7 +351,7 @@ class _IpcFile:
 
     def __init__(self, stage: str, path: str) -> None:
         self._pa = pa = library(stage, "pyarrow", "arrow")
-        source = pa.memory_map(path)
+        source = pa.PythonFile(_remote(path), "r") if is_url(path) else pa.memory_map(path)
         self._batches: list[Any] | None = None
         if source.read(6) == b"ARROW1":
             self._reader = pa.ipc.open_file(source)
@@ -412,7 +417,7 @@ class _Chunks:
 def _rows_of(
     reader: _Format, filenames: Any, num_parallel_reads: int | None, name: str | None
 ) -> Dataset:
-    files = names_of(reader.stage, filenames, path_of)
+    files = names_of(reader.stage, filenames)
     with ThreadPoolExecutor(_OPENED) as pool:
         found = list(pool.map(lambda path: _contents(reader, path), files))
     chunks: list[_Chunk] = []
@@ -451,3 +456,9 @@ def _contents(reader: _Format, path: str) -> _Contents | Exception:
         return reader.failure(path, "", error)
     except Exception as error:
         return reader.failure(path, "", error)
+
+
+def _remote(url: str) -> Any:
+    from penstock.remote.reading import ObjectReader
+
+    return ObjectReader(url)

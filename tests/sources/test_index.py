@@ -46,7 +46,7 @@ def test_the_format_is_that_of_the_name_unless_it_is_given(tmp_path):
     with pytest.raises(ValueError, match=r"the name of a file was expected to say its format"):
         ps.index(tmp_path / "plain")
     assert list(ps.index(tmp_path / "plain", format="text").values()) == [2]
-    with pytest.raises(ValueError, match="must be 'tfrecord', .* got 'xml'"):
+    with pytest.raises(ValueError, match=r"must be 'tfrecord', .* got 'xml'"):
         ps.index(tmp_path / "plain", format="xml")
 
 

@@ -108,10 +108,11 @@ class NumpyRows final : public Dataset, public Indexed {
     for (const Tensor& name : names) {
       const std::string_view wanted = name.string();
       if (zip && wanted.empty()) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    "NumpyDataset: {}: a .npy file was expected, got a .npz file; give its arrays by "
-                    "their names",
-                    path);
+        throw Error(
+            ErrorKind::kInvalidArgument,
+            "NumpyDataset: {}: a .npy file was expected, got a .npz file; give its arrays by "
+            "their names",
+            path);
       }
       if (!zip && !wanted.empty()) {
         throw Error(ErrorKind::kData,

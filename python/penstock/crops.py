@@ -14,6 +14,7 @@ import numpy as np
 from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.open_files import OpenFiles
+from penstock.paths import is_url
 from penstock.structure import TensorSpec
 
 Sizes = Sequence[int]
@@ -237,6 +238,19 @@ class _ZarrGroup(Mapping[str, Any]):
         return sum(1 for _ in self)
 
 
+class _RemoteArrays:
+    """Arrays of Zarr in a store, which TensorStore opens by their names."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._open: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._open:
+            self._open[key] = _tensorstore(f"{self._url}/{key}/" if key else f"{self._url}/")
+        return self._open[key]
+
+
 def _is_zarr_array(path: Path) -> bool:
     if (path / ".zarray").exists():
         return True
@@ -244,8 +258,13 @@ def _is_zarr_array(path: Path) -> bool:
     return meta.exists() and '"array"' in meta.read_text()
 
 
-def open_zarr(path: str) -> Any:
-    """Return the array, or the arrays, in a folder of Zarr."""
+def open_zarr(path: str, single: bool) -> Any:
+    """Return the array, or the arrays, in a folder of Zarr.
+
+    At a URL, which is not listed, it is the one that is there if `single`.
+    """
+    if is_url(path):
+        return _RemoteArrays(path)[""] if single else _RemoteArrays(path)
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"from_zarr: there is no folder {path!r}")
@@ -257,9 +276,10 @@ def open_zarr(path: str) -> Any:
     return group
 
 
-def _tensorstore(path: Path) -> Any:
+def _tensorstore(path: Path | str) -> Any:
     tensorstore = library("from_zarr", "tensorstore", "zarr")
-    spec = {"driver": "auto", "kvstore": {"driver": "file", "path": f"{path}/"}}
+    store = path if isinstance(path, str) else {"driver": "file", "path": f"{path}/"}
+    spec = {"driver": "auto", "kvstore": store}
     try:
         return tensorstore.open(spec, open=True, read=True).result()
     except ValueError as error:

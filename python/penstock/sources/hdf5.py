@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from penstock.dataset import Dataset
 from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.open_files import OpenFiles
-from penstock.paths import Names, patterns_of
+from penstock.paths import Names, is_url
+from penstock.sources.files import names_of
 from penstock.sources.source import Source
+
+_READ = 1 << 20  # bytes of a remote file at a time
 
 
 class HDF5Dataset(Source):
@@ -71,7 +75,7 @@ class HDF5Dataset(Source):
         name: str | None = None,
         num_parallel_calls: int | None = None,
     ) -> None:
-        files = patterns_of("HDF5Dataset", "filenames", filenames)
+        files = names_of("HDF5Dataset", filenames)
         crops = Crops("HDF5Dataset", OpenFiles(files, _opened), keys, crop_shape, crop_stride)
         self._become(
             Dataset.from_indexable(
@@ -85,9 +89,17 @@ class HDF5Dataset(Source):
 
 def _opened(path: str) -> Any:
     h5py = library("HDF5Dataset", "h5py", "hdf5")
+    if is_url(path):
+        from penstock.remote.reading import ObjectReader
+
+        return _checked(h5py, path, io.BufferedReader(ObjectReader(path), _READ))
     with Path(path).open("rb"):  # an error of its own for a file that is not there
         pass
+    return _checked(h5py, path, path)
+
+
+def _checked(h5py: Any, name: str, file: Any) -> Any:
     try:
-        return h5py.File(path, "r")
+        return h5py.File(file, "r")
     except OSError as error:
-        raise DataError(f"HDF5Dataset: this is no complete HDF5 file: {error}", path) from None
+        raise DataError(f"HDF5Dataset: this is no complete HDF5 file: {error}", name) from None

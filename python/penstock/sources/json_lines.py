@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -145,10 +146,9 @@ class _Objects:
 @functools.cache
 def _loads() -> Any:
     try:
-        import orjson
+        return importlib.import_module("orjson").loads
     except ModuleNotFoundError:
         return json.loads
-    return orjson.loads
 
 
 def _compression_of(filenames: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, Self
@@ -9,7 +10,7 @@ from typing import Any, Self
 from penstock.arguments.checked import checked_methods
 from penstock.crops import Crops, Sizes, open_zarr
 from penstock.open_files import OpenFiles
-from penstock.paths import path_of
+from penstock.paths import name_of
 from penstock.stages.from_indexable import FromIndexable
 
 
@@ -36,7 +37,7 @@ class FromZarr(FromIndexable):
         ----------
         store : str, path, array or group
             The folder of an array or a group, of format 2 or 3; or what zarr, TensorStore or h5py
-            have opened.
+            have opened. A URL is opened by TensorStore; `keys` say which arrays of a group.
         keys : str or sequence of str, optional
             Which arrays of a group. One str gives elements that are arrays, several give dicts.
             None means all.
@@ -78,7 +79,8 @@ class FromZarr(FromIndexable):
         >>> Dataset.from_zarr("scan.zarr", crop_shape=[64, 64])  # doctest: +SKIP
         """
         if isinstance(store, (str, bytes, os.PathLike)) and store:
-            files = OpenFiles([path_of("from_zarr", "store", store)], open_zarr)
+            opened = functools.partial(open_zarr, single=keys is None)
+            files = OpenFiles([name_of("from_zarr", "store", store)], opened)
         elif hasattr(store, "shape") or hasattr(store, "keys"):
             files = OpenFiles(["the object given"], lambda _: store)
         else:

@@ -141,13 +141,13 @@ class Attempts:
         )
         try:
             while True:
-                race.start(self._in_slot(attempt))
+                race.start(partial(self._in_slot, attempt))
                 while race.running:
                     if await race.wait(self._patience() if hedges else None):
                         return race.answer[0]
                     if hedges and race.slow and self._may_hedge(race):
                         self._hedges -= 1
-                        race.start(self._in_slot(attempt))
+                        race.start(partial(self._in_slot, attempt))
                 await self._before_another(race)
         finally:
             race.end()
@@ -199,14 +199,14 @@ class _Race(Generic[T]):
         self._task = task
         self._timeout = timeout
 
-    def start(self, attempt: Awaitable[T]) -> None:
+    def start(self, attempt: Callable[[], Awaitable[T]]) -> None:
         self.count += 1
         self.running.add(asyncio.create_task(self._timed(attempt)))
 
-    async def _timed(self, attempt: Awaitable[T]) -> T:
+    async def _timed(self, attempt: Callable[[], Awaitable[T]]) -> T:
         try:
             async with asyncio.timeout(self._timeout):
-                return await attempt
+                return await attempt()
         except TimeoutError:
             raise Failure(f"no answer within {self._timeout:g} s", again=True) from None
 

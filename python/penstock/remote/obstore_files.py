@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import re
+import time
 from collections.abc import AsyncIterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
+from weakref import WeakSet
 
 from penstock.remote.failures import Failure, NoRanges, PastEnd, of_status
 
@@ -51,6 +54,23 @@ def _check_process(url: str) -> None:
             f"{url} cannot be read in a process that was forked after its parent had read URLs: "
             'the threads of obstore are not there; start it by "spawn" or "forkserver"'
         )
+
+
+# What obstore's threads still have to do with: they take Python's lock when they are through, also
+# after a cancellation, and would end the process if the interpreter ended before.
+_pending: WeakSet[Any] = WeakSet()
+
+
+def _sent(future: Any) -> Any:
+    _pending.add(future)
+    return future
+
+
+async def threads_are_through(patience: float) -> None:
+    """Wait until obstore's threads have no request left, or the seconds of `patience` are over."""
+    deadline = time.monotonic() + patience
+    while len(_pending) > 0 and time.monotonic() < deadline:
+        await asyncio.sleep(0.002)
 
 
 class Answer(NamedTuple):
@@ -112,11 +132,10 @@ class ObstoreFiles:
     async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
         """Return `size` bytes from `start`, fewer at the end of the file."""
         try:
-            got = await self._obstore.get_async(
-                self._store, path, options={"range": (start, start + size)}
-            )
+            span = {"range": (start, start + size)}
+            got = await _sent(self._obstore.get_async(self._store, path, options=span))
             meta, (begin, end) = got.meta, got.range
-            buffer = await got.bytes_async()
+            buffer = await _sent(got.bytes_async())
         except Exception as error:
             failure = _failure(self._obstore, error)
             if isinstance(failure, PastEnd) and first:
@@ -131,9 +150,9 @@ class ObstoreFiles:
     async def read_whole(self, path: str) -> Answer:
         """Return all bytes of a file, from a server that does not know ranges."""
         try:
-            got = await self._obstore.get_async(self._store, path)
+            got = await _sent(self._obstore.get_async(self._store, path))
             meta = got.meta
-            buffer = await got.bytes_async()
+            buffer = await _sent(got.bytes_async())
         except Exception as error:
             raise _failure(self._obstore, error) from error
         if len(buffer) != meta["size"]:
@@ -143,7 +162,7 @@ class ObstoreFiles:
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""
         try:
-            meta = await self._obstore.head_async(self._store, path)
+            meta = await _sent(self._obstore.head_async(self._store, path))
         except Exception as error:
             raise _failure(self._obstore, error) from error
         return meta["size"], _tag(meta)
@@ -151,14 +170,14 @@ class ObstoreFiles:
     async def upload(self, path: str, content: bytes | Path) -> None:
         """Make an object of bytes or a file of this machine; it appears when it is complete."""
         try:
-            await self._obstore.put_async(self._store, path, content)
+            await _sent(self._obstore.put_async(self._store, path, content))
         except Exception as error:
             raise _failure(self._obstore, error) from error
 
     async def remove(self, path: str) -> None:
         """Remove an object."""
         try:
-            await self._obstore.delete_async(self._store, path)
+            await _sent(self._obstore.delete_async(self._store, path))
         except Exception as error:
             raise _failure(self._obstore, error) from error
 
@@ -166,7 +185,7 @@ class ObstoreFiles:
         """Yield what is in a folder; with `deep` what is in its folders, too."""
         try:
             if not deep:
-                found = await self._obstore.list_with_delimiter_async(self._store, prefix)
+                found = await _sent(self._obstore.list_with_delimiter_async(self._store, prefix))
                 for folder in found["common_prefixes"]:
                     yield Entry(f"{folder}/", 0)
                 for meta in found["objects"]:

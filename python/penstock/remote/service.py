@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import errno
 import os
 import threading
@@ -15,9 +16,12 @@ from typing import Any, TypeVar
 from penstock import _core
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure
+from penstock.remote.obstore_files import threads_are_through
 from penstock.remote.stores import Stores
 
 T = TypeVar("T")
+
+_PATIENCE = 2.0  # seconds, when the process ends
 
 
 class Service:
@@ -45,13 +49,15 @@ class Service:
     def stop(self) -> None:
         """End what is under way; nothing is answered any more."""
         _core.close_remote_queue()
-        self._loop.call_soon_threadsafe(self._stop)
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(2 * _PATIENCE)
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _stop(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
+    async def _end(self) -> None:
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
         self._stores.close()
-        self._loop.call_soon(self._loop.stop)
+        await threads_are_through(_PATIENCE)
 
     def _run_loop(self) -> None:
         asyncio.set_event_loop(self._loop)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from penstock import _core
+from penstock.arguments.checked import checked
 
 __all__ = ["progress"]
 
@@ -22,6 +23,7 @@ _SHARE = 0.005  # of the time goes to drawing, at most
 _WIDTH = 24  # characters of the bar
 
 
+@checked
 def progress(iterable: Iterable[_T], description: str | None = None) -> Progress[_T]:
     """Show how far a loop is while it runs.
 

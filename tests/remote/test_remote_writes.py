@@ -1,5 +1,6 @@
 """What is written to stores: objects appear when they are complete, or not at all."""
 
+import io
 import uuid
 import warnings
 
@@ -146,3 +147,19 @@ def test_an_index_is_made_where_the_files_are(folder, beside):
     ps.io.write_file(f"{url}/b.txt", "one\n")
     with pytest.raises(FileExistsError, match="an index was expected there"):
         ps.index(f"{url}/b.txt")
+
+
+def test_shards_and_arrays_go_to_a_store_and_back(folder):
+    folder = folder[0]
+    records = ps.Dataset.from_tensor_slices([b"%d" % i for i in range(5)])
+    names = records.write_tfrecords(f"{folder}/a.tfrecord", shards=2)
+    assert names == [f"{folder}/a-0000{i}-of-00002.tfrecord" for i in range(2)]
+    read = ps.TFRecordDataset(names, num_parallel_reads=2)
+    assert list(read) == list(records)
+    rows = np.arange(6).reshape(3, 2)
+    for name, write in (("a.npy", np.save), ("a.npz", lambda file, x: np.savez(file, x=x))):
+        content = io.BytesIO()
+        write(content, rows)
+        ps.io.write_file(f"{folder}/{name}", content.getvalue())
+    assert (ps.NumpyDataset(f"{folder}/a.npy").batch(3).first() == rows).all()
+    assert (ps.NumpyDataset(f"{folder}/a.npz").batch(3).first()["x"] == rows).all()

@@ -13,7 +13,8 @@ from penstock.dataset import Dataset
 from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.open_files import OpenFiles
-from penstock.paths import Names, patterns_of
+from penstock.paths import Names, path_of
+from penstock.sources.files import names_of
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec
 
@@ -68,7 +69,7 @@ class ArrayRecordDataset(Source):
         *,
         num_parallel_calls: int | None = None,
     ) -> None:
-        files = patterns_of("ArrayRecordDataset", "filenames", filenames)
+        files = names_of("ArrayRecordDataset", filenames, path_of)
         self._become(
             Dataset.from_indexable(
                 _Records(files),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import io
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
-from penstock.paths import Names, path_of, what_came
+from penstock.paths import Names, is_url
+from penstock.sources.files import names_of
 from penstock.sources.named import Named
 from penstock.sources.source import Source
 
@@ -75,34 +77,32 @@ class NumpyDataset(Source):
         *,
         name: str | None = None,
     ) -> None:
-        paths = _paths(filenames)
+        paths = names_of("NumpyDataset", filenames)
+        if not paths:
+            raise ValueError("NumpyDataset: at least one file was expected, got none")
         found = _found(paths[0]) if arrays is None else _wanted(arrays)
         args = {"filenames": np.array([*paths, None], object)[:-1], "arrays": found}
         self._become(Dataset._make("numpy_rows", (), args, name))
 
 
-def _paths(filenames: Any) -> list[str]:
-    if isinstance(filenames, (str, bytes, os.PathLike)):
-        return [path_of("NumpyDataset", "filenames", filenames)]
-    if hasattr(filenames, "read") or isinstance(filenames, Dataset) or not np.iterable(filenames):
-        raise TypeError(
-            f"NumpyDataset: filenames must be a path or a list of paths, got {what_came(filenames)}"
-        )
-    paths = [path_of("NumpyDataset", "each of filenames", each) for each in filenames]
-    if not paths:
-        raise ValueError("NumpyDataset: at least one file was expected, got none")
-    return paths
-
-
 def _found(path: str) -> Any:
     """Return the names of all arrays of a file; "" for the only one that it is."""
-    if not zipfile.is_zipfile(path):
-        return ""
-    with zipfile.ZipFile(path) as file:
-        names = [each.removesuffix(".npy") for each in file.namelist()]
+    with _opened(path) as content:
+        if not zipfile.is_zipfile(content):
+            return ""
+        with zipfile.ZipFile(content) as file:
+            names = [each.removesuffix(".npy") for each in file.namelist()]
     if not names:
         raise ValueError(f"NumpyDataset: {path}: a file with arrays was expected, got none in it")
     return {each: each for each in names}
+
+
+def _opened(path: str) -> IO[bytes]:
+    if not is_url(path):
+        return Path(path).open("rb")
+    from penstock.remote.reading import ObjectReader
+
+    return io.BufferedReader(ObjectReader(path))
 
 
 def _wanted(arrays: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import path_of
+from penstock.paths import name_of
 from penstock.stages.ragged_batch import RaggedBatch
 from penstock.structure import TensorSpec, map_leaves
 from penstock.writers.formats import Columns, Lines, Records, Samples, columns_of
@@ -40,8 +40,9 @@ class Write(RaggedBatch):
         Parameters
         ----------
         path : str or path
-            The file; of several, ``data.tfrecord`` becomes ``data-00000-of-00004.tfrecord``. Files
-            that exist are replaced when the new ones are complete.
+            The file, or its URL; of several, ``data.tfrecord`` becomes
+            ``data-00000-of-00004.tfrecord``. Files that exist are replaced when the new ones are
+            complete.
         shards : int
             How many files are written, each by a thread of its own. Element i goes to file
             ``i % shards``.
@@ -80,7 +81,7 @@ class Write(RaggedBatch):
         [b'a', b'c']
         """
         stage = "write_tfrecords"
-        name = path_of(stage, "path", path)
+        name = name_of(stage, "path", path)
         packing = "ZLIB" if compression == "ZLIB" else _compression_of(stage, name, compression)
         opens = partial(_opened, Records, stage, packing)
         return write_shards(stage, self, name, shards, progress, opens)
@@ -136,7 +137,7 @@ class Write(RaggedBatch):
         ['000000000.txt', '000000000.cls', '000000001.txt', '000000001.cls']
         """
         stage = "write_tar"
-        name = path_of(stage, "path", path)
+        name = name_of(stage, "path", path)
         opens = partial(_opened, Samples, stage, _compression_of(stage, name, compression))
         return write_shards(stage, self, name, shards, progress, opens)
 
@@ -184,7 +185,7 @@ class Write(RaggedBatch):
         [b'{"x":1,"name":"a"}', b'{"x":2,"name":"b"}']
         """
         stage = "write_jsonl"
-        name = path_of(stage, "path", path)
+        name = name_of(stage, "path", path)
         opens = partial(_opened, Lines, stage, _compression_of(stage, name, compression))
         return write_shards(stage, self, name, shards, progress, opens)
 
@@ -242,7 +243,7 @@ class Write(RaggedBatch):
         2
         """
         stage = "write_parquet"
-        name = path_of(stage, "path", path)
+        name = name_of(stage, "path", path)
         spec = self.element_spec  # type: ignore[attr-defined]
         _check_columns(stage, spec)
         columns = columns_of(stage, spec)

@@ -8,9 +8,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from penstock.meter import Meter, total_of
+from penstock.paths import is_url
 
 _TOGETHER = 64  # elements that are handed to a thread at once
 _AHEAD = 4  # of these wait for each thread
@@ -34,7 +35,7 @@ def names_of(path: str, shards: int) -> list[str]:
     """Return the names of files: the path, or with the number of each before its ending."""
     if shards == 1:
         return [path]
-    folder, _, name = path.rpartition(os.sep)
+    folder, _, name = path.rpartition("/" if is_url(path) else os.sep)
     stem, ending = os.path.splitext(name)  # noqa: PTH122
     if ending in _ENDINGS:
         stem, inner = os.path.splitext(stem)  # noqa: PTH122
@@ -77,7 +78,7 @@ def write_shards(
         raise ValueError(f"{stage}: path must be the name of a file, got {path!r}")
     names = names_of(path, shards)
     meter = Meter(stage, total_of(elements), shown=progress)
-    with _Files(names) as files:
+    with _Objects(names) if is_url(path) else _Files(names) as files:
         threads: list[_Thread] = []
         try:
             for beside in files.beside:
@@ -161,6 +162,29 @@ class _Thread:
                     self.failure = number, error
 
 
+class _Objects:
+    """Files of this machine that become objects of stores when they are complete."""
+
+    def __init__(self, urls: list[str]) -> None:
+        self._urls = urls
+        self.beside: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
+        self.beside = [os.path.join(self._folder.name, str(i)) for i in range(len(self._urls))]  # noqa: PTH118
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def complete(self) -> None:
+        """Give the files their names."""
+        from penstock.remote.writing import write_object
+
+        for beside, url in zip(self.beside, self._urls, strict=True):
+            write_object(url, Path(beside))
+
+
 class _Files:
     """Files beside those of some names, which take these names when they are complete."""
 
@@ -169,7 +193,7 @@ class _Files:
         self._paths = [Path(name).resolve() for name in names]
         self.beside: list[str] = []
 
-    def __enter__(self) -> _Files:
+    def __enter__(self) -> Self:
         self._paths[0].parent.mkdir(parents=True, exist_ok=True)
         try:
             for path in self._paths:

@@ -100,7 +100,7 @@ class JsonColumn {
     const Tensor& value = *otherwise_;
     if (strings_) {
       for (int64_t i = 0; i < value.elements(); ++i) AddString(value.string(i));
-    } else {
+    } else if (value.nbytes() > 0) {
       std::memcpy(Room(value.nbytes()), value.data(), value.nbytes());
     }
     if (ragged_) splits_.push_back(rows_ += value.shape()[0]);

@@ -145,6 +145,7 @@ def _stats(ds):
 
 
 ARGS = {
+    "indices": [1, 0],
     "batch_size": 2,
     "bucket_batch_sizes": [1, 1],
     "bucket_boundaries": [3],

@@ -13,6 +13,8 @@ from penstock import _core
 # What public names need beside NumPy: without it they have no call.
 LIBRARIES = {
     "ArrowDataset": ("pyarrow",),
+    "ArrayRecordDataset": ("array_record",),
+    "HDF5Dataset": ("h5py",),
     "ParquetDataset": ("pyarrow",),
     "Dataset.from_arrow": ("pyarrow",),
     "Dataset.from_pandas": ("pandas",),
@@ -245,6 +247,27 @@ def dataset_calls(folder):
     }
 
 
+def array_calls_of_files(folder):
+    """Arrays and records by their positions, without those whose library is missing."""
+    crops = {"keys": ["x"], "crop_shape": [2], "crop_stride": [1], "num_parallel_calls": 1}
+    calls = {"from_zarr": {"store": {"x": np.arange(5)}, **crops}}
+    if "HDF5Dataset" not in LACKING:
+        import h5py
+
+        with h5py.File(folder / "rows.h5", "w") as file:
+            file["x"] = np.arange(5)
+        calls["HDF5Dataset"] = {"filenames": [str(folder / "rows.h5")], **crops}
+    if "ArrayRecordDataset" not in LACKING:
+        from array_record.python.array_record_module import ArrayRecordWriter
+
+        writer = ArrayRecordWriter(str(folder / "rows.array_record"), "group_size:1")
+        writer.write(b"record")
+        writer.close()
+        files = {"filenames": [str(folder / "rows.array_record")], "num_parallel_calls": 1}
+        calls["ArrayRecordDataset"] = files
+    return calls
+
+
 def table_calls(folder):
     """Sources of tables, without those whose library is missing."""
     numbers = {"n": [1, 2, 3], "s": ["a", "b", "c"]}
@@ -278,7 +301,7 @@ def table_calls(folder):
 
         rows = datasets.Dataset.from_dict(numbers)
         calls["from_huggingface"] = {"ds": rows, "null_values": {"n": 0}}
-    return calls
+    return calls | array_calls_of_files(folder)
 
 
 def experimental_calls(folder):

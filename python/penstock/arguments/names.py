@@ -181,6 +181,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
         (f"write_{form}", "compression"): checks.or_none(checks.text)
         for form in ("tfrecords", "tar", "jsonl", "parquet")
     },
+    ("cfunction", "signature"): None,
     ("matching_files", "pattern"): None,
     ("read_file", "filename"): None,
     ("shuffle", "reshuffle_each_iteration"): checks.or_none(checks.truth),

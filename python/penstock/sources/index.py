@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import contextlib
 import os
 import sys
@@ -218,6 +217,8 @@ class _Job:
 
 
 def _run(jobs: Sequence[_Job], threads: int, stopped: threading.Event) -> None:
+    import concurrent.futures  # not with the module: it takes a while
+
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         running = [pool.submit(job.run, stopped) for job in jobs]
         try:

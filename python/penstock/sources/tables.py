@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from penstock.arguments.checked import checked
@@ -418,6 +417,8 @@ def _rows_of(
     reader: _Format, filenames: Any, num_parallel_reads: int | None, name: str | None
 ) -> Dataset:
     files = names_of(reader.stage, filenames)
+    from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
+
     with ThreadPoolExecutor(_OPENED) as pool:
         found = list(pool.map(lambda path: _contents(reader, path), files))
     chunks: list[_Chunk] = []

@@ -53,6 +53,14 @@ class Crops:
         )
         self._check_crop()
         self._grids = [self._grid(number) for number in range(len(files.names))]
+        for number in range(1, len(files.names)):
+            for key, array in self._arrays(number).items():
+                own, first = self._spec(array), self._spec(self._arrays(0)[key])
+                if own != first:
+                    raise ValueError(
+                        f"{stage}: {files.names[number]}: {key or 'the array'} has elements "
+                        f"{own}, those of {files.names[0]} are {first}"
+                    )
         self._ends = list(itertools.accumulate(map(math.prod, self._grids)))
 
     @property

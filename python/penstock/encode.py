@@ -65,6 +65,12 @@ class JsonFields:
             raise TypeError(
                 f"{stage}: signature must be a dict of fields, got {self.signature!r:.200}"
             )
+        paths = [path for path, _ in _leaves(self.signature, "")]
+        if twice := {path for path in paths if paths.count(path) > 1}:
+            raise ValueError(
+                f"{stage}: signature must have fields of different names, got two for "
+                f"{', '.join(sorted(twice))}: a field with a dot, and one of an object"
+            )
         leaves = dict(_leaves(self.signature, ""))
         unknown = sorted(self.null_values.keys() - leaves.keys())
         if unknown:
@@ -88,8 +94,14 @@ class JsonFields:
         wanted = object if leaf.dtype in (str, bytes) else leaf.dtype
         try:
             array = np.array(value, wanted)
-            fits = array.ndim == len(leaf.shape or ()) and all(
-                size in (None, own) for size, own in zip(leaf.shape or (), array.shape, strict=True)
+            whole = wanted is object or array.dtype.kind not in "iu"
+            fits = (
+                (whole or np.asarray(value).dtype.kind in "biu")
+                and array.ndim == len(leaf.shape or ())
+                and all(
+                    size in (None, own)
+                    for size, own in zip(leaf.shape or (), array.shape, strict=True)
+                )
             )
         except (TypeError, ValueError, OverflowError):
             fits = False

@@ -131,9 +131,12 @@ class PlainTables:
         """Return an array with values for what is missing."""
         if name in self._null_values and array.null_count:
             try:
-                value = pa.scalar(self._null_values[name], array.type)
+                given = self._null_values[name]
+                if isinstance(given, float) and pa.types.is_integer(array.type):
+                    raise ValueError("it has a fraction")
+                value = pa.scalar(given, array.type)
                 array = library(self._stage, "pyarrow.compute", "arrow").fill_null(array, value)
-            except (pa.ArrowException, TypeError, ValueError) as error:
+            except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"{self._stage}: null_values[{name!r}] must be a value of type {array.type}, "
                     f"got {self._null_values[name]!r}: {error}"

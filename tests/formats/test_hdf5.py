@@ -150,3 +150,18 @@ def test_an_empty_array_and_pickling(tmp_path, file):
     assert list(ps.HDF5Dataset(path, "x")) == []
     dataset = pickle.loads(pickle.dumps(ps.HDF5Dataset(file, "y")))
     assert [int(i) for i in dataset] == list(range(6))
+
+
+def test_files_of_other_types_and_shapes_are_named(tmp_path):
+    for name, array in (
+        ("a", np.arange(2)),
+        ("b", np.array([1.5, 2])),
+        ("c", np.ones((2, 3), int)),
+    ):
+        with h5py.File(tmp_path / name, "w") as made:
+            made["x"] = array
+    for other in "bc":
+        with pytest.raises(ValueError, match=f"{other}: x has elements .* those of .*a are"):
+            ps.HDF5Dataset([tmp_path / "a", tmp_path / other], "x")
+    with pytest.raises(ValueError, match="at least one file"):
+        ps.HDF5Dataset([])

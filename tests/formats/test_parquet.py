@@ -245,3 +245,24 @@ def test_a_program_may_end_within_a_file(tmp_path):
         [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_damaged_offsets_of_strings_are_an_error(tmp_path):
+    path = tmp_path / "a.arrow"
+    feather.write_feather(pa.table({"s": ["aa", "bb"] * 200}), path, compression="uncompressed")
+    data = bytearray(path.read_bytes())
+    at = data.find(np.arange(0, 10, 2, dtype="<i4").tobytes())
+    data[at + 40 : at + 44] = (2**30).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(ps.DataError, match=r"a\.arrow"):
+        list(ps.ArrowDataset(path))
+
+
+def test_a_file_that_is_rewritten_meanwhile_is_an_error(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": np.arange(20000)}), path, row_group_size=1000)
+    rows = iter(ps.ParquetDataset(path))
+    next(rows)
+    parquet.write_table(pa.table({"x": np.arange(10)}), path)
+    with pytest.raises((ps.DataError, OSError)):
+        list(rows)

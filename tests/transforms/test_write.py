@@ -159,3 +159,19 @@ def test_arguments_that_are_wrong(tmp_path):
             method(tmp_path / "a", compression="LZ")
         with pytest.raises(ValueError, match="shards must be >= 1"):
             method(tmp_path / "a", shards=0)
+
+
+def test_samples_that_no_reader_would_find_are_refused(tmp_path):
+    for element, match in (
+        ({"txt": "a", "__key__": "a/"}, "without dots"),
+        ({"txt": "a", "__key__": "../a"}, "without dots"),
+        ({"txt": "a", "__key__": "/a"}, "without dots"),
+        ({"a/b": "x"}, "extensions in lower case; element 0 has 'a/b'"),
+        ({"TXT": "x"}, "has 'TXT'"),
+        ({"__key__": "only"}, "has none"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            ps.Dataset.from_tensors(element).write_tar(tmp_path / "a.tar")
+    twice = ps.Dataset.from_tensor_slices({"__key__": ["a", "a"], "txt": ["1", "2"]})
+    with pytest.raises(ValueError, match="element 1 has 'a'"):
+        twice.write_tar(tmp_path / "a.tar")

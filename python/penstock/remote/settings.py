@@ -109,6 +109,10 @@ def configure(
     --------
     >>> ps.remote.configure("s3://public/", storage_options={"anon": True, "max_attempts": 3})
     """
+    if not isinstance(prefix, str):
+        raise TypeError(f"configure: prefix must be a str, got {prefix!r:.200}")
+    if not isinstance(storage_options, (Mapping, type(None))):
+        raise TypeError(f"configure: storage_options must be a dict, got {storage_options!r:.200}")
     if cache_bytes is not None and (cache_dir is None or cache_bytes < 1):
         raise ValueError(
             "configure: cache_bytes must be >= 1 and come with a cache_dir, got "

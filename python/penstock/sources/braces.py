@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 _NUMBERS = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?")
 _LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?")
+
+_MOST_NAMES = 1_000_000
 
 
 def expanded(stage: str, pattern: str) -> list[str]:
@@ -35,7 +38,10 @@ def expanded(stage: str, pattern: str) -> list[str]:
             f"{stage}: braces that are opened and closed were expected, got {pattern!r}; a name "
             "that is meant as it is can be given as a pathlib.Path"
         )
-    return list(_names(pattern))
+    names = list(itertools.islice(_names(pattern), _MOST_NAMES + 1))
+    if len(names) > _MOST_NAMES:
+        raise ValueError(f"{stage}: {pattern!r} stands for more than {_MOST_NAMES:,} names")
+    return names
 
 
 def _names(pattern: str) -> Iterator[str]:

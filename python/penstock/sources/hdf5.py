@@ -76,6 +76,8 @@ class HDF5Dataset(Source):
         num_parallel_calls: int | None = None,
     ) -> None:
         files = names_of("HDF5Dataset", filenames)
+        if not files:
+            raise ValueError("HDF5Dataset: at least one file was expected, got none")
         crops = Crops("HDF5Dataset", OpenFiles(files, _opened), keys, crop_shape, crop_stride)
         self._become(
             Dataset.from_indexable(

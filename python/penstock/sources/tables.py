@@ -291,7 +291,8 @@ class _Parquet(_Format):
         parquet = library(self.stage, "pyarrow.parquet", "arrow")
         if is_url(path):
             return parquet.ParquetFile(_remote(path), pre_buffer=True)
-        return parquet.ParquetFile(path, memory_map=True)
+        # Not mapped: of a file that is rewritten meanwhile, a read is an error, and no signal.
+        return parquet.ParquetFile(path)
 
     def _fragment(self, path: str) -> Any:
         local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
@@ -364,6 +365,7 @@ class _IpcFile:
     def batch(self, number: int) -> Any:
         batches = self._batches
         batch = self._reader.get_batch(number) if batches is None else batches[number]
+        batch.validate(full=True)  # the offsets of strings and lists may be damaged
         return self._pa.Table.from_batches([batch])
 
     def sizes(self) -> list[int]:

@@ -109,6 +109,12 @@ class FromArrow(Tensors):
             raise TypeError(
                 f"from_polars: df must be a DataFrame of polars, got {type(df).__name__}{collect}"
             )
+        for column, dtype in df.schema.items():
+            if str(dtype) == "Object":
+                raise TypeError(
+                    f"from_polars: column {column!r} has objects of Python, which are not in the "
+                    "memory of the table; use from_indexable or from_generator for them"
+                )
         return cls._of_table("from_polars", df, name)
 
     @classmethod

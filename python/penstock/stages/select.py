@@ -114,6 +114,8 @@ class Select(Plan):
                 "select: indices must be a sequence of integers, of a bool for each element, a "
                 f"function or a Dataset of integers, got {indices!r:.200}"
             )
+        if wanted.dtype == np.uint64 and wanted.size and wanted.max() >= 2**63:
+            raise IndexError(f"select: indices has position {wanted.max()}, beyond the dataset")
         return Tensors.from_tensor_slices(wanted.astype(np.int64))
 
     def global_shuffle(

@@ -127,6 +127,7 @@ class Samples:
     def __init__(self, stage: str, path: str, compression: str) -> None:
         self._stage = stage
         self._file = Packed(stage, path, compression)
+        self._last = ""  # the key of the element before
         self._tar = tarfile.open(fileobj=self._file, mode="w|", format=tarfile.PAX_FORMAT)  # type: ignore[call-overload]  # noqa: SIM115 - close() closes it
 
     def write(self, number: int, element: Any) -> None:
@@ -138,9 +139,19 @@ class Samples:
             )
         key = element.get(_KEY, f"{number:09d}")
         key = key.decode() if isinstance(key, bytes) else str(key)
-        if "." in key.rpartition("/")[2] or not key:
+        *folders, last = key.split("/")
+        if not last or "." in last or {"", ".", ".."} & set(folders) or key == self._last:
             raise ValueError(
-                f"{self._stage}: {_KEY} must be a name without dots, element {number} has {key!r}"
+                f"{self._stage}: {_KEY} must be a name without dots, perhaps in a folder, and not "
+                f"that of the element before; element {number} has {key!r}"
+            )
+        self._last = key
+        fields = [name for name in element if not name.startswith("__")]
+        wrong = [name for name in fields if not name or "/" in name or name != name.lower()]
+        if wrong or not fields:
+            raise ValueError(
+                f"{self._stage}: elements must have fields, with names that are extensions in "
+                f"lower case; element {number} has {', '.join(map(repr, wrong)) or 'none'}"
             )
         for name, value in element.items():
             if name.startswith("__"):

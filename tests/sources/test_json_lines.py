@@ -334,3 +334,13 @@ def test_strings_are_those_of_python(tmp_path_factory, text, others, ascii_only,
     path = tmp_path_factory.getbasetemp() / "text.jsonl"
     path.write_bytes(line.replace("\n", " ").encode())
     assert list(ps.JSONLinesDataset(path, {"x": Spec((), str)})) == [{"x": text}]
+
+
+def test_what_is_not_what_it_seems_is_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a.b": 1, "a": {"b": 2}}\n')
+    number = ps.TensorSpec((), np.int64)
+    with pytest.raises(ValueError, match=r"got two for a\.b"):
+        ps.JSONLinesDataset(path, {"a.b": number, "a": {"b": number}})
+    with pytest.raises(ValueError, match="must be a value of .* got 1.5"):
+        ps.JSONLinesDataset(path, {"x": number}, null_values={"x": 1.5})

@@ -94,14 +94,12 @@ class JsonFields:
         wanted = object if leaf.dtype in (str, bytes) else leaf.dtype
         try:
             array = np.array(value, wanted)
-            whole = wanted is object or array.dtype.kind not in "iu"
+            cut = array.size and array.dtype.kind in "iu" and np.asarray(value).dtype.kind == "f"
+            sizes = zip(leaf.shape or (), array.shape, strict=False)
             fits = (
-                (whole or np.asarray(value).dtype.kind in "biu")
+                not cut
                 and array.ndim == len(leaf.shape or ())
-                and all(
-                    size in (None, own)
-                    for size, own in zip(leaf.shape or (), array.shape, strict=True)
-                )
+                and all(size in (None, own) for size, own in sizes)
             )
         except (TypeError, ValueError, OverflowError):
             fits = False

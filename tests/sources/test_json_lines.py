@@ -342,5 +342,5 @@ def test_what_is_not_what_it_seems_is_refused(tmp_path):
     number = ps.TensorSpec((), np.int64)
     with pytest.raises(ValueError, match=r"got two for a\.b"):
         ps.JSONLinesDataset(path, {"a.b": number, "a": {"b": number}})
-    with pytest.raises(ValueError, match="must be a value of .* got 1.5"):
+    with pytest.raises(ValueError, match=r"must be a value of .* got 1\.5"):
         ps.JSONLinesDataset(path, {"x": number}, null_values={"x": 1.5})

@@ -50,7 +50,8 @@ def test_any_two_shapes(pair, function, dtype, seed):
     rng = np.random.default_rng(seed)
     a, b = (rng.integers(1, 100, shape).astype(dtype) for shape in pair)
     with np.errstate(all="ignore"):
-        expected = function(a, b)
+        # A function of `map` is given scalars, whose power may differ from that of arrays in a bit.
+        expected = function(a[()], b[()])
     assert same(as_map(function, a, b), expected)
 
 

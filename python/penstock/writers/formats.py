@@ -175,6 +175,7 @@ class Samples:
 
     def abandon(self) -> None:
         """Close the file."""
+        self._tar.fileobj.closed = True  # its finalizer would write
         self._file.abandon()
 
 

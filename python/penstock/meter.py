@@ -124,7 +124,7 @@ class Meter:
         self._ended = threading.Event()
 
     def update(self, done: int) -> None:
-        """Show that so many are done, unless that was shown a moment ago."""
+        """Show how many are done, unless that was shown a moment ago."""
         self._last = (done, None)
         now = time.perf_counter()
         if now - self._drawn >= max(_INTERVAL, self._cost / _SHARE):
@@ -143,7 +143,7 @@ class Meter:
         Parameters
         ----------
         result : str, optional
-            What is said at the end, instead of figures. It is written where nobody looks, too.
+            What is said at the end, instead of figures. It is written where no line is shown, too.
         """
         if self._ended.is_set():
             return
@@ -189,7 +189,7 @@ class Meter:
 
 
 def is_shown() -> bool:
-    """Return whether there is somebody to look: a terminal, or a notebook."""
+    """Return whether a line is shown: in a terminal, or in a notebook."""
     return _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
 
 

@@ -1,4 +1,4 @@
-"""Files that libraries of their own read: opened when they are needed, in each process anew."""
+"""Files that other libraries read: opened when they are needed, and again in each process."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// Files that are open: those read last, so many that most data sets are opened once, and few enough
+// Files that are open: those read last, enough to open those of most datasets once, and few enough
 // for the limit of any system.
 class OpenFiles {
  public:

@@ -23,7 +23,7 @@ class Limits:
     max_attempts : int
         The most requests for one range, hedges included.
     max_seconds : float
-        After so many seconds no other request is begun.
+        The seconds after which no other request is begun.
     max_requests : int
         The most requests to one store at a time.
     hedge : bool

@@ -213,7 +213,7 @@ class Write(RaggedBatch):
         progress : bool, optional
             As of `write_tfrecords`; row groups are counted.
         row_group_size : int
-            Rows of a row group, >= 1: so many are in memory for each file.
+            Rows of a row group, >= 1, which are in memory for each file.
 
         Returns
         -------

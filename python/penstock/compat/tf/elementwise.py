@@ -46,7 +46,7 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         try:
-            if type(x) is Tensor and _in_type_of(x, y):
+            if type(x) is Tensor and _keeps_type(x, y):
                 made = function(x.view(_array), y.view(_array) if type(y) is Tensor else y)
             else:
                 made = function(*in_one_type([x, y]))
@@ -59,7 +59,7 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
     )
 
 
-def _in_type_of(x: Tensor, y: Any) -> bool:
+def _keeps_type(x: Tensor, y: Any) -> bool:
     """Return whether NumPy gives `y` the type of `x` by itself, as it does with Python's floats."""
     return type(y) is Tensor or (type(y) is float and _dtype(x).kind == "f")
 

@@ -120,7 +120,8 @@ class Meter:
         self._cost = 0.0  # seconds that the last drawing took
         self._last: Reading = (0, None)
         self._read: Callable[[], Reading | None] | None = None
-        self._lock = threading.Lock()
+        # A drawing may set off the collector, which ends the line of a loop that was left.
+        self._lock = threading.RLock()
         self._ended = threading.Event()
 
     def update(self, done: int) -> None:
@@ -145,9 +146,10 @@ class Meter:
         result : str, optional
             What is said at the end, instead of figures. It is written where no line is shown, too.
         """
-        if self._ended.is_set():
-            return
-        self._ended.set()
+        with self._lock:
+            if self._ended.is_set():
+                return
+            self._ended.set()
         if self._line is None:
             if result is not None:
                 print(f"{self._description} {result}", file=sys.stderr, flush=True)

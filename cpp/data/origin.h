@@ -48,6 +48,8 @@ struct RowOrigins {
     return first.index < 0 ? -1 : first.index + row;
   }
   Origin at(int64_t row) const;
+  // Whether the rows are of no file, and keys and positions count on from the first row's.
+  bool consecutive() const { return keys.empty() && each.empty() && !first.file; }
   // As Origin::Join, with `count` rows from row `begin` on.
   void Join(Origin& origin, int64_t begin, int64_t count) const;
   bool from_files() const;  // whether any row is
@@ -61,16 +63,15 @@ struct RowOrigins {
   }
   // The same, with the origin of row `from` of `others`.
   void Add(int64_t row, const RowOrigins& others, int64_t from) {
-    const bool plain = others.keys.empty() && others.each.empty() && !others.first.file;
-    if (!plain || !Follows(row, others.key(from), others.index(from))) Add(row, others.at(from));
+    if (!others.consecutive() || !Follows(row, others.key(from), others.index(from)))
+      Add(row, others.at(from));
   }
 
  private:
   // Whether row number `row`, of no file, with this key and index follows those before it, which
   // follow each other.
   bool Follows(int64_t row, uint64_t key, int64_t index) const {
-    return row > 0 && keys.empty() && each.empty() && !first.file &&
-           key == first.key + static_cast<uint64_t>(row) &&
+    return row > 0 && consecutive() && key == first.key + static_cast<uint64_t>(row) &&
            index == (first.index < 0 ? -1 : first.index + row);
   }
   void Write(int64_t row, const Origin& origin);

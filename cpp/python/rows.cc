@@ -136,7 +136,7 @@ bool RowCollector::AddScalar(PyObject* value, const Block& source, int64_t row) 
   uint8_t* to =
       column.dense.mutable_data() + static_cast<size_t>(open_rows_) * column.dtype.itemsize;
   if (Py_TYPE(value) == column.scalar_type) {
-    const void* from = ScalarValue(value, column.dtype.code);
+    const void* from = reinterpret_cast<const uint8_t*>(value) + column.scalar_offset;
     if (column.dtype.itemsize == 8)
       std::memcpy(to, from, 8);
     else
@@ -144,13 +144,21 @@ bool RowCollector::AddScalar(PyObject* value, const Block& source, int64_t row) 
   } else if (!WriteScalar(column.dtype, value, to)) {
     return false;
   }
-  if (source.elements.empty())
-    block_.origins.Add(open_rows_, source.origins, row);
-  else
-    block_.origins.Add(open_rows_, source.elements[static_cast<size_t>(row)].origin);
+  if (row - open_rows_ != follows_from_) AddOrigin(source, row);
   ++open_rows_;
   ++rows_;
   return true;
+}
+
+void RowCollector::AddOrigin(const Block& source, int64_t row) {
+  RowOrigins& origins = block_.origins;
+  if (!source.elements.empty()) {
+    origins.Add(open_rows_, source.elements[static_cast<size_t>(row)].origin);
+    return;
+  }
+  origins.Add(open_rows_, source.origins, row);
+  // A row that follows the ones before it in both: so do all rows after it, until one is left out.
+  if (source.origins.consecutive() && origins.consecutive()) follows_from_ = row - open_rows_;
 }
 
 bool RowCollector::LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor) {
@@ -180,8 +188,13 @@ bool RowCollector::StartColumns(const Flattened& flat) {
   for (size_t i = 0; i < flat.leaves.size(); ++i) {
     Tensor first;
     if (!LeafToTensor(flat.leaves[i], i, false, &first)) return false;
-    Column& column = columns_.emplace_back(
-        Column{first.dtype(), first.shape(), {}, nullptr, 0, ScalarType(first.dtype().code)});
+    Column& column = columns_.emplace_back(Column{first.dtype(),
+                                                  first.shape(),
+                                                  {},
+                                                  nullptr,
+                                                  0,
+                                                  ScalarType(first.dtype().code),
+                                                  ScalarOffset(first.dtype().code)});
     if (first.dtype().is_reference()) {
       if (first.shape().rank() > 0 || first.storage() != Storage::kObjects) {
         CloseColumns();
@@ -201,6 +214,7 @@ bool RowCollector::StartColumns(const Flattened& flat) {
   block_.structure = flat.structure;
   open_ = true;
   open_rows_ = 0;
+  follows_from_ = kNone;
   lone_scalar_ = columns_.size() == 1 && flat.structure == Structure::Leaf() && !policy_.declared &&
                  !columns_[0].objects && columns_[0].shape.rank() == 0;
   return true;
@@ -283,6 +297,7 @@ void RowCollector::CloseColumns() {
   block_ = Block();
   open_ = false;
   open_rows_ = 0;
+  follows_from_ = kNone;
   lone_scalar_ = false;
   closing_ = false;
 }

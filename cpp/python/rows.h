@@ -1,6 +1,7 @@
 // Rows of Python values gathered into blocks: shared by functions and generators.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "compute/function.h"
@@ -51,6 +52,7 @@ class RowCollector {
     PyObject** objects = nullptr;  // of scalars that are references: memory for `room`
     size_t room = 0;
     PyTypeObject* scalar_type = nullptr;  // NumPy's, of this dtype
+    size_t scalar_offset = 0;             // of the value in an object of that type
   };
 
   bool AddRow(PyObject* value, const Origin& origin);
@@ -58,6 +60,8 @@ class RowCollector {
   bool AddSingle(const Flattened& flat, const Origin& origin);
   bool AddToColumns(const Flattened& flat, bool* fits);
   bool StartColumns(const Flattened& flat);
+  // Notes where the next open row comes from.
+  void AddOrigin(const Block& source, int64_t row);
   bool LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor);
   void CloseColumns();
 
@@ -71,6 +75,10 @@ class RowCollector {
   bool closing_ = false;  // a block is being made of the open rows: not to be interrupted
   bool ragged_ = false;   // one row alone had a shape
   int64_t open_rows_ = 0;
+  // The row of the source from which the open block's first row would be made, if its rows follow
+  // each other as the source's do.
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  int64_t follows_from_ = kNone;
   Block block_;
   std::vector<Column> columns_;
   Flattened flat_;

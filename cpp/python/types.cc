@@ -206,20 +206,24 @@ int ScalarTypeCode(PyTypeObject* type) {
   return found == g_codes->end() ? -1 : found->second;
 }
 
-void* ScalarValue(PyObject* scalar, TypeCode code) {
+size_t ScalarOffset(TypeCode code) {
   // Each scalar object is a PyObject followed by its value (numpy/arrayscalars.h).
   switch (code) {
     case TypeCode::kLongDouble:
-      return &reinterpret_cast<PyLongDoubleScalarObject*>(scalar)->obval;
+      return offsetof(PyLongDoubleScalarObject, obval);
     case TypeCode::kCLongDouble:
-      return &reinterpret_cast<PyCLongDoubleScalarObject*>(scalar)->obval;
+      return offsetof(PyCLongDoubleScalarObject, obval);
     case TypeCode::kComplex64:
-      return &reinterpret_cast<PyCFloatScalarObject*>(scalar)->obval;
+      return offsetof(PyCFloatScalarObject, obval);
     case TypeCode::kComplex128:
-      return &reinterpret_cast<PyCDoubleScalarObject*>(scalar)->obval;
+      return offsetof(PyCDoubleScalarObject, obval);
     default:
-      return &reinterpret_cast<PyLongLongScalarObject*>(scalar)->obval;
+      return offsetof(PyLongLongScalarObject, obval);
   }
+}
+
+void* ScalarValue(PyObject* scalar, TypeCode code) {
+  return reinterpret_cast<uint8_t*>(scalar) + ScalarOffset(code);
 }
 
 PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse) {

@@ -24,6 +24,7 @@ PyTypeObject* ScalarType(TypeCode code);
 // The type code of an exact NumPy scalar type, -1 for others; its value stands at ScalarValue.
 int ScalarTypeCode(PyTypeObject* type);
 void* ScalarValue(PyObject* scalar, TypeCode code);
+size_t ScalarOffset(TypeCode code);  // of that value in the object, in bytes
 // A NumPy scalar with this value. `reuse` may hold one made before: it is used again when there is
 // no other reference to it (only in builds with the GIL).
 PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse = nullptr);

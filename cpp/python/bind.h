@@ -37,6 +37,7 @@ void BindDataset(pybind11::module_& module);
 void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
 void BindRemote(pybind11::module_& module);
+void BindTensorOperators(pybind11::module_& module);
 void BindZstd(pybind11::module_& module);
 
 }  // namespace penstock

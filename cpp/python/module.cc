@@ -134,6 +134,7 @@ PYBIND11_MODULE(_core, m) {
   BindIterator(m);
   BindOp(m);
   BindRemote(m);
+  BindTensorOperators(m);
   BindZstd(m);
   BindProcess(m);
 }

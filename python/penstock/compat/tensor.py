@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock._core import TensorOperators
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.composite import Composite
 from penstock.compat.dtypes import as_dtype
@@ -20,7 +21,6 @@ _SCALARS = (np.generic, bool, bytes)
 _DTYPE = vars(np.ndarray)["dtype"].__get__
 _KNOWN: dict[np.dtype[Any], Any] = {}
 _NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
-_UFUNCS = {"__add__": np.add, "__sub__": np.subtract, "__mul__": np.multiply}
 
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -55,7 +55,7 @@ class _TensorType(type):
         return super().__instancecheck__(instance) or hasattr(type(instance), "is_tensor")
 
 
-class Tensor(np.ndarray[Any, Any], metaclass=_TensorType):
+class Tensor(TensorOperators, metaclass=_TensorType):
     """A NumPy array that answers to `numpy`, `set_shape` and `get_shape` as well.
 
     Scalars have shape ``()``, and a string is ``bytes`` in an array of objects. Operators convert
@@ -162,6 +162,10 @@ class Tensor(np.ndarray[Any, Any], metaclass=_TensorType):
         if not wanted.is_compatible_with(self.shape):
             raise ValueError(f"set_shape: shape {wanted} was expected, got {self.shape}")
 
+    def _operate(self, name: str, other: Any) -> Any:
+        """Return what an operator makes where NumPy's is not TensorFlow's."""
+        return _METHODS[name](self, other)
+
     def __getitem__(self, key: Any) -> Any:
         try:
             item = super().__getitem__(tuple(key) if type(key) is list else key)
@@ -222,56 +226,29 @@ def operand(mine: np.dtype[Any], other: Any) -> Any:
     return other
 
 
-def _binary(name: str) -> Callable[[Tensor, Any], Any]:
+_Method = Callable[[Tensor, Any], Any]
+
+
+def _of_numpy(name: str) -> _Method:
     operator = getattr(np.ndarray, name)
-    # Of tensors and numbers the ufunc gives what the operator does, and is called sooner. NumPy
-    # takes longer with a subclass of its arrays than it takes to make views.
-    ufunc = _UFUNCS.get(name, operator)
 
     def method(self: Tensor, other: Any) -> Any:
-        kind = type(other)
-        if kind is int or kind is float:
-            made = ufunc(self.view(_ARRAY), other)
-        elif kind is Tensor:
-            made = ufunc(self.view(_ARRAY), other.view(_ARRAY))
-        else:
-            made = operator(self.view(_ARRAY), operand(_DTYPE(self), other))
+        plain = other.view(_ARRAY) if type(other) is Tensor else operand(_DTYPE(self), other)
+        made = operator(self.view(_ARRAY), plain)
         if type(made) is _ARRAY:
             return made.view(Tensor)
         return tensor(made) if isinstance(made, _SCALARS) else made
 
-    method.__name__ = name
     return method
 
 
-_OPERATORS = [
-    *("add", "sub", "mul", "floordiv", "mod", "pow", "matmul"),
-    *("and", "or", "xor", "lshift", "rshift"),
-]
-for _name in [
-    *("eq", "ne", "lt", "le", "gt", "ge"),
-    *_OPERATORS,
-    *(f"r{operator}" for operator in _OPERATORS),
-]:
-    setattr(Tensor, f"__{_name}__", _binary(f"__{_name}__"))
+def _compares(name: str, with_none: bool) -> _Method:
+    compare = _of_numpy(name)
+    return lambda self, other: with_none if other is None else compare(self, other)
 
 
-def _compares(name: str, with_none: bool) -> Callable[[Tensor, Any], Any]:
-    compare = _binary(name)
-
-    def method(self: Tensor, other: Any) -> Any:
-        return with_none if other is None else compare(self, other)
-
-    method.__name__ = name
-    return method
-
-
-Tensor.__eq__ = _compares("__eq__", False)  # type: ignore[assignment, method-assign]
-Tensor.__ne__ = _compares("__ne__", True)  # type: ignore[assignment, method-assign]
-
-
-def _divides_whole(name: str) -> Callable[[Tensor, Any], Any]:
-    divide = _binary(name)
+def _divides_whole(name: str) -> _Method:
+    divide = _of_numpy(name)
     reflected = name.startswith("__r")
 
     def method(self: Tensor, other: Any) -> Any:
@@ -281,16 +258,11 @@ def _divides_whole(name: str) -> Callable[[Tensor, Any], Any]:
                 raise InvalidArgumentError(None, None, "Integer division by zero")
         return divide(self, other)
 
-    method.__name__ = name
     return method
 
 
-for _name in ("floordiv", "mod", "rfloordiv", "rmod"):
-    setattr(Tensor, f"__{_name}__", _divides_whole(f"__{_name}__"))
-
-
-def _divides(name: str) -> Callable[[Tensor, Any], Any]:
-    divide = _binary(name)
+def _divides(name: str) -> _Method:
+    divide = _of_numpy(name)
 
     def method(self: Tensor, other: Any) -> Any:
         # TensorFlow divides narrow integers as float32, NumPy as float64.
@@ -299,15 +271,26 @@ def _divides(name: str) -> Callable[[Tensor, Any], Any]:
         converted = np.asarray(operand(_DTYPE(self), other)).astype(np.float32)
         return divide(self.astype(np.float32).view(Tensor), converted.view(Tensor))
 
-    method.__name__ = name
     return method
 
 
-Tensor.__truediv__ = _divides("__truediv__")  # type: ignore[assignment, method-assign]
-Tensor.__rtruediv__ = _divides("__rtruediv__")  # type: ignore[assignment, method-assign]
-# Tensors do not change: `x -= 1` makes another one, and leaves what else x was a name of.
-for _name in (*_OPERATORS, "truediv"):
-    setattr(Tensor, f"__i{_name}__", getattr(Tensor, f"__{_name}__"))
+_OPERATORS = [
+    *("add", "sub", "mul", "floordiv", "mod", "pow", "matmul"),
+    *("and", "or", "xor", "lshift", "rshift"),
+]
+_METHODS = {
+    **{
+        name: _of_numpy(name)
+        for name in (
+            *(f"__{name}__" for name in ("lt", "le", "gt", "ge", *_OPERATORS)),
+            *(f"__r{name}__" for name in _OPERATORS),
+        )
+    },
+    "__eq__": _compares("__eq__", False),
+    "__ne__": _compares("__ne__", True),
+    **{name: _divides_whole(name) for name in ("__floordiv__", "__rfloordiv__", "__mod__", "__rmod__")},
+    **{name: _divides(name) for name in ("__truediv__", "__rtruediv__")},
+}
 # What may be asked of a tensor with the operators of Python.
 OPERATORS = [
     *("__abs__", "__eq__", "__ge__", "__gt__", "__invert__", "__le__", "__lt__", "__ne__"),

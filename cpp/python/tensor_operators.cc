@@ -1,8 +1,8 @@
 // The operators of tensors with TensorFlow's names: a method of Python takes as long as NumPy does
 // for a small array. What NumPy computes as TensorFlow does is computed here; the class is asked
 // for the rest.
-#include <array>
 #include <utility>
+#include <vector>
 
 #include "python/bind.h"
 
@@ -11,8 +11,13 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-// Integers are divided by other rules than NumPy's.
-enum class Divides { kNothing, kToWhole, kToFraction };
+// Where NumPy computes something else, or otherwise.
+enum class Rule {
+  kSame,
+  kToWhole,     // integers are not divided by zero
+  kToFraction,  // narrow integers become float32
+  kPower,       // NumPy squares where it sees a number of Python that is 2
+};
 
 struct Operator {
   const char* name;
@@ -20,80 +25,108 @@ struct Operator {
   int slot;
   int slot_in_place;
   binaryfunc PyNumberMethods::* of_numpy;
-  Divides divides = Divides::kNothing;
+  Rule rule = Rule::kSame;
 };
 
+using Methods = PyNumberMethods;
 constexpr Operator kOperators[] = {
-    {"__add__", "__radd__", Py_nb_add, Py_nb_inplace_add, &PyNumberMethods::nb_add},
-    {"__sub__", "__rsub__", Py_nb_subtract, Py_nb_inplace_subtract, &PyNumberMethods::nb_subtract},
-    {"__mul__", "__rmul__", Py_nb_multiply, Py_nb_inplace_multiply, &PyNumberMethods::nb_multiply},
+    {"__add__", "__radd__", Py_nb_add, Py_nb_inplace_add, &Methods::nb_add},
+    {"__sub__", "__rsub__", Py_nb_subtract, Py_nb_inplace_subtract, &Methods::nb_subtract},
+    {"__mul__", "__rmul__", Py_nb_multiply, Py_nb_inplace_multiply, &Methods::nb_multiply},
     {"__matmul__", "__rmatmul__", Py_nb_matrix_multiply, Py_nb_inplace_matrix_multiply,
-     &PyNumberMethods::nb_matrix_multiply},
-    {"__and__", "__rand__", Py_nb_and, Py_nb_inplace_and, &PyNumberMethods::nb_and},
-    {"__or__", "__ror__", Py_nb_or, Py_nb_inplace_or, &PyNumberMethods::nb_or},
-    {"__xor__", "__rxor__", Py_nb_xor, Py_nb_inplace_xor, &PyNumberMethods::nb_xor},
-    {"__lshift__", "__rlshift__", Py_nb_lshift, Py_nb_inplace_lshift, &PyNumberMethods::nb_lshift},
-    {"__rshift__", "__rrshift__", Py_nb_rshift, Py_nb_inplace_rshift, &PyNumberMethods::nb_rshift},
+     &Methods::nb_matrix_multiply},
+    {"__and__", "__rand__", Py_nb_and, Py_nb_inplace_and, &Methods::nb_and},
+    {"__or__", "__ror__", Py_nb_or, Py_nb_inplace_or, &Methods::nb_or},
+    {"__xor__", "__rxor__", Py_nb_xor, Py_nb_inplace_xor, &Methods::nb_xor},
+    {"__lshift__", "__rlshift__", Py_nb_lshift, Py_nb_inplace_lshift, &Methods::nb_lshift},
+    {"__rshift__", "__rrshift__", Py_nb_rshift, Py_nb_inplace_rshift, &Methods::nb_rshift},
     {"__floordiv__", "__rfloordiv__", Py_nb_floor_divide, Py_nb_inplace_floor_divide,
-     &PyNumberMethods::nb_floor_divide, Divides::kToWhole},
-    {"__mod__", "__rmod__", Py_nb_remainder, Py_nb_inplace_remainder,
-     &PyNumberMethods::nb_remainder, Divides::kToWhole},
+     &Methods::nb_floor_divide, Rule::kToWhole},
+    {"__mod__", "__rmod__", Py_nb_remainder, Py_nb_inplace_remainder, &Methods::nb_remainder,
+     Rule::kToWhole},
     {"__truediv__", "__rtruediv__", Py_nb_true_divide, Py_nb_inplace_true_divide,
-     &PyNumberMethods::nb_true_divide, Divides::kToFraction},
+     &Methods::nb_true_divide, Rule::kToFraction},
 };
-constexpr Operator kPower = {"__pow__", "__rpow__", Py_nb_power, Py_nb_inplace_power, nullptr};
+// By the numbers that Python has for them.
 constexpr const char* kComparisons[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 
 PyTypeObject* g_type = nullptr;  // made at import, with the GIL
 
 bool IsTensor(PyObject* object) { return PyObject_TypeCheck(object, g_type); }
 
-bool IsNumber(PyObject* object) {
-  return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object);
-}
+PyArrayObject* Array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
-// Whether NumPy's operator takes tensors and numbers of Python as they are, and by the same rules.
-bool IsOfNumPy(Divides divides, PyObject* left, PyObject* right) {
+// Whether the operands are tensors and numbers of Python of which NumPy makes what TensorFlow does.
+bool IsOfNumPy(Rule rule, PyObject* left, PyObject* right) {
   bool integers = false;
   for (PyObject* operand : {left, right}) {
     if (IsTensor(operand)) {
-      const char kind = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(operand))->kind;
+      const char kind = PyArray_DESCR(Array(operand))->kind;
       if (kind == 'O') return false;  // strings
       integers |= kind == 'i' || kind == 'u';
-    } else if (!IsNumber(operand)) {
+    } else if (!PyLong_CheckExact(operand) && !PyFloat_CheckExact(operand)) {
       return false;
     }
   }
-  if (!integers || divides == Divides::kNothing) return true;
-  return divides == Divides::kToWhole && IsNumber(right) && PyObject_IsTrue(right) == 1;
+  if (!integers || rule == Rule::kSame || rule == Rule::kPower) return true;
+  return rule == Rule::kToWhole && !IsTensor(right) && PyObject_IsTrue(right) == 1;
 }
 
-PyRef WithoutClass(PyObject* operand) {
-  if (!IsTensor(operand)) return PyRef::Borrow(operand);
-  return PyRef::Steal(
-      PyArray_View(reinterpret_cast<PyArrayObject*>(operand), nullptr, &PyArray_Type));
+// Whether two arrays are the same items of the same memory.
+bool Coincide(PyArrayObject* a, PyArrayObject* b) {
+  const int axes = PyArray_NDIM(a);
+  return PyArray_DATA(a) == PyArray_DATA(b) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+         axes == PyArray_NDIM(b) && PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), axes) &&
+         PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), axes);
 }
 
-// What NumPy has made of operands, in the class of the tensor among them.
+// A tensor as an array of NumPy, which takes longer with other classes than it takes to make views.
+PyRef WithoutClass(PyArrayObject* tensor) {
+  PyObject* base = PyArray_BASE(tensor);  // most tensors are views: of what InClass was given
+  if (base && PyArray_CheckExact(base) && Coincide(tensor, Array(base))) return PyRef::Borrow(base);
+  return PyRef::Steal(PyArray_View(tensor, nullptr, &PyArray_Type));
+}
+
+// A number of Python in the type of a tensor, where NumPy gives it that type, and takes longer.
+PyRef InTypeOf(PyArrayObject* tensor, PyObject* number) {
+  const int type = PyArray_TYPE(tensor);
+  if (PyTypeNum_ISFLOAT(type) || (PyTypeNum_ISINTEGER(type) && PyLong_CheckExact(number))) {
+    PyArray_Descr* descr = PyArray_DESCR(tensor);
+    Py_INCREF(descr);
+    PyRef made = PyRef::Steal(
+        PyArray_NewFromDescr(&PyArray_Type, descr, 0, nullptr, nullptr, nullptr, 0, nullptr));
+    if (made && PyArray_SETITEM(Array(made.get()), PyArray_BYTES(Array(made.get())), number) == 0)
+      return made;
+    PyErr_Clear();  // it does not fit: NumPy says so
+  }
+  return PyRef::Borrow(number);
+}
+
+PyRef Taken(Rule rule, PyObject* operand, PyObject* tensor) {
+  if (IsTensor(operand)) return WithoutClass(Array(operand));
+  return rule == Rule::kPower ? PyRef::Borrow(operand) : InTypeOf(Array(tensor), operand);
+}
+
+// What NumPy has made, in the class of the operands.
 PyObject* InClass(PyTypeObject* type, PyRef made) {
   if (made && PyArray_IsScalar(made.get(), Generic)) {
     made = PyRef::Steal(PyArray_FromScalar(made.get(), nullptr));
   }
   if (!made || !PyArray_CheckExact(made.get())) return made.release();
-  return PyArray_View(reinterpret_cast<PyArrayObject*>(made.get()), nullptr, type);
+  return PyArray_View(Array(made.get()), nullptr, type);
 }
 
-// `compute` is called with the operands as NumPy has them.
+// `compute` is called with the operands as NumPy takes them.
 template <typename Compute>
-PyObject* Operate(const char* name, const char* reflected, Divides divides, PyObject* left,
+PyObject* Operate(const char* name, const char* reflected, Rule rule, PyObject* left,
                   PyObject* right, Compute compute) {
   PyObject* tensor = IsTensor(left) ? left : right;
-  if (!IsOfNumPy(divides, left, right)) {
+  if (!IsOfNumPy(rule, left, right)) {
     return PyObject_CallMethod(tensor, "_operate", "sO", tensor == left ? name : reflected,
                                tensor == left ? right : left);
   }
-  PyRef a = WithoutClass(left);
-  PyRef b = WithoutClass(right);
+  const PyRef a = Taken(rule, left, tensor);
+  const PyRef b = Taken(rule, right, tensor);
   if (!a || !b) return nullptr;
   return InClass(Py_TYPE(tensor), PyRef::Steal(compute(a.get(), b.get())));
 }
@@ -101,39 +134,34 @@ PyObject* Operate(const char* name, const char* reflected, Divides divides, PyOb
 template <size_t i>
 PyObject* Binary(PyObject* left, PyObject* right) {
   constexpr Operator op = kOperators[i];
-  return Operate(op.name, op.reflected, op.divides, left, right, [&](PyObject* a, PyObject* b) {
+  return Operate(op.name, op.reflected, op.rule, left, right, [](PyObject* a, PyObject* b) {
     return (PyArray_Type.tp_as_number->*op.of_numpy)(a, b);
   });
 }
 
 PyObject* Power(PyObject* base, PyObject* exponent, PyObject* modulo) {
   if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return Operate(kPower.name, kPower.reflected, kPower.divides, base, exponent,
-                 [](PyObject* a, PyObject* b) {
-                   return PyArray_Type.tp_as_number->nb_power(a, b, Py_None);
-                 });
+  return Operate("__pow__", "__rpow__", Rule::kPower, base, exponent, [](PyObject* a, PyObject* b) {
+    return PyArray_Type.tp_as_number->nb_power(a, b, Py_None);
+  });
 }
 
 PyObject* Compare(PyObject* self, PyObject* other, int op) {
-  return Operate(
-      kComparisons[op], nullptr, Divides::kNothing, self, other,
-      [op](PyObject* a, PyObject* b) { return PyArray_Type.tp_richcompare(a, b, op); });
+  return Operate(kComparisons[op], nullptr, Rule::kSame, self, other,
+                 [op](PyObject* a, PyObject* b) { return PyArray_Type.tp_richcompare(a, b, op); });
 }
 
 template <size_t... i>
 std::vector<PyType_Slot> Slots(std::index_sequence<i...>) {
   std::vector<PyType_Slot> slots;
-  for (int slot : {kPower.slot, kPower.slot_in_place}) {
-    slots.push_back({slot, reinterpret_cast<void*>(Power)});
-  }
-  (
-      [&] {
-        for (int slot : {kOperators[i].slot, kOperators[i].slot_in_place}) {
-          slots.push_back({slot, reinterpret_cast<void*>(Binary<i>)});
-        }
-      }(),
-      ...);
-  slots.push_back({Py_tp_richcompare, reinterpret_cast<void*>(Compare)});
+  auto add = [&slots](int slot, auto function) {
+    slots.push_back({slot, reinterpret_cast<void*>(function)});
+  };
+  // Tensors do not change: `x -= 1` makes another one, and leaves what else x was a name of.
+  ((add(kOperators[i].slot, Binary<i>), add(kOperators[i].slot_in_place, Binary<i>)), ...);
+  add(Py_nb_power, Power);
+  add(Py_nb_inplace_power, Power);
+  add(Py_tp_richcompare, Compare);
   slots.push_back({0, nullptr});
   return slots;
 }

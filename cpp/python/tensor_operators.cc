@@ -146,6 +146,13 @@ PyObject* Power(PyObject* base, PyObject* exponent, PyObject* modulo) {
   });
 }
 
+template <unaryfunc PyNumberMethods::* of_numpy>
+PyObject* Unary(PyObject* self) {
+  const PyRef array = WithoutClass(Array(self));
+  if (!array) return nullptr;
+  return InClass(Py_TYPE(self), PyRef::Steal((PyArray_Type.tp_as_number->*of_numpy)(array.get())));
+}
+
 PyObject* Compare(PyObject* self, PyObject* other, int op) {
   return Operate(kComparisons[op], nullptr, Rule::kSame, self, other,
                  [op](PyObject* a, PyObject* b) { return PyArray_Type.tp_richcompare(a, b, op); });
@@ -161,6 +168,10 @@ std::vector<PyType_Slot> Slots(std::index_sequence<i...>) {
   ((add(kOperators[i].slot, Binary<i>), add(kOperators[i].slot_in_place, Binary<i>)), ...);
   add(Py_nb_power, Power);
   add(Py_nb_inplace_power, Power);
+  add(Py_nb_negative, Unary<&Methods::nb_negative>);
+  add(Py_nb_positive, Unary<&Methods::nb_positive>);
+  add(Py_nb_absolute, Unary<&Methods::nb_absolute>);
+  add(Py_nb_invert, Unary<&Methods::nb_invert>);
   add(Py_tp_richcompare, Compare);
   slots.push_back({0, nullptr});
   return slots;

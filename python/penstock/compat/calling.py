@@ -283,7 +283,7 @@ def ported(
                 made = function(*given, **named)
             else:
                 made = function(*given)
-            if type(made) is _array and convert is tensors and _dtype(made) is not _OBJECT:
+            if type(made) is _array and convert is tensors and made.dtype is not _OBJECT:
                 return made.view(Tensor)
             return convert(made)
         except TypeError as error:

@@ -73,7 +73,6 @@ class Tensor(TensorOperators, metaclass=_TensorType):
     """  # noqa: E501 - the output is one line
 
     __slots__ = ()
-    __hash__ = None
     evaluates = False  # whether there was a session: `eval` belongs to those
     __array_priority__ = 1.0  # joined with other arrays it stays a tensor
 
@@ -163,7 +162,6 @@ class Tensor(TensorOperators, metaclass=_TensorType):
             raise ValueError(f"set_shape: shape {wanted} was expected, got {self.shape}")
 
     def _operate(self, name: str, other: Any) -> Any:
-        """Return what an operator makes where NumPy's is not TensorFlow's."""
         return _METHODS[name](self, other)
 
     def __getitem__(self, key: Any) -> Any:
@@ -226,6 +224,8 @@ def operand(mine: np.dtype[Any], other: Any) -> Any:
     return other
 
 
+# What an operator makes of operands that TensorOperators does not take: strings, arrays and lists,
+# None, integers that are divided.
 _Method = Callable[[Tensor, Any], Any]
 
 
@@ -279,18 +279,14 @@ _OPERATORS = [
     *("and", "or", "xor", "lshift", "rshift"),
 ]
 _METHODS = {
-    **{
-        name: _of_numpy(name)
-        for name in (
-            *(f"__{name}__" for name in ("lt", "le", "gt", "ge", *_OPERATORS)),
-            *(f"__r{name}__" for name in _OPERATORS),
-        )
-    },
-    "__eq__": _compares("__eq__", False),
-    "__ne__": _compares("__ne__", True),
-    **{name: _divides_whole(name) for name in ("__floordiv__", "__rfloordiv__", "__mod__", "__rmod__")},
-    **{name: _divides(name) for name in ("__truediv__", "__rtruediv__")},
+    f"__{name}__": _of_numpy(f"__{name}__")
+    for name in ("lt", "le", "gt", "ge", *_OPERATORS, *(f"r{name}" for name in _OPERATORS))
 }
+_METHODS |= {"__eq__": _compares("__eq__", False), "__ne__": _compares("__ne__", True)}
+for _name in ("__floordiv__", "__rfloordiv__", "__mod__", "__rmod__"):
+    _METHODS[_name] = _divides_whole(_name)
+for _name in ("__truediv__", "__rtruediv__"):
+    _METHODS[_name] = _divides(_name)
 # What may be asked of a tensor with the operators of Python.
 OPERATORS = [
     *("__abs__", "__eq__", "__ge__", "__gt__", "__invert__", "__le__", "__lt__", "__ne__"),

@@ -53,8 +53,8 @@ def plain(value: Any) -> Any:
     """
     kind = type(value)
     if kind is Tensor:
-        # Operations are faster with NumPy's own arrays.
-        return value.item() if _dtype(value) is _OBJECT and not value.ndim else value.view(_array)
+        array = value.view(_array)  # operations are faster with NumPy's own
+        return array.item() if array.dtype is _OBJECT and not array.ndim else array
     handler = _PLAIN.get(kind)
     return handler(value) if handler is not None else _other_plain(value)
 
@@ -79,8 +79,10 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
         made = function(_other_tensors(arg) if handler is None else handler(arg))
     else:
         made = function(*map(tensors, args))
-    if type(made) is Tensor and _dtype(made) is not _OBJECT:
-        return made.view(_array)[()]
+    if type(made) is Tensor:
+        array = made.view(_array)
+        if array.dtype is not _OBJECT:
+            return array[()]
     return result(made)
 
 

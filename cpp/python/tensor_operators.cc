@@ -14,6 +14,7 @@ namespace {
 // Where NumPy computes something else, or otherwise.
 enum class Rule {
   kSame,
+  kBits,        // floats have none
   kToWhole,     // integers are not divided by zero
   kToFraction,  // narrow integers become float32
   kPower,       // NumPy squares where it sees a number of Python that is 2
@@ -35,11 +36,13 @@ constexpr Operator kOperators[] = {
     {"__mul__", "__rmul__", Py_nb_multiply, Py_nb_inplace_multiply, &Methods::nb_multiply},
     {"__matmul__", "__rmatmul__", Py_nb_matrix_multiply, Py_nb_inplace_matrix_multiply,
      &Methods::nb_matrix_multiply},
-    {"__and__", "__rand__", Py_nb_and, Py_nb_inplace_and, &Methods::nb_and},
-    {"__or__", "__ror__", Py_nb_or, Py_nb_inplace_or, &Methods::nb_or},
-    {"__xor__", "__rxor__", Py_nb_xor, Py_nb_inplace_xor, &Methods::nb_xor},
-    {"__lshift__", "__rlshift__", Py_nb_lshift, Py_nb_inplace_lshift, &Methods::nb_lshift},
-    {"__rshift__", "__rrshift__", Py_nb_rshift, Py_nb_inplace_rshift, &Methods::nb_rshift},
+    {"__and__", "__rand__", Py_nb_and, Py_nb_inplace_and, &Methods::nb_and, Rule::kBits},
+    {"__or__", "__ror__", Py_nb_or, Py_nb_inplace_or, &Methods::nb_or, Rule::kBits},
+    {"__xor__", "__rxor__", Py_nb_xor, Py_nb_inplace_xor, &Methods::nb_xor, Rule::kBits},
+    {"__lshift__", "__rlshift__", Py_nb_lshift, Py_nb_inplace_lshift, &Methods::nb_lshift,
+     Rule::kBits},
+    {"__rshift__", "__rrshift__", Py_nb_rshift, Py_nb_inplace_rshift, &Methods::nb_rshift,
+     Rule::kBits},
     {"__floordiv__", "__rfloordiv__", Py_nb_floor_divide, Py_nb_inplace_floor_divide,
      &Methods::nb_floor_divide, Rule::kToWhole},
     {"__mod__", "__rmod__", Py_nb_remainder, Py_nb_inplace_remainder, &Methods::nb_remainder,
@@ -54,22 +57,34 @@ PyTypeObject* g_type = nullptr;  // made at import, with the GIL
 
 bool IsTensor(PyObject* object) { return PyObject_TypeCheck(object, g_type); }
 
-PyArrayObject* Array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
+PyArrayObject* AsArray(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
 // Whether the operands are tensors and numbers of Python of which NumPy makes what TensorFlow does.
 bool IsOfNumPy(Rule rule, PyObject* left, PyObject* right) {
   bool integers = false;
+  bool floats = false;
   for (PyObject* operand : {left, right}) {
     if (IsTensor(operand)) {
-      const char kind = PyArray_DESCR(Array(operand))->kind;
+      const char kind = PyArray_DESCR(AsArray(operand))->kind;
       if (kind == 'O') return false;  // strings
       integers |= kind == 'i' || kind == 'u';
+      floats |= kind == 'f';
     } else if (!PyLong_CheckExact(operand) && !PyFloat_CheckExact(operand)) {
       return false;
     }
   }
-  if (!integers || rule == Rule::kSame || rule == Rule::kPower) return true;
-  return rule == Rule::kToWhole && !IsTensor(right) && PyObject_IsTrue(right) == 1;
+  switch (rule) {
+    case Rule::kSame:
+    case Rule::kPower:
+      return true;
+    case Rule::kBits:
+      return !floats;
+    case Rule::kToWhole:
+      return !integers || (!IsTensor(right) && PyObject_IsTrue(right) == 1);
+    case Rule::kToFraction:
+      return !integers;
+  }
+  return false;
 }
 
 // Whether two arrays are the same items of the same memory.
@@ -83,7 +98,8 @@ bool Coincide(PyArrayObject* a, PyArrayObject* b) {
 // A tensor as an array of NumPy, which takes longer with other classes than it takes to make views.
 PyRef WithoutClass(PyArrayObject* tensor) {
   PyObject* base = PyArray_BASE(tensor);  // most tensors are views: of what InClass was given
-  if (base && PyArray_CheckExact(base) && Coincide(tensor, Array(base))) return PyRef::Borrow(base);
+  if (base && PyArray_CheckExact(base) && Coincide(tensor, AsArray(base)))
+    return PyRef::Borrow(base);
   return PyRef::Steal(PyArray_View(tensor, nullptr, &PyArray_Type));
 }
 
@@ -95,7 +111,8 @@ PyRef InTypeOf(PyArrayObject* tensor, PyObject* number) {
     Py_INCREF(descr);
     PyRef made = PyRef::Steal(
         PyArray_NewFromDescr(&PyArray_Type, descr, 0, nullptr, nullptr, nullptr, 0, nullptr));
-    if (made && PyArray_SETITEM(Array(made.get()), PyArray_BYTES(Array(made.get())), number) == 0)
+    if (made &&
+        PyArray_SETITEM(AsArray(made.get()), PyArray_BYTES(AsArray(made.get())), number) == 0)
       return made;
     PyErr_Clear();  // it does not fit: NumPy says so
   }
@@ -103,8 +120,8 @@ PyRef InTypeOf(PyArrayObject* tensor, PyObject* number) {
 }
 
 PyRef Taken(Rule rule, PyObject* operand, PyObject* tensor) {
-  if (IsTensor(operand)) return WithoutClass(Array(operand));
-  return rule == Rule::kPower ? PyRef::Borrow(operand) : InTypeOf(Array(tensor), operand);
+  if (IsTensor(operand)) return WithoutClass(AsArray(operand));
+  return rule == Rule::kPower ? PyRef::Borrow(operand) : InTypeOf(AsArray(tensor), operand);
 }
 
 // What NumPy has made, in the class of the operands.
@@ -113,7 +130,7 @@ PyObject* InClass(PyTypeObject* type, PyRef made) {
     made = PyRef::Steal(PyArray_FromScalar(made.get(), nullptr));
   }
   if (!made || !PyArray_CheckExact(made.get())) return made.release();
-  return PyArray_View(Array(made.get()), nullptr, type);
+  return PyArray_View(AsArray(made.get()), nullptr, type);
 }
 
 // `compute` is called with the operands as NumPy takes them.
@@ -148,15 +165,24 @@ PyObject* Power(PyObject* base, PyObject* exponent, PyObject* modulo) {
 
 template <unaryfunc PyNumberMethods::* of_numpy>
 PyObject* Unary(PyObject* self) {
-  const PyRef array = WithoutClass(Array(self));
+  const PyRef array = WithoutClass(AsArray(self));
   if (!array) return nullptr;
   return InClass(Py_TYPE(self), PyRef::Steal((PyArray_Type.tp_as_number->*of_numpy)(array.get())));
 }
 
-PyObject* Compare(PyObject* self, PyObject* other, int op) {
+PyObject* RichCompare(PyObject* self, PyObject* other, int op) {
   return Operate(kComparisons[op], nullptr, Rule::kSame, self, other,
                  [op](PyObject* a, PyObject* b) { return PyArray_Type.tp_richcompare(a, b, op); });
 }
+
+PyObject* WithoutClassOr(PyObject* otherwise, PyObject* value) {
+  if (IsTensor(value) && PyArray_DESCR(AsArray(value))->kind != 'O')
+    return WithoutClass(AsArray(value)).release();
+  return PyObject_CallOneArg(otherwise, value);
+}
+
+PyMethodDef g_without_class = {"without_class", WithoutClassOr, METH_O,
+                               "The array of a tensor of numbers; a function decides of the rest."};
 
 template <size_t... i>
 std::vector<PyType_Slot> Slots(std::index_sequence<i...>) {
@@ -172,7 +198,7 @@ std::vector<PyType_Slot> Slots(std::index_sequence<i...>) {
   add(Py_nb_positive, Unary<&Methods::nb_positive>);
   add(Py_nb_absolute, Unary<&Methods::nb_absolute>);
   add(Py_nb_invert, Unary<&Methods::nb_invert>);
-  add(Py_tp_richcompare, Compare);
+  add(Py_tp_richcompare, RichCompare);
   slots.push_back({0, nullptr});
   return slots;
 }
@@ -187,6 +213,13 @@ void BindTensorOperators(py::module_& module) {
   if (!type) throw py::error_already_set();
   g_type = reinterpret_cast<PyTypeObject*>(type);
   module.add_object("TensorOperators", type);
+  module.def(
+      "without_class",
+      [](const py::function& otherwise) {
+        return py::reinterpret_steal<py::object>(
+            PyCFunction_New(&g_without_class, otherwise.ptr()));
+      },
+      py::arg("otherwise"));
 }
 
 }  // namespace penstock

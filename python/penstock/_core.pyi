@@ -222,6 +222,9 @@ class ZstdCompressor:
 # `_operate` gets the name of the operator and the other operand.
 class TensorOperators(np.ndarray[Any, Any]): ...
 
+# Of a tensor of numbers its array, which shares its memory; of others what the function makes.
+def without_class(otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]: ...
+
 def masked_crc32c(arg0: Buffer, /) -> int: ...
 
 # The build and the machine.

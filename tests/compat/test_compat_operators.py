@@ -114,6 +114,28 @@ def test_a_result_has_memory_of_its_own():
 
 
 @pytest.mark.parametrize(
+    "keep", [lambda x: x, lambda x: x[1:], lambda x: x.base], ids=["all", "some", "base"]
+)
+def test_a_result_that_a_function_keeps_is_not_its_consumers(keep):
+    kept = []
+
+    def double(x):
+        made = x * 2
+        kept.append(keep(made))
+        return made
+
+    before = []
+    for result in (
+        tf.data.Dataset.from_tensor_slices([[1, 2], [3, 4]]).map(double).as_numpy_iterator()
+    ):
+        before.append(np.array(kept[-1]))
+        result.flags.writeable = True
+        result[:] = 0
+    np.testing.assert_array_equal(kept, before)
+    assert np.all(before)
+
+
+@pytest.mark.parametrize(
     ("compute", "error"),
     [
         (lambda x: x + 300, OverflowError),

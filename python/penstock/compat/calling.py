@@ -65,7 +65,6 @@ _SIMPLE = frozenset({int, bool, type(None)})
 _OBJECT = np.dtype(object)
 _array = np.ndarray
 _convert = operator.call
-_dtype = vars(np.ndarray)["dtype"].__get__
 _FEATURES = (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, VarLenFeature)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock._core import without_class
 from penstock.arguments.checks import SYMBOLS
 from penstock.compat.composite import (
     Composite,
@@ -46,17 +47,18 @@ def _other_tensors(value: Any) -> Any:
     return _rebuilt(value, tensors)
 
 
+@without_class
 def plain(value: Any) -> Any:
     """Return nested values as penstock takes them, converted by TensorFlow's rules.
 
     A list is one array.
     """
-    kind = type(value)
-    if kind is Tensor:
-        array = value.view(_array)  # operations are faster with NumPy's own
-        return array.item() if array.dtype is _OBJECT and not array.ndim else array
-    handler = _PLAIN.get(kind)
+    handler = _PLAIN.get(type(value))
     return handler(value) if handler is not None else _other_plain(value)
+
+
+def _plain_strings(value: Tensor) -> Any:
+    return value.view(_array) if value.ndim else value.item()
 
 
 def _other_plain(value: Any) -> Any:
@@ -79,11 +81,8 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
         made = function(_other_tensors(arg) if handler is None else handler(arg))
     else:
         made = function(*map(tensors, args))
-    if type(made) is Tensor:
-        array = made.view(_array)
-        if array.dtype is not _OBJECT:
-            return array[()]
-    return result(made)
+    made = result(made)
+    return made[()] if type(made) is _array and not made.ndim else made
 
 
 def numpy_values(value: Any) -> Any:
@@ -180,7 +179,6 @@ def _of_scalar(value: np.generic) -> Any:
 _OBJECT = np.dtype(object)
 _asarray = np.asarray
 _array = np.ndarray
-_dtype = vars(np.ndarray)["dtype"].__get__
 _SCALARS = [np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUV"]
 
 
@@ -210,6 +208,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     tuple: lambda value: tuple(map(plain, value)),
     dict: lambda value: _dict(value, plain),
     list: lambda value: plain(tensor(value)),
+    Tensor: _plain_strings,
     np.ndarray: lambda value: plain(tensor(value)) if value.dtype.kind in "OUS" else value,
     bytes: lambda value: value,
     str: str.encode,

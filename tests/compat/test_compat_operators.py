@@ -105,9 +105,7 @@ def test_a_result_has_memory_of_its_own():
     x = tf.constant([1, 2])
     for made in (x + 0, +x, x * 1, x**1, x // 1):
         assert not np.shares_memory(made, x)
-    large = tf.zeros(
-        [1 << 17], tf.float32
-    )  # of such a size NumPy adds to temporary arrays in place
+    large = tf.zeros([1 << 17])  # of such a size NumPy adds to temporary arrays in place
     kept = large + 1
     assert np.asarray((kept + 1) + 1).max() == 3
     assert np.asarray(kept).max() == 1

@@ -15,6 +15,7 @@ constexpr Operand kFilename{"read_file", "filename"};
 class ReadFile final : public Op {
  public:
   bool waits() const override { return true; }
+  bool reads_file() const override { return true; }
 
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("read_file", inputs, 1);

@@ -12,6 +12,7 @@ import numpy as np
 from penstock import _core
 from penstock.arguments.checks import shown
 from penstock.dataset import AUTOTUNE, Dataset
+from penstock.errors import DataError
 from penstock.on_error import OnError
 from penstock.ops.array import cast, shape, transpose
 from penstock.ops.image import (
@@ -147,7 +148,12 @@ class LoadImage:
 
     def __call__(self, path: Any) -> Any:
         """Read, decode and resize it."""
-        pixels = decode_image(read_file(path), channels=self.channels, expand_animations=False)
+        contents = read_file(path)
+        try:
+            pixels = decode_image(contents, channels=self.channels, expand_animations=False)
+        except DataError as error:  # of a native function the engine names the file
+            error.file = str(path)
+            raise
         if self.size is not None:
             if self.padded:
                 pixels = resize_with_pad(pixels, *self.size, self.method)

@@ -308,7 +308,8 @@ void BindDataset(py::module_& module) {
         return NativeFunction{{MakeReader(kind, ArgsOfDict(kind, args))}};
       },
       py::arg("kind"), py::arg("args"));
-  // (records, what is wrong with the last one) of the file. `progress` is called with bytes.
+  // (records, what is wrong with the last one, warnings) of the file. `progress` is called with
+  // bytes.
   module.def(
       "index_file",
       [](const NativeFunction& reader, const std::string& file, const std::string& target,
@@ -321,7 +322,7 @@ void BindDataset(py::module_& module) {
             progress(bytes);
           });
         }
-        return py::make_tuple(of.records, of.problem);
+        return py::make_tuple(of.records, of.problem, of.warnings);
       },
       py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("progress"));
   module.def("index_path", &IndexPathOf, py::arg("file"), py::arg("folder"));

@@ -284,7 +284,26 @@ def test_a_long_sample_comes_whole(tmp_path):
 )
 def test_archives_end_with_zeros_or_without(tmp_path, ending):
     data = tar([("0.a", b"x"), ("1.a", b"y" * 512)])[: 512 * 4]
-    assert list(ps.TarDataset(written(tmp_path, data + ending), "a")) == [b"x", b"y" * 512]
+    path = written(tmp_path, data + ending)
+    if ending:
+        assert list(ps.TarDataset(path, "a")) == [b"x", b"y" * 512]
+        return
+    with pytest.warns(RuntimeWarning, match=f"TarDataset: {path}: it ends without the zeros"):
+        assert list(ps.TarDataset(path, "a", buffer_size=1)) == [b"x", b"y" * 512]
+    with pytest.warns(RuntimeWarning, match=f"TarDataset: {path}: it ends without the zeros"):
+        ps.index(path)
+
+
+def test_a_state_at_the_end_of_an_archive_warns_no_more(tmp_path):
+    path = written(tmp_path, tar([("0.a", b"x")])[: 512 * 2])
+    it = iter(ps.TarDataset(path, "a"))
+    next(it)
+    state = it.get_state()
+    with pytest.warns(RuntimeWarning, match="it ends without the zeros"):
+        assert list(it) == []
+    restored = iter(ps.TarDataset(path, "a"))
+    restored.set_state(state)
+    assert list(restored) == []
 
 
 @pytest.mark.parametrize("length", [1, 511, 513, 1023, 1024 + 300, 2048 + 700, 4096 + 512])

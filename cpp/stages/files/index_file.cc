@@ -74,6 +74,7 @@ IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,
     throw Error(ErrorKind::kData, "index: {} was expected to stay as it is, and was written to",
                 file);
   }
+  of.warnings = session.TakeWarnings();
   progress(of.size);
   of.records = writer.records();
   writer.Finish(of);

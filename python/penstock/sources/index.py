@@ -96,7 +96,7 @@ def index(
     docs/reference/formats.md.
 
     A damaged record is counted, as it is while iterating; if nothing can be found after it, a
-    RuntimeWarning says so.
+    RuntimeWarning says so, and so it does for a tar archive that may be cut off.
 
     Examples
     --------
@@ -123,13 +123,8 @@ def index(
     with _shown(jobs, progress) as stopped:
         _run(jobs, threads, stopped)
     for job in jobs:
-        if job.problem:
-            warnings.warn(
-                f"index: {job.name}: nothing can be found after its last record, which is "
-                f"damaged: {job.problem}",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+        for doubt in job.doubts:
+            warnings.warn(doubt, RuntimeWarning, stacklevel=3)
     return {job.name: job.records for job in jobs}
 
 
@@ -168,7 +163,7 @@ class _Job:
         self.args = args
         self.read = 0
         self.records = 0
-        self.problem = ""
+        self.doubts: list[str] = []
 
     def size(self) -> int:
         try:
@@ -205,7 +200,12 @@ class _Job:
                 temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
-        self.records, self.problem = found
+        self.records, problem, self.doubts = found
+        if problem:
+            self.doubts.append(
+                f"index: {self.name}: nothing can be found after its last record, which is "
+                f"damaged: {problem}"
+            )
 
     def is_up_to_date(self) -> bool:
         try:

@@ -67,6 +67,12 @@ class TarDataset(Source):
         As of `TFRecordDataset`: with the indexes that `index` has written, samples are read by
         their positions.
 
+    Warns
+    -----
+    RuntimeWarning
+        While iterating, at the end of an archive that lacks the zeros there: it may have been cut
+        off between two samples. Programs that never close their writer leave them out, too.
+
     Raises
     ------
     OSError

@@ -346,6 +346,7 @@ void IndexedRecordsDataset::Finish(std::vector<Reads>& all) const {
         range.ready += got;
       }
     }
+    RequireSame(*reads.of, *reads.file);  // it may have been written to meanwhile
   }
   all.clear();
 }

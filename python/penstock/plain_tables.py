@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from penstock.libraries import library
@@ -27,6 +27,13 @@ def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> A
     return PlainTables(stage, True, null_values).of(pa.table(table))
 
 
+def column_of(name: str, columns: Collection[str]) -> str:
+    """Return the column of that name, or else the struct of which ``"struct.field"`` is one."""
+    while name not in columns and "." in name:
+        name = name.rpartition(".")[0]
+    return name
+
+
 class PlainTables:
     """Converts tables.
 
@@ -49,7 +56,7 @@ class PlainTables:
     def of(self, table: Any) -> Any:
         """Return a table of pyarrow in types that the engine takes, wherever it has any."""
         pa = library(self._stage, "pyarrow", "arrow")
-        names = {name.partition(".")[0] for name in self._null_values}
+        names = {column_of(name, table.column_names) for name in self._null_values}
         unknown = sorted(names - set(table.column_names))
         if unknown:
             raise ValueError(

@@ -206,7 +206,7 @@ def test_a_file_that_is_written_to_while_it_is_open_is_an_error_from_then_on(tmp
     ps.index(path)
     it = iter(ps.TFRecordDataset(path, indexed=True).select([0, 1, 2, 3]).batch(2))
     first = next(it)
-    before = os.stat(path)
+    before = Path(path).stat()
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000))
     with pytest.raises(ps.DataError, match=r"has been written to since .*run ps.index again"):
         next(it)

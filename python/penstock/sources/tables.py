@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock.arguments.checked import checked
@@ -13,7 +13,7 @@ from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
-from penstock.plain_tables import PlainTables
+from penstock.plain_tables import PlainTables, column_of
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
 
@@ -31,8 +31,8 @@ class ParquetDataset(Source):
         The files, all with the columns of the first one. The end of each, which says what it
         contains, is read when the dataset is made.
     columns : sequence of str, optional
-        The columns to read, in this order; ``"a.b"`` is the field b of the struct a. None means
-        all.
+        The columns to read, in this order; ``"a.b"`` is the column of that name or, if there is
+        none, the field b of the struct a. None means all.
     batch_size : int, optional
         Rows of an element, as `batch` makes them; None gives single rows.
     filters : list of tuples, or expression, optional
@@ -196,6 +196,7 @@ class _Contents(NamedTuple):
 class _Format:
     """How one format is opened and read."""
 
+    form: str
     unit: str
 
     def __init__(
@@ -238,18 +239,40 @@ class _Format:
     def finished(self, table: Any) -> Any:
         """Return the columns that were asked for, in their order and in types of the engine."""
         if self.columns is not None:
-            tops = dict.fromkeys(name.partition(".")[0] for name in self.columns)
+            tops = dict.fromkeys(column_of(name, table.column_names) for name in self.columns)
             table = table.select(list(tops))
         return self._plain.of(table)
 
-    def check_columns(self, names: Iterable[str]) -> None:
-        """Raise ValueError for columns that a file does not have."""
-        there = list(names)
-        missing = [n for n in self.columns or () if n.partition(".")[0] not in there]
-        if missing:
+    def check(self, path: str, schema: Any, paths: Collection[str]) -> None:
+        """Raise ValueError for columns or filters that ask for what a file does not have.
+
+        `paths` are all that may be named, with the fields of structs.
+        """
+        names = schema.names
+        wanted = names if self.columns is None else self.columns
+        if not wanted:
+            raise ValueError(f"{self.stage}: columns must name at least one, got none")
+        known = {*names, *(each for each in paths if column_of(each, names) in names)}
+        if missing := [name for name in wanted if name not in known]:
             raise ValueError(
-                f"{self.stage}: columns must be among {', '.join(there)}; got {', '.join(missing)}"
+                f"{self.stage}: columns must be among {', '.join(names)}, which {path} has; got "
+                f"{', '.join(missing)}"
             )
+        tops = {column_of(name, names) for name in wanted}
+        if twice := sorted(name for name in tops if names.count(name) > 1):
+            raise ValueError(
+                f"{self.stage}: names of columns must be unique, {path} has {', '.join(twice)} "
+                "more than once"
+            )
+        if self.filter is not None:
+            pa = library(self.stage, "pyarrow", "arrow")
+            try:
+                schema.empty_table().filter(self.filter)
+            except pa.ArrowException as error:
+                raise ValueError(
+                    f"{self.stage}: filters must compare columns with values of their types; "
+                    f"{path} has {', '.join(names)}: {str(error).partition(' in ')[0]}"
+                ) from None
 
     def failure(self, path: str, where: str, error: Exception) -> Exception:
         """Return an error of pyarrow as one that says what is wrong where."""
@@ -261,16 +284,17 @@ class _Format:
 
 
 class _Parquet(_Format):
+    form = "Parquet's format"
     unit = "row group"
 
     def contents(self, path: str) -> _Contents:
         file = self._file(path)
-        self.check_columns(file.schema_arrow.names)
+        self.check(path, file.schema_arrow, _prefixes(file.schema))
         if self.filter is None:
             groups = range(file.num_row_groups)
             sizes = {i: file.metadata.row_group(i).num_rows for i in groups}
             return _Contents(self.finished(file.read_row_groups([], self.columns)), sizes)
-        if any("." in name and name not in file.schema_arrow.names for name in self.columns or ()):
+        if any(name not in file.schema_arrow.names for name in self.columns or ()):
             raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
         # Those whose statistics leave it open whether there are such rows.
         chosen = self._fragment(path).split_by_row_group(filter=self.filter)
@@ -304,11 +328,12 @@ class _Parquet(_Format):
 
 
 class _Arrow(_Format):
+    form = "Arrow's IPC format"
     unit = "record batch"
 
     def contents(self, path: str) -> _Contents:
         file = self.open(path)
-        self.check_columns(file.schema.names)
+        self.check(path, file.schema, ())
         sizes = file.sizes()
         return _Contents(self.finished(file.schema.empty_table()), dict(enumerate(sizes)))
 
@@ -353,7 +378,14 @@ class _IpcFile:
         self._pa = pa = library(stage, "pyarrow", "arrow")
         source = pa.PythonFile(_remote(path), "r") if is_url(path) else pa.memory_map(path)
         self._batches: list[Any] | None = None
-        if source.read(6) == b"ARROW1":
+        begin = source.read(6)
+        if begin.startswith(b"FEA1"):
+            raise DataError(
+                f"{stage}: a Feather file of version 2 was expected, got one of version 1; write "
+                "it again: pyarrow.feather.write_feather(pyarrow.feather.read_table(path), path)",
+                path,
+            )
+        if begin == b"ARROW1":
             self._reader = pa.ipc.open_file(source)
         else:
             source.seek(0)
@@ -384,6 +416,17 @@ class _IpcFile:
         options = self._pa.ipc.IpcReadOptions(included_fields=[smallest])
         reader = self._pa.ipc.open_file(self._source, options=options)
         return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+
+
+def _prefixes(schema: Any) -> set[str]:
+    """Return what may be named in a Parquet file: columns, and fields of structs."""
+    found = set()
+    for number in range(len(schema)):
+        path = schema.column(number).path
+        while path:
+            found.add(path)
+            path = path.rpartition(".")[0]
+    return found
 
 
 class _Chunks:
@@ -450,15 +493,16 @@ def _rows_of(
 
 
 def _contents(reader: _Format, path: str) -> _Contents | Exception:
+    expected = f"a complete file in {reader.form} was expected: "
     try:
         return reader.contents(path)
     except (ValueError, TypeError) as error:
         pa = library(reader.stage, "pyarrow", "arrow")
         if not isinstance(error, pa.ArrowException):
             raise
-        return reader.failure(path, "", error)
+        return reader.failure(path, expected, error)
     except Exception as error:
-        return reader.failure(path, "", error)
+        return reader.failure(path, expected, error)
 
 
 def _remote(url: str) -> Any:

@@ -128,9 +128,29 @@ class Crops:
         }
 
     def _spec(self, array: Any) -> TensorSpec:
+        items = _items(array)
+        if items is not None:
+            return TensorSpec((None,), items)
         shape = tuple(array.shape[1:]) if self._crop is None else self._crop_of(array)
         dtype = _dtype(array)
         return TensorSpec(shape, bytes if dtype.kind in "OSU" else dtype)
+
+    def _check_type(self, where: str, array: Any) -> None:
+        dtype = _dtype(array)
+        if dtype.names:
+            raise TypeError(
+                f"{where} has fields ({', '.join(dtype.names)}), and numbers or strings were "
+                "expected: make an array of each, or read the file in from_indexable"
+            )
+        if dtype.kind == "V" or "ref" in (dtype.metadata or {}):
+            raise TypeError(
+                f"{where} has {'references' if dtype.kind == 'O' else f'values of {dtype}'}, and "
+                "numbers or strings were expected"
+            )
+        if _items(array) is not None and (self._crop is not None or len(array.shape) != 1):
+            raise ValueError(
+                f"{where} has values of different sizes, which make rows of one axis, and no crops"
+            )
 
     def _crop_of(self, array: Any) -> tuple[int, ...]:
         assert self._crop is not None
@@ -155,6 +175,7 @@ class Crops:
         grids = {}
         for key, array in self._arrays(number).items():
             where = f"{self._stage}: {self._files.names[number]}: {key or 'the array'}"
+            self._check_type(where, array)
             if self._crop is None or self._stride is None:
                 if not array.shape:
                     raise ValueError(f"{where} has no axes, and so no rows")
@@ -196,6 +217,12 @@ def _dtype(array: Any) -> np.dtype[Any]:
     return found
 
 
+def _items(array: Any) -> np.dtype[Any] | None:
+    """Return of what the values of an array are arrays, where they are: HDF5's vlen."""
+    items = (_dtype(array).metadata or {}).get("vlen", str)
+    return None if items in (str, bytes) else np.dtype(items)
+
+
 def _member(stage: str, name: str, file: Any, key: str) -> Any:
     if not key:
         return file
@@ -219,7 +246,8 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
 
 
 def _arrays_of(stage: str, file: Any) -> list[str]:
-    names = [key for key in file.keys() if hasattr(file[key], "shape")]  # noqa: SIM118 - a group
+    # Of a link that leads nowhere there is no value.
+    names = [key for key in file.keys() if hasattr(file.get(key), "shape")]  # noqa: SIM118 - a group
     if not names:
         raise ValueError(f"{stage}: there are no arrays at the top; give keys, as 'group/array'")
     return names

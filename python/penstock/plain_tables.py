@@ -69,7 +69,13 @@ class PlainTables:
             if isinstance(field.type, pa.BaseExtensionType):
                 column = self._stored(pa, column, plain)
             elif plain != field.type:
-                column = column.cast(plain)
+                try:
+                    column = column.cast(plain)
+                except pa.ArrowNotImplementedError as error:
+                    raise TypeError(
+                        f"{self._stage}: column {field.name} has values of Arrow's type "
+                        f"{field.type}, which NumPy does not have: {error}"
+                    ) from None
             if field.name in names:
                 column = pa.chunked_array(
                     [self._filled(pa, chunk, field.name) for chunk in column.chunks], column.type

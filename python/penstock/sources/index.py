@@ -120,8 +120,8 @@ def index(
         args = file_args("index", None, None, max_record_bytes)
         jobs.append(_Job(name, folder, kind, args | more if kind == "csv_record" else args))
     threads = min(num_parallel_reads or min(os.cpu_count() or 1, _MOST_THREADS), len(jobs) or 1)
-    with _shown(jobs, progress) as stopped:
-        _run(jobs, threads, stopped)
+    with _shown(jobs, progress):
+        _run(jobs, threads)
     for job in jobs:
         for doubt in job.doubts:
             warnings.warn(doubt, RuntimeWarning, stacklevel=3)
@@ -171,7 +171,7 @@ class _Job:
         except OSError:
             return 0
 
-    def run(self, stopped: threading.Event) -> None:
+    def run(self, cancel: _core.CancelToken) -> None:
         if self.is_up_to_date():
             self.read = self.size()
             return
@@ -187,11 +187,9 @@ class _Job:
 
         def progress(read: int) -> None:
             self.read = read
-            if stopped.is_set():
-                raise InterruptedError("index: stopped")
 
         try:
-            found = _core.index_file(reader, self.name, str(temporary), progress)
+            found = _core.index_file(reader, self.name, str(temporary), cancel, progress)
             if is_url(target):
                 from penstock.remote.writing import write_object
 
@@ -216,15 +214,16 @@ class _Job:
         return True
 
 
-def _run(jobs: Sequence[_Job], threads: int, stopped: threading.Event) -> None:
+def _run(jobs: Sequence[_Job], threads: int) -> None:
     import concurrent.futures  # not with the module: it takes a while
 
+    cancel = _core.CancelToken()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        running = [pool.submit(job.run, stopped) for job in jobs]
+        running = [pool.submit(job.run, cancel) for job in jobs]
         try:
             concurrent.futures.wait(running)
         except BaseException:  # Ctrl-C
-            stopped.set()
+            cancel.cancel()
             pool.shutdown(cancel_futures=True)
             raise
     for each in running:
@@ -243,15 +242,13 @@ def _may_replace(target: str) -> bool:
 
 
 @contextlib.contextmanager
-def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[threading.Event]:
-    """Show how much of the files has been read; the event is set at the end."""
-    stopped = threading.Event()
+def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[None]:
+    """Show how much of the files has been read."""
     meter = Meter("index", round(sum(job.size() for job in jobs) / 1e6), "MB", shown)
     meter.watch(lambda: (round(sum(job.read for job in jobs) / 1e6), None))
     try:
-        yield stopped
+        yield
     finally:
-        stopped.set()
         meter.finish()
 
 

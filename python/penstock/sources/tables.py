@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import Indexable
@@ -16,6 +17,11 @@ from penstock.paths import Names, is_url
 from penstock.plain_tables import PlainTables, column_of
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
+
+if TYPE_CHECKING:
+    from penstock.remote.reading import ObjectReader
+
+_Source: TypeAlias = "str | ObjectReader"
 
 _READS = 2  # row groups that are read at a time unless num_parallel_reads says otherwise
 _OPENED = 16  # files whose ends are read at a time
@@ -224,11 +230,11 @@ class _Format:
                 ) from None
         self._plain = PlainTables(stage, False, null_values)
 
-    def contents(self, path: str) -> _Contents:
+    def contents(self, path: str, source: _Source) -> _Contents:
         """Return what a file contains."""
         raise NotImplementedError
 
-    def open(self, path: str) -> Any:
+    def open(self, source: _Source) -> Any:
         """Return a file as `read` takes it."""
         raise NotImplementedError
 
@@ -287,8 +293,8 @@ class _Parquet(_Format):
     form = "Parquet's format"
     unit = "row group"
 
-    def contents(self, path: str) -> _Contents:
-        file = self._file(path)
+    def contents(self, path: str, source: _Source) -> _Contents:
+        file = self._file(source)
         self.check(path, file.schema_arrow, _prefixes(file.schema))
         if self.filter is None:
             groups = range(file.num_row_groups)
@@ -297,7 +303,7 @@ class _Parquet(_Format):
         if any(name not in file.schema_arrow.names for name in self.columns or ()):
             raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
         # Those whose statistics leave it open whether there are such rows.
-        chosen = self._fragment(path).split_by_row_group(filter=self.filter)
+        chosen = self._fragment(source).split_by_row_group(filter=self.filter)
         sizes = {each.row_groups[0].id: each.row_groups[0].num_rows for each in chosen}
         return _Contents(self.finished(file.schema_arrow.empty_table()), sizes)
 
@@ -308,54 +314,58 @@ class _Parquet(_Format):
         group = file.subset(row_group_ids=[number])
         return group.to_table(filter=self.filter, columns=self.columns, use_threads=False)
 
-    def open(self, path: str) -> Any:
-        return self._file(path) if self.filter is None else self._fragment(path)
+    def open(self, source: _Source) -> Any:
+        return self._file(source) if self.filter is None else self._fragment(source)
 
-    def _file(self, path: str) -> Any:
+    def _file(self, source: _Source) -> Any:
         parquet = library(self.stage, "pyarrow.parquet", "arrow")
-        if is_url(path):
-            return parquet.ParquetFile(_remote(path), pre_buffer=True)
         # Not mapped: of a file that is rewritten meanwhile, a read is an error, and no signal.
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(source, pre_buffer=not isinstance(source, str))
 
-    def _fragment(self, path: str) -> Any:
+    def _fragment(self, source: _Source) -> Any:
         local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
-        dataset = library(self.stage, "pyarrow.dataset", "arrow")
-        format_ = dataset.ParquetFileFormat()
-        if is_url(path):
-            return format_.make_fragment(_remote(path))
-        return format_.make_fragment(path, filesystem=local)
+        format_ = library(self.stage, "pyarrow.dataset", "arrow").ParquetFileFormat()
+        if not isinstance(source, str):
+            return format_.make_fragment(source)
+        return format_.make_fragment(source, filesystem=local)
 
 
 class _Arrow(_Format):
     form = "Arrow's IPC format"
     unit = "record batch"
 
-    def contents(self, path: str) -> _Contents:
-        file = self.open(path)
+    def contents(self, path: str, source: _Source) -> _Contents:
+        file = self.open(source)
         self.check(path, file.schema, ())
         sizes = file.sizes()
         return _Contents(self.finished(file.schema.empty_table()), dict(enumerate(sizes)))
 
-    def open(self, path: str) -> Any:
-        return _IpcFile(self.stage, path)
+    def open(self, source: _Source) -> Any:
+        return _IpcFile(self.stage, source)
 
     def read(self, file: Any, number: int) -> Any:
         table = file.batch(number)
         return table if self.filter is None else table.filter(self.filter)
 
 
+class _Opened(NamedTuple):
+    """A file, as what it was opened and how it is read."""
+
+    source: _Source
+    file: Any
+
+
 class _OpenFiles:
     """Files that were read last, which threads borrow: none is used by two at a time."""
 
     def __init__(self) -> None:
-        self._idle: list[tuple[str, Any]] = []
+        self._idle: list[tuple[str, _Opened]] = []
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _OpenFiles, ()
 
-    def take(self, path: str) -> Any:
+    def take(self, path: str) -> _Opened | None:
         """Return an open file, None if there is none of this name."""
         with self._lock:
             for i, (name, file) in enumerate(self._idle):
@@ -364,7 +374,7 @@ class _OpenFiles:
                     return file
         return None
 
-    def give(self, path: str, file: Any) -> None:
+    def give(self, path: str, file: _Opened) -> None:
         """Keep a file for the next one that asks, if it asks soon."""
         with self._lock:
             self._idle.append((path, file))
@@ -374,16 +384,16 @@ class _OpenFiles:
 class _IpcFile:
     """A mapped file of record batches."""
 
-    def __init__(self, stage: str, path: str) -> None:
+    def __init__(self, stage: str, of: _Source) -> None:
         self._pa = pa = library(stage, "pyarrow", "arrow")
-        source = pa.PythonFile(_remote(path), "r") if is_url(path) else pa.memory_map(path)
+        source = pa.memory_map(of) if isinstance(of, str) else pa.PythonFile(of, "r")
         self._batches: list[Any] | None = None
         begin = source.read(6)
         if begin.startswith(b"FEA1"):
             raise DataError(
                 f"{stage}: a Feather file of version 2 was expected, got one of version 1; write "
                 "it again: pyarrow.feather.write_feather(pyarrow.feather.read_table(path), path)",
-                path,
+                of if isinstance(of, str) else of.name,
             )
         if begin == b"ARROW1":
             self._reader = pa.ipc.open_file(source)
@@ -446,13 +456,19 @@ class _Chunks:
             raise chunk.error
         reader = self._reader
         try:
-            file = self._files.take(chunk.file) or reader.open(chunk.file)
-            table = reader.finished(reader.read(file, chunk.number))
-            self._files.give(chunk.file, file)
+            opened = self._files.take(chunk.file) or self._open(chunk.file)
+            if not isinstance(opened.source, str):  # threads of pyarrow work for no run
+                opened.source.cancel = _core.cancel_of_run()
+            table = reader.finished(reader.read(opened.file, chunk.number))
+            self._files.give(chunk.file, opened)
         except Exception as error:
             where = f"{reader.unit} {chunk.number}: "
             raise reader.failure(chunk.file, where, error) from None
         return _Fetched(table, chunk.file)
+
+    def _open(self, path: str) -> _Opened:
+        source = _source(path, _core.cancel_of_run())
+        return _Opened(source, self._reader.open(source))
 
     def __repr__(self) -> str:
         return f"{len(self._chunks)} {self._reader.unit}s"
@@ -464,8 +480,14 @@ def _rows_of(
     files = names_of(reader.stage, filenames)
     from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
 
+    cancel = _core.CancelToken()
     with ThreadPoolExecutor(_OPENED) as pool:
-        found = list(pool.map(lambda path: _contents(reader, path), files))
+        try:
+            found = list(pool.map(lambda path: _contents(reader, path, cancel), files))
+        except BaseException:  # Ctrl-C
+            cancel.cancel()
+            pool.shutdown(cancel_futures=True)
+            raise
     chunks: list[_Chunk] = []
     for path, contents in zip(files, found, strict=True):
         if isinstance(contents, Exception):
@@ -492,10 +514,10 @@ def _rows_of(
     return fetched._then("table_rows", name=name, **args)
 
 
-def _contents(reader: _Format, path: str) -> _Contents | Exception:
+def _contents(reader: _Format, path: str, cancel: _core.CancelToken) -> _Contents | Exception:
     expected = f"a complete file in {reader.form} was expected: "
     try:
-        return reader.contents(path)
+        return reader.contents(path, _source(path, cancel))
     except (ValueError, TypeError) as error:
         pa = library(reader.stage, "pyarrow", "arrow")
         if not isinstance(error, pa.ArrowException):
@@ -505,7 +527,10 @@ def _contents(reader: _Format, path: str) -> _Contents | Exception:
         return reader.failure(path, expected, error)
 
 
-def _remote(url: str) -> Any:
+def _source(path: str, cancel: _core.CancelToken | None) -> _Source:
+    """Return what pyarrow takes for a file: a path, or an object that reads what is at a URL."""
+    if not is_url(path):
+        return path
     from penstock.remote.reading import ObjectReader
 
-    return ObjectReader(url)
+    return ObjectReader(path, cancel)

@@ -290,7 +290,7 @@ DatasetPtr OpenIndexed(const std::string& path) {
 }
 
 void WriteIndex(const std::string& path) {
-  WriteRecordIndex(LineReader().usual, path, IndexPathOf(path, ""), [](int64_t) {});
+  WriteRecordIndex(LineReader().usual, path, IndexPathOf(path, ""), CancelToken(), [](int64_t) {});
 }
 
 // Lines of any text are the same by their index, and in any order.

@@ -240,6 +240,26 @@ def test_a_file_that_is_truncated_while_it_is_read_gives_errors(tmp_path):
     assert len(steps(it)) == 4
 
 
+LIMITED = """
+import resource, sys
+import penstock as ps
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+names = [f"{i}.txt" for i in range(90)]
+ds = ps.TextLineDataset(names, indexed=True)
+print(len(list(ds)), len(list(ds.global_shuffle(seed=1).batch(300))))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits")
+def test_more_files_than_may_be_open_are_read(tmp_path):
+    for i in range(90):
+        (tmp_path / f"{i}.txt").write_text("a\nb\n")
+    ps.index(map(str, tmp_path.glob("*.txt")))
+    command = [sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "180 1\n"
+
+
 def test_an_index_that_is_missing_is_an_error_with_the_command(tmp_path):
     path = write(tmp_path, [b"a\n"], "txt")[0]
     with pytest.raises(FileNotFoundError, match="python -m penstock index") as caught:

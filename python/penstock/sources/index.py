@@ -6,8 +6,6 @@ import argparse
 import contextlib
 import os
 import sys
-import tempfile
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +21,7 @@ from penstock.ops.io import read_file
 from penstock.paths import Names, is_url, name_of
 from penstock.remote.listing import files_matching
 from penstock.sources.files import file_args, indexed_files, names_of
+from penstock.writers.staged import staged
 
 # The kind of source for each format, and the endings of names that mean it.
 _FORMATS = {
@@ -180,24 +179,14 @@ class _Job:
             raise FileExistsError(
                 17, "index: an index was expected there, or nothing; move it away", target
             )
-        beside = f".tmp-{os.getpid()}-{threading.get_ident()}"
-        staged = f"{tempfile.gettempdir()}/penstock-index" if is_url(target) else target
-        temporary = Path(staged + beside)
         reader = _core.reader(self.kind, encode(self.kind, self.args))
 
         def progress(read: int) -> None:
             self.read = read
 
-        try:
-            found = _core.index_file(reader, self.name, str(temporary), cancel, progress)
-            if is_url(target):
-                from penstock.remote.writing import write_object
-
-                write_object(target, temporary.read_bytes())
-            else:
-                temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with staged([target]) as files:
+            found = _core.index_file(reader, self.name, files.paths[0], cancel, progress)
+            files.complete()
         self.records, problem, self.doubts = found
         if problem:
             self.doubts.append(

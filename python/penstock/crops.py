@@ -219,7 +219,8 @@ def _dtype(array: Any) -> np.dtype[Any]:
 
 def _items(array: Any) -> np.dtype[Any] | None:
     """Return of what the values of an array are arrays, where they are: HDF5's vlen."""
-    items = (_dtype(array).metadata or {}).get("vlen", str)
+    metadata: Mapping[str, Any] = _dtype(array).metadata or {}
+    items = metadata.get("vlen", str)
     return None if items in (str, bytes) else np.dtype(items)
 
 

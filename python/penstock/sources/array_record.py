@@ -73,11 +73,12 @@ class ArrayRecordDataset(Source):
     ) -> None:
         files = names_of("ArrayRecordDataset", filenames)
         self._become(
-            Dataset.from_indexable(
+            Dataset._of_rows(
                 _Records(files),
-                name or "ArrayRecordDataset",
-                num_parallel_calls=num_parallel_calls,
+                name,
+                num_parallel_calls,
                 output_signature=TensorSpec((), bytes),
+                part_of="ArrayRecordDataset",
             )
         )
 

@@ -26,6 +26,7 @@ from penstock.ops.native import native
 from penstock.paths import is_url, name_of
 from penstock.remote.listing import files_below
 from penstock.sources.source import Source
+from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 CHANNELS = {"grayscale": 1, "rgb": 3, "rgba": 4}
@@ -330,7 +331,7 @@ def _loaded(
         dataset = dataset.shuffle(len(paths), seed)
     if all(path.lower().endswith(_NATIVE) for path in files.paths):
         function = native(function)
-    dataset = dataset.map(function, AUTOTUNE, name=name)
+    dataset = map_for(_STAGE, dataset, function, AUTOTUNE, name=name)
     dataset._node.set_spec(_core.Spec(spec))
     return dataset
 

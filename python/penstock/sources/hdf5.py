@@ -83,11 +83,12 @@ class HDF5Dataset(Source):
             raise ValueError("HDF5Dataset: at least one file was expected, got none")
         crops = Crops("HDF5Dataset", OpenFiles(files, _opened), keys, crop_shape, crop_stride)
         self._become(
-            Dataset.from_indexable(
+            Dataset._of_rows(
                 crops,
-                name or "HDF5Dataset",
-                num_parallel_calls=num_parallel_calls,
+                name,
+                num_parallel_calls,
                 output_signature=crops.element_spec,
+                part_of="HDF5Dataset",
             )
         )
 

@@ -355,7 +355,7 @@ class _Opened(NamedTuple):
     file: Any
 
 
-class _OpenFiles:
+class _IdleFiles:
     """Files that were read last, which threads borrow: none is used by two at a time."""
 
     def __init__(self) -> None:
@@ -363,7 +363,7 @@ class _OpenFiles:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _OpenFiles, ()
+        return _IdleFiles, ()
 
     def take(self, path: str) -> _Opened | None:
         """Return an open file, None if there is none of this name."""
@@ -445,7 +445,7 @@ class _Chunks:
     def __init__(self, reader: _Format, chunks: list[_Chunk]) -> None:
         self._reader = reader
         self._chunks = chunks
-        self._files = _OpenFiles()
+        self._idle = _IdleFiles()
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -456,11 +456,11 @@ class _Chunks:
             raise chunk.error
         reader = self._reader
         try:
-            opened = self._files.take(chunk.file) or self._open(chunk.file)
+            opened = self._idle.take(chunk.file) or self._open(chunk.file)
             if not isinstance(opened.source, str):  # threads of pyarrow work for no run
                 opened.source.cancel = _core.cancel_of_run()
             table = reader.finished(reader.read(opened.file, chunk.number))
-            self._files.give(chunk.file, opened)
+            self._idle.give(chunk.file, opened)
         except Exception as error:
             where = f"{reader.unit} {chunk.number}: "
             raise reader.failure(chunk.file, where, error) from None

@@ -27,6 +27,7 @@ from penstock.sources.braces import expanded
 from penstock.sources.files import file_args, read_files
 from penstock.sources.named import Named
 from penstock.sources.source import Source
+from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 __all__ = ["TarDataset"]
@@ -298,9 +299,11 @@ class _Wanted:
         later = any(not each.native for each in known)
         calls = AUTOTUNE if any(each.slow for each in known) else None
         first = native(_Contents(self.fields, self._decoders, not later))
-        dataset = records.map(first, calls if any(e.native for e in known) else None, name=name)
+        now = calls if any(each.native for each in known) else None
+        dataset = map_for("TarDataset", records, first, now, name=name)
         if later:
-            dataset = dataset.map(_Values(self.fields, self._decoders), calls, name=name)
+            values = _Values(self.fields, self._decoders)
+            dataset = map_for("TarDataset", dataset, values, calls, name=name)
         specs = [self._spec(*each) for each in zip(self.fields.names, self._decoders, strict=True)]
         if all(spec is not None for spec in specs):
             dataset._node.set_spec(_core.Spec(self.fields.nest(specs)))
@@ -384,7 +387,8 @@ class _Everything:
 
 
 def _everything(records: Dataset, decoders: _Decoders, name: str | None) -> Dataset:
-    return records.map(_Everything(decoders), AUTOTUNE if decoders else None, name=name)
+    calls = AUTOTUNE if decoders else None
+    return map_for("TarDataset", records, _Everything(decoders), calls, name=name)
 
 
 def _decoded(key: str, field: str, decoder: _Decoder, contents: bytes) -> Any:

@@ -34,19 +34,10 @@ class Crops:
         self._stage = stage
         self._files = files
         self._single = isinstance(keys, str) or (keys is None and hasattr(files[0], "shape"))
-        if keys is not None:
-            wanted = [keys] if isinstance(keys, str) else keys
-            if not isinstance(wanted, (list, tuple)) or not all(
-                isinstance(key, str) and key for key in wanted or [""]
-            ):
-                raise TypeError(
-                    f"{stage}: keys must be the name of an array, or a list of such, "
-                    f"got {keys!r:.200}"
-                )
         if keys is None:
             self._keys = [""] if self._single else _arrays_of(stage, files[0])
         else:
-            self._keys = [keys] if isinstance(keys, str) else list(keys)
+            self._keys = _checked_keys(stage, keys)
         self._crop = None if crop_shape is None else tuple(int(n) for n in np.ravel(crop_shape))
         self._stride = (
             self._crop if crop_stride is None else tuple(int(n) for n in np.ravel(crop_stride))
@@ -54,14 +45,19 @@ class Crops:
         self._check_crop()
         self._grids = [self._grid(number) for number in range(len(files.names))]
         for number in range(1, len(files.names)):
-            for key, array in self._arrays(number).items():
-                own, first = self._spec(array), self._spec(self._arrays(0)[key])
-                if own != first:
-                    raise ValueError(
-                        f"{stage}: {files.names[number]}: {key or 'the array'} has elements "
-                        f"{own}, those of {files.names[0]} are {first}"
-                    )
+            self._check_specs(number)
         self._ends = list(itertools.accumulate(map(math.prod, self._grids)))
+
+    def _check_specs(self, number: int) -> None:
+        """Raise ValueError for a file whose elements are others than those of the first one."""
+        names = self._files.names
+        for key, array in self._arrays(number).items():
+            own, first = self._spec(array), self._spec(self._arrays(0)[key])
+            if own != first:
+                raise ValueError(
+                    f"{self._stage}: {names[number]}: {key or 'the array'} has elements {own}, "
+                    f"those of {names[0]} are {first}"
+                )
 
     @property
     def element_spec(self) -> Any:
@@ -215,6 +211,16 @@ def _ask(array: Any, region: Any) -> Callable[[], Any]:
 def _dtype(array: Any) -> np.dtype[Any]:
     found: np.dtype[Any] = np.dtype(getattr(array.dtype, "numpy_dtype", array.dtype))
     return found
+
+
+def _checked_keys(stage: str, keys: Any) -> list[str]:
+    wanted = [keys] if isinstance(keys, str) else keys
+    named = isinstance(wanted, (list, tuple)) and all(isinstance(k, str) and k for k in wanted)
+    if not named or not wanted:
+        raise TypeError(
+            f"{stage}: keys must be the name of an array, or a list of such, got {keys!r:.200}"
+        )
+    return list(wanted)
 
 
 def _items(array: Any) -> np.dtype[Any] | None:

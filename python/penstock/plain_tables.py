@@ -56,8 +56,10 @@ class PlainTables:
     def of(self, table: Any) -> Any:
         """Return a table of pyarrow in types that the engine takes, wherever it has any."""
         pa = library(self._stage, "pyarrow", "arrow")
-        names = {column_of(name, table.column_names) for name in self._null_values}
-        unknown = sorted(names - set(table.column_names))
+        values: dict[str, dict[str, Any]] = {}  # for what is missing, by column
+        for name, value in self._null_values.items():
+            values.setdefault(column_of(name, table.column_names), {})[name] = value
+        unknown = sorted(values.keys() - set(table.column_names))
         if unknown:
             raise ValueError(
                 f"{self._stage}: null_values must name columns, got {', '.join(unknown)}; there "
@@ -67,7 +69,7 @@ class PlainTables:
             column = table.column(i)
             plain = self._plain(pa, field.type)
             if isinstance(field.type, pa.BaseExtensionType):
-                column = self._stored(pa, column, plain)
+                column = self._stored(pa, field.name, column, plain)
             elif plain != field.type:
                 try:
                     column = column.cast(plain)
@@ -76,10 +78,9 @@ class PlainTables:
                         f"{self._stage}: column {field.name} has values of Arrow's type "
                         f"{field.type}, which NumPy does not have: {error}"
                     ) from None
-            if field.name in names:
-                column = pa.chunked_array(
-                    [self._filled(pa, chunk, field.name) for chunk in column.chunks], column.type
-                )
+            if own := values.get(field.name):
+                filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
+                column = pa.chunked_array(filled, column.type)
             if column is not table.column(i):
                 table = table.set_column(i, pa.field(field.name, column.type), column)
         return table
@@ -116,7 +117,7 @@ class PlainTables:
     def _item_field(self, pa: Any, kind: Any) -> Any:
         return kind.value_field.with_type(self._plain(pa, kind.value_type))
 
-    def _stored(self, pa: Any, column: Any, plain: Any) -> Any:
+    def _stored(self, pa: Any, name: str, column: Any, plain: Any) -> Any:
         """Return what an extension type stores, arrays of one shape as such."""
         chunks = []
         for chunk in column.chunks:
@@ -124,7 +125,7 @@ class PlainTables:
             if pa.types.is_fixed_size_list(plain):
                 if stored.null_count:
                     raise ValueError(
-                        f"{self._stage}: a column of arrays has {stored.null_count} missing ones; "
+                        f"{self._stage}: column {name} has {stored.null_count} missing arrays; "
                         "drop these rows"
                     )
                 while pa.types.is_nested(stored.type):
@@ -140,11 +141,11 @@ class PlainTables:
             chunks.append(stored.cast(plain))
         return pa.chunked_array(chunks, plain)
 
-    def _filled(self, pa: Any, array: Any, name: str) -> Any:
+    def _filled(self, pa: Any, array: Any, name: str, values: Mapping[str, Any]) -> Any:
         """Return an array with values for what is missing."""
-        if name in self._null_values and array.null_count:
+        if name in values and array.null_count:
             try:
-                given = self._null_values[name]
+                given = values[name]
                 if isinstance(given, float) and pa.types.is_integer(array.type):
                     raise ValueError("it has a fraction")
                 value = pa.scalar(given, array.type)
@@ -152,15 +153,17 @@ class PlainTables:
             except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"{self._stage}: null_values[{name!r}] must be a value of type {array.type}, "
-                    f"got {self._null_values[name]!r}: {error}"
+                    f"got {given!r}: {error}"
                 ) from None
         below = f"{name}."
-        if not any(each.startswith(below) for each in self._null_values):
+        if not any(each.startswith(below) for each in values):
             return array
         if not pa.types.is_struct(array.type):
             raise ValueError(f"{self._stage}: null_values: {name} has no fields")
         fields = [array.type.field(i).name for i in range(array.type.num_fields)]
-        parts = [self._filled(pa, array.field(i), below + each) for i, each in enumerate(fields)]
+        parts = [
+            self._filled(pa, array.field(i), below + each, values) for i, each in enumerate(fields)
+        ]
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, names=fields, mask=mask)
 

@@ -231,6 +231,8 @@ def test_a_dot_may_be_in_the_name_of_a_column(tmp_path, kind):
     WRITERS[kind](made, tmp_path / "a", 2)
     source = SOURCES[kind]
     filled = {"a.b": 0, "x": 3}
+    with pytest.raises(ValueError, match="null_values must name columns, got zz"):
+        source(tmp_path / "a", ["x"], null_values={"x": 1, "zz.b": 1})
     assert list(source(tmp_path / "a", ["a.b", "x"], null_values=filled)) == [
         {"a.b": 1, "x": 3},
         {"a.b": 2, "x": 4},
@@ -239,6 +241,12 @@ def test_a_dot_may_be_in_the_name_of_a_column(tmp_path, kind):
     assert list(source(tmp_path / "a", ["a.b"], filters=filters)) == [{"a.b": 2}]
     if kind == "parquet":
         assert source(tmp_path / "a", ["a.c.d"]).first() == {"a": {"c.d": 6}}
+
+
+def test_a_value_for_a_column_is_none_for_the_field_of_another(tmp_path):
+    parquet.write_table(pa.table({"a": [1, None], "a.b": [None, 2]}), tmp_path / "a")
+    ds = ps.ParquetDataset(tmp_path / "a", null_values={"a": 5, "a.b": 6})
+    assert list(ds) == [{"a": 1, "a.b": 6}, {"a": 5, "a.b": 2}]
 
 
 @pytest.mark.parametrize("kind", WRITERS)

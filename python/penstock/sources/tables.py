@@ -478,16 +478,7 @@ def _rows_of(
     reader: _Format, filenames: Any, num_parallel_reads: int | None, name: str | None
 ) -> Dataset:
     files = names_of(reader.stage, filenames)
-    from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
-
-    cancel = _core.CancelToken()
-    with ThreadPoolExecutor(_OPENED) as pool:
-        try:
-            found = list(pool.map(lambda path: _contents(reader, path, cancel), files))
-        except BaseException:  # Ctrl-C
-            cancel.cancel()
-            pool.shutdown(cancel_futures=True)
-            raise
+    found = _contents_of_all(reader, files)
     chunks: list[_Chunk] = []
     for path, contents in zip(files, found, strict=True):
         if isinstance(contents, Exception):
@@ -514,17 +505,28 @@ def _rows_of(
     return fetched._then("table_rows", name=name, **args)
 
 
+def _contents_of_all(reader: _Format, files: list[str]) -> list[_Contents | Exception]:
+    from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
+
+    cancel = _core.CancelToken()
+    with ThreadPoolExecutor(_OPENED) as pool:
+        try:
+            return list(pool.map(lambda path: _contents(reader, path, cancel), files))
+        except BaseException:  # Ctrl-C
+            cancel.cancel()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
 def _contents(reader: _Format, path: str, cancel: _core.CancelToken) -> _Contents | Exception:
     expected = f"a complete file in {reader.form} was expected: "
     try:
         return reader.contents(path, _source(path, cancel))
-    except (ValueError, TypeError) as error:
-        pa = library(reader.stage, "pyarrow", "arrow")
-        if not isinstance(error, pa.ArrowException):
-            raise
-        return reader.failure(path, expected, error)
     except Exception as error:
-        return reader.failure(path, expected, error)
+        failure = reader.failure(path, expected, error)
+        if failure is error and isinstance(error, (ValueError, TypeError)):
+            raise  # an argument is wrong
+        return failure
 
 
 def _source(path: str, cancel: _core.CancelToken | None) -> _Source:

@@ -76,9 +76,8 @@ class TFRecordDataset(Source):
     Both checksums of every record are checked, and memory is only had for bytes that arrive,
     whatever a damaged length says; a zstd file may need a window of up to 128 MiB. Files are read
     without the GIL. With `num_parallel_reads` each file has its own thread, and the order is always
-    the same. A saved state holds byte
-    offsets; to continue in a compressed file, it is decompressed again up to there. A pipe can be
-    read once, from its beginning.
+    the same. A saved state holds byte offsets; to continue in a compressed file, it is decompressed
+    again up to there. A pipe can be read once, from its beginning.
 
     Examples
     --------

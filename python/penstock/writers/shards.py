@@ -32,7 +32,7 @@ class Writer(Protocol):
         """Close an incomplete file, whatever was not written."""
 
 
-def names_of(path: str, shards: int) -> list[str]:
+def shard_names(path: str, shards: int) -> list[str]:
     """Return the names of files: the path, or with the number of each before its ending."""
     if shards == 1:
         return [path]
@@ -77,7 +77,7 @@ def write_shards(
     """
     if not os.path.basename(path):  # noqa: PTH119
         raise ValueError(f"{stage}: path must be the name of a file, got {path!r}")
-    names = names_of(path, shards)
+    names = shard_names(path, shards)
     meter = Meter(stage, total_of(elements), shown=progress)
     with _short_of_files(stage, shards), staged(names) as files:
         threads: list[_Thread] = []

@@ -387,3 +387,32 @@ def test_data_loader_over_a_dataset_keeps_its_notes():
     with pytest.raises(ValueError, match="bad") as told:
         next(iter(loader))
     assert "map(fail), element 5 ('photos/5.jpg', 5)" in "\n".join(told.value.__notes__)
+
+
+def test_a_data_error_of_a_function_names_the_file_of_its_element(tmp_path):
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+
+    def refuse(line):
+        raise ps.DataError(f"no number: {line.decode()}", file="own" if line == b"two" else None)
+
+    seen = []
+    lines = ps.TextLineDataset(tmp_path / "a.txt")
+    list(lines.map(refuse, on_error=lambda error, _: seen.append(str(error))))
+    assert seen == [
+        f"no number: one (file {tmp_path / 'a.txt'}, byte 0)",
+        "no number: two (file own)",
+    ]
+
+
+@pytest.mark.parametrize("keys", ["np", "pn"])
+def test_a_native_function_names_the_file_that_it_has_read(tmp_path, keys):
+    good, bad = str(tmp_path / "good.png"), str(tmp_path / "bad.png")
+    ps.io.write_file(good, ps.io.encode_png(np.zeros((2, 2, 3), np.uint8)))
+    ps.io.write_file(bad, b"no image")
+    elements = [{"n": i, "p": path} for i, path in enumerate((good, bad))]
+    ds = Dataset.from_generator(lambda: ({key: e[key] for key in keys} for e in elements))
+    seen = []
+    load = ps.native(lambda e: (ps.io.decode_image(ps.io.read_file(e["p"])), e["n"]))
+    loaded = ds.map(load, on_error=lambda error, info: seen.append((error.file, info.file)))
+    assert [int(n) for _, n in loaded] == [0]
+    assert seen == [(bad, bad)]

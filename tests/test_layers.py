@@ -43,6 +43,7 @@ PYTHON_LAYERS = [
             "iterator",
             "meter",
             "libraries",
+            "locks",
             "optional",
             "on_error",
         ),

@@ -32,6 +32,8 @@ class Op {
   virtual bool random() const { return false; }
   // Whether it may wait, for a file for example.
   virtual bool waits() const { return false; }
+  // Whether its first input is the name of a file, which an error of a later operation names.
+  virtual bool reads_file() const { return false; }
   // Whether the op can be called on rows: with inputs that have one more axis in front, it returns
   // for each row, bit by bit, what it would for that row alone. Inputs that are the same for all
   // rows come without that axis. Inputs that have fewer axes than others get axes of size 1 after

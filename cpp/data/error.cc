@@ -25,6 +25,11 @@ Error Error::FromErrno(int code, const std::string& file, std::string message) {
   const ErrorKind kind = missing          ? ErrorKind::kNotFound
                          : code == ENOMEM ? ErrorKind::kMemory
                                           : ErrorKind::kOs;
+  if (code == EMFILE) {
+    message +=
+        ": this process may have no more files open; raise its limit (ulimit -n), or read "
+        "fewer files at a time";
+  }
   Error error(kind, "{}: {}", message, std::generic_category().message(code));
   error.os_error_ = code;
   error.origin_.file = std::make_shared<const std::string>(file);

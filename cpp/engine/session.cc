@@ -27,10 +27,12 @@ int64_t DefaultMemoryLimit() {
 
 }  // namespace
 
-Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity)
+Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity,
+                 const CancelToken* cancel)
     : root_(std::move(root)),
       options_(std::move(options)),
       threads_(options_.threads > 0 ? static_cast<int>(options_.threads) : CpuCount()),
+      cancel_(cancel ? cancel->Child() : CancelToken()),
       budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
       identity_(std::move(identity)),
       fills_(*root_),

@@ -63,7 +63,9 @@ class Session {
     static thread_local const Session* current_;
   };
 
-  Session(DatasetPtr root, RunOptions options, RunIdentity identity);
+  // Cancelling `cancel`, if it is given, cancels this one.
+  Session(DatasetPtr root, RunOptions options, RunIdentity identity,
+          const CancelToken* cancel = nullptr);
   ~Session();
 
   // Makes the stages. Those that run ahead begin, unless SetState came before.

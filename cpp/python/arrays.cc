@@ -224,8 +224,14 @@ bool HoldsStrings(PyObject* object) {
   return PyUnicode_Check(object) || PyBytes_Check(object);
 }
 
+// Of a mapping that is no dict, NumPy would take the keys. (Those of pandas are arrays.)
+bool IsMapping(PyObject* object) {
+  return !PyList_Check(object) && !PyTuple_Check(object) &&
+         PyObject_HasAttrString(object, "keys") && !PyObject_HasAttrString(object, "__array__");
+}
+
 bool SequenceToTensor(PyObject* object, Tensor* tensor) {
-  if (IsEndless(object) || IsDataset(object))
+  if (IsEndless(object) || IsDataset(object) || IsMapping(object))
     return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   if (!CheckItems(object)) return false;
   bool strings = (PyList_Check(object) || PyTuple_Check(object)) && HoldsStrings(object);

@@ -308,22 +308,24 @@ void BindDataset(py::module_& module) {
         return NativeFunction{{MakeReader(kind, ArgsOfDict(kind, args))}};
       },
       py::arg("kind"), py::arg("args"));
-  // (records, what is wrong with the last one) of the file. `progress` is called with bytes.
+  // (records, what is wrong with the last one, warnings) of the file. `progress` is called with
+  // bytes.
   module.def(
       "index_file",
       [](const NativeFunction& reader, const std::string& file, const std::string& target,
-         const py::function& progress) {
+         const CancelToken& cancel, const py::function& progress) {
         IndexedFile of;
         {
           py::gil_scoped_release released;
-          of = WriteRecordIndex(reader.function.usual, file, target, [&](int64_t bytes) {
+          of = WriteRecordIndex(reader.function.usual, file, target, cancel, [&](int64_t bytes) {
             py::gil_scoped_acquire acquired;
             progress(bytes);
           });
         }
-        return py::make_tuple(of.records, of.problem);
+        return py::make_tuple(of.records, of.problem, of.warnings);
       },
-      py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("progress"));
+      py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("cancel"),
+      py::arg("progress"));
   module.def("index_path", &IndexPathOf, py::arg("file"), py::arg("folder"));
   module.def(
       "json_fields",

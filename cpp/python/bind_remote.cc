@@ -2,6 +2,7 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "python/bind.h"
 #include "python/errors.h"
@@ -9,6 +10,7 @@
 #include "runtime/fork.h"
 #include "runtime/thread_pool.h"
 #include "runtime/wait.h"
+#include "storage/file.h"
 #include "storage/remote.h"
 
 namespace py = pybind11;
@@ -92,6 +94,8 @@ class PythonRemotes final : public RemoteRuntime {
     gil->Detach();
     wait();
     gil->Attach();
+    // For whoever throws kInterrupted now: no iterator is there to raise it.
+    if (own && own->interrupted()) own->RestoreInterrupt();
   }
 
  private:
@@ -219,6 +223,16 @@ void BindRemote(py::module_& module) {
       .def("fail_with", [](RemoteRequest& self, const py::object& exception) {
         self.Fail(Error::Foreign(ToForeign(PyRef::Borrow(exception.ptr()))));
       });
+  py::class_<CancelToken>(module, "CancelToken", py::custom_type_setup(MadeWhole))
+      .def(py::init<>())
+      .def_property_readonly("cancelled", &CancelToken::cancelled)
+      .def("cancel", &CancelToken::Cancel);
+  // That of the run that this thread works for; None: it works for none.
+  module.def("cancel_of_run", []() -> py::object {
+    const CancelToken* cancel = ReadingFor::current().cancel;
+    if (!cancel) return py::none();
+    return py::cast(*cancel);
+  });
   module.def("take_remote_requests", &TakeRemoteRequests);
   module.def("close_remote_queue", &CloseRemoteQueue);
 }

@@ -2,6 +2,7 @@
 #include "python/errors.h"
 
 #include <string>
+#include <utility>
 
 #include "python/gil.h"
 
@@ -40,6 +41,30 @@ void AddNote(PyObject* exception, const std::string& text) {
   PyErr_Clear();
 }
 
+PyRef ClassNamed(const char* name) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.errors"));
+  return module ? PyRef::Steal(PyObject_GetAttrString(module.get(), name)) : PyRef();
+}
+
+// A DataError that was raised by a function gets the origin of the element which that was given.
+void AddOrigin(PyObject* exception, const Origin& origin) {
+  if (!origin.file) return;
+  PyRef cls = ClassNamed("DataError");
+  const bool known = cls && PyObject_IsInstance(exception, cls.get()) == 1;
+  PyRef found = known ? PyRef::Steal(PyObject_GetAttrString(exception, "file")) : PyRef();
+  if (found && found.get() == Py_None) {
+    PyRef name = NameOf(*origin.file);
+    if (name) PyObject_SetAttrString(exception, "file", name.get());
+    const std::pair<const char*, int64_t> numbers[] = {{"offset", origin.offset},
+                                                       {"element", origin.index}};
+    for (auto [attribute, number] : numbers) {
+      PyRef value = number < 0 ? PyRef() : PyRef::Steal(PyLong_FromLongLong(number));
+      if (value) PyObject_SetAttrString(exception, attribute, value.get());
+    }
+  }
+  PyErr_Clear();
+}
+
 PyRef MakeException(const Error& error) {
   PyRef message = TextOf(error.message());
   if (!message) return {};
@@ -52,9 +77,7 @@ PyRef MakeException(const Error& error) {
                                                 message.get(),
                                                 NameOf(*error.origin().file).release()));
     case ErrorKind::kData: {
-      PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.errors"));
-      PyRef cls =
-          module ? PyRef::Steal(PyObject_GetAttrString(module.get(), "DataError")) : PyRef();
+      PyRef cls = ClassNamed("DataError");
       if (!cls) return {};
       const Origin& origin = error.origin();
       PyRef file = origin.file ? NameOf(*origin.file) : PyRef::Borrow(Py_None);
@@ -64,9 +87,7 @@ PyRef MakeException(const Error& error) {
                                                 static_cast<long long>(origin.index)));
     }
     case ErrorKind::kState: {
-      PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.errors"));
-      PyRef cls =
-          module ? PyRef::Steal(PyObject_GetAttrString(module.get(), "StateError")) : PyRef();
+      PyRef cls = ClassNamed("StateError");
       return cls ? PyRef::Steal(PyObject_CallOneArg(cls.get(), message.get())) : PyRef();
     }
     case ErrorKind::kInvalidArgument:
@@ -113,6 +134,7 @@ void RaisePython(const Error& error) {
   PyRef exception = error.foreign() ? PyRef::Borrow(static_cast<PyObject*>(error.foreign().get()))
                                     : MakeException(error);
   if (!exception) return;
+  if (error.foreign()) AddOrigin(exception.get(), error.origin());
   for (const std::string& note : error.notes()) AddNote(exception.get(), note);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
 }

@@ -127,6 +127,8 @@ PYBIND11_MODULE(_core, m) {
     try {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const Error& error) {
+      // What a signal handler has raised is already set.
+      if (error.kind() == ErrorKind::kInterrupted && PyErr_Occurred()) return;
       RaisePython(error);
     }
   });

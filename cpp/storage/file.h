@@ -40,6 +40,10 @@ class InputFile {
   virtual std::string version() { return ""; }
 };
 
+// How many files a stage may keep open that could open them again: 256, or a quarter of what this
+// process may have open if that is less.
+size_t MostKeptOpen();
+
 // On whose behalf a file is read.
 struct Reading {
   const CancelToken* cancel = nullptr;  // reads end early when it is cancelled; null: never

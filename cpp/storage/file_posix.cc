@@ -189,6 +189,12 @@ class LocalFile final : public InputFile {
 
 }  // namespace
 
+size_t MostKeptOpen() {
+  constexpr long kMost = 256;
+  const long limit = sysconf(_SC_OPEN_MAX);
+  return static_cast<size_t>(limit < 0 ? kMost : std::clamp(limit / 4, 1L, kMost));
+}
+
 std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading) {
   LeaveForeignLock();
   RequireWhole(path);

@@ -85,6 +85,8 @@ class LocalFile final : public InputFile {
 
 }  // namespace
 
+size_t MostKeptOpen() { return 256; }
+
 std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading) {
   LeaveForeignLock();
   RequireWhole(path);

@@ -21,6 +21,7 @@ struct IndexedFile {
   int64_t records = 0;
   int64_t end = 0;      // of the last record
   std::string problem;  // why nothing is found after the beginning of the last record; "": all is
+  std::vector<std::string> warnings{};  // of whoever has found the records; an index has none
 };
 
 // Beginnings lie close to a straight line. A block of them is that line, and how far each is from

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace penstock {
 
@@ -67,6 +68,8 @@ class RecordReader {
   virtual std::optional<size_t> extent_bytes() const { return std::nullopt; }
   // Of the record at the beginning of the window.
   virtual Extent FindExtent(const ByteWindow&) const { return {}; }
+  // After kEnd: what makes it doubtful that the file is complete; "": nothing.
+  virtual std::string_view doubt() const { return {}; }
 };
 
 // FindRun over the Find of a format, which is not called through a pointer.

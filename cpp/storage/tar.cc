@@ -171,8 +171,14 @@ class TarHeaders {
  private:
   TarStep Missing() const {
     if (!window_.ended) return {.kind = TarStep::kMore, .need = at_ + kTarBlock};
-    // Archives may lack the zeros at their end.
-    if (window_.size == at_ && !extensions_.any()) return {};
+    if (window_.size == at_ && !extensions_.any()) {
+      // Some writers leave out the zeros, and all readers take such archives.
+      return {.kind = TarStep::kEnd,
+              .problem =
+                  "it ends without the zeros that complete a tar archive, so samples may be "
+                  "missing: it was cut off between two members, or its writer was not "
+                  "closed"};
+    }
     return Damaged(
         Format("the file ends {} bytes into the header of a member; it was not written "
                "to its end",
@@ -284,6 +290,7 @@ Found TarSampleReader::Find(const ByteWindow& window) {
       return {.kind = Found::kLost, .problem = Within(key, step.problem)};
     }
     if (step.kind == TarStep::kEnd) {
+      if (at > 0) doubt_ = std::move(step.problem);
       if (!begun) return {.kind = Found::kEnd};
       // Nothing comes after the zeros at the end.
       Found last = Sample(begin, at);

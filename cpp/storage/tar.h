@@ -25,7 +25,7 @@ struct TarStep {
   enum Kind : uint8_t {
     kMember,  // whose headers, but not yet its contents, are among the bytes
     kMore,    // fewer than `need` bytes do not suffice
-    kEnd,     // the end of the archive
+    kEnd,     // the end of the archive; of one without zeros there, with a `problem`
     kDamaged  // by a `problem`; what follows cannot be found
   };
   Kind kind = kEnd;
@@ -51,6 +51,10 @@ TarName SplitTarName(std::string_view name);
 class TarSampleReader final : public FormatReader<TarSampleReader> {
  public:
   Found Find(const ByteWindow& window) override;
+  std::string_view doubt() const override { return doubt_; }
+
+ private:
+  std::string doubt_;
 };
 
 }  // namespace penstock

@@ -34,19 +34,10 @@ class Crops:
         self._stage = stage
         self._files = files
         self._single = isinstance(keys, str) or (keys is None and hasattr(files[0], "shape"))
-        if keys is not None:
-            wanted = [keys] if isinstance(keys, str) else keys
-            if not isinstance(wanted, (list, tuple)) or not all(
-                isinstance(key, str) and key for key in wanted or [""]
-            ):
-                raise TypeError(
-                    f"{stage}: keys must be the name of an array, or a list of such, "
-                    f"got {keys!r:.200}"
-                )
         if keys is None:
             self._keys = [""] if self._single else _arrays_of(stage, files[0])
         else:
-            self._keys = [keys] if isinstance(keys, str) else list(keys)
+            self._keys = _checked_keys(stage, keys)
         self._crop = None if crop_shape is None else tuple(int(n) for n in np.ravel(crop_shape))
         self._stride = (
             self._crop if crop_stride is None else tuple(int(n) for n in np.ravel(crop_stride))
@@ -54,14 +45,19 @@ class Crops:
         self._check_crop()
         self._grids = [self._grid(number) for number in range(len(files.names))]
         for number in range(1, len(files.names)):
-            for key, array in self._arrays(number).items():
-                own, first = self._spec(array), self._spec(self._arrays(0)[key])
-                if own != first:
-                    raise ValueError(
-                        f"{stage}: {files.names[number]}: {key or 'the array'} has elements "
-                        f"{own}, those of {files.names[0]} are {first}"
-                    )
+            self._check_specs(number)
         self._ends = list(itertools.accumulate(map(math.prod, self._grids)))
+
+    def _check_specs(self, number: int) -> None:
+        """Raise ValueError for a file whose elements are others than those of the first one."""
+        names = self._files.names
+        for key, array in self._arrays(number).items():
+            own, first = self._spec(array), self._spec(self._arrays(0)[key])
+            if own != first:
+                raise ValueError(
+                    f"{self._stage}: {names[number]}: {key or 'the array'} has elements {own}, "
+                    f"those of {names[0]} are {first}"
+                )
 
     @property
     def element_spec(self) -> Any:
@@ -128,9 +124,29 @@ class Crops:
         }
 
     def _spec(self, array: Any) -> TensorSpec:
+        items = _items(array)
+        if items is not None:
+            return TensorSpec((None,), items)
         shape = tuple(array.shape[1:]) if self._crop is None else self._crop_of(array)
         dtype = _dtype(array)
         return TensorSpec(shape, bytes if dtype.kind in "OSU" else dtype)
+
+    def _check_type(self, where: str, array: Any) -> None:
+        dtype = _dtype(array)
+        if dtype.names:
+            raise TypeError(
+                f"{where} has fields ({', '.join(dtype.names)}), and numbers or strings were "
+                "expected: make an array of each, or read the file in from_indexable"
+            )
+        if dtype.kind == "V" or "ref" in (dtype.metadata or {}):
+            raise TypeError(
+                f"{where} has {'references' if dtype.kind == 'O' else f'values of {dtype}'}, and "
+                "numbers or strings were expected"
+            )
+        if _items(array) is not None and (self._crop is not None or len(array.shape) != 1):
+            raise ValueError(
+                f"{where} has values of different sizes, which make rows of one axis, and no crops"
+            )
 
     def _crop_of(self, array: Any) -> tuple[int, ...]:
         assert self._crop is not None
@@ -155,6 +171,7 @@ class Crops:
         grids = {}
         for key, array in self._arrays(number).items():
             where = f"{self._stage}: {self._files.names[number]}: {key or 'the array'}"
+            self._check_type(where, array)
             if self._crop is None or self._stride is None:
                 if not array.shape:
                     raise ValueError(f"{where} has no axes, and so no rows")
@@ -196,6 +213,23 @@ def _dtype(array: Any) -> np.dtype[Any]:
     return found
 
 
+def _checked_keys(stage: str, keys: Any) -> list[str]:
+    wanted = [keys] if isinstance(keys, str) else keys
+    named = isinstance(wanted, (list, tuple)) and all(isinstance(k, str) and k for k in wanted)
+    if not named or not wanted:
+        raise TypeError(
+            f"{stage}: keys must be the name of an array, or a list of such, got {keys!r:.200}"
+        )
+    return list(wanted)
+
+
+def _items(array: Any) -> np.dtype[Any] | None:
+    """Return of what the values of an array are arrays, where they are: HDF5's vlen."""
+    metadata: Mapping[str, Any] = _dtype(array).metadata or {}
+    items = metadata.get("vlen", str)
+    return None if items in (str, bytes) else np.dtype(items)
+
+
 def _member(stage: str, name: str, file: Any, key: str) -> Any:
     if not key:
         return file
@@ -219,7 +253,8 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
 
 
 def _arrays_of(stage: str, file: Any) -> list[str]:
-    names = [key for key in file.keys() if hasattr(file[key], "shape")]  # noqa: SIM118 - a group
+    # Of a link that leads nowhere there is no value.
+    names = [key for key in file.keys() if hasattr(file.get(key), "shape")]  # noqa: SIM118 - a group
     if not names:
         raise ValueError(f"{stage}: there are no arrays at the top; give keys, as 'group/array'")
     return names

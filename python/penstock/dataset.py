@@ -212,6 +212,11 @@ class Dataset(
         >>> len(ds[10:20])
         10
         """
+        if isinstance(index, bool):
+            raise TypeError(
+                f"[]: a position, a slice, or a sequence of positions was expected, got {index}; a "
+                "mask has a bool for each element"
+            )
         try:
             position = operator.index(index)
         except TypeError:

@@ -17,6 +17,10 @@ class DataError(Exception):
         Byte offset of the record in the file.
     element : int or None
         Number of the element in its source.
+
+    Notes
+    -----
+    One that a function of yours raises without a file gets that of the element it was called with.
     """
 
     def __init__(

@@ -11,6 +11,15 @@ from typing import Any
 _MOST_OPEN = 64
 
 
+def _most_open() -> int:
+    """Return how many files stay open: a quarter of what this process may have, if that is less."""
+    try:
+        limit = os.sysconf("SC_OPEN_MAX")
+    except (AttributeError, OSError, ValueError):
+        return _MOST_OPEN
+    return _MOST_OPEN if limit < 0 else max(1, min(_MOST_OPEN, limit // 4))
+
+
 class OpenFiles:
     """Files that are opened at first use, of which a few dozen stay open.
 
@@ -33,6 +42,7 @@ class OpenFiles:
 
     def _begin(self) -> None:
         self._process = os.getpid()
+        self._most = _most_open()
         self._lock = threading.Lock()
         self._open: OrderedDict[int, Any] = OrderedDict()
 
@@ -44,7 +54,7 @@ class OpenFiles:
                 self._open.move_to_end(number)
                 return self._open[number]
             file = self._open[number] = self._opened(self.names[number])
-            if len(self._open) > _MOST_OPEN:
+            if len(self._open) > self._most:
                 self._open.popitem(last=False)  # which another thread may still be reading
             return file
 

@@ -32,41 +32,27 @@ def is_url(name: str) -> bool:
     return bool(_URL.match(name)) and not Path(name).exists()
 
 
-def path_of(stage: str, argument: str, path: Any) -> str:
-    """Return a path as a str.
-
-    Parameters
-    ----------
-    stage, argument : str
-        What errors name.
-    path : str, bytes or path
-        A file or folder of this machine.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these, an open file for instance.
-    ValueError
-        If it is a URL, or has a null character.
-    """
-    name = name_of(stage, argument, path)
-    if is_url(name):
-        raise ValueError(
-            f"{stage}: {argument} must be a path of this machine, got the URL {name!r}; download "
-            "or mount it, or read it in Dataset.from_generator"
-        )
-    return name
-
-
 def names_in(names: Any) -> list[Any]:
     """Return what a stage has for the name of the file that it reads, or for several, as a list."""
     return list(names.flat) if isinstance(names, np.ndarray) else [names]
 
 
 def name_of(stage: str, argument: str, path: Any) -> str:
-    """Return a path as a str, or a URL; the errors are those of `path_of`.
+    """Return a path as a str, or a URL; that of a ``file://`` URL is one of this machine.
 
-    The path of a ``file://`` URL is one of this machine.
+    Parameters
+    ----------
+    stage, argument : str
+        What errors name.
+    path : str, bytes or path
+        A file or folder.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these, an open file for instance.
+    ValueError
+        If it has a null character.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
@@ -77,7 +63,7 @@ def name_of(stage: str, argument: str, path: Any) -> str:
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
-    """Return one or more glob patterns, perhaps URLs, as a list; the errors are as of `path_of`."""
+    """Return one or more glob patterns, perhaps URLs, as a list; the errors are as of `name_of`."""
     if isinstance(patterns, (str, bytes, os.PathLike)):
         patterns = [patterns]
     elif hasattr(patterns, "read") or not np.iterable(patterns):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from penstock.libraries import library
@@ -27,6 +27,13 @@ def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> A
     return PlainTables(stage, True, null_values).of(pa.table(table))
 
 
+def column_of(name: str, columns: Collection[str]) -> str:
+    """Return the column of that name, or else the struct of which ``"struct.field"`` is one."""
+    while name not in columns and "." in name:
+        name = name.rpartition(".")[0]
+    return name
+
+
 class PlainTables:
     """Converts tables.
 
@@ -49,8 +56,10 @@ class PlainTables:
     def of(self, table: Any) -> Any:
         """Return a table of pyarrow in types that the engine takes, wherever it has any."""
         pa = library(self._stage, "pyarrow", "arrow")
-        names = {name.partition(".")[0] for name in self._null_values}
-        unknown = sorted(names - set(table.column_names))
+        values: dict[str, dict[str, Any]] = {}  # for what is missing, by column
+        for name, value in self._null_values.items():
+            values.setdefault(column_of(name, table.column_names), {})[name] = value
+        unknown = sorted(values.keys() - set(table.column_names))
         if unknown:
             raise ValueError(
                 f"{self._stage}: null_values must name columns, got {', '.join(unknown)}; there "
@@ -60,13 +69,18 @@ class PlainTables:
             column = table.column(i)
             plain = self._plain(pa, field.type)
             if isinstance(field.type, pa.BaseExtensionType):
-                column = self._stored(pa, column, plain)
+                column = self._stored(pa, field.name, column, plain)
             elif plain != field.type:
-                column = column.cast(plain)
-            if field.name in names:
-                column = pa.chunked_array(
-                    [self._filled(pa, chunk, field.name) for chunk in column.chunks], column.type
-                )
+                try:
+                    column = column.cast(plain)
+                except pa.ArrowNotImplementedError as error:
+                    raise TypeError(
+                        f"{self._stage}: column {field.name} has values of Arrow's type "
+                        f"{field.type}, which NumPy does not have: {error}"
+                    ) from None
+            if own := values.get(field.name):
+                filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
+                column = pa.chunked_array(filled, column.type)
             if column is not table.column(i):
                 table = table.set_column(i, pa.field(field.name, column.type), column)
         return table
@@ -103,7 +117,7 @@ class PlainTables:
     def _item_field(self, pa: Any, kind: Any) -> Any:
         return kind.value_field.with_type(self._plain(pa, kind.value_type))
 
-    def _stored(self, pa: Any, column: Any, plain: Any) -> Any:
+    def _stored(self, pa: Any, name: str, column: Any, plain: Any) -> Any:
         """Return what an extension type stores, arrays of one shape as such."""
         chunks = []
         for chunk in column.chunks:
@@ -111,7 +125,7 @@ class PlainTables:
             if pa.types.is_fixed_size_list(plain):
                 if stored.null_count:
                     raise ValueError(
-                        f"{self._stage}: a column of arrays has {stored.null_count} missing ones; "
+                        f"{self._stage}: column {name} has {stored.null_count} missing arrays; "
                         "drop these rows"
                     )
                 while pa.types.is_nested(stored.type):
@@ -127,11 +141,11 @@ class PlainTables:
             chunks.append(stored.cast(plain))
         return pa.chunked_array(chunks, plain)
 
-    def _filled(self, pa: Any, array: Any, name: str) -> Any:
+    def _filled(self, pa: Any, array: Any, name: str, values: Mapping[str, Any]) -> Any:
         """Return an array with values for what is missing."""
-        if name in self._null_values and array.null_count:
+        if name in values and array.null_count:
             try:
-                given = self._null_values[name]
+                given = values[name]
                 if isinstance(given, float) and pa.types.is_integer(array.type):
                     raise ValueError("it has a fraction")
                 value = pa.scalar(given, array.type)
@@ -139,15 +153,17 @@ class PlainTables:
             except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"{self._stage}: null_values[{name!r}] must be a value of type {array.type}, "
-                    f"got {self._null_values[name]!r}: {error}"
+                    f"got {given!r}: {error}"
                 ) from None
         below = f"{name}."
-        if not any(each.startswith(below) for each in self._null_values):
+        if not any(each.startswith(below) for each in values):
             return array
         if not pa.types.is_struct(array.type):
             raise ValueError(f"{self._stage}: null_values: {name} has no fields")
         fields = [array.type.field(i).name for i in range(array.type.num_fields)]
-        parts = [self._filled(pa, array.field(i), below + each) for i, each in enumerate(fields)]
+        parts = [
+            self._filled(pa, array.field(i), below + each, values) for i, each in enumerate(fields)
+        ]
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, names=fields, mask=mask)
 

@@ -66,6 +66,41 @@ def test_strings_are_bytes(file):
     assert list(ps.HDF5Dataset(file, "names")) == NAMES
 
 
+def test_values_of_different_sizes_are_ragged_rows(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as made:
+        values = made.create_dataset("x", (3,), h5py.vlen_dtype(np.int16))
+        for i in range(3):
+            values[i] = np.arange(i)
+        made.create_dataset("square", (2, 2), h5py.vlen_dtype(np.int16))
+    ds = ps.HDF5Dataset(tmp_path / "a.h5", "x")
+    assert ds.element_spec == ps.TensorSpec((None,), np.int16)
+    values, splits = ds.ragged_batch(3).first()
+    assert (values.tolist(), splits.tolist()) == ([0, 0, 1], [0, 0, 1, 3])
+    for arguments in ({"keys": "x", "crop_shape": [1]}, {"keys": "square"}):
+        with pytest.raises(ValueError, match="different sizes, which make rows of one axis"):
+            ps.HDF5Dataset(tmp_path / "a.h5", **arguments)
+
+
+def test_types_that_are_refused(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as made:
+        made["fields"] = np.zeros(3, [("a", int), ("b", float)])
+        made["opaque"] = np.zeros(3, "V4")
+        made["refs"] = np.array([made["fields"].ref], dtype=h5py.ref_dtype)
+        made.create_dataset("arrays", (3,), np.dtype((np.int32, (2,))))
+    said = {"fields": r"fields \(a, b\)", "opaque": "V4", "refs": "references", "arrays": "i4"}
+    for key, what in said.items():
+        with pytest.raises(TypeError, match=f"HDF5Dataset: .*a.h5: {key} has .*{what}"):
+            ps.HDF5Dataset(path, key)
+
+
+def test_a_link_that_leads_nowhere_is_no_array(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as made:
+        made["x"] = np.arange(3)
+        made["link"] = h5py.SoftLink("/nowhere")
+    assert list(ps.HDF5Dataset(tmp_path / "a.h5").first()) == ["x"]
+
+
 def test_all_arrays_at_the_top(file, tmp_path):
     path = tmp_path / "two.h5"
     with h5py.File(path, "w") as made:

@@ -128,6 +128,15 @@ class TestRows(Files, DatasetContract):
     def test_columns_that_are_not_there(self):
         with pytest.raises(ValueError, match=r"columns must be among i, u, f.*got zz"):
             self.source_class(self.files, ["i", "zz"])
+        with pytest.raises(ValueError, match=r"columns must be among i, u, f.*got struct.zz"):
+            self.source_class(self.files, ["struct.zz"])
+        with pytest.raises(ValueError, match="columns must name at least one"):
+            self.source_class(self.files, [])
+
+    @pytest.mark.parametrize("wrong", [("zz", ">", 1), ("s", ">", 1)])
+    def test_filters_that_fit_no_column_are_errors_at_once(self, wrong):
+        with pytest.raises(ValueError, match=r"filters must compare columns .* has i, u, f"):
+            self.source_class(self.files, ["i"], filters=[wrong])
 
 
 def test_a_damaged_row_group_is_one_error_and_the_next_one_follows(tmp_path):
@@ -213,6 +222,50 @@ def test_a_field_of_a_struct(tmp_path):
     assert_same([first], [{"struct": {"x": np.int64(3)}}])
     with pytest.raises(ValueError, match="whole ones"):
         ps.ParquetDataset(path, ["struct.x"], filters=[("i", ">", 1)])
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_dot_may_be_in_the_name_of_a_column(tmp_path, kind):
+    struct = pa.array([{"b": 5, "c.d": 6}] * 2)
+    made = pa.table({"a.b": [1, 2], "a": struct, "x": [None, 4]})
+    WRITERS[kind](made, tmp_path / "a", 2)
+    source = SOURCES[kind]
+    filled = {"a.b": 0, "x": 3}
+    with pytest.raises(ValueError, match="null_values must name columns, got zz"):
+        source(tmp_path / "a", ["x"], null_values={"x": 1, "zz.b": 1})
+    assert list(source(tmp_path / "a", ["a.b", "x"], null_values=filled)) == [
+        {"a.b": 1, "x": 3},
+        {"a.b": 2, "x": 4},
+    ]
+    filters = [("a.b", ">", 1)]
+    assert list(source(tmp_path / "a", ["a.b"], filters=filters)) == [{"a.b": 2}]
+    if kind == "parquet":
+        assert source(tmp_path / "a", ["a.c.d"]).first() == {"a": {"c.d": 6}}
+
+
+def test_a_value_for_a_column_is_none_for_the_field_of_another(tmp_path):
+    parquet.write_table(pa.table({"a": [1, None], "a.b": [None, 2]}), tmp_path / "a")
+    ds = ps.ParquetDataset(tmp_path / "a", null_values={"a": 5, "a.b": 6})
+    assert list(ds) == [{"a": 1, "a.b": 6}, {"a": 5, "a.b": 2}]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_columns_of_one_name_are_refused_if_they_are_read(tmp_path, kind):
+    made = pa.table([pa.array([1, 2]), pa.array([3, 4]), pa.array([5, 6])], names=["x", "x", "y"])
+    WRITERS[kind](made, tmp_path / "a", 2)
+    for columns in (None, ["x"], ["y", "x"]):
+        with pytest.raises(ValueError, match=r"names of columns must be unique, .* has x more"):
+            SOURCES[kind](tmp_path / "a", columns)
+    assert list(SOURCES[kind](tmp_path / "a", ["y"], filters=[("y", ">", 5)])) == [{"y": 6}]
+
+
+@pytest.mark.filterwarnings("ignore:Feather V1")
+def test_feather_of_version_1_is_refused(tmp_path):
+    feather.write_feather(pa.table({"x": [1]}), tmp_path / "a", version=1)
+    with pytest.raises(
+        ps.DataError, match="version 2 was expected, got one of version 1; write it"
+    ):
+        ps.ArrowDataset(tmp_path / "a")
 
 
 def test_arguments_that_are_wrong(tmp_path):

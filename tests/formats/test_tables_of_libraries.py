@@ -210,6 +210,69 @@ def test_pandas():
         ps.Dataset.from_pandas(pd.DataFrame({"s": ["a", None]}))
 
 
+ODD = object()
+
+
+@pytest.mark.parametrize(
+    ("column", "rows"),
+    [
+        ([1, "a"], [1, "a"]),
+        ([b"a", "b"], [b"a", "b"]),
+        ([{1}, {2}], [{1}, {2}]),
+        ([1, 2**70], [1, 2**70]),
+        ([ODD, ODD], [ODD, ODD]),
+        (pd.Categorical([1, "a"]), [1, "a"]),
+        (pd.arrays.SparseArray([0, 7]), np.array([0, 7])),
+        ([1j, 2], [1j, 2 + 0j]),
+        ([np.eye(2), np.eye(2)], [np.eye(2), np.eye(2)]),
+        (pd.array([1.5, None], "Float64"), [1.5, np.nan]),
+        (pd.to_datetime(["2020-01-01", None]), np.array(["2020-01-01", "NaT"], "M8[us]")),
+        (pd.array([True, False], "boolean"), [True, False]),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_columns_of_pandas_that_are_not_plain(column, rows):
+    df = pd.DataFrame({"c": column, "s": ["x", "y"]}, index=[7, 8])
+    wanted = [{"c": row, "s": word} for row, word in zip(rows, "xy", strict=True)]
+    came = list(ps.Dataset.from_pandas(df))
+    assert list(map(str, came)) == list(map(str, map(_as_given, wanted)))
+    assert all(type(a["c"]) is type(_as_given(b)["c"]) for a, b in zip(came, wanted, strict=True))
+
+
+def _as_given(row):
+    """Return a row with a value of NumPy, where an array has them."""
+    plain = isinstance(row["c"], (bool, float, complex))
+    return row | {"c": np.asarray(row["c"])[()] if plain else row["c"]}
+
+
+def test_columns_of_pandas_keep_their_names():
+    df = pd.DataFrame([[1, "a"]], columns=[0, ("x", "y")])
+    assert list(ps.Dataset.from_pandas(df)) == [{0: 1, ("x", "y"): "a"}]
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (pd.DataFrame([[1, "a"]], columns=["x", "x"]), "names of columns must be unique, x in"),
+        (pd.DataFrame({"c": pd.period_range("2020", periods=2)}), "'c' .* dtype period"),
+        (pd.DataFrame({"c": pd.cut([1, 2], 2)}), "column c has .*interval"),
+        (pd.DataFrame({"c": pd.array([1, None], "Int64")}), "column c has 1 missing"),
+        (pd.DataFrame({"c": [None, None]}), "'c' .* has 2 missing values"),
+        (pd.DataFrame({"c": ["a", None, 3]}), "'c' .* has 1 missing value"),
+        (pd.DataFrame(index=[1, 2]), "at least one column was expected"),
+    ],
+    ids=range(7),
+)
+def test_columns_of_pandas_that_are_refused(frame, said):
+    with pytest.raises((TypeError, ValueError), match=f"from_pandas: .*{said}"):
+        ps.Dataset.from_pandas(frame)
+
+
+def test_a_frame_without_rows_has_objects():
+    ds = ps.Dataset.from_pandas(pd.DataFrame({"c": pd.Series([], dtype=object)}))
+    assert list(ds) == []
+
+
 def test_a_state_is_small_and_knows_the_table():
     it = iter(from_arrow(chunked()).shuffle(ROWS, seed=1))
     next(it)

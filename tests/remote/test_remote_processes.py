@@ -65,16 +65,63 @@ def test_a_process_ends_while_requests_are_under_way(server, latency):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
-@pytest.mark.parametrize("reads", ["list(ps.TextLineDataset(url))", "ps.io.read_file(url)"])
-def test_ctrl_c_ends_a_wait(server, reads):
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "list(ps.TextLineDataset(url))",
+        "ps.io.read_file(url)",
+        "ps.NumpyDataset(url, 'x')",
+        "ps.Dataset.load(url)",
+        "ps.index(url, '.', format='text')",
+        "ps.ParquetDataset([url] * 3)",
+        "ps.ArrowDataset(url)",
+    ],
+)
+def test_ctrl_c_ends_a_wait(server, tmp_path, reads):
+    if "Parquet" in reads or "Arrow" in reads:
+        pytest.importorskip("pyarrow")
     server.files = {"a": b"one"}
     server.latency = 60
     code = f"import penstock as ps\nurl = {server.urls()[0]!r}\n{reads}"
-    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as child:
         server.wait_for_a_request()
         child.send_signal(signal.SIGINT)
         assert "KeyboardInterrupt" in child.stderr.read()
     assert server.open  # it has not answered yet
+
+
+READS_ROW_GROUPS = """
+import sys, penstock as ps
+ds = ps.ParquetDataset({url!r})
+print("made", flush=True)
+sys.stdin.readline()
+list(ds)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
+def test_ctrl_c_ends_the_wait_for_a_row_group(server):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    content = pa.BufferOutputStream()
+    parquet.write_table(pa.table({"x": list(range(100_000))}), content, compression="none")
+    server.files = {"a": content.getvalue().to_pybytes()}
+    code = READS_ROW_GROUPS.format(url=server.urls()[0])
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as child:
+        assert child.stdout.readline() == "made\n"
+        server.asked.clear()
+        server.latency = 60
+        child.stdin.write("\n")
+        child.stdin.flush()
+        server.wait_for_a_request()
+        child.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in child.stderr.read()
+    assert server.open
 
 
 MISSING = """

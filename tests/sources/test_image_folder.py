@@ -194,10 +194,18 @@ def test_a_file_that_is_no_image_is_an_error_at_its_position(tmp_path):
     assert error.kind == last.kind == "DataError"
     it = iter(images(tmp_path))
     next(it)
-    with pytest.raises(ps.DataError) as caught:
+    with pytest.raises(ps.DataError, match=r"\(file .*1\.jpg\)") as caught:
         next(it)
-    assert "1.jpg" in "\n".join(caught.value.__notes__)
+    assert caught.value.file == str(tmp_path / "a" / "1.jpg")
     assert greys(images(tmp_path, on_error="skip")) == [1, 3]
+
+
+def test_an_image_that_python_decodes_is_named_too(tmp_path):
+    write(tmp_path, {"a/0.png": (0, 1)})
+    (tmp_path / "a" / "1.gif").write_bytes(b"no image")
+    seen = []
+    assert greys(images(tmp_path, on_error=lambda e, _: seen.append(e.file))) == [1]
+    assert seen == [str(tmp_path / "a" / "1.gif")]
 
 
 def test_other_formats_need_pillow(tmp_path):

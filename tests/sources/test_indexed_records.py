@@ -201,6 +201,31 @@ def test_a_file_that_was_written_to_is_refused(made, tmp_path):
         ps.TFRecordDataset(path, indexed=True)
 
 
+def test_a_file_that_is_written_to_while_it_is_open_is_an_error_from_then_on(tmp_path):
+    path = write(tmp_path, [damaged(9)], "tfrecord")[0]
+    ps.index(path)
+    it = iter(ps.TFRecordDataset(path, indexed=True).select([0, 1, 2, 3]).batch(2))
+    first = next(it)
+    before = Path(path).stat()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000))
+    with pytest.raises(ps.DataError, match=r"has been written to since .*run ps.index again"):
+        next(it)
+    assert list(first) == [b"record 0", b"record 1"]
+
+
+def test_a_file_that_is_replaced_while_it_is_open_is_read_as_it_was(tmp_path):
+    path = write(tmp_path, [damaged(9)], "tfrecord")[0]
+    ps.index(path)
+    ds = ps.TFRecordDataset(path, indexed=True)
+    assert ds[0] == b"record 0"
+    other = tmp_path / "other"
+    other.write_bytes(frame(b"new"))
+    other.replace(path)
+    assert ds[8] == b"record 8"
+    with pytest.raises(ps.DataError, match="has been written to since"):
+        ps.TFRecordDataset(path, indexed=True)
+
+
 def test_a_file_that_is_truncated_while_it_is_read_gives_errors(tmp_path):
     path = write(tmp_path, [damaged(900)], "tfrecord")[0]
     ps.index(path)
@@ -213,6 +238,26 @@ def test_a_file_that_is_truncated_while_it_is_read_gives_errors(tmp_path):
     assert [each for each in came if isinstance(each, Failure)]
     assert all(each == b"record 0" or each.kind == "DataError" for each in came)
     assert len(steps(it)) == 4
+
+
+LIMITED = """
+import resource, sys
+import penstock as ps
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+names = [f"{i}.txt" for i in range(90)]
+ds = ps.TextLineDataset(names, indexed=True)
+print(len(list(ds)), len(list(ds.global_shuffle(seed=1).batch(300))))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits")
+def test_more_files_than_may_be_open_are_read(tmp_path):
+    for i in range(90):
+        (tmp_path / f"{i}.txt").write_text("a\nb\n")
+    ps.index(map(str, tmp_path.glob("*.txt")))
+    command = [sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "180 1\n"
 
 
 def test_an_index_that_is_missing_is_an_error_with_the_command(tmp_path):

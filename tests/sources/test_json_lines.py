@@ -344,3 +344,14 @@ def test_what_is_not_what_it_seems_is_refused(tmp_path):
         ps.JSONLinesDataset(path, {"a.b": number, "a": {"b": number}})
     with pytest.raises(ValueError, match=r"must be a value of .* got 1\.5"):
         ps.JSONLinesDataset(path, {"x": number}, null_values={"x": 1.5})
+
+
+@pytest.mark.parametrize("calls", [None, 2])
+def test_without_a_signature_an_error_names_file_and_byte(tmp_path, calls):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1}\n{"x": \n[2]\n')
+    seen = []
+    ds = ps.JSONLinesDataset(path, num_parallel_calls=calls, on_error=lambda e, _: seen.append(e))
+    assert list(ds) == [{"x": 1}, [2]]
+    assert (seen[0].file, seen[0].offset, seen[0].element) == (str(path), 9, 1)
+    assert str(seen[0]).endswith(f"(file {path}, byte 9)")

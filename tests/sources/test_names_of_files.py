@@ -50,12 +50,6 @@ def test_open_files_in_a_list_are_told_too(name):
         TAKES[name]([io.BytesIO(b"lines")])
 
 
-@pytest.mark.parametrize("url", ["s3://bucket/a", "https://example.org/a.db"])
-def test_a_url_of_a_database_is_told_what_is_taken(url):
-    with pytest.raises(ValueError, match=r"SqlDataset: .* a path of this machine, got the URL"):
-        TAKES["SqlDataset"](url)
-
-
 def test_read_file_says_at_the_call_what_is_no_name_in_a_native_function():
     reads = ps.native(lambda _: ps.io.read_file(io.BytesIO(b"")))
     with pytest.raises(TypeError, match=r"read_file: .* an open file \(BytesIO\); give a path"):

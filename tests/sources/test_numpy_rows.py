@@ -130,6 +130,17 @@ def test_fields_are_nested_as_elements_shall_be(files):
     assert len(ds) == 4
 
 
+@pytest.mark.parametrize("arrays", [None, "x"])
+def test_an_npz_file_that_is_cut_off_is_said_to_be(files, arrays):
+    path = files / "2.npz"
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(
+        ps.DataError, match=r"directory of the .npz.* was not written to its end"
+    ) as e:
+        ps.NumpyDataset(path, arrays)
+    assert e.value.file == str(path)
+
+
 def test_positions_are_looked_up(files):
     ds = ps.NumpyDataset([files / "0.npy", files / "2.npy"])
     assert_same([ps.experimental.at(ds, i) for i in range(7)], [*ROWS[0], *ROWS[2]])

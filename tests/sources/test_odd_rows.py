@@ -1,5 +1,7 @@
 """Values that look like rows or arrays and are neither: masks, tables by name, endless objects."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,14 @@ def test_max_errors_means_nothing_where_errors_are_raised():
 def test_a_missing_argument_is_named_with_the_stage():
     with pytest.raises(TypeError, match=r"^shuffle: missing 1 required .* 'buffer_size'"):
         Dataset.range(3).shuffle()
+
+
+@pytest.mark.parametrize("kind", [collections.UserDict, collections.ChainMap])
+def test_a_mapping_that_is_no_dict_is_an_object(kind):
+    value = kind({"a": 1})
+    for ds in (
+        ps.Dataset.range(1).map(lambda _: value),
+        ps.Dataset.from_generator(lambda: [value]),
+        ps.Dataset.from_indexable([value]),
+    ):
+        assert ds.first() is value

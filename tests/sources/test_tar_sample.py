@@ -284,7 +284,26 @@ def test_a_long_sample_comes_whole(tmp_path):
 )
 def test_archives_end_with_zeros_or_without(tmp_path, ending):
     data = tar([("0.a", b"x"), ("1.a", b"y" * 512)])[: 512 * 4]
-    assert list(ps.TarDataset(written(tmp_path, data + ending), "a")) == [b"x", b"y" * 512]
+    path = written(tmp_path, data + ending)
+    if ending:
+        assert list(ps.TarDataset(path, "a")) == [b"x", b"y" * 512]
+        return
+    with pytest.warns(RuntimeWarning, match=f"TarDataset: {path}: it ends without the zeros"):
+        assert list(ps.TarDataset(path, "a", buffer_size=1)) == [b"x", b"y" * 512]
+    with pytest.warns(RuntimeWarning, match=f"TarDataset: {path}: it ends without the zeros"):
+        ps.index(path)
+
+
+def test_a_state_at_the_end_of_an_archive_warns_no_more(tmp_path):
+    path = written(tmp_path, tar([("0.a", b"x")])[: 512 * 2])
+    it = iter(ps.TarDataset(path, "a"))
+    next(it)
+    state = it.get_state()
+    with pytest.warns(RuntimeWarning, match="it ends without the zeros"):
+        assert list(it) == []
+    restored = iter(ps.TarDataset(path, "a"))
+    restored.set_state(state)
+    assert list(restored) == []
 
 
 @pytest.mark.parametrize("length", [1, 511, 513, 1023, 1024 + 300, 2048 + 700, 4096 + 512])
@@ -393,18 +412,46 @@ def test_a_sample_longer_than_allowed_is_an_error(tmp_path):
     assert len(list(ps.TarDataset(path, "a", max_record_bytes=6000))) == 2
 
 
-def test_an_error_of_decoding_names_field_file_and_byte(tmp_path):
-    path = written(tmp_path, tar([("0.json", b"{}"), ("1.json", b"{"), ("2.txt", b"\xff")]))
-    it = iter(ps.TarDataset(path, decode=True))
-    assert next(it)["json"] == {}
-    with pytest.raises(json.JSONDecodeError) as caught:
+@pytest.mark.parametrize("fields", [None, "field"])
+@pytest.mark.parametrize(
+    ("field", "good", "bad"),
+    [
+        ("json", b"{}", b"{"),
+        ("npy", npy(IMAGE), npy(IMAGE)[:-1]),
+        ("npz", None, b"pickled"),
+        ("cls", b" 7\n", b"seven"),
+        ("cls", b"-1", b"9" * 19),
+        ("txt", b"word", b"\xff"),
+        ("png", ps.io.encode_png(IMAGE), b"no image"),
+        ("gif", None, b"no image"),
+    ],
+)
+def test_an_error_of_decoding_names_file_and_byte(tmp_path, field, good, bad, fields):
+    files = [(f"{i}.{field}", contents) for i, contents in enumerate((good, bad)) if contents]
+    path = written(tmp_path, tar(files))
+    with tarfile.open(path) as archive:
+        offset = archive.getmembers()[-1].offset
+    ds = ps.TarDataset(path, fields and field, decode=True)
+    *values, error = steps(iter(ds))
+    assert (len(values), error.kind) == (bool(good), "DataError")
+    seen = []
+    list(ps.TarDataset(path, fields and field, decode=True, on_error=lambda e, _: seen.append(e)))
+    assert (seen[0].file, seen[0].offset) == (str(path), offset)
+    assert f"(file {path}, byte " in str(seen[0])
+    if fields is None or field != "png":
+        assert "sample '1'" in str(seen[0])
+
+
+def test_an_error_of_a_function_of_the_user_stays_itself(tmp_path):
+    path = written(tmp_path, tar([("0.json", b"{}"), ("1.json", b"{")]))
+    for fields in ("json", None):
+        it = iter(ps.TarDataset(path, fields, decode={"json": json.loads}))
         next(it)
-    notes = "\n".join(caught.value.__notes__)
-    assert "while the field 'json' was decoded" in notes
-    assert f"(file {path}, byte 1024)" in notes
-    assert list(ps.TarDataset(path, "json", decode=True, on_error="skip")) == [{}]
-    with pytest.raises(ps.DataError, match=r"sample '2': the file '2.txt' is not UTF-8"):
-        list(ps.TarDataset(path, "txt", decode=True, on_error=lambda e, info: info.offset < 2048))
+        with pytest.raises(json.JSONDecodeError) as caught:
+            next(it)
+        notes = "\n".join(caught.value.__notes__)
+        assert "while the field 'json' of '1' was decoded" in notes
+        assert f"(file {path}, byte 1024)" in notes
 
 
 def test_indexed_archives_give_the_same_samples_by_their_positions(tmp_path):

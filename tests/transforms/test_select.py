@@ -90,10 +90,24 @@ def test_a_function_gives_positions():
         ds.select([1], count=3)
 
 
-@pytest.mark.parametrize("bad", [[1.5], ["1"], [[1, 2]], [True, False], None, {"a": 1}])
+@pytest.mark.parametrize("bad", [[1.5], ["1"], [[1, 2]], True, np.True_, None, {"a": 1}])
 def test_what_gives_no_positions_is_refused(bad):
     with pytest.raises(TypeError, match="select: "):
         D.range(5).select(bad)
+
+
+@pytest.mark.parametrize("mask", [[True, False], np.ones(6, bool), np.ones(0, bool)])
+def test_a_mask_must_have_a_bool_for_each_element(mask):
+    ds = D.range(5)
+    for use in (ds.select, ds.__getitem__):
+        with pytest.raises(ValueError, match=f"as there are elements, 5, got {len(mask)}"):
+            use(mask)
+
+
+def test_a_bool_is_no_position():
+    for bad in (True, False, np.True_):
+        with pytest.raises(TypeError, match=r"got .*(True|False)"):
+            D.range(5)[bad]
 
 
 def test_a_position_that_there_is_not_is_an_error_and_the_next_follows():

@@ -3,6 +3,9 @@
 import gzip
 import io
 import json
+import os
+import subprocess
+import sys
 import tarfile
 import threading
 
@@ -130,6 +133,46 @@ def test_an_error_leaves_what_was_there(tmp_path):
     assert not [each for each in threading.enumerate() if each.name.startswith("write_")]
     BYTES.write_tfrecords(path)
     assert list(ps.TFRecordDataset(path)) == list(BYTES)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs locks")
+@pytest.mark.parametrize("kind", ["write_jsonl", "index"])
+def test_what_a_killed_writer_has_left_is_removed(tmp_path, kind):
+    import fcntl
+
+    (tmp_path / "a.jsonl").write_text("1\n")
+    target = "a.jsonl" if kind == "write_jsonl" else "a.jsonl.psindex"
+    found = [f".{target}.tmp-{'0' * 15}{i}" for i in range(2)]
+    found += [f".{target}.tmp-mine", f".other.tmp-{'0' * 16}"]
+    for name in found:
+        (tmp_path / name).touch()
+    with (tmp_path / found[1]).open() as locked:
+        fcntl.flock(locked, fcntl.LOCK_EX)
+        if kind == "write_jsonl":
+            ps.Dataset.range(3).write_jsonl(tmp_path / "a.jsonl")
+        else:
+            ps.index(tmp_path / "a.jsonl")
+    assert names(tmp_path) == sorted({"a.jsonl", target, *found[1:]})
+
+
+LIMITED = """
+import resource, sys
+import penstock as ps
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+try:
+    ps.Dataset.range(100).write_jsonl("a.jsonl", shards=90)
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits")
+def test_more_shards_than_files_may_be_open_are_one_error(tmp_path):
+    command = [sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "write_jsonl: 90 files are written at a time" in done.stdout
+    assert "ulimit -n" in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_is_not_replaced(tmp_path):

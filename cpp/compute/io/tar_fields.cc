@@ -7,6 +7,7 @@
 
 #include "compute/new_op.h"
 #include "compute/operand.h"
+#include "compute/strings/number_text.h"
 #include "compute/strings/string_items.h"
 #include "data/error.h"
 #include "storage/tar.h"
@@ -69,10 +70,20 @@ void RequireStored(const TarFile& file) {
               file.key, file.field);
 }
 
-// Scalars, one for each record, that lie in the memory of the records where that can be shared.
+// What the contents of a file become.
+enum class TarForm : int64_t { kBytes, kText, kNumber };
+
+// Scalars, one for each record: strings that lie in the memory of the records where that can be
+// shared.
 class TarColumn {
  public:
   void Add(std::string_view item) { items_.push_back(item); }
+  void Add(int64_t number) { numbers_.push_back(number); }
+  Tensor TakeNumbers(const Shape& shape) const {
+    Tensor made = Tensor::Make(DType::Of(TypeCode::kInt64), shape);
+    std::copy(numbers_.begin(), numbers_.end(), reinterpret_cast<int64_t*>(made.mutable_data()));
+    return made;
+  }
   Tensor Take(TypeCode code, const Tensor& records, const Shape& shape) const {
     if (records.storage() != Storage::kPacked) return Tensor::Strings(code, shape, items_);
     BufferRef spans = Buffer::Allocate(2 * sizeof(int64_t) * items_.size());
@@ -87,13 +98,14 @@ class TarColumn {
 
  private:
   std::vector<std::string_view> items_;
+  std::vector<int64_t> numbers_;
 };
 
 // One of the files that are asked for: "jpg", or the first of "jpg;jpeg" that a sample has.
 struct TarRequest {
   std::string text;  // as it was given
   std::vector<std::string> fields;
-  bool is_text;
+  TarForm form;
 
   const TarFile& In(const std::vector<TarFile>& files) const {
     for (const std::string& field : fields) {
@@ -114,9 +126,10 @@ class TarFields final : public Op {
  public:
   explicit TarFields(const Args& args) {
     const Tensor& names = args.Nested("fields").leaves.at(0);
-    const std::vector<int64_t>& texts = args.Ints("texts");
+    const std::vector<int64_t>& forms = args.Ints("forms");
     for (int64_t i = 0; i < names.elements(); ++i) {
-      TarRequest request{std::string(names.string(i)), {}, texts.at(static_cast<size_t>(i)) != 0};
+      const auto form = static_cast<TarForm>(forms.at(static_cast<size_t>(i)));
+      TarRequest request{std::string(names.string(i)), {}, form};
       std::string_view rest = request.text;
       for (size_t end = 0;; rest.remove_prefix(end + 1)) {
         end = rest.find(';');
@@ -140,7 +153,7 @@ class TarFields final : public Op {
       const std::vector<TarFile> files = FilesOf(records.string(row));
       keys.push_back(files[0].key);
       for (size_t i = 0; i < requests_.size(); ++i) {
-        if (!IsKey(requests_[i])) columns[i].Add(Contents(requests_[i], files));
+        if (!IsKey(requests_[i])) AddContents(requests_[i], files, columns[i]);
       }
     }
     std::vector<Tensor> made;
@@ -148,9 +161,12 @@ class TarFields final : public Op {
       if (IsKey(requests_[i])) {
         const std::vector<std::string_view> views(keys.begin(), keys.end());
         made.push_back(Tensor::Strings(TypeCode::kText, records.shape(), views));
+      } else if (requests_[i].form == TarForm::kNumber) {
+        made.push_back(columns[i].TakeNumbers(records.shape()));
       } else {
-        made.push_back(columns[i].Take(requests_[i].is_text ? TypeCode::kText : TypeCode::kBytes,
-                                       records, records.shape()));
+        const bool text = requests_[i].form == TarForm::kText;
+        made.push_back(
+            columns[i].Take(text ? TypeCode::kText : TypeCode::kBytes, records, records.shape()));
       }
     }
     return made;
@@ -159,14 +175,22 @@ class TarFields final : public Op {
  private:
   static bool IsKey(const TarRequest& request) { return request.text == kTarKey; }
 
-  static std::string_view Contents(const TarRequest& request, const std::vector<TarFile>& files) {
+  static void AddContents(const TarRequest& request, const std::vector<TarFile>& files,
+                          TarColumn& column) {
     const TarFile& file = request.In(files);
     RequireStored(file);
-    if (request.is_text && !IsUtf8(file.contents)) {
+    if (request.form == TarForm::kNumber) {
+      int64_t number;
+      if (ParseNumber(file.contents, &number)) return column.Add(number);
+      throw Error(ErrorKind::kData,
+                  "TarDataset: sample '{}': the file '{}' must hold an int64, got {}", file.key,
+                  file.name, QuotedNumber(file.contents));
+    }
+    if (request.form == TarForm::kText && !IsUtf8(file.contents)) {
       throw Error(ErrorKind::kData, "TarDataset: sample '{}': the file '{}' is not UTF-8", file.key,
                   file.name);
     }
-    return file.contents;
+    column.Add(file.contents);
   }
 
   std::vector<TarRequest> requests_;

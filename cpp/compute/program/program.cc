@@ -88,15 +88,32 @@ class Program final : public Function {
     return order;
   }
 
-  static Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) {
-    const Origin opened = error.origin();  // by an operation
-    error.In(FailedStepOf(info, row, element), element.origin);
-    if (!opened.file) return error;
+  Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) const {
     Origin origin = element.origin;
-    origin.file = opened.file;
-    origin.offset = opened.offset;
+    if (const Origin& opened = error.origin(); opened.file) {  // by an operation
+      origin.file = opened.file;
+      origin.offset = opened.offset;
+    } else if (!origin.file) {
+      origin.file = FileOf(element);
+    }
+    error.In(FailedStepOf(info, row, element), element.origin);
     error.At(std::move(origin));
     return error;
+  }
+
+  // The file that is read to make something of an element, where a leaf is its name.
+  std::shared_ptr<const std::string> FileOf(const Element& element) const {
+    if (file_leaf_ < 0) return nullptr;
+    const std::vector<int> order = element.structure == plan_.element
+                                       ? std::vector<int>{}
+                                       : LeafOrder(element.structure, plan_.element);
+    if (element.structure != plan_.element && order.empty()) return nullptr;
+    const auto leaf = static_cast<size_t>(file_leaf_);
+    const Tensor& name = element.leaves[order.empty() ? leaf : order[leaf]];
+    const TypeCode code = name.dtype().code;
+    const bool text = code == TypeCode::kText || code == TypeCode::kBytes;
+    if (!text || name.elements() != 1) return nullptr;
+    return std::make_shared<const std::string>(name.string(0));
   }
 
   static RandomKey KeyOf(const ProgramStep& step, const CallInfo& info, uint64_t element) {
@@ -198,6 +215,7 @@ class Program final : public Function {
   std::vector<int> results_;
   const size_t arguments_;
   const int values_;
+  int file_leaf_ = -1;        // the name of a file that an operation reads; -1: there is none
   bool only_shapes_ = false;  // of the element nothing but shapes is looked at
   bool light_ = true;         // only arithmetic: not worth giving up a foreign lock for a row
   std::atomic<bool> by_rows_{true};  // no operation has refused so far; relaxed: only saves time
@@ -229,6 +247,9 @@ Program::Program(ProgramPlan plan)
       made.leaf = static_cast<int>(leaf - results_.begin());
     }
     light_ = light_ && made.step.op->row_local();
+    if (made.step.op->reads_file() && static_cast<size_t>(made.step.inputs[0]) < arguments_) {
+      file_leaf_ = made.step.inputs[0];
+    }
     instructions_.push_back(std::move(made));
   }
   plan_.steps.clear();

@@ -1,69 +1,17 @@
 // to_number and to_hash_bucket_fast: numbers for strings.
 #include <bit>
-#include <cctype>
-#include <charconv>
-#include <cstdlib>
 #include <string>
 
 #include "compute/new_op.h"
 #include "compute/operand.h"
 #include "compute/real_types.h"
 #include "compute/strings/fingerprint.h"
+#include "compute/strings/number_text.h"
 #include "compute/strings/string_items.h"
 #include "data/error.h"
 
 namespace penstock {
 namespace {
-
-// "0x1.8p3", after its sign.
-bool IsHexadecimal(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
-         (std::isxdigit(static_cast<unsigned char>(text[2])) || text[2] == '.');
-}
-
-// Too large, or too close to zero: infinity, or zero.
-template <typename T>
-T BeyondRange(std::string_view text) {
-  return static_cast<T>(std::strtod(std::string(text).c_str(), nullptr));
-}
-
-template <typename T>
-bool ParseHexadecimal(std::string_view text, T* value) {
-  const bool negative = text.starts_with('-');
-  std::string_view digits = text.substr(negative ? 3 : 2);
-  const char* end = digits.data() + digits.size();
-  auto [stop, problem] = std::from_chars(digits.data(), end, *value, std::chars_format::hex);
-  if (stop != end) return false;
-  if (problem == std::errc::result_out_of_range) {
-    *value = BeyondRange<T>(text);
-    return true;
-  }
-  if (negative) *value = -*value;
-  return problem == std::errc{};
-}
-
-// The whole of a string as a number, with white space around it: in decimal, and floats in
-// hexadecimal too. False when it is none, or an integer beyond the range.
-template <typename T>
-bool Parse(std::string_view text, T* value) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  if constexpr (std::is_floating_point_v<T>) {
-    if (IsHexadecimal(text)) return ParseHexadecimal(text, value);
-  }
-  const char* end = text.data() + text.size();
-  auto [stop, problem] = std::from_chars(text.data(), end, *value);
-  if (stop != end || text.empty()) return false;
-  if (problem == std::errc{}) return true;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (problem != std::errc::result_out_of_range) return false;
-    *value = BeyondRange<T>(text);
-    return true;
-  }
-  return false;
-}
 
 class ToNumber final : public FillOp {
  public:
@@ -94,23 +42,16 @@ class ToNumber final : public FillOp {
       if constexpr (kKnown) {
         auto* values = reinterpret_cast<T*>(out.mutable_data());
         for (int64_t i = 0; i < out.elements(); ++i) {
-          if (Parse(inputs[0].string(i), &values[i])) continue;
+          if (ParseNumber(inputs[0].string(i), &values[i])) continue;
           throw Error(ErrorKind::kInvalidArgument,
                       "strings.to_number: input must hold numbers of {}, got {} as string {}",
-                      dtype_.name(), Quoted(inputs[0].string(i)), i);
+                      dtype_.name(), QuotedNumber(inputs[0].string(i)), i);
         }
       }
     });
   }
 
  private:
-  static std::string Quoted(std::string_view text) {
-    constexpr size_t kMostShown = 40;
-    std::string shown = "'";
-    for (char c : text.substr(0, kMostShown)) shown += c >= ' ' && c < 127 ? c : '?';
-    return shown + (text.size() > kMostShown ? "...'" : "'");
-  }
-
   const DType dtype_;
 };
 

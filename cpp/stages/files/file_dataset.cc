@@ -119,7 +119,7 @@ class RowSpans {
 class FileIterator final : public BlockIterator {
  public:
   FileIterator(std::shared_ptr<const FileDataset> data, const RunContext& context)
-      : data_(std::move(data)), cancel_(context.cancel), budget_(context.session->budget()) {}
+      : data_(std::move(data)), cancel_(context.cancel), session_(*context.session) {}
 
   void VisitState(StateVisitor& visitor) override {
     if (bytes_) offset_ = bytes_->window().offset;
@@ -168,7 +168,7 @@ class FileIterator final : public BlockIterator {
 
  private:
   void Open() {
-    auto bytes = data_->Open({.cancel = &cancel_, .budget = &budget_});
+    auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget()});
     if (offset_ > 0) bytes->Seek(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);
@@ -226,6 +226,10 @@ class FileIterator final : public BlockIterator {
         if (auto problem = Grow(found)) return Fail(*problem, true);
       } else if (found.kind == Found::kEnd) {
         finished_ = true;
+        if (const std::string_view doubt = reader_->doubt(); !doubt.empty()) {
+          session_.Warn(
+              Format("{}: {}: {}", std::string_view(data_->format().stage), *data_->path(), doubt));
+        }
         return Block::AtEnd();
       } else if (found.kind == Found::kRecord) {
         return Fail(TooLong(found.size, true), true);
@@ -347,7 +351,7 @@ class FileIterator final : public BlockIterator {
 
   std::shared_ptr<const FileDataset> data_;
   CancelToken cancel_;
-  Budget& budget_;
+  Session& session_;
   std::unique_ptr<ByteSource> bytes_;
   std::unique_ptr<RecordReader> reader_;
   int64_t offset_ = 0;

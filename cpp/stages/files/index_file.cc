@@ -33,14 +33,14 @@ std::string IndexPathOf(const std::string& file, const std::string& folder) {
 }
 
 IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,
-                             const std::string& target,
+                             const std::string& target, const CancelToken& cancel,
                              const std::function<void(int64_t)>& progress) {
   constexpr int64_t kRows = 1024;
   constexpr int64_t kReportBytes = int64_t{16} << 20;
   auto records = OpenRecords(reader, file);
   IndexedFile of;
   of.format = records->Boundaries();
-  auto opened = OpenFile(file);
+  auto opened = OpenFile(file, {.cancel = &cancel});
   of.size = of.end = opened->size();
   of.version = opened->version();
   if (of.size < 0) {
@@ -51,7 +51,7 @@ IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,
   RunOptions options;
   options.threads = 1;
   options.counted = false;
-  Session session(records, options, {});
+  Session session(records, options, {}, &cancel);
   int64_t reported = 0;
   int64_t at = 0;
   for (bool ended = false; !ended;) {
@@ -74,6 +74,7 @@ IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,
     throw Error(ErrorKind::kData, "index: {} was expected to stay as it is, and was written to",
                 file);
   }
+  of.warnings = session.TakeWarnings();
   progress(of.size);
   of.records = writer.records();
   writer.Finish(of);

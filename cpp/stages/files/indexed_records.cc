@@ -16,8 +16,7 @@
 namespace penstock {
 namespace {
 
-// Files that are open: those read last, enough to open those of most datasets once, and few enough
-// for the limit of any system.
+// Files that are open: those read last, enough to open those of most datasets once.
 class OpenFiles {
  public:
   using FilePtr = std::shared_ptr<InputFile>;
@@ -39,7 +38,7 @@ class OpenFiles {
       used_.push_front(number);
       open_[number] = {file, used_.begin()};
     }
-    if (open_.size() > kMost) {
+    if (open_.size() > most_) {
       dropped = std::move(open_[used_.back()].file);
       open_.erase(used_.back());
       used_.pop_back();
@@ -48,7 +47,7 @@ class OpenFiles {
   }
 
  private:
-  static constexpr size_t kMost = 256;
+  const size_t most_ = MostKeptOpen();
   struct Entry {
     FilePtr file;
     std::list<size_t>::iterator used;
@@ -313,11 +312,11 @@ void IndexedRecordsDataset::AddNames(const std::vector<Wanted>& wanted, Block& b
 }
 
 void IndexedRecordsDataset::Read(const std::vector<Wanted*>& ascending, uint8_t* to) const {
-  constexpr size_t kMostFiles = 128;  // open at a time
+  const size_t most = MostKeptOpen();
   std::vector<Reads> all;
   for (const Wanted* each : ascending) {
     if (all.empty() || all.back().of != each->file) {
-      if (all.size() == kMostFiles) Finish(all);
+      if (all.size() == most) Finish(all);
       all.push_back({each->file, Open(*each->file), {}});
     }
     std::vector<ByteRange>& ranges = all.back().ranges;
@@ -346,6 +345,7 @@ void IndexedRecordsDataset::Finish(std::vector<Reads>& all) const {
         range.ready += got;
       }
     }
+    RequireSame(*reads.of, *reads.file);  // it may have been written to meanwhile
   }
   all.clear();
 }

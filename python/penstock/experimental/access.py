@@ -22,10 +22,12 @@ def at(dataset: Dataset, index: int) -> Any:
     ----------
     dataset : Dataset
         Whose stages all have random access: `range`, `from_tensors`, `from_tensor_slices`,
-        `from_indexable`, files with ``indexed=True`` and saved datasets with rows of one size;
-        `map`, `batch`, `shard`, `shard_evenly`, `zip`, `skip`, `take`, `repeat`, `concatenate`,
-        `enumerate`, `shuffle`, `global_shuffle`, `select`, `prefetch`, `assert_cardinality` and
-        `cache` in memory.
+        `from_indexable`, `from_arrow` and other tables, `from_zarr`, `from_image_folder`,
+        `list_files`, files with ``indexed=True``, `NumpyDataset`, `HDF5Dataset`,
+        `ArrayRecordDataset`, `ParquetDataset` and `ArrowDataset` without filters, and saved
+        datasets with rows of one size; `map`, `batch`, `shard`, `shard_evenly`, `zip`, `skip`,
+        `take`, `repeat`, `concatenate`, `enumerate`, `shuffle`, `global_shuffle`, `select`,
+        `prefetch`, `assert_cardinality` and `cache` in memory.
     index : int
         From 0 to ``len(dataset) - 1``.
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
-from penstock.paths import path_of
+from penstock.paths import name_of
+from penstock.sources.fetched import local_file
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec, as_dtype
 
@@ -29,7 +30,8 @@ class SqlDataset(Source):
     driver_name : str
         "sqlite", the only one.
     data_source_name : str or path
-        The file of the database, which is only read.
+        The file of the database, which is only read. What is at a URL is fetched whole, to the
+        folder for temporary files, once by each process.
     query : str
         The query; it is run again for each iterator.
     output_types : nested dtypes
@@ -39,8 +41,8 @@ class SqlDataset(Source):
     Raises
     ------
     ValueError
-        If `driver_name` is another one, or `data_source_name` a URL; while iterating, if the query
-        has another number of columns.
+        If `driver_name` is another one; while iterating, if the query has another number of
+        columns.
     TypeError
         If an argument is of another type, such as an open file or a connection, or a type is none
         of these; while iterating, at the position of a row with a value that its type cannot hold;
@@ -80,7 +82,7 @@ class SqlDataset(Source):
         if driver_name != "sqlite":
             raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")
         signature = _mapped(output_types, lambda kind: TensorSpec((), _checked(kind)))
-        path = path_of("SqlDataset", "data_source_name", data_source_name)
+        path = name_of("SqlDataset", "data_source_name", data_source_name)
         rows = _Query(path, query, output_types)
         self._become(Dataset.from_generator(rows, output_signature=signature))
 
@@ -152,7 +154,7 @@ class _Rows:
     def _open(self) -> None:
         import sqlite3
 
-        path = Path(self._query.path)
+        path = Path(local_file(self._query.path))
         if not path.exists():
             raise FileNotFoundError(2, "SqlDataset: there is no such database", str(path))
         # One thread at a time uses it, but not always the same one.

@@ -12,12 +12,12 @@ import hashlib
 import os
 import secrets
 import threading
-import time
 import warnings
 from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.locks import lock, remove_abandoned
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _END = ".copy"
 _UNFINISHED = ".part"
 _MOST_AT_ONCE = 128  # files that are being filled by this process
-_ABANDONED = 86400.0  # seconds: where files cannot be locked
 
 
 class Copies:
@@ -114,7 +113,7 @@ class Copies:
         self._folder.mkdir(parents=True, exist_ok=True)
         if not self._cleaned:
             self._cleaned = True
-            _remove_abandoned(self._folder)
+            remove_abandoned(self._folder.glob(f"*{_UNFINISHED}"))
         if self._most is None:
             return True
         found: list[tuple[float, int, Path]] = []
@@ -147,7 +146,7 @@ class _Filling:
         self._path = folder / f"{name}-{secrets.token_hex(8)}{_UNFINISHED}"
         self._mutex = threading.Lock()
         self._file = self._path.open("xb")
-        _lock(self._file.fileno())
+        lock(self._file.fileno())
         self._file.truncate(total)
 
     def put(self, offset: int, buffer: Buffer) -> bool:
@@ -188,28 +187,3 @@ def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _name(url: str, size: int, tag: str) -> str:
     return hashlib.sha256(f"{url}\n{size}\n{tag}".encode()).hexdigest()[:40] + _END
-
-
-def _lock(handle: int) -> bool:
-    """Lock an open file until it is closed; return False when another process has done so."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _remove_abandoned(folder: Path) -> None:
-    for path in folder.glob(f"*{_UNFINISHED}"):
-        try:
-            if os.name == "nt" and time.time() - path.stat().st_mtime < _ABANDONED:
-                continue
-            with path.open("rb") as file:
-                if _lock(file.fileno()):
-                    path.unlink(missing_ok=True)
-        except OSError:
-            continue  # it is another user's, or gone

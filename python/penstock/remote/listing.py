@@ -27,3 +27,20 @@ def files_matching(pattern: str) -> list[str]:
     from penstock.remote.patterns import urls_matching
 
     return sorted(urls_matching(pattern))
+
+
+def files_below(url: str) -> list[str]:
+    """Return the names of all files in a folder of a store and in those inside it, sorted.
+
+    Names begin after that of the folder.
+
+    Raises
+    ------
+    OSError
+        If the store cannot be listed.
+    ImportError
+        If the library for the URL is not installed.
+    """
+    from penstock.remote.patterns import names_below
+
+    return sorted(names_below(url))

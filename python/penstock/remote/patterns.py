@@ -26,6 +26,21 @@ def urls_matching(pattern: str) -> list[str]:
         raise OSError(failure.number or errno.EIO, failure.text, pattern) from failure
 
 
+def names_below(folder: str) -> list[str]:
+    """Return the names of all files in a folder, from the folder on; errors are as above."""
+    service = start()
+    store = service.store_of(folder)
+    prefix = f"{store.files.path_of(folder).strip('/')}/".lstrip("/")
+    try:
+        entries = service.call(store.entries(folder, prefix.rstrip("/"), True))
+    except Failure as failure:
+        if failure.number == errno.ENOENT:
+            return []
+        raise OSError(failure.number or errno.EIO, failure.text, folder) from failure
+    paths = (entry.path.lstrip("/") for entry in entries if not entry.path.endswith("/"))
+    return [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+
+
 async def _matching(store: Attempts, pattern: str) -> list[str]:
     is_web = urlsplit(pattern).scheme in ("http", "https")
     if not _MAGIC.search(pattern) or (is_web and ObstoreFiles.is_exact(pattern)):

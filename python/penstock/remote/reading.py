@@ -6,6 +6,7 @@ import errno
 import io
 from typing import Any
 
+from penstock import _core
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import Answer
 from penstock.remote.service import start
@@ -20,6 +21,9 @@ class ObjectReader(io.RawIOBase):
     ----------
     url : str
         Where it is.
+    cancel : CancelToken, optional
+        Ends its reads. Set the attribute to another one when the file changes hands; None means the
+        run that the reading thread works for.
 
     Raises
     ------
@@ -29,8 +33,9 @@ class ObjectReader(io.RawIOBase):
         If the library for the URL is not installed.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, cancel: _core.CancelToken | None = None) -> None:
         self.name = url
+        self.cancel = cancel
         self._service = start()
         self._store = self._service.store_of(url)
         self._at = 0
@@ -40,7 +45,8 @@ class ObjectReader(io.RawIOBase):
 
     def _read(self, start: int, size: int, first: bool = False) -> Answer:
         try:
-            return self._service.call(self._store.read(self.name, start, size, first, self._tag))
+            read = self._store.read(self.name, start, size, first, self._tag)
+            return self._service.call(read, self.cancel)
         except Failure as failure:
             raise OSError(failure.number or errno.EIO, failure.text, self.name) from failure
 

@@ -22,6 +22,7 @@ from penstock.remote.stores import Stores
 T = TypeVar("T")
 
 _PATIENCE = 2.0  # seconds, when the process ends
+_LOOK = 0.05  # seconds between looks at whether the reader is still there
 
 
 class Service:
@@ -34,9 +35,24 @@ class Service:
         for name, body in (("loop", self._run_loop), ("requests", self._take)):
             threading.Thread(target=body, name=f"penstock-remote-{name}", daemon=True).start()
 
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the event loop and wait for what it returns."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    def call(self, work: Coroutine[Any, Any, T], cancel: _core.CancelToken | None = None) -> T:
+        """Run a coroutine in the event loop and wait for what it returns.
+
+        It is cancelled with `cancel`, which is by default that of the run that this thread works
+        for, and where a signal handler raises.
+        """
+        answer = asyncio.run_coroutine_threadsafe(work, self._loop)
+        cancel = cancel or _core.cancel_of_run()
+        try:
+            while cancel and not (answer.done() or cancel.cancelled):
+                with contextlib.suppress(TimeoutError):
+                    answer.exception(_LOOK)
+            if cancel and cancel.cancelled:
+                raise Failure("the reader has ended", errno.ECANCELED)
+            return answer.result()
+        except BaseException:
+            answer.cancel()
+            raise
 
     def store_of(self, url: str) -> Attempts:
         """Return the store that a URL is in, for coroutines of `call`."""

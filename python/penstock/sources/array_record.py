@@ -13,7 +13,8 @@ from penstock.dataset import Dataset
 from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.open_files import OpenFiles
-from penstock.paths import Names, path_of
+from penstock.paths import Names
+from penstock.sources.fetched import local_file
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec
@@ -28,7 +29,8 @@ class ArrayRecordDataset(Source):
     Parameters
     ----------
     filenames : str, path, or sequence of them
-        The files, one after the other.
+        The files, one after the other. What is at a URL is fetched whole, to the folder for
+        temporary files, once by each process.
     name : str, optional
         Names the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
@@ -69,13 +71,14 @@ class ArrayRecordDataset(Source):
         *,
         num_parallel_calls: int | None = None,
     ) -> None:
-        files = names_of("ArrayRecordDataset", filenames, path_of)
+        files = names_of("ArrayRecordDataset", filenames)
         self._become(
-            Dataset.from_indexable(
+            Dataset._of_rows(
                 _Records(files),
-                name or "ArrayRecordDataset",
-                num_parallel_calls=num_parallel_calls,
+                name,
+                num_parallel_calls,
                 output_signature=TensorSpec((), bytes),
+                part_of="ArrayRecordDataset",
             )
         )
 
@@ -116,9 +119,10 @@ class _Records:
 
 def _opened(path: str) -> Any:
     module = library("ArrayRecordDataset", "array_record.python.array_record_module", "arrayrecord")
-    with Path(path).open("rb"):  # the reader has no error for a file that is not there
+    local = local_file(path)
+    with Path(local).open("rb"):  # the reader has no error for a file that is not there
         pass
-    reader = module.ArrayRecordReader(path, _OPTIONS)
+    reader = module.ArrayRecordReader(local, _OPTIONS)
     if not reader.ok():
         raise DataError(
             "ArrayRecordDataset: this is no complete ArrayRecord file; one that was not closed by "

@@ -12,12 +12,15 @@ import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
+from penstock.errors import DataError
 from penstock.paths import Names, is_url
 from penstock.sources.files import names_of
 from penstock.sources.named import Named
 from penstock.sources.source import Source
 
 __all__ = ["NumpyDataset"]
+
+_ZIP = b"PK"  # how archives of zip begin
 
 
 class NumpyDataset(Source):
@@ -88,10 +91,17 @@ class NumpyDataset(Source):
 def _found(path: str) -> Any:
     """Return the names of all arrays of a file; "" for the only one that it is."""
     with _opened(path) as content:
-        if not zipfile.is_zipfile(content):
+        if content.read(len(_ZIP)) != _ZIP:
             return ""
-        with zipfile.ZipFile(content) as file:
-            names = [each.removesuffix(".npy") for each in file.namelist()]
+        try:
+            with zipfile.ZipFile(content) as file:
+                names = [each.removesuffix(".npy") for each in file.namelist()]
+        except zipfile.BadZipFile as error:
+            raise DataError(
+                f"NumpyDataset: the directory of the .npz file cannot be read ({error}); the file "
+                "was not written to its end",
+                path,
+            ) from None
     if not names:
         raise ValueError(f"NumpyDataset: {path}: a file with arrays was expected, got none in it")
     return {each: each for each in names}

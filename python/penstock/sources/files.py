@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,9 +76,8 @@ class TFRecordDataset(Source):
     Both checksums of every record are checked, and memory is only had for bytes that arrive,
     whatever a damaged length says; a zstd file may need a window of up to 128 MiB. Files are read
     without the GIL. With `num_parallel_reads` each file has its own thread, and the order is always
-    the same. A saved state holds byte
-    offsets; to continue in a compressed file, it is decompressed again up to there. A pipe can be
-    read once, from its beginning.
+    the same. A saved state holds byte offsets; to continue in a compressed file, it is decompressed
+    again up to there. A pipe can be read once, from its beginning.
 
     Examples
     --------
@@ -316,19 +315,16 @@ def read_files(
     return records._without_errors(stage, on_error, max_errors)
 
 
-def names_of(stage: str, filenames: Any, of: Callable[[str, str, Any], str] = name_of) -> list[str]:
-    """Return names of files as a list of str; those of a Dataset are what it gives now.
-
-    `of` makes a str of each: `name_of`, or `path_of` where they cannot be URLs.
-    """
+def names_of(stage: str, filenames: Any) -> list[str]:
+    """Return names of files as a list of str; those of a Dataset are what it gives now."""
     if isinstance(filenames, (str, bytes, os.PathLike)):
-        return [of(stage, "filenames", filenames)]
+        return [name_of(stage, "filenames", filenames)]
     if hasattr(filenames, "read") or not np.iterable(filenames):
         raise TypeError(
             f"{stage}: filenames must be a path, a list of paths or a Dataset of them, got "
             f"{what_came(filenames)}"
         )
-    return [of(stage, "each of filenames", name) for name in filenames]
+    return [name_of(stage, "each of filenames", name) for name in filenames]
 
 
 def indexed_files(

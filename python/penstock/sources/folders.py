@@ -12,6 +12,7 @@ import numpy as np
 from penstock import _core
 from penstock.arguments.checks import shown
 from penstock.dataset import AUTOTUNE, Dataset
+from penstock.errors import DataError
 from penstock.on_error import OnError
 from penstock.ops.array import cast, shape, transpose
 from penstock.ops.image import (
@@ -22,8 +23,10 @@ from penstock.ops.image import (
 )
 from penstock.ops.io import read_file
 from penstock.ops.native import native
-from penstock.paths import path_of
+from penstock.paths import is_url, name_of
+from penstock.remote.listing import files_below
 from penstock.sources.source import Source
+from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 CHANNELS = {"grayscale": 1, "rgb": 3, "rgba": 4}
@@ -80,7 +83,7 @@ def files_of(
     stage : str
         What errors name.
     directory : str
-        The folder.
+        The folder, or its URL.
     formats : tuple of str
         How names end, in lower case.
     labels : "inferred", None, or sequence
@@ -90,8 +93,9 @@ def files_of(
     follow_links : bool
         Whether folders that are links are entered.
     """
+    folder = _Listed(directory) if is_url(directory) else _Folder(directory, follow_links)
     if not isinstance(labels, str):
-        paths = _walk(directory, formats, follow_links)
+        paths = folder.files("", formats)
         if labels is None:
             return Files(paths, [0] * len(paths), None)
         if len(labels) != len(paths):
@@ -100,8 +104,7 @@ def files_of(
                 f"while we found {len(paths)} files in {directory}"
             )
         return Files(paths, list(labels), [str(each) for each in sorted(set(labels))])
-    with os.scandir(directory) as entries:
-        folders = sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+    folders = sorted(name for name in folder.subfolders() if not name.startswith("."))
     names = folders if class_names is None else list(class_names)
     if class_names is not None and not (names and set(names) <= set(folders)):
         raise ValueError(
@@ -110,19 +113,55 @@ def files_of(
         )
     paths, classes = [], []
     for number, name in enumerate(names):
-        own = _walk(os.path.join(directory, name), formats, follow_links)  # noqa: PTH118
+        own = folder.files(name, formats)
         paths += own
         classes += [number] * len(own)
     return Files(paths, classes, names)
 
 
-def _walk(folder: str, formats: tuple[str, ...], follow_links: bool) -> list[str]:
-    return [
-        os.path.join(root, name)  # noqa: PTH118 - a Path would change what the user wrote
-        for root, _, names in sorted(os.walk(folder, followlinks=follow_links))
-        for name in sorted(names)
-        if name.lower().endswith(formats)
-    ]
+class _Folder:
+    """A folder of this machine."""
+
+    def __init__(self, path: str, follow_links: bool) -> None:
+        self._path = path
+        self._follow_links = follow_links
+
+    def subfolders(self) -> list[str]:
+        with os.scandir(self._path) as entries:
+            return [entry.name for entry in entries if entry.is_dir()]
+
+    def files(self, subfolder: str, formats: tuple[str, ...]) -> list[str]:
+        """Return the files in a folder of it, and in those inside: of one after the other."""
+        # A Path would change what the user wrote.
+        top = os.path.join(self._path, subfolder) if subfolder else self._path  # noqa: PTH118
+        return [
+            os.path.join(root, name)  # noqa: PTH118
+            for root, _, names in sorted(os.walk(top, followlinks=self._follow_links))
+            for name in sorted(names)
+            if name.lower().endswith(formats)
+        ]
+
+
+class _Listed:
+    """A folder of a store, which is listed once."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._names = sorted(
+            (folder, name) for folder, _, name in (n.rpartition("/") for n in files_below(url))
+        )
+
+    def subfolders(self) -> set[str]:
+        return {folder.partition("/")[0] for folder, _ in self._names if folder}
+
+    def files(self, subfolder: str, formats: tuple[str, ...]) -> list[str]:
+        """Return the same as that of a folder of this machine."""
+        return [
+            "/".join(filter(None, (self._url, folder, name)))
+            for folder, name in self._names
+            if f"{folder}/".startswith(f"{subfolder}/" if subfolder else "")
+            and name.lower().endswith(formats)
+        ]
 
 
 class LoadImage:
@@ -147,7 +186,12 @@ class LoadImage:
 
     def __call__(self, path: Any) -> Any:
         """Read, decode and resize it."""
-        pixels = decode_image(read_file(path), channels=self.channels, expand_animations=False)
+        contents = read_file(path)
+        try:
+            pixels = decode_image(contents, channels=self.channels, expand_animations=False)
+        except DataError as error:  # of a native function the engine names the file
+            error.file = str(path)
+            raise
         if self.size is not None:
             if self.padded:
                 pixels = resize_with_pad(pixels, *self.size, self.method)
@@ -245,7 +289,7 @@ def image_folder(
     )
     mode = None if labels is None else label_mode
     wanted = None if label_mode is None else labels
-    folder = path_of(_STAGE, "path", path)
+    folder = name_of(_STAGE, "path", path)
     files = files_of(_STAGE, folder, _FORMATS, wanted, class_names, follow_links)
     if shuffle and validation_split:
         files = files.shuffled(seed)
@@ -287,7 +331,7 @@ def _loaded(
         dataset = dataset.shuffle(len(paths), seed)
     if all(path.lower().endswith(_NATIVE) for path in files.paths):
         function = native(function)
-    dataset = dataset.map(function, AUTOTUNE, name=name)
+    dataset = map_for(_STAGE, dataset, function, AUTOTUNE, name=name)
     dataset._node.set_spec(_core.Spec(spec))
     return dataset
 

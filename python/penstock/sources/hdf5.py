@@ -48,13 +48,16 @@ class HDF5Dataset(Source):
         If a file is no HDF5 file, or is damaged.
     ValueError
         If a file has no such array, arrays of one file differ in length, or crops do not fit.
+    TypeError
+        If values have fields, or are references.
 
     Notes
     -----
-    Rows are numbers of any type, or strings (as bytes). The number of elements is known, and each
-    is found by its position: `shuffle` directly after it shuffles positions, and a saved state
-    holds a position. Rows that follow one another are read together. Crops lie on a grid, the last
-    axis changing first; those that would end after the array are left out.
+    Rows are numbers of any type, strings (as bytes), or arrays of different sizes (vlen). The
+    number of elements is known, and each is found by its position: `shuffle` directly after it
+    shuffles positions, and a saved state holds a position. Rows that follow one another are read
+    together. Crops lie on a grid, the last axis changing first; those that would end after the
+    array are left out.
 
     Examples
     --------
@@ -80,11 +83,12 @@ class HDF5Dataset(Source):
             raise ValueError("HDF5Dataset: at least one file was expected, got none")
         crops = Crops("HDF5Dataset", OpenFiles(files, _opened), keys, crop_shape, crop_stride)
         self._become(
-            Dataset.from_indexable(
+            Dataset._of_rows(
                 crops,
-                name or "HDF5Dataset",
-                num_parallel_calls=num_parallel_calls,
+                name,
+                num_parallel_calls,
                 output_signature=crops.element_spec,
+                part_of="HDF5Dataset",
             )
         )
 

@@ -6,8 +6,6 @@ import argparse
 import contextlib
 import os
 import sys
-import tempfile
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +21,7 @@ from penstock.ops.io import read_file
 from penstock.paths import Names, is_url, name_of
 from penstock.remote.listing import files_matching
 from penstock.sources.files import file_args, indexed_files, names_of
+from penstock.writers.staged import staged
 
 # The kind of source for each format, and the endings of names that mean it.
 _FORMATS = {
@@ -96,7 +95,7 @@ def index(
     docs/reference/formats.md.
 
     A damaged record is counted, as it is while iterating; if nothing can be found after it, a
-    RuntimeWarning says so.
+    RuntimeWarning says so, and so it does for a tar archive that may be cut off.
 
     Examples
     --------
@@ -120,16 +119,11 @@ def index(
         args = file_args("index", None, None, max_record_bytes)
         jobs.append(_Job(name, folder, kind, args | more if kind == "csv_record" else args))
     threads = min(num_parallel_reads or min(os.cpu_count() or 1, _MOST_THREADS), len(jobs) or 1)
-    with _shown(jobs, progress) as stopped:
-        _run(jobs, threads, stopped)
+    with _shown(jobs, progress):
+        _run(jobs, threads)
     for job in jobs:
-        if job.problem:
-            warnings.warn(
-                f"index: {job.name}: nothing can be found after its last record, which is "
-                f"damaged: {job.problem}",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+        for doubt in job.doubts:
+            warnings.warn(doubt, RuntimeWarning, stacklevel=3)
     return {job.name: job.records for job in jobs}
 
 
@@ -168,7 +162,7 @@ class _Job:
         self.args = args
         self.read = 0
         self.records = 0
-        self.problem = ""
+        self.doubts: list[str] = []
 
     def size(self) -> int:
         try:
@@ -176,7 +170,7 @@ class _Job:
         except OSError:
             return 0
 
-    def run(self, stopped: threading.Event) -> None:
+    def run(self, cancel: _core.CancelToken) -> None:
         if self.is_up_to_date():
             self.read = self.size()
             return
@@ -185,27 +179,20 @@ class _Job:
             raise FileExistsError(
                 17, "index: an index was expected there, or nothing; move it away", target
             )
-        beside = f".tmp-{os.getpid()}-{threading.get_ident()}"
-        staged = f"{tempfile.gettempdir()}/penstock-index" if is_url(target) else target
-        temporary = Path(staged + beside)
         reader = _core.reader(self.kind, encode(self.kind, self.args))
 
         def progress(read: int) -> None:
             self.read = read
-            if stopped.is_set():
-                raise InterruptedError("index: stopped")
 
-        try:
-            found = _core.index_file(reader, self.name, str(temporary), progress)
-            if is_url(target):
-                from penstock.remote.writing import write_object
-
-                write_object(target, temporary.read_bytes())
-            else:
-                temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        self.records, self.problem = found
+        with staged([target]) as files:
+            found = _core.index_file(reader, self.name, files.paths[0], cancel, progress)
+            files.complete()
+        self.records, problem, self.doubts = found
+        if problem:
+            self.doubts.append(
+                f"index: {self.name}: nothing can be found after its last record, which is "
+                f"damaged: {problem}"
+            )
 
     def is_up_to_date(self) -> bool:
         try:
@@ -216,15 +203,16 @@ class _Job:
         return True
 
 
-def _run(jobs: Sequence[_Job], threads: int, stopped: threading.Event) -> None:
+def _run(jobs: Sequence[_Job], threads: int) -> None:
     import concurrent.futures  # not with the module: it takes a while
 
+    cancel = _core.CancelToken()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        running = [pool.submit(job.run, stopped) for job in jobs]
+        running = [pool.submit(job.run, cancel) for job in jobs]
         try:
             concurrent.futures.wait(running)
         except BaseException:  # Ctrl-C
-            stopped.set()
+            cancel.cancel()
             pool.shutdown(cancel_futures=True)
             raise
     for each in running:
@@ -243,15 +231,13 @@ def _may_replace(target: str) -> bool:
 
 
 @contextlib.contextmanager
-def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[threading.Event]:
-    """Show how much of the files has been read; the event is set at the end."""
-    stopped = threading.Event()
+def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[None]:
+    """Show how much of the files has been read."""
     meter = Meter("index", round(sum(job.size() for job in jobs) / 1e6), "MB", shown)
     meter.watch(lambda: (round(sum(job.read for job in jobs) / 1e6), None))
     try:
-        yield stopped
+        yield
     finally:
-        stopped.set()
         meter.finish()
 
 

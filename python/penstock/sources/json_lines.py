@@ -19,6 +19,7 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names
 from penstock.sources.files import file_args, read_files
 from penstock.sources.source import Source
+from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 _STAGE = "JSONLinesDataset"
@@ -123,13 +124,15 @@ class JSONLinesDataset(Source):
             compression_type = _compression_of(filenames)
         args = file_args(_STAGE, compression_type, buffer_size, max_record_bytes)
         lines = read_files("text_line", filenames, args, num_parallel_reads, indexed=indexed)
-        stage: dict[str, Any] = {"map_func": function, "part_of": _STAGE, "name": name}
-        stage["output_signature"] = TensorSpec((), object) if signature is None else signature
-        if num_parallel_calls is None:
-            values = lines._then("map", **stage)
-        else:
-            stage |= {"num_parallel_calls": num_parallel_calls, "deterministic": True}
-            values = lines._then("parallel_map", **stage)
+        values = map_for(
+            _STAGE,
+            lines,
+            function,
+            num_parallel_calls,
+            deterministic=True,
+            name=name,
+            output_signature=TensorSpec((), object) if signature is None else signature,
+        )
         self._become(values._without_errors(_STAGE, on_error, max_errors))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import Indexable
@@ -13,9 +14,14 @@ from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
-from penstock.plain_tables import PlainTables
+from penstock.plain_tables import PlainTables, column_of
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
+
+if TYPE_CHECKING:
+    from penstock.remote.reading import ObjectReader
+
+_Source: TypeAlias = "str | ObjectReader"
 
 _READS = 2  # row groups that are read at a time unless num_parallel_reads says otherwise
 _OPENED = 16  # files whose ends are read at a time
@@ -31,8 +37,8 @@ class ParquetDataset(Source):
         The files, all with the columns of the first one. The end of each, which says what it
         contains, is read when the dataset is made.
     columns : sequence of str, optional
-        The columns to read, in this order; ``"a.b"`` is the field b of the struct a. None means
-        all.
+        The columns to read, in this order; ``"a.b"`` is the column of that name or, if there is
+        none, the field b of the struct a. None means all.
     batch_size : int, optional
         Rows of an element, as `batch` makes them; None gives single rows.
     filters : list of tuples, or expression, optional
@@ -196,6 +202,7 @@ class _Contents(NamedTuple):
 class _Format:
     """How one format is opened and read."""
 
+    form: str
     unit: str
 
     def __init__(
@@ -223,11 +230,11 @@ class _Format:
                 ) from None
         self._plain = PlainTables(stage, False, null_values)
 
-    def contents(self, path: str) -> _Contents:
+    def contents(self, path: str, source: _Source) -> _Contents:
         """Return what a file contains."""
         raise NotImplementedError
 
-    def open(self, path: str) -> Any:
+    def open(self, source: _Source) -> Any:
         """Return a file as `read` takes it."""
         raise NotImplementedError
 
@@ -238,18 +245,40 @@ class _Format:
     def finished(self, table: Any) -> Any:
         """Return the columns that were asked for, in their order and in types of the engine."""
         if self.columns is not None:
-            tops = dict.fromkeys(name.partition(".")[0] for name in self.columns)
+            tops = dict.fromkeys(column_of(name, table.column_names) for name in self.columns)
             table = table.select(list(tops))
         return self._plain.of(table)
 
-    def check_columns(self, names: Iterable[str]) -> None:
-        """Raise ValueError for columns that a file does not have."""
-        there = list(names)
-        missing = [n for n in self.columns or () if n.partition(".")[0] not in there]
-        if missing:
+    def check(self, path: str, schema: Any, paths: Collection[str]) -> None:
+        """Raise ValueError for columns or filters that ask for what a file does not have.
+
+        `paths` are all that may be named, with the fields of structs.
+        """
+        names = schema.names
+        wanted = names if self.columns is None else self.columns
+        if not wanted:
+            raise ValueError(f"{self.stage}: columns must name at least one, got none")
+        known = {*names, *(each for each in paths if column_of(each, names) in names)}
+        if missing := [name for name in wanted if name not in known]:
             raise ValueError(
-                f"{self.stage}: columns must be among {', '.join(there)}; got {', '.join(missing)}"
+                f"{self.stage}: columns must be among {', '.join(names)}, which {path} has; got "
+                f"{', '.join(missing)}"
             )
+        tops = {column_of(name, names) for name in wanted}
+        if twice := sorted(name for name in tops if names.count(name) > 1):
+            raise ValueError(
+                f"{self.stage}: names of columns must be unique, {path} has {', '.join(twice)} "
+                "more than once"
+            )
+        if self.filter is not None:
+            pa = library(self.stage, "pyarrow", "arrow")
+            try:
+                schema.empty_table().filter(self.filter)
+            except pa.ArrowException as error:
+                raise ValueError(
+                    f"{self.stage}: filters must compare columns with values of their types; "
+                    f"{path} has {', '.join(names)}: {str(error).partition(' in ')[0]}"
+                ) from None
 
     def failure(self, path: str, where: str, error: Exception) -> Exception:
         """Return an error of pyarrow as one that says what is wrong where."""
@@ -261,19 +290,20 @@ class _Format:
 
 
 class _Parquet(_Format):
+    form = "Parquet's format"
     unit = "row group"
 
-    def contents(self, path: str) -> _Contents:
-        file = self._file(path)
-        self.check_columns(file.schema_arrow.names)
+    def contents(self, path: str, source: _Source) -> _Contents:
+        file = self._file(source)
+        self.check(path, file.schema_arrow, _prefixes(file.schema))
         if self.filter is None:
             groups = range(file.num_row_groups)
             sizes = {i: file.metadata.row_group(i).num_rows for i in groups}
             return _Contents(self.finished(file.read_row_groups([], self.columns)), sizes)
-        if any("." in name and name not in file.schema_arrow.names for name in self.columns or ()):
+        if any(name not in file.schema_arrow.names for name in self.columns or ()):
             raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
         # Those whose statistics leave it open whether there are such rows.
-        chosen = self._fragment(path).split_by_row_group(filter=self.filter)
+        chosen = self._fragment(source).split_by_row_group(filter=self.filter)
         sizes = {each.row_groups[0].id: each.row_groups[0].num_rows for each in chosen}
         return _Contents(self.finished(file.schema_arrow.empty_table()), sizes)
 
@@ -284,53 +314,58 @@ class _Parquet(_Format):
         group = file.subset(row_group_ids=[number])
         return group.to_table(filter=self.filter, columns=self.columns, use_threads=False)
 
-    def open(self, path: str) -> Any:
-        return self._file(path) if self.filter is None else self._fragment(path)
+    def open(self, source: _Source) -> Any:
+        return self._file(source) if self.filter is None else self._fragment(source)
 
-    def _file(self, path: str) -> Any:
+    def _file(self, source: _Source) -> Any:
         parquet = library(self.stage, "pyarrow.parquet", "arrow")
-        if is_url(path):
-            return parquet.ParquetFile(_remote(path), pre_buffer=True)
         # Not mapped: of a file that is rewritten meanwhile, a read is an error, and no signal.
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(source, pre_buffer=not isinstance(source, str))
 
-    def _fragment(self, path: str) -> Any:
+    def _fragment(self, source: _Source) -> Any:
         local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
-        dataset = library(self.stage, "pyarrow.dataset", "arrow")
-        format_ = dataset.ParquetFileFormat()
-        if is_url(path):
-            return format_.make_fragment(_remote(path))
-        return format_.make_fragment(path, filesystem=local)
+        format_ = library(self.stage, "pyarrow.dataset", "arrow").ParquetFileFormat()
+        if not isinstance(source, str):
+            return format_.make_fragment(source)
+        return format_.make_fragment(source, filesystem=local)
 
 
 class _Arrow(_Format):
+    form = "Arrow's IPC format"
     unit = "record batch"
 
-    def contents(self, path: str) -> _Contents:
-        file = self.open(path)
-        self.check_columns(file.schema.names)
+    def contents(self, path: str, source: _Source) -> _Contents:
+        file = self.open(source)
+        self.check(path, file.schema, ())
         sizes = file.sizes()
         return _Contents(self.finished(file.schema.empty_table()), dict(enumerate(sizes)))
 
-    def open(self, path: str) -> Any:
-        return _IpcFile(self.stage, path)
+    def open(self, source: _Source) -> Any:
+        return _IpcFile(self.stage, source)
 
     def read(self, file: Any, number: int) -> Any:
         table = file.batch(number)
         return table if self.filter is None else table.filter(self.filter)
 
 
-class _OpenFiles:
+class _Opened(NamedTuple):
+    """A file, as what it was opened and how it is read."""
+
+    source: _Source
+    file: Any
+
+
+class _IdleFiles:
     """Files that were read last, which threads borrow: none is used by two at a time."""
 
     def __init__(self) -> None:
-        self._idle: list[tuple[str, Any]] = []
+        self._idle: list[tuple[str, _Opened]] = []
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _OpenFiles, ()
+        return _IdleFiles, ()
 
-    def take(self, path: str) -> Any:
+    def take(self, path: str) -> _Opened | None:
         """Return an open file, None if there is none of this name."""
         with self._lock:
             for i, (name, file) in enumerate(self._idle):
@@ -339,7 +374,7 @@ class _OpenFiles:
                     return file
         return None
 
-    def give(self, path: str, file: Any) -> None:
+    def give(self, path: str, file: _Opened) -> None:
         """Keep a file for the next one that asks, if it asks soon."""
         with self._lock:
             self._idle.append((path, file))
@@ -349,11 +384,18 @@ class _OpenFiles:
 class _IpcFile:
     """A mapped file of record batches."""
 
-    def __init__(self, stage: str, path: str) -> None:
+    def __init__(self, stage: str, of: _Source) -> None:
         self._pa = pa = library(stage, "pyarrow", "arrow")
-        source = pa.PythonFile(_remote(path), "r") if is_url(path) else pa.memory_map(path)
+        source = pa.memory_map(of) if isinstance(of, str) else pa.PythonFile(of, "r")
         self._batches: list[Any] | None = None
-        if source.read(6) == b"ARROW1":
+        begin = source.read(6)
+        if begin.startswith(b"FEA1"):
+            raise DataError(
+                f"{stage}: a Feather file of version 2 was expected, got one of version 1; write "
+                "it again: pyarrow.feather.write_feather(pyarrow.feather.read_table(path), path)",
+                of if isinstance(of, str) else of.name,
+            )
+        if begin == b"ARROW1":
             self._reader = pa.ipc.open_file(source)
         else:
             source.seek(0)
@@ -386,13 +428,24 @@ class _IpcFile:
         return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
 
 
+def _prefixes(schema: Any) -> set[str]:
+    """Return what may be named in a Parquet file: columns, and fields of structs."""
+    found = set()
+    for number in range(len(schema)):
+        path = schema.column(number).path
+        while path:
+            found.add(path)
+            path = path.rpartition(".")[0]
+    return found
+
+
 class _Chunks:
     """The chunks of all files, one after the other."""
 
     def __init__(self, reader: _Format, chunks: list[_Chunk]) -> None:
         self._reader = reader
         self._chunks = chunks
-        self._files = _OpenFiles()
+        self._idle = _IdleFiles()
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -403,13 +456,19 @@ class _Chunks:
             raise chunk.error
         reader = self._reader
         try:
-            file = self._files.take(chunk.file) or reader.open(chunk.file)
-            table = reader.finished(reader.read(file, chunk.number))
-            self._files.give(chunk.file, file)
+            opened = self._idle.take(chunk.file) or self._open(chunk.file)
+            if not isinstance(opened.source, str):  # threads of pyarrow work for no run
+                opened.source.cancel = _core.cancel_of_run()
+            table = reader.finished(reader.read(opened.file, chunk.number))
+            self._idle.give(chunk.file, opened)
         except Exception as error:
             where = f"{reader.unit} {chunk.number}: "
             raise reader.failure(chunk.file, where, error) from None
         return _Fetched(table, chunk.file)
+
+    def _open(self, path: str) -> _Opened:
+        source = _source(path, _core.cancel_of_run())
+        return _Opened(source, self._reader.open(source))
 
     def __repr__(self) -> str:
         return f"{len(self._chunks)} {self._reader.unit}s"
@@ -419,10 +478,7 @@ def _rows_of(
     reader: _Format, filenames: Any, num_parallel_reads: int | None, name: str | None
 ) -> Dataset:
     files = names_of(reader.stage, filenames)
-    from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
-
-    with ThreadPoolExecutor(_OPENED) as pool:
-        found = list(pool.map(lambda path: _contents(reader, path), files))
+    found = _contents_of_all(reader, files)
     chunks: list[_Chunk] = []
     for path, contents in zip(files, found, strict=True):
         if isinstance(contents, Exception):
@@ -449,19 +505,34 @@ def _rows_of(
     return fetched._then("table_rows", name=name, **args)
 
 
-def _contents(reader: _Format, path: str) -> _Contents | Exception:
-    try:
-        return reader.contents(path)
-    except (ValueError, TypeError) as error:
-        pa = library(reader.stage, "pyarrow", "arrow")
-        if not isinstance(error, pa.ArrowException):
+def _contents_of_all(reader: _Format, files: list[str]) -> list[_Contents | Exception]:
+    from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
+
+    cancel = _core.CancelToken()
+    with ThreadPoolExecutor(_OPENED) as pool:
+        try:
+            return list(pool.map(lambda path: _contents(reader, path, cancel), files))
+        except BaseException:  # Ctrl-C
+            cancel.cancel()
+            pool.shutdown(cancel_futures=True)
             raise
-        return reader.failure(path, "", error)
+
+
+def _contents(reader: _Format, path: str, cancel: _core.CancelToken) -> _Contents | Exception:
+    expected = f"a complete file in {reader.form} was expected: "
+    try:
+        return reader.contents(path, _source(path, cancel))
     except Exception as error:
-        return reader.failure(path, "", error)
+        failure = reader.failure(path, expected, error)
+        if failure is error and isinstance(error, (ValueError, TypeError)):
+            raise  # an argument is wrong
+        return failure
 
 
-def _remote(url: str) -> Any:
+def _source(path: str, cancel: _core.CancelToken | None) -> _Source:
+    """Return what pyarrow takes for a file: a path, or an object that reads what is at a URL."""
+    if not is_url(path):
+        return path
     from penstock.remote.reading import ObjectReader
 
-    return ObjectReader(url)
+    return ObjectReader(path, cancel)

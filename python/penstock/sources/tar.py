@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.arguments.checks import is_symbol
 from penstock.dataset import AUTOTUNE, Dataset
-from penstock.errors import TraceError
+from penstock.errors import DataError, TraceError
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.call import call
 from penstock.ops.features import encoded
@@ -26,11 +27,13 @@ from penstock.sources.braces import expanded
 from penstock.sources.files import file_args, read_files
 from penstock.sources.named import Named
 from penstock.sources.source import Source
+from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 __all__ = ["TarDataset"]
 
 _KEY, _URL = "__key__", "__url__"
+_BYTES, _TEXT, _NUMBER = range(3)  # forms of io.tar_fields
 
 
 class TarDataset(Source):
@@ -64,6 +67,12 @@ class TarDataset(Source):
     indexed : bool, str or path
         As of `TFRecordDataset`: with the indexes that `index` has written, samples are read by
         their positions.
+
+    Warns
+    -----
+    RuntimeWarning
+        While iterating, at the end of an archive that lacks the zeros there: it may have been cut
+        off between two samples. Programs that never close their writer leave them out, too.
 
     Raises
     ------
@@ -168,8 +177,9 @@ class _Decoder(NamedTuple):
     function: Callable[[Any], Any]
     native: bool = False  # whether it can be traced
     spec: TensorSpec | None = None  # what it makes, where that is known
-    text: bool = False  # it only takes bytes for text
+    form: int = _BYTES  # what the engine makes of the contents; other than bytes, it is the value
     slow: bool = True  # worth a thread of its own
+    own: bool = False  # a function of the user
 
 
 def _image(contents: Any) -> Any:
@@ -188,6 +198,8 @@ def _array(contents: bytes) -> Any:
 
 
 def _arrays(contents: bytes) -> dict[str, Any]:
+    if not zipfile.is_zipfile(io.BytesIO(contents)):
+        raise ValueError("this is no npz file, or it is cut off")
     with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:
         return dict(arrays)
 
@@ -195,16 +207,20 @@ def _arrays(contents: bytes) -> dict[str, Any]:
 _PIXELS = TensorSpec((None, None, 3), np.uint8)
 _IMAGE = _Decoder(_image, native=True, spec=_PIXELS)
 _FRAME = _Decoder(_image, spec=_PIXELS)
-_NUMBER = _Decoder(
-    functools.partial(to_number, out_type=np.int64), True, TensorSpec((), np.int64), slow=False
+_LABEL = _Decoder(
+    functools.partial(to_number, out_type=np.int64),
+    native=True,
+    spec=TensorSpec((), np.int64),
+    form=_NUMBER,
+    slow=False,
 )
-_TEXT = _Decoder(bytes.decode, True, TensorSpec((), str), text=True, slow=False)
+_WORDS = _Decoder(bytes.decode, native=True, spec=TensorSpec((), str), form=_TEXT, slow=False)
 _OBJECT = _Decoder(_object, spec=TensorSpec(None, object), slow=False)
 _USUAL = {
     **dict.fromkeys(("jpg", "jpeg", "png"), _IMAGE),
     **dict.fromkeys(("gif", "bmp", "webp"), _FRAME),
-    **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), _NUMBER),
-    **dict.fromkeys(("txt", "text", "transcript"), _TEXT),
+    **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), _LABEL),
+    **dict.fromkeys(("txt", "text", "transcript"), _WORDS),
     **dict.fromkeys(("json", "jsn"), _OBJECT),
     "npy": _Decoder(_array, slow=False),
     "npz": _Decoder(_arrays, slow=False),
@@ -250,12 +266,12 @@ def _own(extension: Any, function: Any) -> tuple[str, _Decoder]:
             )
         return key, _USUAL[key]
     if isinstance(function, NativeFunction):
-        return key, _Decoder(function.__wrapped__, native=True)
+        return key, _Decoder(function.__wrapped__, native=True, own=True)
     if not callable(function):
         raise TypeError(
             f"TarDataset: decode[{extension!r}] must be a function or True, got {function!r}"
         )
-    return key, _Decoder(function)
+    return key, _Decoder(function, own=True)
 
 
 class _Wanted:
@@ -283,9 +299,11 @@ class _Wanted:
         later = any(not each.native for each in known)
         calls = AUTOTUNE if any(each.slow for each in known) else None
         first = native(_Contents(self.fields, self._decoders, not later))
-        dataset = records.map(first, calls if any(e.native for e in known) else None, name=name)
+        now = calls if any(each.native for each in known) else None
+        dataset = map_for("TarDataset", records, first, now, name=name)
         if later:
-            dataset = dataset.map(_Values(self.fields, self._decoders), calls, name=name)
+            values = _Values(self.fields, self._decoders)
+            dataset = map_for("TarDataset", dataset, values, calls, name=name)
         specs = [self._spec(*each) for each in zip(self.fields.names, self._decoders, strict=True)]
         if all(spec is not None for spec in specs):
             dataset._node.set_spec(_core.Spec(self.fields.nest(specs)))
@@ -299,34 +317,41 @@ class _Wanted:
 
 
 class _Contents:
-    """Makes of a record the contents of fields, natively, and decodes what can be so decoded."""
+    """Makes of a record the contents of fields, natively, and decodes what can be so decoded.
+
+    Where others are to be decoded after it, it gives the values one after the other, and the key of
+    the sample at the end.
+    """
 
     def __init__(self, fields: Named, decoders: list[_Decoder | None], nested: bool) -> None:
         self.fields = fields
         self.decoders = decoders
-        self.nested = nested  # False: one after the other
+        self.nested = nested
 
     def __call__(self, *element: Any) -> Any:
         """Take a record, after the name of its file where that is asked for."""
         names = self.fields.names
         inside = [i for i, name in enumerate(names) if name != _URL]
         values: list[Any] = [element[0]] * len(names)
-        asked = [names[i] for i in inside] or [_KEY]
-        texts = [int(self._is_text(i)) for i in inside] or [0]
+        asked = [names[i] for i in inside]
+        forms = [self._form(i) for i in inside]
+        if not asked or not self.nested:
+            asked, forms = [*asked, _KEY], [*forms, _BYTES]
         found = call(
             "io.tar_fields",
             [element[-1]],
-            {"fields": _core.Value((encoded(asked),), False), "texts": texts},
+            {"fields": _core.Value((encoded(asked),), False), "forms": forms},
         )
-        for i, value in zip(inside, found if len(asked) > 1 else (found,), strict=False):
+        found = found if len(asked) > 1 else (found,)
+        for i, value in zip(inside, found, strict=False):
             decoder = self.decoders[i]
-            now = decoder is not None and decoder.native and not decoder.text
+            now = decoder is not None and decoder.native and decoder.form == _BYTES
             values[i] = decoder.function(value) if decoder is not None and now else value
-        return self.fields.nest(values) if self.nested else tuple(values)
+        return self.fields.nest(values) if self.nested else (*values, found[-1])
 
-    def _is_text(self, number: int) -> bool:
+    def _form(self, number: int) -> int:
         decoder = self.decoders[number]
-        return decoder is not None and decoder.text
+        return _BYTES if decoder is None else decoder.form
 
 
 class _Values:
@@ -337,10 +362,11 @@ class _Values:
         self.decoders = decoders
 
     def __call__(self, *contents: Any) -> Any:
-        values = list(contents)
+        """Take what `_Contents` gives."""
+        *values, key = contents
         for i, decoder in enumerate(self.decoders):
             if decoder is not None and not decoder.native:
-                values[i] = _decoded(self.fields.names[i], decoder, values[i])
+                values[i] = _decoded(key, self.fields.names[i], decoder, values[i])
         return self.fields.nest(values)
 
 
@@ -356,17 +382,24 @@ class _Everything:
         sample = {_KEY: key, _URL: url}
         for field, value in zip(fields, contents, strict=True):
             decoder = self.decoders.of(field)
-            sample[field] = value if decoder is None else _decoded(field, decoder, value)
+            sample[field] = value if decoder is None else _decoded(key, field, decoder, value)
         return sample
 
 
 def _everything(records: Dataset, decoders: _Decoders, name: str | None) -> Dataset:
-    return records.map(_Everything(decoders), AUTOTUNE if decoders else None, name=name)
+    calls = AUTOTUNE if decoders else None
+    return map_for("TarDataset", records, _Everything(decoders), calls, name=name)
 
 
-def _decoded(field: str, decoder: _Decoder, contents: bytes) -> Any:
+def _decoded(key: str, field: str, decoder: _Decoder, contents: bytes) -> Any:
     try:
         return decoder.function(contents)
-    except Exception as error:
-        error.add_note(f"TarDataset: while the field {field!r} was decoded")
+    except (ImportError, MemoryError):
         raise
+    except Exception as error:
+        if decoder.own:
+            error.add_note(f"TarDataset: while the field {field!r} of {str(key)!r} was decoded")
+            raise
+        raise DataError(
+            f"TarDataset: sample {str(key)!r}: the field {field!r} cannot be decoded: {error}"
+        ) from None

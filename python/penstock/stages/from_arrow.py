@@ -131,8 +131,10 @@ class FromArrow(Tensors):
         Returns
         -------
         Dataset
-            Of its rows: as `from_tensor_slices` has them, where all columns are numbers and times;
-            otherwise, where pyarrow is installed, as `from_arrow` has them.
+            Of its rows. Where pyarrow is installed and it holds all columns, they are as
+            `from_arrow` has them; otherwise, and where all columns are numbers and times, as
+            `from_tensor_slices` has them: objects of different types, complex and sparse columns,
+            integers beyond 64 bits, names that are no str.
 
         Raises
         ------
@@ -153,13 +155,10 @@ class FromArrow(Tensors):
             raise TypeError(
                 f"from_pandas: df must be a DataFrame of pandas, got {type(df).__name__}"
             )
-        if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in df.dtypes):
-            return cls.from_tensor_slices(df, name)
-        try:
-            pa = library("from_pandas", "pyarrow", "arrow")
-        except ModuleNotFoundError:
-            return cls.from_tensor_slices(df, name)
-        return cls._of_table("from_pandas", pa.Table.from_pandas(df, preserve_index=False), name)
+        table = _arrow_of(df)
+        if table is None:
+            return cls._of_tensors("from_tensor_slices", name, df, "from_pandas")
+        return cls._of_table("from_pandas", table, name)
 
     @classmethod
     def from_huggingface(
@@ -235,6 +234,31 @@ class FromArrow(Tensors):
         if stage != "from_arrow":
             args["part_of"] = stage
         return cls._make("from_arrow", (), args, name)
+
+
+def _arrow_of(df: Any) -> Any:
+    """Return a DataFrame as a table of Arrow; None where arrays hold it better, or as well."""
+    if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in df.dtypes):
+        return None
+    if not all(isinstance(column, str) for column in df.columns):
+        return None
+    if any(type(kind).__name__ == "PeriodDtype" for kind in df.dtypes):
+        return None  # only their numbers would be left
+    try:
+        pa = library("from_pandas", "pyarrow", "arrow")
+        table = pa.Table.from_pandas(df, preserve_index=False)
+    except (ModuleNotFoundError, NotImplementedError, OverflowError, TypeError, ValueError):
+        return None
+    if any(pa.types.is_null(kind) for kind in table.schema.types):
+        return None
+    changed = any(_becomes_another(df[name]) for name in df.columns if df[name].dtype == object)
+    return None if changed else table
+
+
+def _becomes_another(column: Any) -> bool:
+    """Return whether the objects of a column come out of Arrow as others: str as bytes, or sets."""
+    kinds = set(map(type, column))
+    return {str, bytes} <= kinds or not kinds.isdisjoint((set, frozenset))
 
 
 class _Mapped(HeldTable):

@@ -97,9 +97,24 @@ class FromIndexable(Numbers):
                     "be iterated"
                 )
         refuse_columns("from_indexable", obj)
-        args = {"obj": Indexable(obj, len(obj)), "output_signature": output_signature}
+        return cls._of_rows(
+            obj,
+            name,
+            num_parallel_calls,
+            deterministic=deterministic,
+            output_signature=output_signature,
+        )
+
+    @classmethod
+    def _of_rows(
+        cls, obj: Any, name: str | None, num_parallel_calls: int | None = None, **args: Any
+    ) -> Self:
+        """Make one of these datasets; with `part_of`, errors and statistics know it by that."""
+        args["obj"] = Indexable(obj, len(obj))
         kind = "from_indexable"
-        if num_parallel_calls is not None:
+        if num_parallel_calls is None:
+            args.pop("deterministic", None)
+        else:
             kind = "parallel_from_indexable"
-            args |= {"num_parallel_calls": num_parallel_calls, "deterministic": deterministic}
+            args["num_parallel_calls"] = num_parallel_calls
         return cls._make(kind, (cls.range(len(obj)),), args, name)

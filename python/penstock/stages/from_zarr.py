@@ -88,9 +88,10 @@ class FromZarr(FromIndexable):
                 f"from_zarr: store must be a path, an array or a group, got {store!r:.200}"
             )
         crops = Crops("from_zarr", files, keys, crop_shape, crop_stride)
-        return cls.from_indexable(
+        return cls._of_rows(
             crops,
-            name or "from_zarr",
-            num_parallel_calls=num_parallel_calls,
+            name,
+            num_parallel_calls,
             output_signature=crops.element_spec,
+            part_of="from_zarr",
         )

@@ -111,6 +111,19 @@ class Map(Plan):
         return mapped._without_errors("map", on_error, max_errors)
 
 
-def map_for(stage: str, plan: _P, function: Callable[[Any], Any]) -> _P:
+def map_for(
+    stage: str,
+    plan: _P,
+    function: Any,
+    num_parallel_calls: int | None = None,
+    *,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    **more: Any,
+) -> _P:
     """Return a map that errors, statistics and states know by the name of `stage`."""
-    return plan._then("map", map_func=function, part_of=stage)
+    args = {"map_func": function, "part_of": stage, "name": name, **more}
+    if num_parallel_calls is None:
+        return plan._then("map", **args)
+    args |= {"num_parallel_calls": num_parallel_calls, "deterministic": deterministic}
+    return plan._then("parallel_map", **args)

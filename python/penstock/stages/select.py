@@ -59,8 +59,8 @@ class Select(Plan):
         TypeError
             If a stage before it has no random access, or `indices` are no integers.
         ValueError
-            If `count` is given without a function; while iterating, at a position that there is
-            not: the next one follows.
+            If `count` is given without a function, or bools are not as many as there are elements;
+            while iterating, at a position that there is not: the next one follows.
 
         Notes
         -----
@@ -107,7 +107,12 @@ class Select(Plan):
             wanted = np.asarray(indices)
         except ValueError as error:
             raise TypeError(f"select: indices: {error}") from None
-        if wanted.dtype == bool and wanted.shape == (self._size(),):
+        if wanted.dtype == bool and wanted.ndim == 1:
+            if len(wanted) != self._size():
+                raise ValueError(
+                    f"select: indices that are bools must be as many as there are elements, "
+                    f"{self._size()}, got {len(wanted)}"
+                )
             wanted = np.flatnonzero(wanted)
         if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
             raise TypeError(

@@ -89,16 +89,22 @@ class Tensors(Plan):
         return cls._of_tensors("from_tensor_slices", name, tensors)
 
     @classmethod
-    def _of_tensors(cls, kind: str, name: str | None, tensors: Any) -> Self:
-        tensors = as_tensors(kind, tensors)
+    def _of_tensors(
+        cls, kind: str, name: str | None, tensors: Any, stage: str | None = None
+    ) -> Self:
+        """Make one of these datasets, which errors know by the name of `stage`."""
+        tensors = as_tensors(stage or kind, tensors)
+        args = {"tensors": tensors}
+        if stage is not None:
+            args["part_of"] = stage
         try:
-            return cls._make(kind, (), {"tensors": tensors}, name)
+            return cls._make(kind, (), args, name)
         except ValueError:
             leaf = ragged_list(tensors)
             if leaf is None:
                 raise
             raise ValueError(
-                f"{kind}: a list is one array, and the rows of {'tensors' + leaf} differ in shape; "
-                "use experimental.from_list for elements of different shapes, and then "
+                f"{stage or kind}: a list is one array, and the rows of {'tensors' + leaf} differ "
+                "in shape; use experimental.from_list for elements of different shapes, and then "
                 "padded_batch or ragged_batch (for ragged rows) to batch them"
             ) from None

@@ -98,10 +98,7 @@ class Write(RaggedBatch):
 
         Parameters
         ----------
-        path : str or path
-            The file; of several, ``data.tar`` becomes ``data-00000-of-00004.tar``. Files that exist
-            are replaced when the new ones are complete.
-        shards, compression, progress
+        path, shards, compression, progress
             As of `write_tfrecords`, without "ZLIB".
 
         Returns
@@ -153,10 +150,7 @@ class Write(RaggedBatch):
 
         Parameters
         ----------
-        path : str or path
-            The file; of several, ``data.jsonl`` becomes ``data-00000-of-00004.jsonl``. Files that
-            exist are replaced when the new ones are complete.
-        shards, compression, progress
+        path, shards, compression, progress
             As of `write_tfrecords`, without "ZLIB".
 
         Returns
@@ -202,15 +196,11 @@ class Write(RaggedBatch):
 
         Parameters
         ----------
-        path : str or path
-            The file; of several, ``data.parquet`` becomes ``data-00000-of-00004.parquet``. Files
-            that exist are replaced when the new ones are complete.
-        shards : int
-            How many files are written, each by a thread of its own. Row group i goes to file
-            ``i % shards``.
+        path, shards
+            As of `write_tfrecords`; row group i goes to file ``i % shards``.
         compression : str, optional
             "SNAPPY", "GZIP", "ZSTD", "LZ4" or "BROTLI", or "" for none; None is "SNAPPY".
-        progress : bool, optional
+        progress
             As of `write_tfrecords`; row groups are counted.
         row_group_size : int
             Rows of a row group, >= 1, which are in memory for each file.

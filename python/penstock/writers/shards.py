@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import queue
-import tempfile
 import threading
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, Protocol, Self
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 from penstock.meter import Meter, total_of
 from penstock.paths import is_url
+from penstock.writers.staged import staged
 
 _TOGETHER = 64  # elements that are handed to a thread at once
 _AHEAD = 4  # of these wait for each thread
@@ -31,7 +32,7 @@ class Writer(Protocol):
         """Close an incomplete file, whatever was not written."""
 
 
-def names_of(path: str, shards: int) -> list[str]:
+def shard_names(path: str, shards: int) -> list[str]:
     """Return the names of files: the path, or with the number of each before its ending."""
     if shards == 1:
         return [path]
@@ -76,13 +77,13 @@ def write_shards(
     """
     if not os.path.basename(path):  # noqa: PTH119
         raise ValueError(f"{stage}: path must be the name of a file, got {path!r}")
-    names = names_of(path, shards)
+    names = shard_names(path, shards)
     meter = Meter(stage, total_of(elements), shown=progress)
-    with _Objects(names) if is_url(path) else _Files(names) as files:
+    with _short_of_files(stage, shards), staged(names) as files:
         threads: list[_Thread] = []
         try:
-            for beside in files.beside:
-                threads.append(_Thread(stage, opens(beside)))
+            for path in files.paths:
+                threads.append(_Thread(stage, opens(path)))
             _deal(elements, threads, meter)
             for thread in threads:
                 thread.finish()
@@ -96,6 +97,20 @@ def write_shards(
         files.complete()
     meter.finish()
     return names
+
+
+@contextlib.contextmanager
+def _short_of_files(stage: str, shards: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EMFILE or shards == 1:
+            raise
+        raise OSError(
+            errno.EMFILE,
+            f"{stage}: {shards} files are written at a time, each open twice, and this process may "
+            "not have as many; raise its limit (ulimit -n), or ask for fewer shards",
+        ) from error
 
 
 def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None:
@@ -160,67 +175,3 @@ class _Thread:
                     self._writer.write(number, element)
                 except BaseException as error:
                     self.failure = number, error
-
-
-class _Objects:
-    """Files of this machine that become objects of stores when they are complete."""
-
-    def __init__(self, urls: list[str]) -> None:
-        self._urls = urls
-        self.beside: list[str] = []
-
-    def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
-        self.beside = [os.path.join(self._folder.name, str(i)) for i in range(len(self._urls))]  # noqa: PTH118
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
-
-    def complete(self) -> None:
-        """Give the files their names."""
-        from penstock.remote.writing import write_object
-
-        for beside, url in zip(self.beside, self._urls, strict=True):
-            write_object(url, Path(beside))
-
-
-class _Files:
-    """Files beside those of some names, which take these names when they are complete."""
-
-    def __init__(self, names: list[str]) -> None:
-        # A link stays one, to the new file.
-        self._paths = [Path(name).resolve() for name in names]
-        self.beside: list[str] = []
-
-    def __enter__(self) -> Self:
-        self._paths[0].parent.mkdir(parents=True, exist_ok=True)
-        try:
-            for path in self._paths:
-                if path.exists() and not path.is_file():
-                    raise FileExistsError(17, "something else than a file is there", str(path))
-                prefix = f".{path.name[:100]}."
-                handle, beside = tempfile.mkstemp(prefix=prefix, dir=path.parent)
-                os.close(handle)
-                self.beside.append(beside)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for beside in self.beside:
-            Path(beside).unlink(missing_ok=True)
-
-    def complete(self) -> None:
-        """Give the files their names."""
-        for beside in self.beside:
-            with open(beside, "rb+") as file:  # noqa: PTH123
-                os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        for beside, path in zip(self.beside, self._paths, strict=True):
-            mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~mask
-            Path(beside).chmod(mode)
-            Path(beside).replace(path)
-        self.beside = []

@@ -192,7 +192,7 @@ void RunTar(const std::string& input, Random& random) {
   Element fields;
   fields.leaves = {Tensor::Strings(TypeCode::kBytes, {3}, names)};
   asked.Set("fields", std::make_shared<const Element>(fields));
-  asked.Set("texts", std::vector<int64_t>{1, 0, 0});
+  asked.Set("forms", std::vector<int64_t>{1, 0, 2});
   const auto some = MakeOp("io.tar_fields", asked);
   const auto all = MakeOp("io.tar_members", Args("io.tar_members"));
   WriteFile(TemporaryFolder() + "/tar", input);
@@ -290,7 +290,7 @@ DatasetPtr OpenIndexed(const std::string& path) {
 }
 
 void WriteIndex(const std::string& path) {
-  WriteRecordIndex(LineReader().usual, path, IndexPathOf(path, ""), [](int64_t) {});
+  WriteRecordIndex(LineReader().usual, path, IndexPathOf(path, ""), CancelToken(), [](int64_t) {});
 }
 
 // Lines of any text are the same by their index, and in any order.

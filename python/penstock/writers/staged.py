@@ -1,0 +1,135 @@
+"""Files that get their names when they are complete, here or in a store."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from penstock.locks import lock, remove_abandoned
+from penstock.paths import is_url
+
+_MARK = ".tmp-"
+_NUMBER = re.compile(r"[0-9a-f]{16}")
+
+
+def staged(names: Sequence[str]) -> StagedFiles | StagedObjects:
+    """Return what makes files of these names, all of them paths or all of them URLs."""
+    return StagedObjects(names) if is_url(names[0]) else StagedFiles(names)
+
+
+class StagedObjects:
+    """Files of this machine that become objects of stores when they are complete.
+
+    Attributes
+    ----------
+    paths : list of str
+        Where each is written.
+    """
+
+    def __init__(self, urls: Sequence[str]) -> None:
+        self._urls = urls
+        self.paths: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
+        self.paths = [os.path.join(self._folder.name, str(i)) for i in range(len(self._urls))]  # noqa: PTH118
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def complete(self) -> None:
+        """Give the files their names."""
+        from penstock.remote.writing import write_object
+
+        for path, url in zip(self.paths, self._urls, strict=True):
+            write_object(url, Path(path))
+
+
+class StagedFiles:
+    """Files beside those of some names, which take these names when they are complete.
+
+    They are locked until then: what a writer of the same names has left that was killed, and only
+    that, is removed first.
+
+    Attributes
+    ----------
+    paths : list of str
+        Where each is written.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        # A link stays one, to the new file.
+        self._targets = [Path(name).resolve() for name in names]
+        self._locks: list[int] = []
+        self.paths: list[str] = []
+
+    def __enter__(self) -> Self:
+        folder = self._targets[0].parent
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for target in self._targets:
+                if target.exists() and not target.is_file():
+                    raise FileExistsError(17, "something else than a file is there", str(target))
+            self._remove_abandoned(folder)
+            for target in self._targets:
+                self._make(target)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _remove_abandoned(self, folder: Path) -> None:
+        ours = {_beginning(target) for target in self._targets}
+        found = folder.glob(f".*{glob.escape(_MARK)}*")
+        split = ((path, path.name.rpartition(_MARK)) for path in found)
+        remove_abandoned(
+            path
+            for path, (begin, mark, number) in split
+            if begin + mark in ours and _NUMBER.fullmatch(number)
+        )
+
+    def _make(self, target: Path) -> None:
+        """Make a file and lock it, before another process takes it for an abandoned one."""
+        while True:
+            path = target.with_name(f"{_beginning(target)}{secrets.token_hex(8)}")
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+            lock(handle)
+            if os.name == "nt":  # a file that is open has its name for ever
+                os.close(handle)
+            elif os.fstat(handle).st_nlink == 0:
+                os.close(handle)
+                continue
+            else:
+                self._locks.append(handle)
+            self.paths.append(str(path))
+            return
+
+    def __exit__(self, *_: object) -> None:
+        for path in self.paths:
+            Path(path).unlink(missing_ok=True)
+        for handle in self._locks:
+            os.close(handle)
+        self.paths, self._locks = [], []
+
+    def complete(self) -> None:
+        """Give the files their names."""
+        for path in self.paths:
+            with open(path, "rb+") as file:  # noqa: PTH123
+                os.fsync(file.fileno())
+        for path, target in zip(self.paths, self._targets, strict=True):
+            if target.exists():
+                Path(path).chmod(target.stat().st_mode & 0o7777)
+            Path(path).replace(target)
+        self.paths = []
+
+
+def _beginning(target: Path) -> str:
+    """Return how the names of files begin that are to replace one."""
+    return f".{target.name[:100]}{_MARK}"

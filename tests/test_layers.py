@@ -21,6 +21,7 @@ CPP_LAYERS = [
     {"data"},
     {"storage"},
     {"compute"},
+    {"workers"},
     {"engine"},
     {"stages"},
     {"python"},

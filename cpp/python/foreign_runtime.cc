@@ -13,6 +13,26 @@
 namespace penstock {
 namespace {
 
+PyObject* Bytes(std::string_view bytes) {
+  return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+}
+
+std::string BytesOf(const PyRef& bytes) {
+  return {PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get()))};
+}
+
+// Calls a function of penstock.workers.objects with one argument.
+PyRef Ask(const char* function, PyRef argument) {
+  PyRef module =
+      PyRef::Steal(argument ? PyImport_ImportModule("penstock.workers.objects") : nullptr);
+  PyRef called = PyRef::Steal(module ? PyObject_GetAttrString(module.get(), function) : nullptr);
+  PyRef result = PyRef::Steal(
+      called ? CallPython([&] { return PyObject_CallOneArg(called.get(), argument.get()); })
+             : nullptr);
+  if (!result) throw CurrentPythonError();
+  return result;
+}
+
 class PythonRuntime final : public ForeignRuntime {
  public:
   std::string_view String(const void* object) override {
@@ -40,6 +60,36 @@ class PythonRuntime final : public ForeignRuntime {
     if (!error.foreign()) return false;
     auto* exception = static_cast<PyObject*>(error.foreign().get());
     return !PyType_IsSubtype(Py_TYPE(exception), reinterpret_cast<PyTypeObject*>(PyExc_Exception));
+  }
+  std::string Pickle(const Tensor& objects) override {
+    EnsureAttached();
+    const auto count = static_cast<Py_ssize_t>(objects.elements());
+    PyRef list = PyRef::Steal(PyList_New(count));
+    if (!list) throw CurrentPythonError();
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      auto* object = static_cast<PyObject*>(objects.objects()[i]);
+      PyList_SET_ITEM(list.get(), i, Py_NewRef(object));
+    }
+    return BytesOf(Ask("pickled", std::move(list)));
+  }
+  Tensor Unpickle(std::string_view bytes, const Shape& shape) override {
+    EnsureAttached();
+    PyRef list = Ask("unpickled", PyRef::Steal(Bytes(bytes)));
+    const auto count = static_cast<size_t>(shape.elements());
+    PyObject** held = NewReferences(count);
+    for (size_t i = 0; i < count; ++i) {
+      held[i] = Py_NewRef(PyList_GET_ITEM(list.get(), static_cast<Py_ssize_t>(i)));
+    }
+    return AdoptObjects(TypeCode::kObject, shape, held, count);
+  }
+  std::string PickleError(const Error& error) override {
+    EnsureAttached();
+    return BytesOf(
+        Ask("pickled_error", PyRef::Borrow(static_cast<PyObject*>(error.foreign().get()))));
+  }
+  std::shared_ptr<void> UnpickleError(std::string_view bytes) override {
+    EnsureAttached();
+    return ToForeign(Ask("unpickled_error", PyRef::Steal(Bytes(bytes))));
   }
   Tensor WrapDataset(DatasetPtr dataset) override { return DatasetToPython(std::move(dataset)); }
 };

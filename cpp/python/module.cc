@@ -134,6 +134,7 @@ PYBIND11_MODULE(_core, m) {
   BindIterator(m);
   BindOp(m);
   BindRemote(m);
+  BindWorkers(m);
   BindZstd(m);
   BindProcess(m);
 }

@@ -32,6 +32,7 @@ from penstock.encode import Indexable, Reader
 from penstock.ops.native import NativeFunction
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
+from penstock.workers.process_function import ProcessFunction
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
@@ -153,7 +154,7 @@ class Digests:
         elif isinstance(value, Indexable):
             out.text(str(value.size))
             self._add(out, value.rows, use)
-        elif isinstance(value, NativeFunction):
+        elif isinstance(value, (NativeFunction, ProcessFunction)):
             self._add(out, value.__wrapped__, use)
         elif isinstance(value, Stage):
             out.bytes(self._of_dataset(value, self))

@@ -273,6 +273,7 @@ class ParallelMapIterator final : public BlockIterator {
       CallInfo info{
           &stage_,         random_, base_index_ + packet.position, slabs_ ? &*slabs_ : nullptr,
           packet.position, ragged_};
+      info.cancel = &cancel_;
       try {
         function_->Map(std::move(rows), info, packet.results);
       } catch (const Error& failure) {

@@ -49,6 +49,8 @@ class Function {
   virtual MaybeSpec opened_spec() const { return std::nullopt; }
   // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
   virtual bool needs_lock() const = 0;
+  // Where the memory of the batches should come from that results are written to.
+  virtual Slab::Memory slab_memory() const { return &Slab::AnyMemory; }
 };
 using FunctionPtr = std::shared_ptr<Function>;
 

@@ -41,6 +41,10 @@ class ForeignRuntime {
   // Error for what has no such form.
   virtual std::string Pickle(const Tensor& objects);
   virtual Tensor Unpickle(std::string_view bytes, const Shape& shape);
+  // The classes of a structure, which another process is to know before it reads the structure;
+  // "" for none.
+  virtual std::string PickleForms(const Structure& structure);
+  virtual void UnpickleForms(std::string_view bytes);
   virtual std::string PickleError(const Error& error);
   virtual std::shared_ptr<void> UnpickleError(std::string_view bytes);
 };

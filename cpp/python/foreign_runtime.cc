@@ -2,6 +2,8 @@
 // datasets as objects.
 #include "python/foreign_runtime.h"
 
+#include <algorithm>
+
 #include "data/error.h"
 #include "data/foreign.h"
 #include "python/bind.h"
@@ -19,6 +21,17 @@ PyObject* Bytes(std::string_view bytes) {
 
 std::string BytesOf(const PyRef& bytes) {
   return {PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get()))};
+}
+
+// Adds the classes of named tuples and records. False with an error set.
+bool AddClasses(const Structure& structure, PyObject* list) {
+  const auto kind = structure.kind();
+  if (kind == Structure::Kind::kNamedTuple || kind == Structure::Kind::kRecord) {
+    auto* made = static_cast<PyObject*>(const_cast<void*>(structure.foreign()));
+    if (PyList_Append(list, made) < 0) return false;
+  }
+  return std::ranges::all_of(structure.children(),
+                             [&](const StructureRef& child) { return AddClasses(*child, list); });
 }
 
 // Calls a function of penstock.workers.objects with one argument.
@@ -81,6 +94,17 @@ class PythonRuntime final : public ForeignRuntime {
       held[i] = Py_NewRef(PyList_GET_ITEM(list.get(), static_cast<Py_ssize_t>(i)));
     }
     return AdoptObjects(TypeCode::kObject, shape, held, count);
+  }
+  std::string PickleForms(const Structure& structure) override {
+    EnsureAttached();
+    PyRef classes = PyRef::Steal(PyList_New(0));
+    if (!classes || !AddClasses(structure, classes.get())) throw CurrentPythonError();
+    if (PyList_GET_SIZE(classes.get()) == 0) return {};
+    return BytesOf(Ask("pickled", std::move(classes)));
+  }
+  void UnpickleForms(std::string_view bytes) override {
+    EnsureAttached();
+    Ask("know_classes", PyRef::Steal(Bytes(bytes)));
   }
   std::string PickleError(const Error& error) override {
     EnsureAttached();

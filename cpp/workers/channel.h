@@ -1,6 +1,7 @@
 // Messages between a process and its worker, over a socket.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   int socket() const { return socket_; }
+  // The names of the classes that the other end knows of.
+  std::set<std::string>& announced() { return announced_; }
   // False when the other end is closed. Gives up the foreign lock.
   bool Send(std::string_view message);
   // The next message. Gives up the foreign lock while there is none. What has come of a message
@@ -34,6 +37,7 @@ class Channel {
 
   const int socket_;
   std::string partial_;
+  std::set<std::string> announced_;
 };
 
 }  // namespace penstock

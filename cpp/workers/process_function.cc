@@ -80,22 +80,12 @@ class ProcessFunction final : public Function {
     }
   }
 
-  bool Test(const Element& element, const CallInfo& info) override {
-    const Block row = Block::Of(element);
-    bool passes = false;
-    const auto error = Call(MessageKind::kTest, row, info, 0, [&](MessageReader& answer) {
-      answer.head().Bool(passes);
-      bool failed = false;
-      answer.head().Bool(failed);
-      if (failed) throw answer.TakeError();
-    });
-    if (error) throw ErrorAt(*error, row, 0, info);
-    return passes;
-  }
-
   bool needs_lock() const override { return true; }
+  Slab::Memory slab_memory() const override { return &SharedMemory; }
 
  private:
+  static BufferRef SharedMemory(size_t size) { return OwnHeap().Allocate(size); }
+
   // A worker that has ended, and the row that it had then.
   struct Death {
     std::string how;
@@ -108,12 +98,15 @@ class ProcessFunction final : public Function {
     if (begin == end) return;
     const bool all = begin == 0 && end == rows.rows;
     const Block some = all ? Block() : rows.Slice(begin, end - begin);
-    const auto death =
-        Call(MessageKind::kMap, all ? rows : some, info, begin, [&](MessageReader& answer) {
-          uint64_t blocks = 0;
-          answer.head().UInt(blocks);
-          for (uint64_t i = 0; i < blocks; ++i) out.push_back(answer.TakeBlock());
-        });
+    // A row that travels alone is written where its batch wants it.
+    Target target;
+    if (info.slabs && rows.rows == 1) target = TargetOf(info);
+    const auto death = Call(all ? rows : some, info, begin, target, [&](MessageReader& answer) {
+      uint64_t blocks = 0;
+      answer.head().UInt(blocks);
+      for (uint64_t i = 0; i < blocks; ++i) out.push_back(answer.TakeBlock(target.at));
+      if (info.slabs && rows.rows == 1) Learn(out.back());
+    });
     if (!death) {
       done = end;
       return;
@@ -133,10 +126,37 @@ class ProcessFunction final : public Function {
     return error;
   }
 
+  // Where a result of the same form as the last one belongs.
+  struct Target {
+    SlabRows at;
+    ElementSpec row;
+  };
+
+  Target TargetOf(const CallInfo& info) {
+    Target target;
+    {
+      std::lock_guard lock(form_mutex_);
+      if (!form_) return target;
+      target.row = *form_;
+    }
+    target.at = info.slabs->Row(info.first_row);
+    return target;
+  }
+
+  void Learn(const Block& result) {
+    if (result.rows != 1) return;
+    Element row = result.Row(0);
+    std::lock_guard lock(form_mutex_);
+    if (!SlabRows::AreWorthwhile(row.leaves))
+      form_.reset();
+    else if (ElementSpec form = ElementSpec::Of(row); !form_ || *form_ != form)
+      form_ = std::move(form);
+  }
+
   // Has a worker answer. A worker that ends before it has begun is replaced, a few times.
   template <typename Read>
-  std::optional<Death> Call(MessageKind kind, const Block& rows, const CallInfo& info,
-                            int64_t first, Read read) {
+  std::optional<Death> Call(const Block& rows, const CallInfo& info, int64_t first,
+                            const Target& target, Read read) {
     constexpr int kTries = 3;
     std::optional<Death> death;
     for (int i = 0; i < kTries; ++i) {
@@ -144,7 +164,7 @@ class ProcessFunction final : public Function {
       WorkerPool::Lease worker = ThePool().Take();
       worker->heap().table().row.store(-1, std::memory_order_relaxed);
       std::string message;
-      const bool sent = Ask(kind, rows, info, first, *worker);
+      const bool sent = Ask(rows, info, first, target, *worker);
       const Received received = sent ? Answer(*worker, info, message) : Received::kClosed;
       if (received == Received::kMessage) {
         MessageReader answer(message, worker->heap());
@@ -164,24 +184,25 @@ class ProcessFunction final : public Function {
     return death;
   }
 
-  bool Ask(MessageKind kind, const Block& rows, const CallInfo& info, int64_t first,
+  bool Ask(const Block& rows, const CallInfo& info, int64_t first, const Target& target,
            Worker& worker) {
     for (uint64_t gone : TheLiving().GoneOf(worker.known())) {
       worker.known().erase(gone);
-      MessageWriter forget(MessageKind::kForget);
+      MessageWriter forget(MessageKind::kForget, worker.channel());
       forget.head().UInt(gone);
       if (!worker.channel().Send(forget.Finish(OwnHeap(), worker.lent()))) return false;
     }
     uint64_t id = id_;
     if (worker.known().insert(id_).second) {
-      MessageWriter function(MessageKind::kFunction);
+      MessageWriter function(MessageKind::kFunction, worker.channel());
       std::string payload = payload_;
       function.head().UInt(id);
       function.head().Text(payload);
       if (!worker.channel().Send(function.Finish(OwnHeap(), worker.lent()))) return false;
     }
-    MessageWriter call(kind);
+    MessageWriter call(MessageKind::kMap, worker.channel());
     PutCall(call.head(), id_, info, first);
+    call.Put(target.at, target.row);
     call.Put(rows);
     return worker.channel().Send(call.Finish(OwnHeap(), worker.lent()));
   }
@@ -214,6 +235,8 @@ class ProcessFunction final : public Function {
   const std::string payload_;
   const int64_t timeout_ns_;
   const uint64_t id_;
+  std::mutex form_mutex_;  // a leaf lock
+  MaybeSpec form_;         // of the last result, if it is worth a slab
   inline static std::atomic<uint64_t> last_id_{0};
 };
 

@@ -30,10 +30,6 @@ class BrokenFunction final : public Function {
       out.push_back(Block::Of(std::move(error)));
     }
   }
-  bool Test(const Element& element, const CallInfo& info) override {
-    Error error = error_;
-    throw error.In(FailedStepOf(info, 0, element), element.origin);
-  }
   bool needs_lock() const override { return true; }
 
  private:
@@ -102,37 +98,26 @@ class Server {
     head.UInt(random.place.value);
     head.Int(index);
     head.Bool(ragged);
+    std::optional<Slabs> slabs;
+    if (auto slab = request.TakeSlab(parent_)) slabs.emplace(std::move(slab));
     HeapTable& table = OwnHeap().table();
     // The function is there: from now on its rows are to blame for an end.
     table.row.store(0, std::memory_order_relaxed);
     CallInfo info{&label, random, index};
     info.ragged = ragged;
     info.progress = &table.row;
+    info.slabs = slabs ? &*slabs : nullptr;
     Function& function = *functions_.at(id);
-    MessageWriter answer(MessageKind::kAnswer);
+    MessageWriter answer(MessageKind::kAnswer, channel_);
     std::vector<Block> results;
-    bool passes = false;
-    std::optional<Error> failure;
     try {
-      Block rows = request.TakeBlock();
-      if (request.kind() == MessageKind::kMap)
-        function.Map(std::move(rows), info, results);
-      else
-        passes = function.Test(rows.Row(0), info);
+      function.Map(request.TakeBlock(), info, results);
     } catch (const Error& error) {
-      failure = error;
+      results.push_back(Block::Of(error));
     }
-    if (request.kind() == MessageKind::kMap) {
-      if (failure) results.push_back(Block::Of(*std::move(failure)));
-      uint64_t count = results.size();
-      answer.head().UInt(count);
-      for (const Block& block : results) answer.Put(block);
-    } else {
-      bool failed = failure.has_value();
-      answer.head().Bool(passes);
-      answer.head().Bool(failed);
-      if (failed) answer.Put(*failure);
-    }
+    uint64_t count = results.size();
+    answer.head().UInt(count);
+    for (const Block& block : results) answer.Put(block);
     std::vector<Stretch> lent;
     return channel_.Send(answer.Finish(OwnHeap(), lent));
   }

@@ -55,6 +55,8 @@ class SharedHeap {
   bool Owns(const Buffer& buffer) const { return buffer.releaser() == &Release; }
   // The other process refers to the buffer from now on, until it lets go or `Forget` is called.
   Stretch Lend(const Buffer& buffer);
+  // The same for the time of a call, in which this process refers to the buffer.
+  Stretch Find(const Buffer& buffer) const;
   // The other process has ended.
   void Forget(const Stretch& stretch);
 

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "data/foreign.h"
+#include "data/foreign_names.h"
 #include "data/spec.h"
 #include "storage/chunk/chunk_index.h"
+#include "workers/worker.h"
 
 namespace penstock {
 namespace {
@@ -14,6 +16,7 @@ constexpr uint64_t kBulkAlign = 64;
 // So few bytes go through the socket: shared memory would cost as much.
 constexpr uint64_t kFewBytes = 2048;
 
+enum ColumnKind : uint64_t { kStacked, kRagged, kConstant, kInSlab };
 enum class BulkPlace : uint64_t { kNone, kHere, kShared };
 
 uint64_t Padded(uint64_t size) { return (size + kBulkAlign - 1) / kBulkAlign * kBulkAlign; }
@@ -32,6 +35,25 @@ void VisitOrigin(StateVisitor& visitor, Origin& origin, std::shared_ptr<const st
     last = std::make_shared<const std::string>(std::move(file));
   }
   if (!visitor.saving() && kind != kNoFile) origin.file = last;
+}
+
+// Whether the row is where its slab wanted it.
+bool IsInSlab(const Block& block, const Column& column) {
+  if (!block.slab || !column.stacked() || block.rows != 1) return false;
+  const auto leaf = static_cast<size_t>(&column - block.columns.data());
+  const Tensor& items = column.items;
+  const Tensor wanted =
+      block.slab.slab->Rows(leaf, items.dtype(), items.shape().WithoutFirst(), block.slab.first, 1);
+  return wanted.buffer() && wanted.data() == items.data();
+}
+
+// Of named tuples and records.
+std::string ClassNames(const Structure& structure) {
+  using Kind = Structure::Kind;
+  const bool named = structure.kind() == Kind::kNamedTuple || structure.kind() == Kind::kRecord;
+  std::string names = named ? ForeignName(structure) + "\n\n" : "";
+  for (const StructureRef& child : structure.children()) names += ClassNames(*child);
+  return names;
 }
 
 }  // namespace
@@ -76,6 +98,17 @@ void MessageWriter::Put(const Tensor& tensor) {
   head_.UInt(at);
 }
 
+void MessageWriter::PutSpec(ElementSpec spec) {
+  std::string classes;
+  std::string names = ClassNames(*spec.structure);
+  if (!names.empty() && !announced_.contains(names)) {
+    classes = TheForeignRuntime().PickleForms(*spec.structure);
+    announced_.insert(std::move(names));
+  }
+  head_.Text(classes);
+  VisitSpec(head_, spec);
+}
+
 void MessageWriter::PutOrigins(const RowOrigins& origins) {
   RowOrigins copy = origins;
   std::shared_ptr<const std::string> last;
@@ -104,22 +137,27 @@ void MessageWriter::Put(const Block& block) {
     for (const Column& column : block.columns) {
       spec.leaves.push_back({column.dtype(), column.items.shape(), false});
     }
-    VisitSpec(head_, spec);
+    PutSpec(std::move(spec));
     for (const Column& column : block.columns) {
-      uint64_t kind = column.ragged() ? 1 : column.constant ? 2 : 0;
+      uint64_t kind = IsInSlab(block, column) ? kInSlab
+                      : column.ragged()       ? kRagged
+                      : column.constant       ? kConstant
+                                              : kStacked;
       head_.UInt(kind);
+      if (kind == kInSlab) continue;
       if (column.ragged()) {
         std::vector<int64_t> splits = *column.splits;
         head_.Ints(splits);
       }
       Put(column.items);
     }
+    bool whole = block.slab && block.slab.first == 0;
+    head_.Bool(whole);
     PutOrigins(block.origins);
   }
   std::shared_ptr<const std::string> last;
   for (const Element& element : block.elements) {
-    ElementSpec spec = ElementSpec::Of(element);
-    VisitSpec(head_, spec);
+    PutSpec(ElementSpec::Of(element));
     for (const Tensor& leaf : element.leaves) Put(leaf);
     Origin origin = element.origin;
     VisitOrigin(head_, origin, last);
@@ -127,6 +165,25 @@ void MessageWriter::Put(const Block& block) {
   bool failed = block.error.has_value();
   head_.Bool(failed);
   if (failed) Put(*block.error);
+}
+
+void MessageWriter::Put(const SlabRows& at, const ElementSpec& row) {
+  bool given = static_cast<bool>(at);
+  head_.Bool(given);
+  if (!given) return;
+  PutSpec(row);
+  for (size_t i = 0; i < row.leaves.size(); ++i) {
+    const LeafSpec& leaf = row.leaves[i];
+    const Tensor memory = at.slab->Rows(i, leaf.dtype, leaf.shape, at.first, 1);
+    bool shared = memory.buffer() && OwnHeap().Owns(*memory.buffer().get());
+    head_.Bool(shared);
+    if (!shared) continue;
+    Stretch stretch = OwnHeap().Find(*memory.buffer().get());
+    uint64_t offset = memory.offset();
+    head_.UInt(stretch.offset);
+    head_.UInt(stretch.size);
+    head_.UInt(offset);
+  }
 }
 
 std::string MessageWriter::Finish(SharedHeap& heap, std::vector<Stretch>& lent) {
@@ -178,6 +235,14 @@ MessageReader::MessageReader(std::string_view message, PeerHeap& heap) {
   }
 }
 
+ElementSpec MessageReader::TakeSpec() {
+  const std::string_view classes = head_.TextView();
+  if (!classes.empty()) TheForeignRuntime().UnpickleForms(classes);
+  ElementSpec spec;
+  VisitSpec(head_, spec);
+  return spec;
+}
+
 Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
   uint64_t at = 0;
   if (dtype.code == TypeCode::kObject) {
@@ -206,6 +271,27 @@ Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
   return Tensor::View(dtype, shape, bulk_, at);
 }
 
+std::shared_ptr<Slab> MessageReader::TakeSlab(PeerHeap& heap) {
+  bool given = false;
+  head_.Bool(given);
+  if (!given) return nullptr;
+  const ElementSpec row = TakeSpec();
+  std::vector<Tensor> columns;
+  for (const LeafSpec& leaf : row.leaves) {
+    bool shared = false;
+    head_.Bool(shared);
+    Tensor& column = columns.emplace_back();
+    if (!shared) continue;
+    Stretch stretch;
+    uint64_t offset = 0;
+    head_.UInt(stretch.offset);
+    head_.UInt(stretch.size);
+    head_.UInt(offset);
+    column = Tensor::View(leaf.dtype, leaf.shape.Prepend(1), heap.Borrow(stretch), offset);
+  }
+  return std::make_shared<Slab>(1, std::move(columns));
+}
+
 RowOrigins MessageReader::TakeOrigins() {
   RowOrigins origins;
   std::shared_ptr<const std::string> last;
@@ -226,37 +312,45 @@ Error MessageReader::TakeError() {
   return error;
 }
 
-Block MessageReader::TakeBlock() {
+Block MessageReader::TakeBlock(const SlabRows& at) {
   Block block;
   head_.Int(block.rows);
   bool stacked = false;
   head_.Bool(stacked);
   if (stacked && block.rows > 0) {
-    ElementSpec spec;
-    VisitSpec(head_, spec);
+    const ElementSpec spec = TakeSpec();
     block.structure = spec.structure;
     for (const LeafSpec& leaf : spec.leaves) {
       uint64_t kind = 0;
       head_.UInt(kind);
       std::vector<int64_t> splits;
-      if (kind == 1) head_.Ints(splits);
+      if (kind == kInSlab) {
+        const size_t leaf = block.columns.size();
+        block.columns.emplace_back(at.slab->Rows(
+            leaf, spec.leaves[leaf].dtype, spec.leaves[leaf].shape.WithoutFirst(), at.first, 1));
+        continue;
+      }
+      if (kind == kRagged) head_.Ints(splits);
       Tensor items = TakeTensor(leaf.dtype, leaf.shape);
-      block.columns.push_back(kind == 1   ? Column(std::move(items), std::move(splits))
-                              : kind == 2 ? Column::Constant(std::move(items))
-                                          : Column(std::move(items)));
+      block.columns.push_back(kind == kRagged     ? Column(std::move(items), std::move(splits))
+                              : kind == kConstant ? Column::Constant(std::move(items))
+                                                  : Column(std::move(items)));
     }
+    bool whole = false;
+    head_.Bool(whole);
+    if (whole) block.slab = at;
     block.origins = TakeOrigins();
   }
   std::shared_ptr<const std::string> last;
   for (int64_t i = 0; !stacked && i < block.rows; ++i) {
     Element element;
-    ElementSpec spec;
-    VisitSpec(head_, spec);
+    const ElementSpec spec = TakeSpec();
     element.structure = spec.structure;
     for (const LeafSpec& leaf : spec.leaves) {
       element.leaves.push_back(TakeTensor(leaf.dtype, leaf.shape));
     }
     VisitOrigin(head_, element.origin, last);
+    block.structure = element.structure;
     block.elements.push_back(std::move(element));
   }
   bool failed = false;

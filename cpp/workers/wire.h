@@ -8,25 +8,30 @@
 #include <vector>
 
 #include "data/block.h"
+#include "data/spec.h"
 #include "data/state_visitor.h"
+#include "workers/channel.h"
 #include "workers/shared_heap.h"
 
 namespace penstock {
 
 // What a message is about: its first byte.
-enum class MessageKind : uint8_t { kFunction, kForget, kMap, kTest, kAnswer };
+enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer };
 
 // Gathers a message: a head of small things, and the bytes of arrays and strings, which lie in
 // shared memory unless they are few.
 class MessageWriter {
  public:
-  explicit MessageWriter(MessageKind kind) : kind_(kind) {}
+  // `to`: the end that it will be sent from.
+  MessageWriter(MessageKind kind, Channel& to) : kind_(kind), announced_(to.announced()) {}
 
   // For small things.
   StateVisitor& head() { return head_; }
   // Their contents must stay until Finish. Objects of the foreign runtime are pickled, which may
   // throw an Error.
   void Put(const Block& block);
+  // Where the leaves of the one row belong that will be the answer: memory of a batch.
+  void Put(const SlabRows& at, const ElementSpec& row);
   void Put(const Error& error);
 
   // The message. What it lends is added to `lent`.
@@ -34,11 +39,13 @@ class MessageWriter {
 
  private:
   void Put(const Tensor& tensor);
+  void PutSpec(ElementSpec spec);
   void PutOrigins(const RowOrigins& origins);
   uint64_t Bulk(const void* data, size_t size);
   uint64_t OwnBulk(std::string bytes);
 
   const MessageKind kind_;
+  std::set<std::string>& announced_;
   std::string small_;
   StateVisitor head_{&small_};
   std::vector<std::pair<const void*, size_t>> bulk_;  // each padded to kBulkAlign
@@ -54,10 +61,14 @@ class MessageReader {
 
   MessageKind kind() const { return kind_; }
   StateVisitor& head() { return head_; }
-  Block TakeBlock();
+  // `at`: where the sender was told to write.
+  Block TakeBlock(const SlabRows& at = {});
+  // Null where rows belong nowhere in particular.
+  std::shared_ptr<Slab> TakeSlab(PeerHeap& heap);
   Error TakeError();
 
  private:
+  ElementSpec TakeSpec();
   Tensor TakeTensor(DType dtype, const Shape& shape);
   RowOrigins TakeOrigins();
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import pickle
 import traceback
 from types import TracebackType
 from typing import Any
+
+from penstock import foreign
+
+# Those that the other processes have used: kept, since elements of them may come at any time.
+_CLASSES: dict[str, type] = {}
 
 
 class WorkerTraceback(Exception):  # noqa: N818 - the name is what users read
@@ -20,30 +26,51 @@ class WorkerTraceback(Exception):  # noqa: N818 - the name is what users read
         return f"\n{self.text}"
 
 
+def dumps(value: Any) -> bytes:
+    """Return `value` as bytes: with cloudpickle where it is installed, else with pickle.
+
+    cloudpickle takes functions and classes of the main module, and of functions, with it by value.
+    """
+    data: bytes
+    if importlib.util.find_spec("cloudpickle") is not None:
+        import cloudpickle
+
+        data = cloudpickle.dumps(value)
+    else:
+        data = pickle.dumps(value)
+    return data
+
+
+def advice() -> str:
+    """Return what to do about what `dumps` refuses."""
+    if importlib.util.find_spec("cloudpickle") is not None:
+        return "make what it refers to in the function, not before"
+    return "define it at the top of a module, or python -m pip install cloudpickle"
+
+
 def pickled(objects: list[Any]) -> bytes:
     """Return `objects` as bytes."""
     try:
-        return pickle.dumps(objects, pickle.HIGHEST_PROTOCOL)
+        return dumps(objects)
     except Exception as error:
-        import importlib.util
-
-        if importlib.util.find_spec("cloudpickle") is None:
-            names = ", ".join(sorted({type(each).__name__ for each in objects}))
-            raise TypeError(
-                f"executor='process': objects that can be pickled were expected, got {names} "
-                f"({error}); return arrays, numbers or strings, or install cloudpickle "
-                "(python -m pip install cloudpickle)"
-            ) from error
-    import cloudpickle
-
-    data: bytes = cloudpickle.dumps(objects)
-    return data
+        names = ", ".join(sorted({type(each).__name__ for each in objects}))
+        raise TypeError(
+            f"executor='process': objects that can be pickled were expected, got {names} "
+            f"({type(error).__name__}: {error}); {advice()}"
+        ) from error
 
 
 def unpickled(data: bytes) -> list[Any]:
     """Return the objects of which `pickled` has made `data`."""
     objects: list[Any] = pickle.loads(data)  # noqa: S301 - from a process of our own
     return objects
+
+
+def know_classes(data: bytes) -> None:
+    """Let elements be of the classes that `pickled` has written."""
+    for cls in unpickled(data):
+        _CLASSES[f"{cls.__module__}:{cls.__qualname__}"] = cls
+        foreign.give("executor='process'", [cls])
 
 
 def pickled_error(error: BaseException) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from penstock import _core
+from penstock.workers.objects import advice, dumps
 
 Executor = Literal["thread", "process"]
 
@@ -115,27 +116,16 @@ _serving = False  # whether this is a worker process
 
 def _payload(stage: str, function: Callable[..., Any]) -> bytes:
     """Return what `load` makes the function of."""
-    main = None
-    if importlib.util.find_spec("cloudpickle") is not None:
-        import cloudpickle
-
-        dumps = cloudpickle.dumps
-    else:
-        dumps = pickle.dumps
-        main = getattr(sys.modules["__main__"], "__file__", None)
     try:
         pickled = dumps(function)
     except Exception as error:
-        advice = (
-            "define it at the top of a module, or install cloudpickle "
-            "(python -m pip install cloudpickle)"
-            if dumps is pickle.dumps
-            else "make what it refers to inside of it"
-        )
         raise TypeError(
             f"{stage}: executor='process' sends the function to other processes, and {function!r} "
-            f"cannot be pickled ({type(error).__name__}: {error}); {advice}"
+            f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
         ) from error
+    # Without cloudpickle what is of the main module is found by importing it.
+    alone = importlib.util.find_spec("cloudpickle") is None
+    main = getattr(sys.modules["__main__"], "__file__", None) if alone else None
     return pickle.dumps((sys.path, main, pickled))
 
 

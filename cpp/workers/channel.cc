@@ -27,6 +27,11 @@ constexpr int kSliceMs = 20;
 
 Channel::~Channel() { close(socket_); }
 
+bool Channel::Closed() const {
+  char byte;
+  return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 bool Channel::Send(std::string_view message) {
   LeaveForeignLock();
   const Length length = message.size();
@@ -92,6 +97,7 @@ Received Channel::Receive(std::string& message, const CancelToken* cancel, MonoT
 #else
 
 Channel::~Channel() = default;
+bool Channel::Closed() const { return true; }
 bool Channel::Send(std::string_view) { return false; }
 Received Channel::Receive(std::string&, const CancelToken*, MonoTime) { return Received::kClosed; }
 

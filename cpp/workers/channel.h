@@ -24,6 +24,8 @@ class Channel {
   int socket() const { return socket_; }
   // The names of the classes that the other end knows of.
   std::set<std::string>& announced() { return announced_; }
+  // Whether the other end has closed it, and nothing is left to be received.
+  bool Closed() const;
   // False when the other end is closed. Gives up the foreign lock.
   bool Send(std::string_view message);
   // The next message. Gives up the foreign lock while there is none. What has come of a message

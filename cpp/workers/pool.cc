@@ -55,6 +55,7 @@ WorkerPool::Lease WorkerPool::Take() {
   std::vector<std::string> command;
   {
     std::lock_guard lock(mutex_);
+    std::erase_if(idle_, [](auto& worker) { return worker->channel().Closed(); });
     for (auto worker = idle_.begin(); worker != idle_.end(); ++worker) {
       if (!IsFree(**worker)) continue;
       std::unique_ptr<Worker> taken = std::move(*worker);

@@ -92,7 +92,7 @@ class ProcessFunction final : public Function {
     int64_t row;  // -1: it had not begun
   };
 
-  // Rows [begin, end). `done` rows have results, or errors in place of them.
+  // Rows [begin, end) of `rows`. `done` rows have results, or errors in place of them.
   void Map(const Block& rows, int64_t begin, int64_t end, const CallInfo& info,
            std::vector<Block>& out, int64_t& done) {
     if (begin == end) return;
@@ -101,13 +101,30 @@ class ProcessFunction final : public Function {
     // A row that travels alone is written where its batch wants it.
     Target target;
     if (info.slabs && rows.rows == 1) target = TargetOf(info);
-    const auto death = Call(all ? rows : some, info, begin, target, [&](MessageReader& answer) {
-      uint64_t blocks = 0;
-      answer.head().UInt(blocks);
-      for (uint64_t i = 0; i < blocks; ++i) out.push_back(answer.TakeBlock(target.at));
-      if (info.slabs && rows.rows == 1) Learn(out.back());
-    });
+    std::vector<Block> results;
+    std::optional<Death> death;
+    try {
+      death = Call(all ? rows : some, info, begin, target, [&](MessageReader& answer) {
+        uint64_t blocks = 0;
+        answer.head().UInt(blocks);
+        for (uint64_t i = 0; i < blocks; ++i) results.push_back(answer.TakeBlock(target.at));
+      });
+    } catch (const Error& error) {  // that a row cannot be sent, or that no process can be had
+      if (error.transient()) throw;
+      if (end - begin > 1) {
+        for (int64_t row = begin; row < end; ++row) Map(rows, row, row + 1, info, out, done);
+        return;
+      }
+      const Element element = rows.Row(begin);
+      Error failure = error;
+      failure.In(FailedStepOf(info, begin, element), element.origin);
+      out.push_back(Block::Of(std::move(failure)));
+      done = end;
+      return;
+    }
     if (!death) {
+      if (info.slabs && rows.rows == 1 && !results.empty()) Learn(results.back());
+      for (Block& block : results) out.push_back(std::move(block));
       done = end;
       return;
     }
@@ -212,8 +229,10 @@ class ProcessFunction final : public Function {
     for (int64_t row = -1;;) {
       const auto received = worker.channel().Receive(message, info.cancel, NowNs() + timeout_ns_);
       if (received != Received::kTimeout) return received;
-      // The time is a row's: as long as it goes from row to row, all is well.
-      if (std::exchange(row, worker.row()) == worker.row()) return received;
+      // The time is a row's: as long as it goes from row to row, all is well. What starts and
+      // imports has none.
+      const int64_t now = worker.row();
+      if (now >= 0 && std::exchange(row, now) == now) return received;
     }
   }
 
@@ -222,7 +241,7 @@ class ProcessFunction final : public Function {
     if (received == Received::kTimeout) {
       return {Format("a worker process was expected to be done with this element within {} s "
                      "(worker_timeout) and was not; it was ended",
-                     static_cast<double>(timeout_ns_) * 1e-9),
+                     static_cast<double>(timeout_ns_) / 1e9),
               row};
     }
     const pid_t pid = worker.pid();

@@ -108,18 +108,50 @@ class Server {
     info.progress = &table.row;
     info.slabs = slabs ? &*slabs : nullptr;
     Function& function = *functions_.at(id);
-    MessageWriter answer(MessageKind::kAnswer, channel_);
     std::vector<Block> results;
     try {
       function.Map(request.TakeBlock(), info, results);
     } catch (const Error& error) {
       results.push_back(Block::Of(error));
     }
+    std::vector<Stretch> lent;
+    try {
+      return channel_.Send(Answer(results, lent));
+    } catch (const Error&) {  // some rows have no form in which they can be sent
+      return channel_.Send(Answer(Sendable(results, info), lent));
+    }
+  }
+
+  std::string Answer(const std::vector<Block>& results, std::vector<Stretch>& lent) {
+    MessageWriter answer(MessageKind::kAnswer, channel_);
     uint64_t count = results.size();
     answer.head().UInt(count);
     for (const Block& block : results) answer.Put(block);
-    std::vector<Stretch> lent;
-    return channel_.Send(answer.Finish(OwnHeap(), lent));
+    return answer.Finish(OwnHeap(), lent);
+  }
+
+  // The results, with errors for the rows that cannot be sent.
+  std::vector<Block> Sendable(const std::vector<Block>& results, const CallInfo& info) {
+    std::vector<Block> sendable;
+    int64_t number = 0;
+    for (const Block& block : results) {
+      for (int64_t i = 0; i < block.rows; ++i, ++number) {
+        Block row = block.Slice(i, 1);
+        try {
+          std::vector<Stretch> lent;
+          Answer({row}, lent);
+          for (const Stretch& stretch : lent) OwnHeap().Forget(stretch);
+        } catch (Error& error) {
+          error.In({*info.stage, info.index + number, ""}, row.origin(0));
+          row = Block::Of(std::move(error));
+        }
+        sendable.push_back(std::move(row));
+      }
+      if (!block.error) continue;
+      ++number;
+      sendable.push_back(Block::Of(*block.error));
+    }
+    return sendable;
   }
 
   const std::function<FunctionPtr(std::string_view)>& load_;

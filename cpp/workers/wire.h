@@ -24,6 +24,8 @@ class MessageWriter {
  public:
   // `to`: the end that it will be sent from.
   MessageWriter(MessageKind kind, Channel& to) : kind_(kind), announced_(to.announced()) {}
+  MessageWriter(const MessageWriter&) = delete;
+  MessageWriter& operator=(const MessageWriter&) = delete;
 
   // For small things.
   StateVisitor& head() { return head_; }

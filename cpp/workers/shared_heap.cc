@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "data/error.h"
+#include "runtime/fork.h"
 #if defined(__linux__)
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -61,6 +62,7 @@ int MakeHeapFile() {
 
 SharedHeap::SharedHeap(int file)
     : file_(file),
+      generation_(ForkGeneration()),
       table_(reinterpret_cast<HeapTable*>(MapRange(file, 0, kTableBytes))),
       end_(kTableBytes) {}
 
@@ -113,6 +115,7 @@ SharedHeap::Part* SharedHeap::MakePart(size_t capacity) {
 void SharedHeap::Release(void* context, void*, size_t) {
   auto* part = static_cast<Part*>(context);
   SharedHeap& heap = *part->heap;
+  if (heap.generation_ != ForkGeneration()) return;
   std::lock_guard lock(heap.mutex_);
   const bool held = heap.table_->held[part->slot].load(std::memory_order_acquire);
   (held ? heap.lent_ : heap.free_[part->capacity]).push_back(part);
@@ -162,14 +165,16 @@ BufferRef PeerHeap::View(const Stretch& stretch) {
   struct Held {
     std::shared_ptr<State> state;
     uint64_t slot;
+    uint64_t generation;
   };
   uint8_t* data = Map(stretch);
   auto release = [](void* context, void*, size_t) {
     std::unique_ptr<Held> held(static_cast<Held*>(context));
+    if (held->generation != ForkGeneration()) return;  // the parent still has it
     // release: what this process has read and written comes before the owner's next use
     held->state->table->held[held->slot].store(0, std::memory_order_release);
   };
-  auto held = std::make_unique<Held>(Held{state_, stretch.slot});
+  auto held = std::make_unique<Held>(Held{state_, stretch.slot, ForkGeneration()});
   BufferRef view = Buffer::Borrow(data, stretch.size, release, held.get());
   held.release();
   return view;
@@ -185,7 +190,7 @@ int MakeHeapFile() {
   errno = ENOSYS;
   return -1;
 }
-SharedHeap::SharedHeap(int file) : file_(file), table_(nullptr), end_(0) {}
+SharedHeap::SharedHeap(int file) : file_(file), generation_(0), table_(nullptr), end_(0) {}
 BufferRef SharedHeap::Allocate(size_t) { return {}; }
 Stretch SharedHeap::Lend(const Buffer&) { return {}; }
 Stretch SharedHeap::Find(const Buffer&) const { return {}; }

@@ -73,6 +73,7 @@ class SharedHeap {
   Part* MakePart(size_t capacity);
 
   const int file_;
+  const uint64_t generation_;  // a fork child gives nothing back: it all is its parent's
   HeapTable* table_;
   std::mutex mutex_;  // a leaf lock
   uint64_t end_;      // of the file

@@ -52,6 +52,7 @@ PYTHON_LAYERS = [
     },
     {"remote"},
     {"ops"},
+    {"workers"},
     {"writers"},
     {"stage"},
     {"random", "probing"},

@@ -15,7 +15,7 @@ from penstock import foreign
 _CLASSES: dict[str, type] = {}
 
 
-class WorkerTraceback(Exception):  # noqa: N818 - the name is what users read
+class WorkerTraceback(Exception):
     """The traceback of an exception, as text, in the process that raised it."""
 
     def __init__(self, text: str) -> None:
@@ -62,7 +62,7 @@ def pickled(objects: list[Any]) -> bytes:
 
 def unpickled(data: bytes) -> list[Any]:
     """Return the objects of which `pickled` has made `data`."""
-    objects: list[Any] = pickle.loads(data)  # noqa: S301 - from a process of our own
+    objects: list[Any] = pickle.loads(data)
     return objects
 
 
@@ -90,7 +90,7 @@ def pickled_error(error: BaseException) -> bytes:
 
 def unpickled_error(data: bytes) -> BaseException:
     """Return an exception as the other process has raised it, or one of the same name."""
-    whole, name, message, notes, text = pickle.loads(data)  # noqa: S301 - from a process of our own
+    whole, name, message, notes, text = pickle.loads(data)
     error: BaseException
     try:
         (error,) = unpickled(whole)

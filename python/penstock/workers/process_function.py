@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from penstock import _core
+from penstock.ops.native import NativeFunction
 from penstock.workers.objects import advice, dumps
 
 Executor = Literal["thread", "process"]
@@ -78,8 +79,6 @@ def executed(
     TypeError
         If the function cannot be pickled.
     """
-    from penstock.ops.native import NativeFunction
-
     if executor not in get_args(Executor):
         raise ValueError(f"{stage}: executor must be 'thread' or 'process', got {executor!r}")
     if timeout is not None and (executor == "thread" or not 0 < timeout < math.inf):
@@ -94,13 +93,13 @@ def executed(
 
 def load(payload: bytes) -> Callable[..., Any]:
     """Return the function of a payload, in a worker process."""
-    path, main, pickled = pickle.loads(payload)  # noqa: S301 - from a process of our own
+    path, main, pickled = pickle.loads(payload)
     sys.path[:] = path + [each for each in sys.path if each not in path]
     if main is not None and "__mp_main__" not in sys.modules:
         from multiprocessing import spawn
 
         spawn.prepare({"init_main_from_path": main})
-    function: Callable[..., Any] = pickle.loads(pickled)  # noqa: S301
+    function: Callable[..., Any] = pickle.loads(pickled)
     return function
 
 

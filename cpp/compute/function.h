@@ -1,6 +1,7 @@
 // What map, filter and flat_map call: a native program or a function of the foreign runtime.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,19 +14,22 @@
 
 namespace penstock {
 
+class CancelToken;
 class Dataset;
 class Session;
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
 // What a call knows about its position.
 struct CallInfo {
-  const StageLabel* stage;     // for errors; outlives the call
-  StageRandom random;          // folded with each element's key
-  int64_t index = 0;           // position of the first row at this stage
-  Slabs* slabs = nullptr;      // of the batches that the rows join; null: none
-  int64_t first_row = 0;       // the number of the first row in the slabs
-  bool ragged = false;         // results may come in ragged form
-  Session* session = nullptr;  // for Open: the run that will hold what it returns
+  const StageLabel* stage;                   // for errors; outlives the call
+  StageRandom random;                        // folded with each element's key
+  int64_t index = 0;                         // position of the first row at this stage
+  Slabs* slabs = nullptr;                    // of the batches that the rows join; null: none
+  int64_t first_row = 0;                     // the number of the first row in the slabs
+  bool ragged = false;                       // results may come in ragged form
+  Session* session = nullptr;                // for Open: the run that will hold what it returns
+  const CancelToken* cancel = nullptr;       // ends a wait for another process
+  std::atomic<int64_t>* progress = nullptr;  // is given the row that is being worked on
 };
 
 // Where a call failed: at its row number `row`, which is `element`.
@@ -45,6 +49,8 @@ class Function {
   virtual MaybeSpec opened_spec() const { return std::nullopt; }
   // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
   virtual bool needs_lock() const = 0;
+  // Where the memory of the batches should come from that results are written to.
+  virtual Slab::Memory slab_memory() const { return &Slab::AnyMemory; }
 };
 using FunctionPtr = std::shared_ptr<Function>;
 

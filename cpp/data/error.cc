@@ -6,6 +6,8 @@
 #include <new>
 #include <system_error>
 
+#include "data/state_visitor.h"
+
 namespace penstock {
 namespace internal {
 
@@ -53,6 +55,45 @@ Error& Error::In(FailedStep step, Origin origin) {
   Note(std::move(note));
   failed_step_ = std::make_shared<const FailedStep>(std::move(step));
   return At(std::move(origin));
+}
+
+void Error::Visit(StateVisitor& visitor) {
+  auto kind = static_cast<uint64_t>(kind_);
+  visitor.UInt(kind);
+  visitor.Demand(kind <= static_cast<uint64_t>(ErrorKind::kInterrupted), "the kind of an error");
+  kind_ = static_cast<ErrorKind>(kind);
+  visitor.Text(message_);
+  int64_t code = os_error_;
+  visitor.Int(code);
+  os_error_ = static_cast<int>(code);
+  visitor.Bool(left_stage_);
+  uint64_t count = notes_.size();
+  visitor.UInt(count);
+  if (!visitor.saving()) notes_.clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!visitor.saving()) notes_.emplace_back();
+    visitor.Text(notes_[i]);
+  }
+  bool from_file = origin_.file != nullptr;
+  visitor.Bool(from_file);
+  if (from_file) {
+    std::string file = visitor.saving() ? *origin_.file : "";
+    visitor.Text(file);
+    if (!visitor.saving()) origin_.file = std::make_shared<const std::string>(std::move(file));
+  }
+  visitor.UInt(origin_.key);
+  visitor.Int(origin_.index);
+  visitor.Int(origin_.offset);
+  bool placed = failed_step_ != nullptr;
+  visitor.Bool(placed);
+  if (!placed) return;
+  FailedStep step = visitor.saving() ? *failed_step_ : FailedStep();
+  visitor.Text(step.stage.kind);
+  visitor.Text(step.stage.name);
+  visitor.Text(step.stage.function);
+  visitor.Int(step.element);
+  visitor.Text(step.text);
+  if (!visitor.saving()) failed_step_ = std::make_shared<const FailedStep>(std::move(step));
 }
 
 void Error::LeftStage(const StageLabel& stage) noexcept {

@@ -15,6 +15,8 @@
 
 namespace penstock {
 
+class StateVisitor;
+
 enum class ErrorKind : uint8_t {
   kInvalidArgument,  // ValueError
   kType,             // TypeError
@@ -26,6 +28,7 @@ enum class ErrorKind : uint8_t {
   kMemory,           // MemoryError
   kRecursion,        // RecursionError: the stack of a thread is too short
   kRuntime,          // RuntimeError
+  kWorker,           // penstock.WorkerError: a worker process has ended
   kForeign,          // an exception of the foreign runtime, re-raised as itself
   kCancelled,        // the session is closing; never shown
   kInterrupted,      // a signal handler raised; nothing was consumed
@@ -100,6 +103,10 @@ class Error : public std::exception {
   // Says in a note which element of which stage failed, and which file that is from.
   Error& In(FailedStep step, Origin origin);
   const FailedStep* failed_step() const { return failed_step_.get(); }
+  // Reads or writes everything but the exception of the foreign runtime.
+  void Visit(StateVisitor& visitor);
+  // An error that was read becomes the exception that it was.
+  void Becomes(std::shared_ptr<void> exception) { foreign_ = std::move(exception); }
   // Called by the frame of the stage that the error comes from, before any other stage sees it. An
   // error without a FailedStep gets a note with the stage's label, if the label says more than the
   // kind of the stage and there is memory for the note.

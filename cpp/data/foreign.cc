@@ -22,6 +22,12 @@ ForeignRef ForeignRuntime::FindForm(Structure::Kind, const std::string&,
 Tensor ForeignRuntime::ErrorObject(const Error&) { return {}; }
 bool ForeignRuntime::EndsProgram(const Error&) { return false; }
 Tensor ForeignRuntime::WrapDataset(std::shared_ptr<const Dataset>) { return {}; }
+std::string ForeignRuntime::Pickle(const Tensor&) { return {}; }
+Tensor ForeignRuntime::Unpickle(std::string_view, const Shape&) { return {}; }
+std::string ForeignRuntime::PickleForms(const Structure&) { return {}; }
+void ForeignRuntime::UnpickleForms(std::string_view) {}
+std::string ForeignRuntime::PickleError(const Error&) { return {}; }
+std::shared_ptr<void> ForeignRuntime::UnpickleError(std::string_view) { return nullptr; }
 
 ForeignRuntime& TheForeignRuntime() { return *the_runtime; }
 void SetForeignRuntime(ForeignRuntime& runtime) { the_runtime = &runtime; }

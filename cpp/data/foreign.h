@@ -12,6 +12,7 @@ namespace penstock {
 
 class Dataset;
 class Error;
+class Shape;
 class Tensor;
 
 // The base class serves a process without such objects. It has no destructor, because threads that
@@ -36,6 +37,16 @@ class ForeignRuntime {
   // calls the runtime, so a stage that uses it is registered as foreign. May throw a transient
   // error: call it again.
   virtual Tensor WrapDataset(std::shared_ptr<const Dataset> dataset);
+  // Objects and exceptions on their way to another process. Each calls the runtime, and throws an
+  // Error for what has no such form.
+  virtual std::string Pickle(const Tensor& objects);
+  virtual Tensor Unpickle(std::string_view bytes, const Shape& shape);
+  // The classes of a structure, which another process is to know before it reads the structure;
+  // "" for none.
+  virtual std::string PickleForms(const Structure& structure);
+  virtual void UnpickleForms(std::string_view bytes);
+  virtual std::string PickleError(const Error& error);
+  virtual std::shared_ptr<void> UnpickleError(std::string_view bytes);
 };
 
 // The runtime of this process.

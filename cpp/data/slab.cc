@@ -10,7 +10,11 @@ Tensor Slab::Rows(size_t leaf, DType dtype, const Shape& row, int64_t first, int
   std::lock_guard lock(mutex_);
   if (columns_.size() <= leaf) columns_.resize(leaf + 1);
   Tensor& column = columns_[leaf];
-  if (!column.buffer()) column = Tensor::Make(dtype, row.Prepend(rows_));
+  if (!column.buffer()) {
+    const Shape shape = row.Prepend(rows_);
+    const size_t bytes = static_cast<size_t>(shape.elements()) * dtype.itemsize;
+    column = Tensor::View(dtype, shape, memory_(bytes), 0);
+  }
   if (column.dtype() != dtype || !(column.shape().WithoutFirst() == row)) return {};
   return column.Rows(first, count);
 }
@@ -30,7 +34,7 @@ SlabRows Slabs::Row(int64_t row) {
     // failed. One that is not gets another slab, whose rows do not follow those of this one.
     constexpr size_t kMostOpen = 8;
     if (open_.size() > kMostOpen) open_.erase(open_.begin());
-    open = open_.insert(open_.end(), {number, std::make_shared<Slab>(rows_), 0});
+    open = open_.insert(open_.end(), {number, std::make_shared<Slab>(rows_, memory_), 0});
   }
   SlabRows rows{open->slab, row % rows_};
   ++open->given;

@@ -16,7 +16,13 @@ namespace penstock {
 // The columns of one batch. Thread-safe.
 class Slab {
  public:
-  explicit Slab(int64_t rows) : rows_(rows) {}
+  // Where the memory of columns comes from.
+  using Memory = BufferRef (*)(size_t size);
+
+  explicit Slab(int64_t rows, Memory memory = &AnyMemory) : rows_(rows), memory_(memory) {}
+  // Of columns that there are already.
+  Slab(int64_t rows, std::vector<Tensor> columns) : Slab(rows) { columns_ = std::move(columns); }
+  static BufferRef AnyMemory(size_t size) { return Buffer::Allocate(size); }
   int64_t rows() const { return rows_; }
   // `count` rows of a leaf from row `first` on, stacked. The first call for a leaf says what its
   // rows are; the tensor is empty for rows of another dtype or shape, and for references.
@@ -24,6 +30,7 @@ class Slab {
 
  private:
   const int64_t rows_;
+  const Memory memory_;
   std::mutex mutex_;  // a leaf lock
   std::vector<Tensor> columns_;
 };
@@ -47,7 +54,12 @@ struct SlabRows {
 // The slabs of consecutive batches, whose rows are made in any order. Thread-safe.
 class Slabs {
  public:
-  explicit Slabs(int64_t rows) : rows_(rows) {}
+  explicit Slabs(int64_t rows, Slab::Memory memory = &Slab::AnyMemory)
+      : rows_(rows), memory_(memory) {}
+  // Of one slab, for its first row.
+  explicit Slabs(std::shared_ptr<Slab> slab) : Slabs(slab->rows()) {
+    open_.push_back({0, std::move(slab), 0});
+  }
   // Where row number `row`, counted over all batches, lies; each row is asked for once.
   SlabRows Row(int64_t row);
   // The batches have `rows` rows altogether: the last one may have fewer than the others.
@@ -66,7 +78,8 @@ class Slabs {
   }
 
   const int64_t rows_;  // of each
-  std::mutex mutex_;    // a leaf lock
+  const Slab::Memory memory_;
+  std::mutex mutex_;  // a leaf lock
   int64_t end_ = std::numeric_limits<int64_t>::max();
   std::vector<Open> open_;
 };

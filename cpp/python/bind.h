@@ -22,6 +22,15 @@ struct NativeFunction {
   PyObject* plain = nullptr;  // what it was traced from, and is run as when debugging; borrowed
 };
 
+// A function that worker processes call.
+struct ProcessFunctionOfPython {
+  std::string pickled;     // what a worker makes it of
+  pybind11::object plain;  // what it is a copy of, and is run as when debugging
+  int64_t timeout_ns;      // of a row; 0: none
+};
+PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
+                                       std::shared_ptr<const ElementSpec> declared, bool wants_rng);
+
 // A dict of keyword arguments as engine arguments.
 Args ArgsOfDict(const std::string& owner, const pybind11::dict& dict);
 
@@ -38,6 +47,7 @@ void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
 void BindRemote(pybind11::module_& module);
 void BindTensorOperators(pybind11::module_& module);
+void BindWorkers(pybind11::module_& module);
 void BindZstd(pybind11::module_& module);
 
 }  // namespace penstock

@@ -177,6 +177,10 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
         value.cast<const Elements&>().elements);
   }
   if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
+  if (py::isinstance<ProcessFunctionOfPython>(value)) {
+    return PlannedProcessFunction(value.cast<const ProcessFunctionOfPython&>(), declared,
+                                  wants_rng);
+  }
   if (py::isinstance<Indexable>(value)) {
     auto& [object, size] = value.cast<const Indexable&>();
     return PlannedFunction{MakeIndexableFunction(PyRef::Borrow(object.ptr()), size, declared)};
@@ -221,6 +225,10 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
     if (IsAside(name)) continue;
     if (py::isinstance<Indexable>(value)) {
       roots.push_back(value.cast<const Indexable&>().object.ptr());
+      continue;
+    }
+    if (py::isinstance<ProcessFunctionOfPython>(value)) {
+      roots.push_back(value.cast<const ProcessFunctionOfPython&>().plain.ptr());
       continue;
     }
     if (py::isinstance<Elements>(value) || py::isinstance<TableRows>(value)) continue;

@@ -90,6 +90,12 @@ PyRef MakeException(const Error& error) {
       PyRef cls = ClassNamed("StateError");
       return cls ? PyRef::Steal(PyObject_CallOneArg(cls.get(), message.get())) : PyRef();
     }
+    case ErrorKind::kWorker: {
+      PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.errors"));
+      PyRef cls =
+          module ? PyRef::Steal(PyObject_GetAttrString(module.get(), "WorkerError")) : PyRef();
+      return cls ? PyRef::Steal(PyObject_CallOneArg(cls.get(), message.get())) : PyRef();
+    }
     case ErrorKind::kInvalidArgument:
       type = PyExc_ValueError;
       break;

@@ -137,6 +137,7 @@ PYBIND11_MODULE(_core, m) {
   BindOp(m);
   BindRemote(m);
   BindTensorOperators(m);
+  BindWorkers(m);
   BindZstd(m);
   BindProcess(m);
 }

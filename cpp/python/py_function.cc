@@ -160,6 +160,7 @@ class PyFunction final : public Function {
       const RunningCall running(info, rows, row);
       for (; row < rows.rows; ++row) {
         gil.Yield();
+        if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
         PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
                                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
@@ -236,6 +237,7 @@ class PyFunction final : public Function {
   void MapOneScalar(Block&& rows, const CallInfo& info, const RowPolicy& policy,
                     std::vector<Block>& out) {
     EnsureAttached().Yield();
+    if (info.progress) info.progress->store(0, std::memory_order_relaxed);
     ScopedRandom random(info.random);
     random.For(rows.key(0));
     constexpr int64_t kRow = 0;

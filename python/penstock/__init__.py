@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from penstock import experimental, random, remote
     from penstock.data_loader import DataLoader, default_collate
     from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-    from penstock.errors import DataError, ErrorInfo, OutOfRangeError, StateError, TraceError
+    from penstock.errors import (
+        DataError,
+        ErrorInfo,
+        OutOfRangeError,
+        StateError,
+        TraceError,
+        WorkerError,
+    )
     from penstock.functions import numpy_function, py_function
     from penstock.iterator import Iterator
     from penstock.meter import progress
@@ -80,7 +87,9 @@ _HOMES = {
     "penstock": ("experimental", "random", "remote"),
     "penstock.data_loader": ("DataLoader", "default_collate"),
     "penstock.dataset": ("AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"),
-    "penstock.errors": ("DataError", "ErrorInfo", "OutOfRangeError", "StateError", "TraceError"),
+    "penstock.errors": (
+        *("DataError", "ErrorInfo", "OutOfRangeError", "StateError", "TraceError", "WorkerError"),
+    ),
     "penstock.functions": ("numpy_function", "py_function"),
     "penstock.iterator": ("Iterator",),
     "penstock.meter": ("progress",),
@@ -127,6 +136,7 @@ __all__ = [
     "TextLineDataset",
     "ThreadingOptions",
     "TraceError",
+    "WorkerError",
     "build_info",
     "cast",
     "cfunction",

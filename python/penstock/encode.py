@@ -17,6 +17,7 @@ from penstock.probing import find_spec
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
 from penstock.traits import traits_of
+from penstock.workers.process_function import ProcessFunction
 
 
 class Reader:
@@ -152,6 +153,10 @@ def encode(
             encoded["map_func"] = _core.Indexable(value.rows, value.size)
         elif isinstance(value, JsonFields):
             encoded[name] = value.encoded(args.get("part_of", kind))
+        elif isinstance(value, ProcessFunction):
+            encoded[name] = value.encoded()
+            if _wants_rng(value.__wrapped__):
+                encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
         elif isinstance(value, NativeFunction) and form != "function":
             if args.get("output_signature") is not None:
                 raise ValueError(

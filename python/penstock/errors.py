@@ -39,6 +39,10 @@ class DataError(Exception):
         return text
 
 
+class WorkerError(RuntimeError):
+    """A worker process has ended, or was ended, while it had this element."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ErrorInfo:
     """Where an element failed: what `on_error` functions are given beside the error.

@@ -92,7 +92,8 @@ class ParallelMapIterator final : public BlockIterator {
             [this] { DropInput(); }) {
     threads_add_busy_ = true;
     // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
-    if (context.batch_rows > 1 && ordered_) slabs_.emplace(context.batch_rows);
+    if (context.batch_rows > 1 && ordered_)
+      slabs_.emplace(context.batch_rows, function_->slab_memory());
     stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
     stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
     if (session_.warming()) StartWorkers();
@@ -273,6 +274,7 @@ class ParallelMapIterator final : public BlockIterator {
       CallInfo info{
           &stage_,         random_, base_index_ + packet.position, slabs_ ? &*slabs_ : nullptr,
           packet.position, ragged_};
+      info.cancel = &cancel_;
       try {
         function_->Map(std::move(rows), info, packet.results);
       } catch (const Error& failure) {

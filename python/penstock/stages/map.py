@@ -9,6 +9,7 @@ from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
+from penstock.workers.process_function import Executor, executed
 
 _P = TypeVar("_P", bound=Plan)
 
@@ -29,6 +30,8 @@ class Map(Plan):
         name: str | None = None,
         *,
         output_signature: Any = None,
+        executor: Executor = "thread",
+        worker_timeout: float | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
     ) -> Self:
@@ -53,6 +56,12 @@ class Map(Plan):
         output_signature : nested TensorSpec, optional
             What results are converted to and checked against; makes `element_spec` known without a
             call.
+        executor : "thread" or "process"
+            Who calls the function: threads of this process, or worker processes, for functions that
+            hold the GIL: see :doc:`/guides/python_functions`.
+        worker_timeout : float, optional
+            Seconds that a call in a worker process may take before the worker is ended; None is any
+            time.
         on_error : "raise", "skip", "log" or callable
             What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
@@ -91,6 +100,7 @@ class Map(Plan):
         [1, 2, 3, 4]
         """
         check_callable("map", "map_func", map_func)
+        map_func = executed("map", map_func, executor, worker_timeout)
         if num_parallel_calls is None:
             mapped = self._then(
                 "map", map_func=map_func, output_signature=output_signature, name=name

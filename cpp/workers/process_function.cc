@@ -1,0 +1,268 @@
+// Rows to a worker, results back, and what to do when it ends in between.
+#include "workers/process_function.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "runtime/blocking.h"
+#include "runtime/clock.h"
+#include "workers/pool.h"
+#include "workers/wire.h"
+
+namespace penstock {
+namespace {
+
+// The functions that there are: a worker is told to forget the others.
+class Living {
+ public:
+  void Add(uint64_t id) {
+    std::lock_guard lock(mutex_);
+    ids_.insert(id);
+  }
+  void Remove(uint64_t id) {
+    std::lock_guard lock(mutex_);
+    ids_.erase(id);
+  }
+  std::vector<uint64_t> GoneOf(const std::set<uint64_t>& known) {
+    std::lock_guard lock(mutex_);
+    std::vector<uint64_t> gone;
+    for (uint64_t id : known) {
+      if (!ids_.contains(id)) gone.push_back(id);
+    }
+    return gone;
+  }
+
+ private:
+  std::mutex mutex_;  // a leaf lock
+  std::set<uint64_t> ids_;
+};
+
+Living& TheLiving() {
+  static auto* living = new Living();
+  return *living;
+}
+
+void PutCall(StateVisitor& head, uint64_t id, const CallInfo& info, int64_t first) {
+  StageLabel label = *info.stage;
+  StageRandom random = info.random;
+  int64_t index = info.index + first;
+  bool ragged = info.ragged;
+  head.UInt(id);
+  head.Text(label.kind);
+  head.Text(label.name);
+  head.Text(label.function);
+  head.UInt(random.seed);
+  head.UInt(random.place.value);
+  head.Int(index);
+  head.Bool(ragged);
+}
+
+class ProcessFunction final : public Function {
+ public:
+  ProcessFunction(std::string payload, int64_t timeout_ns)
+      : payload_(std::move(payload)), timeout_ns_(timeout_ns), id_(++last_id_) {
+    TheLiving().Add(id_);
+  }
+  ~ProcessFunction() override { TheLiving().Remove(id_); }
+
+  void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    int64_t done = 0;
+    try {
+      Map(rows, 0, rows.rows, info, out, done);
+    } catch (const Error& error) {
+      if (!error.transient()) throw;
+      rows = rows.Slice(done, rows.rows - done);
+      throw;
+    }
+  }
+
+  bool needs_lock() const override { return true; }
+  Slab::Memory slab_memory() const override { return &SharedMemory; }
+
+ private:
+  static BufferRef SharedMemory(size_t size) { return OwnHeap().Allocate(size); }
+
+  // A worker that has ended, and the row that it had then.
+  struct Death {
+    std::string how;
+    int64_t row;  // -1: it had not begun
+  };
+
+  // Rows [begin, end) of `rows`. `done` rows have results, or errors in place of them.
+  void Map(const Block& rows, int64_t begin, int64_t end, const CallInfo& info,
+           std::vector<Block>& out, int64_t& done) {
+    if (begin == end) return;
+    const bool all = begin == 0 && end == rows.rows;
+    const Block some = all ? Block() : rows.Slice(begin, end - begin);
+    // A row that travels alone is written where its batch wants it.
+    Target target;
+    if (info.slabs && rows.rows == 1) target = TargetOf(info);
+    std::vector<Block> results;
+    std::optional<Death> death;
+    try {
+      death = Call(all ? rows : some, info, begin, target, [&](MessageReader& answer) {
+        uint64_t blocks = 0;
+        answer.head().UInt(blocks);
+        for (uint64_t i = 0; i < blocks; ++i) results.push_back(answer.TakeBlock(target.at));
+      });
+    } catch (const Error& error) {  // that a row cannot be sent, or that no process can be had
+      if (error.transient()) throw;
+      if (end - begin > 1) {
+        for (int64_t row = begin; row < end; ++row) Map(rows, row, row + 1, info, out, done);
+        return;
+      }
+      const Element element = rows.Row(begin);
+      Error failure = error;
+      failure.In(FailedStepOf(info, begin, element), element.origin);
+      out.push_back(Block::Of(std::move(failure)));
+      done = end;
+      return;
+    }
+    if (!death) {
+      if (info.slabs && rows.rows == 1 && !results.empty()) Learn(results.back());
+      for (Block& block : results) out.push_back(std::move(block));
+      done = end;
+      return;
+    }
+    // The rows before the one that it had are done again; that one is not: it may be the reason.
+    const int64_t had = begin + std::clamp<int64_t>(death->row, 0, end - begin - 1);
+    Map(rows, begin, had, info, out, done);
+    out.push_back(Block::Of(ErrorAt(*death, rows, had, info)));
+    done = had + 1;
+    Map(rows, had + 1, end, info, out, done);
+  }
+
+  static Error ErrorAt(const Death& death, const Block& rows, int64_t row, const CallInfo& info) {
+    Error error(ErrorKind::kWorker, "{}: {}", info.stage->kind, death.how);
+    const Element element = rows.Row(row);
+    error.In(FailedStepOf(info, row, element), element.origin);
+    return error;
+  }
+
+  // Where a result of the same form as the last one belongs.
+  struct Target {
+    SlabRows at;
+    ElementSpec row;
+  };
+
+  Target TargetOf(const CallInfo& info) {
+    Target target;
+    {
+      std::lock_guard lock(form_mutex_);
+      if (!form_) return target;
+      target.row = *form_;
+    }
+    target.at = info.slabs->Row(info.first_row);
+    return target;
+  }
+
+  void Learn(const Block& result) {
+    if (result.rows != 1) return;
+    Element row = result.Row(0);
+    std::lock_guard lock(form_mutex_);
+    if (!SlabRows::AreWorthwhile(row.leaves))
+      form_.reset();
+    else if (ElementSpec form = ElementSpec::Of(row); !form_ || *form_ != form)
+      form_ = std::move(form);
+  }
+
+  // Has a worker answer. A worker that ends before it has begun is replaced, a few times.
+  template <typename Read>
+  std::optional<Death> Call(const Block& rows, const CallInfo& info, int64_t first,
+                            const Target& target, Read read) {
+    constexpr int kTries = 3;
+    std::optional<Death> death;
+    for (int i = 0; i < kTries; ++i) {
+      LeaveForeignLock();
+      WorkerPool::Lease worker = ThePool().Take();
+      worker->heap().table().row.store(-1, std::memory_order_relaxed);
+      std::string message;
+      const bool sent = Ask(rows, info, first, target, *worker);
+      const Received received = sent ? Answer(*worker, info, message) : Received::kClosed;
+      if (received == Received::kMessage) {
+        MessageReader answer(message, worker->heap());
+        worker->lent().clear();
+        read(answer);
+        return std::nullopt;
+      }
+      if (received == Received::kCancelled || received == Received::kInterrupted) {
+        worker->owes = true;
+        throw Error(
+            received == Received::kCancelled ? ErrorKind::kCancelled : ErrorKind::kInterrupted, "");
+      }
+      death = DeathOf(received, *worker);
+      worker.Drop();
+      if (death->row >= 0) break;
+    }
+    return death;
+  }
+
+  bool Ask(const Block& rows, const CallInfo& info, int64_t first, const Target& target,
+           Worker& worker) {
+    for (uint64_t gone : TheLiving().GoneOf(worker.known())) {
+      worker.known().erase(gone);
+      MessageWriter forget(MessageKind::kForget, worker.channel());
+      forget.head().UInt(gone);
+      if (!worker.channel().Send(forget.Finish(OwnHeap(), worker.lent()))) return false;
+    }
+    uint64_t id = id_;
+    if (worker.known().insert(id_).second) {
+      MessageWriter function(MessageKind::kFunction, worker.channel());
+      std::string payload = payload_;
+      function.head().UInt(id);
+      function.head().Text(payload);
+      if (!worker.channel().Send(function.Finish(OwnHeap(), worker.lent()))) return false;
+    }
+    MessageWriter call(MessageKind::kMap, worker.channel());
+    PutCall(call.head(), id_, info, first);
+    call.Put(target.at, target.row);
+    call.Put(rows);
+    return worker.channel().Send(call.Finish(OwnHeap(), worker.lent()));
+  }
+
+  Received Answer(Worker& worker, const CallInfo& info, std::string& message) {
+    if (timeout_ns_ == 0) return worker.channel().Receive(message, info.cancel);
+    for (int64_t row = -1;;) {
+      const auto received = worker.channel().Receive(message, info.cancel, NowNs() + timeout_ns_);
+      if (received != Received::kTimeout) return received;
+      // The time is a row's: as long as it goes from row to row, all is well. What starts and
+      // imports has none.
+      const int64_t now = worker.row();
+      if (now >= 0 && std::exchange(row, now) == now) return received;
+    }
+  }
+
+  Death DeathOf(Received received, Worker& worker) const {
+    const int64_t row = worker.row();
+    if (received == Received::kTimeout) {
+      return {Format("a worker process was expected to be done with this element within {} s "
+                     "(worker_timeout) and was not; it was ended",
+                     static_cast<double>(timeout_ns_) / 1e9),
+              row};
+    }
+    const pid_t pid = worker.pid();
+    return {Format("worker process {} {} {}", pid, worker.HowItEnded(),
+                   std::string_view(row < 0 ? "before it took this element"
+                                            : "while it had this element")),
+            row};
+  }
+
+  const std::string payload_;
+  const int64_t timeout_ns_;
+  const uint64_t id_;
+  std::mutex form_mutex_;  // a leaf lock
+  MaybeSpec form_;         // of the last result, if it is worth a slab
+  inline static std::atomic<uint64_t> last_id_{0};
+};
+
+}  // namespace
+
+FunctionPtr MakeProcessFunction(std::string payload, int64_t timeout_ns) {
+  return std::make_shared<ProcessFunction>(std::move(payload), timeout_ns);
+}
+
+}  // namespace penstock

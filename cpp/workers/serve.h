@@ -1,0 +1,16 @@
+// What a worker process does: it calls functions for the process that has started it.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "compute/function.h"
+
+namespace penstock {
+
+// Calls until the other process closes the channel. `load` makes the function of what
+// MakeProcessFunction was given; an Error that it throws is the result of each row. The files are
+// those of Worker::Start.
+void Serve(const std::function<FunctionPtr(std::string_view payload)>& load);
+
+}  // namespace penstock

@@ -1,0 +1,205 @@
+// Stretches of a memfd: made, lent, mapped and used again.
+#include "workers/shared_heap.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "data/error.h"
+#include "runtime/fork.h"
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace penstock {
+
+#if defined(__linux__)
+namespace {
+
+constexpr size_t kPage = 4096;
+
+constexpr size_t ToPages(size_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+// Four sizes for each power of two, so that stretches are used again for sizes near theirs.
+size_t CapacityFor(size_t size) {
+  size = std::max(size, kPage);
+  const size_t step = std::max(std::bit_floor(size) / 4, kPage);
+  return (size + step - 1) / step * step;
+}
+
+[[noreturn]] void ThrowShort(const char* what, size_t size) {
+  const int code = errno;
+  throw Error(ErrorKind::kMemory,
+              "worker processes: {} bytes of shared memory were expected, {} failed: {}; use fewer "
+              "workers or smaller elements",
+              size, std::string_view(what), std::string_view(std::strerror(code)));
+}
+
+uint8_t* MapRange(int file, uint64_t offset, size_t size) {
+  void* data =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset));
+  if (data == MAP_FAILED) ThrowShort("mmap", size);
+  return static_cast<uint8_t*>(data);
+}
+
+constexpr size_t kTableBytes = ToPages(sizeof(HeapTable));
+
+}  // namespace
+
+int MakeHeapFile() {
+  const int file = memfd_create("penstock", MFD_CLOEXEC);
+  if (file < 0) return -1;
+  if (const int failed = posix_fallocate(file, 0, kTableBytes)) {
+    close(file);
+    errno = failed;
+    return -1;
+  }
+  return file;
+}
+
+SharedHeap::SharedHeap(int file)
+    : file_(file),
+      generation_(ForkGeneration()),
+      table_(reinterpret_cast<HeapTable*>(MapRange(file, 0, kTableBytes))),
+      end_(kTableBytes) {}
+
+BufferRef SharedHeap::Allocate(size_t size) {
+  const size_t capacity = CapacityFor(size);
+  std::lock_guard lock(mutex_);
+  Part* part = TakeFree(capacity);
+  if (!part) part = MakePart(capacity);
+  return Buffer::Borrow(part->data, size, &Release, part);
+}
+
+SharedHeap::Part* SharedHeap::TakeFree(size_t capacity) {
+  std::vector<Part*>& free = free_[capacity];
+  if (free.empty()) {
+    std::erase_if(lent_, [this](Part* part) {
+      // acquire: pairs with the release of the other process, which has read or written before it
+      if (table_->held[part->slot].load(std::memory_order_acquire)) return false;
+      free_[part->capacity].push_back(part);
+      return true;
+    });
+  }
+  if (free.empty()) return nullptr;
+  Part* part = free.back();
+  free.pop_back();
+  return part;
+}
+
+SharedHeap::Part* SharedHeap::MakePart(size_t capacity) {
+  if (parts_.size() == HeapTable::kSlots) {
+    throw Error(ErrorKind::kMemory,
+                "worker processes: more than {} results are held at a time; copy what you keep "
+                "(np.array), or batch before it",
+                HeapTable::kSlots);
+  }
+  // Memory that is there now: otherwise a full system would end the process at the first touch.
+  if (const int failed =
+          posix_fallocate(file_, static_cast<off_t>(end_), static_cast<off_t>(capacity))) {
+    errno = failed;
+    ThrowShort("posix_fallocate", capacity);
+  }
+  uint8_t* data = MapRange(file_, end_, capacity);
+  auto part = std::make_unique<Part>(Part{this, data, end_, capacity, parts_.size()});
+  lent_.reserve(parts_.size() + 1);  // Release must not throw
+  free_[capacity].reserve(parts_.size() + 1);
+  parts_.push_back(std::move(part));
+  end_ += capacity;
+  return parts_.back().get();
+}
+
+void SharedHeap::Release(void* context, void*, size_t) {
+  auto* part = static_cast<Part*>(context);
+  SharedHeap& heap = *part->heap;
+  if (heap.generation_ != ForkGeneration()) return;
+  std::lock_guard lock(heap.mutex_);
+  const bool held = heap.table_->held[part->slot].load(std::memory_order_acquire);
+  (held ? heap.lent_ : heap.free_[part->capacity]).push_back(part);
+}
+
+Stretch SharedHeap::Lend(const Buffer& buffer) {
+  auto* part = static_cast<Part*>(buffer.context());
+  // The message that tells the other process of it comes after this.
+  table_->held[part->slot].store(1, std::memory_order_relaxed);
+  return {part->offset, part->capacity, part->slot};
+}
+
+Stretch SharedHeap::Find(const Buffer& buffer) const {
+  const auto* part = static_cast<const Part*>(buffer.context());
+  return {part->offset, part->capacity, part->slot};
+}
+
+void SharedHeap::Forget(const Stretch& stretch) {
+  table_->held[stretch.slot].store(0, std::memory_order_release);
+}
+
+PeerHeap::PeerHeap(int file) : state_(std::make_shared<State>(file)) {
+  state_->table = reinterpret_cast<HeapTable*>(MapRange(file, 0, kTableBytes));
+}
+
+PeerHeap::State::~State() {
+  for (auto& [offset, mapping] : mappings) munmap(mapping.data, mapping.size);
+  if (table) munmap(table, kTableBytes);
+  close(file);
+}
+
+uint8_t* PeerHeap::Map(const Stretch& stretch) {
+  std::lock_guard lock(state_->mutex);
+  auto [found, missing] = state_->mappings.try_emplace(stretch.offset, Mapping{nullptr, 0});
+  if (missing) {
+    try {
+      found->second = {MapRange(state_->file, stretch.offset, stretch.size), stretch.size};
+    } catch (...) {
+      state_->mappings.erase(found);
+      throw;
+    }
+  }
+  return found->second.data;
+}
+
+BufferRef PeerHeap::View(const Stretch& stretch) {
+  struct Held {
+    std::shared_ptr<State> state;
+    uint64_t slot;
+    uint64_t generation;
+  };
+  uint8_t* data = Map(stretch);
+  auto release = [](void* context, void*, size_t) {
+    std::unique_ptr<Held> held(static_cast<Held*>(context));
+    if (held->generation != ForkGeneration()) return;  // the parent still has it
+    // release: what this process has read and written comes before the owner's next use
+    held->state->table->held[held->slot].store(0, std::memory_order_release);
+  };
+  auto held = std::make_unique<Held>(Held{state_, stretch.slot, ForkGeneration()});
+  BufferRef view = Buffer::Borrow(data, stretch.size, release, held.get());
+  held.release();
+  return view;
+}
+
+BufferRef PeerHeap::Borrow(const Stretch& stretch) {
+  return Buffer::Borrow(Map(stretch), stretch.size, [](void*, void*, size_t) {}, nullptr);
+}
+
+#else
+
+int MakeHeapFile() {
+  errno = ENOSYS;
+  return -1;
+}
+SharedHeap::SharedHeap(int file) : file_(file), generation_(0), table_(nullptr), end_(0) {}
+BufferRef SharedHeap::Allocate(size_t) { return {}; }
+Stretch SharedHeap::Lend(const Buffer&) { return {}; }
+Stretch SharedHeap::Find(const Buffer&) const { return {}; }
+void SharedHeap::Forget(const Stretch&) {}
+PeerHeap::PeerHeap(int file) : state_(std::make_shared<State>(file)) {}
+PeerHeap::State::~State() = default;
+BufferRef PeerHeap::View(const Stretch&) { return {}; }
+BufferRef PeerHeap::Borrow(const Stretch&) { return {}; }
+
+#endif
+
+}  // namespace penstock

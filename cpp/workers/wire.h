@@ -1,0 +1,82 @@
+// Blocks as messages between a process and its worker.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/block.h"
+#include "data/spec.h"
+#include "data/state_visitor.h"
+#include "workers/channel.h"
+#include "workers/shared_heap.h"
+
+namespace penstock {
+
+// What a message is about: its first byte.
+enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer };
+
+// Gathers a message: a head of small things, and the bytes of arrays and strings, which lie in
+// shared memory unless they are few.
+class MessageWriter {
+ public:
+  // `to`: the end that it will be sent from.
+  MessageWriter(MessageKind kind, Channel& to) : kind_(kind), announced_(to.announced()) {}
+  MessageWriter(const MessageWriter&) = delete;
+  MessageWriter& operator=(const MessageWriter&) = delete;
+
+  // For small things.
+  StateVisitor& head() { return head_; }
+  // Their contents must stay until Finish. Objects of the foreign runtime are pickled, which may
+  // throw an Error.
+  void Put(const Block& block);
+  // Where the leaves of the one row belong that will be the answer: memory of a batch.
+  void Put(const SlabRows& at, const ElementSpec& row);
+  void Put(const Error& error);
+
+  // The message. What it lends is added to `lent`.
+  std::string Finish(SharedHeap& heap, std::vector<Stretch>& lent);
+
+ private:
+  void Put(const Tensor& tensor);
+  void PutSpec(ElementSpec spec);
+  void PutOrigins(const RowOrigins& origins);
+  uint64_t Bulk(const void* data, size_t size);
+  uint64_t OwnBulk(std::string bytes);
+
+  const MessageKind kind_;
+  std::set<std::string>& announced_;
+  std::string small_;
+  StateVisitor head_{&small_};
+  std::vector<std::pair<const void*, size_t>> bulk_;  // each padded to kBulkAlign
+  uint64_t bulk_size_ = 0;
+  std::deque<std::string> owned_;
+};
+
+// Reads a message. What is read refers to the shared memory in which it lies.
+class MessageReader {
+ public:
+  // `heap`: of the sender.
+  MessageReader(std::string_view message, PeerHeap& heap);
+
+  MessageKind kind() const { return kind_; }
+  StateVisitor& head() { return head_; }
+  // `at`: where the sender was told to write.
+  Block TakeBlock(const SlabRows& at = {});
+  // Null where rows belong nowhere in particular.
+  std::shared_ptr<Slab> TakeSlab(PeerHeap& heap);
+  Error TakeError();
+
+ private:
+  ElementSpec TakeSpec();
+  Tensor TakeTensor(DType dtype, const Shape& shape);
+  RowOrigins TakeOrigins();
+
+  MessageKind kind_;
+  BufferRef bulk_;
+  StateVisitor head_{std::string_view()};
+};
+
+}  // namespace penstock

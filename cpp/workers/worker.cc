@@ -1,0 +1,188 @@
+// Starting and ending a worker process.
+#include "workers/worker.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "data/error.h"
+#include "runtime/fork.h"
+#if defined(__linux__)
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+namespace penstock {
+
+#if defined(__linux__)
+namespace {
+
+[[noreturn]] void ThrowRefused(const char* what) {
+  throw Error(ErrorKind::kWorker,
+              "worker processes: the system refused {}: {}; use fewer workers, raise the limit "
+              "(ulimit -n, ulimit -u), or executor='thread'",
+              std::string_view(what), std::string_view(std::strerror(errno)));
+}
+
+// Files of this process that are closed when they are not given away.
+class Opened {
+ public:
+  explicit Opened(int file, const char* what) : file_(file) {
+    if (file < 0) ThrowRefused(what);
+  }
+  ~Opened() {
+    if (file_ >= 0) close(file_);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  int get() const { return file_; }
+  int Release() { return std::exchange(file_, -1); }
+
+ private:
+  int file_;
+};
+
+// The same file under a number that is none of those that the worker expects.
+int Elsewhere(int file) { return fcntl(file, F_DUPFD_CLOEXEC, Worker::kOwnHeapFile + 1); }
+
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawnattr_init(&attributes_);
+    // A group of its own, so that Ctrl-C in a terminal reaches this process only.
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  void Give(int file, int number) { posix_spawn_file_actions_adddup2(&files_, file, number); }
+  pid_t Run(const std::vector<std::string>& command) {
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) {
+      arguments.push_back(const_cast<char*>(argument.c_str()));
+    }
+    arguments.push_back(nullptr);
+    pid_t pid = -1;
+    const int failed =
+        posix_spawn(&pid, arguments[0], &files_, &attributes_, arguments.data(), environ);
+    if (failed) {
+      errno = failed;
+      ThrowRefused("a process");
+    }
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t files_;
+  posix_spawnattr_t attributes_;
+};
+
+SharedHeap* g_heap = nullptr;
+std::mutex g_heap_mutex;  // a leaf lock
+
+}  // namespace
+
+SharedHeap& OwnHeap() {
+  // A fork child makes another one: this one goes on to belong to its parent.
+  static const bool installed = [] {
+    HoldAcrossFork(g_heap_mutex);
+    OnForkChild([] { g_heap = nullptr; });
+    return true;
+  }();
+  static_cast<void>(installed);
+  std::lock_guard lock(g_heap_mutex);
+  if (!g_heap) {
+    Opened file(MakeHeapFile(), "shared memory");
+    g_heap = new SharedHeap(file.get());
+    file.Release();
+  }
+  return *g_heap;
+}
+
+void UseOwnHeap(int file) {
+  OwnHeap();  // and what it installs
+  std::lock_guard lock(g_heap_mutex);
+  g_heap = new SharedHeap(file);
+}
+
+std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
+  SharedHeap& own = OwnHeap();
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0) ThrowRefused("a socket");
+  Opened ours(sockets[0], "a socket"), theirs(sockets[1], "a socket");
+  Opened heap(MakeHeapFile(), "shared memory");
+  // Under numbers that no dup2 below overwrites.
+  Opened socket(Elsewhere(theirs.get()), "a file");
+  Opened lent(Elsewhere(own.file()), "a file");
+  Opened made(Elsewhere(heap.get()), "a file");
+  SpawnPlan plan;
+  plan.Give(socket.get(), kSocketFile);
+  plan.Give(lent.get(), kParentHeapFile);
+  plan.Give(made.get(), kOwnHeapFile);
+  const pid_t pid = plan.Run(command);
+  return std::unique_ptr<Worker>(new Worker(ours.Release(), heap.Release(), pid));
+}
+
+Worker::~Worker() {
+  Kill();
+  for (const Stretch& stretch : lent_) OwnHeap().Forget(stretch);
+}
+
+void Worker::Kill() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+std::string Worker::HowItEnded() {
+  int status = 0;
+  pid_t ended = -1;
+  do {
+    ended = waitpid(pid_, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  pid_ = -1;
+  if (ended < 0) return "has ended";  // someone else has asked for its status
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    const char* name = sigabbrev_np(signal);
+    return Format("was ended by signal {} ({}{})", signal, std::string_view(name ? "SIG" : ""),
+                  std::string_view(name ? name : "unknown"));
+  }
+  return Format("has left with exit code {}", WEXITSTATUS(status));
+}
+
+#else
+
+SharedHeap& OwnHeap() {
+  throw Error(ErrorKind::kWorker, "worker processes: they need Linux; use executor='thread'");
+}
+void UseOwnHeap(int) {}
+std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&) {
+  OwnHeap();
+  return nullptr;
+}
+Worker::~Worker() = default;
+void Worker::Kill() {}
+std::string Worker::HowItEnded() { return ""; }
+
+#endif
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+// A worker process, as the process sees it that has started it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "workers/channel.h"
+#include "workers/shared_heap.h"
+
+namespace penstock {
+
+// Used by one thread at a time.
+class Worker {
+ public:
+  // Starts `command`, which is the path of a program and its arguments; it calls Serve (serve.h)
+  // with the numbers of its files that follow. Throws an Error when the system refuses.
+  static std::unique_ptr<Worker> Start(const std::vector<std::string>& command);
+  static constexpr int kSocketFile = 10, kParentHeapFile = 11, kOwnHeapFile = 12;
+
+  // Ends the process.
+  ~Worker();
+
+  Channel& channel() { return channel_; }
+  PeerHeap& heap() { return heap_; }
+  pid_t pid() const { return pid_; }
+  // The row that it works on.
+  int64_t row() { return heap_.table().row.load(std::memory_order_relaxed); }
+  // The functions that it has been sent.
+  std::set<uint64_t>& known() { return known_; }
+  // What it has been lent for the call that it works on.
+  std::vector<Stretch>& lent() { return lent_; }
+  // Whether an answer is still to come, which no one waits for any more.
+  bool owes = false;
+
+  // After its channel was closed: waits for the end of the process, and says in words how it ended:
+  // "was ended by signal 9 (SIGKILL)", "has left with exit code 3".
+  std::string HowItEnded();
+  // Ends the process now.
+  void Kill();
+
+ private:
+  Worker(int socket, int heap_file, pid_t pid) : channel_(socket), heap_(heap_file), pid_(pid) {}
+
+  Channel channel_;
+  PeerHeap heap_;
+  pid_t pid_;
+  std::set<uint64_t> known_;
+  std::vector<Stretch> lent_;
+};
+
+// The heap of this process, which all its workers read.
+SharedHeap& OwnHeap();
+// In a worker, first of all: its heap is in this file, which the other process has too.
+void UseOwnHeap(int file);
+
+}  // namespace penstock

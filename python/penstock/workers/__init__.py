@@ -1,0 +1,1 @@
+"""Functions that other processes call: how they and their objects travel."""

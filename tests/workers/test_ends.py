@@ -1,0 +1,206 @@
+"""Processes with workers that end, fork, run out of files or are interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+
+# Without cloudpickle the functions of a script are found by importing it again.
+NO_CLOUDPICKLE = """
+import importlib.util, sys
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "cloudpickle" else found(name, *rest)
+"""
+HEAD = """
+import os, sys, time
+import numpy as np
+import penstock as ps
+from penstock import _core
+
+def slow(x):
+    time.sleep(0.02)
+    return np.full((100, 100), x)
+
+def stuck(x):
+    if x == 3:
+        time.sleep(100)
+    return x
+
+def made(function, n=12, calls=2):
+    return ps.Dataset.range(n).map(function, num_parallel_calls=calls, executor="process")
+
+"""
+
+
+def start(tmp_path, body, head=HEAD, **options):
+    file = tmp_path / "program.py"
+    file.write_text(head + body)
+    return subprocess.Popen(
+        [sys.executable, str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def run(tmp_path, body, head=HEAD):
+    program = start(tmp_path, body, head)
+    out, err = program.communicate(timeout=60)
+    return program.returncode, out, err
+
+
+def alive(pids):
+    found = []
+    for pid in pids:
+        stat = Path(f"/proc/{pid}/stat")
+        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
+            found.append(pid)
+    return found
+
+
+def gone(pids, seconds=20):
+    end = time.monotonic() + seconds
+    while alive(pids) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not alive(pids)
+
+
+def workers_of(program):
+    return [int(pid) for pid in program.stdout.readline().split()]
+
+
+def test_workers_end_with_a_process_that_is_killed(tmp_path):
+    program = start(
+        tmp_path,
+        "it = iter(made(stuck)); next(it)\n"
+        "list(made(slow))\n"
+        "import glob\n"
+        "children = ' '.join(open(f).read() for f in glob.glob('/proc/self/task/*/children'))\n"
+        "print(children, flush=True)\n"
+        "time.sleep(60)\n",
+    )
+    pids = workers_of(program)
+    assert len(pids) >= 2
+    program.kill()
+    program.communicate()
+    assert gone(pids)
+
+
+def test_a_program_that_leaves_an_iterator_open_ends_quietly(tmp_path):
+    code, out, err = run(tmp_path, "it = iter(made(stuck, 100)); print(int(next(it)))\n")
+    assert (code, out, err) == (0, "0\n", "")
+
+
+def test_an_interrupt_ends_the_wait_and_only_there(tmp_path):
+    program = start(
+        tmp_path,
+        "it = iter(made(stuck))\n"
+        "got = [int(next(it)) for _ in range(3)]\n"
+        "print(got, flush=True)\n"
+        "try:\n"
+        "    next(it)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+        "it.close()\n"
+        "print(len(list(made(slow))))\n",
+        start_new_session=True,
+    )
+    assert program.stdout.readline() == "[0, 1, 2]\n"
+    time.sleep(0.3)
+    os.killpg(program.pid, signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    assert (out, err) == ("interrupted\n12\n", "")
+
+
+def test_an_interrupted_sequential_map_goes_on(tmp_path):
+    program = start(
+        tmp_path,
+        "def once(x):\n"
+        "    if x == 3 and not os.path.exists('seen'):\n"
+        "        open('seen', 'w').close()\n"
+        "        time.sleep(100)\n"
+        "    return x\n"
+        "it = iter(made(once, calls=None))\n"
+        "got = [int(next(it)) for _ in range(3)]\n"
+        "print(got, flush=True)\n"
+        "try:\n"
+        "    next(it)\n"
+        "except KeyboardInterrupt:\n"
+        "    print([int(x) for x in it])\n",
+        start_new_session=True,
+        cwd=tmp_path,
+    )
+    assert program.stdout.readline() == "[0, 1, 2]\n"
+    while not (tmp_path / "seen").exists():
+        time.sleep(0.02)
+    os.killpg(program.pid, signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    assert (out, err) == ("[3, 4, 5, 6, 7, 8, 9, 10, 11]\n", "")
+
+
+def test_a_fork_has_workers_of_its_own(tmp_path):
+    code, out, err = run(
+        tmp_path,
+        "ds = made(lambda x: os.getpid() * 0 + x)\n"
+        "list(ds)\n"
+        "mine = set(_core.idle_workers())\n"
+        "if os.fork() == 0:\n"
+        "    print(sum(map(int, ds)), not mine & set(_core.idle_workers()), flush=True)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "print(sum(map(int, ds)), mine == set(_core.idle_workers()))\n",
+    )
+    assert (code, err) == (0, "")
+    assert out == "66 True\n66 True\n"
+
+
+def test_few_files_are_enough_or_an_error_says_so(tmp_path):
+    code, out, err = run(
+        tmp_path,
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "print(len(list(made(slow))))\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (8, 64))\n"
+        "def fresh(x): return x\n"
+        "for pid in _core.idle_workers(): os.kill(pid, 9)\n"
+        "time.sleep(0.2)\n"
+        "try:\n"
+        "    list(made(fresh))\n"
+        "except ps.WorkerError as error:\n"
+        "    print(error)\n",
+    )
+    assert code == 0, err
+    first, _, second = out.partition("\n")
+    assert first == "12"
+    assert "the system refused" in second
+    assert "ulimit -n" in second
+
+
+def test_the_functions_of_a_script_are_found_without_cloudpickle(tmp_path):
+    code, out, err = run(
+        tmp_path,
+        "if __name__ == '__main__':\n    print(sum(x.sum() for x in made(slow)))\n",
+        NO_CLOUDPICKLE + HEAD,
+    )
+    assert (code, out, err) == (0, "660000\n", "")
+
+
+def test_a_script_without_a_guard_is_told_so_once(tmp_path):
+    code, out, err = run(tmp_path, "print(len(list(made(slow))))\n", NO_CLOUDPICKLE + HEAD)
+    assert code == 1
+    assert out == ""
+    assert err.count("if __name__ == '__main__':") >= 1
+    assert "RuntimeError: map: executor='process' was asked for by a worker process" in err
+
+
+def test_a_lambda_without_cloudpickle_says_what_to_do(tmp_path):
+    code, _, err = run(tmp_path, "made(lambda x: x)\n", NO_CLOUDPICKLE + HEAD)
+    assert code == 1
+    assert "define it at the top of a module, or python -m pip install cloudpickle" in err

@@ -1,0 +1,377 @@
+"""map with executor="process": what threads give, and what happens when a process ends."""
+
+import dataclasses
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import Boom, DatasetContract, Failure, steps
+from penstock import _core
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+
+Pair = namedtuple("Pair", "left right")
+CALLS = [None, 2]
+
+
+@dataclasses.dataclass
+class Box:
+    inside: int
+    name: str
+
+
+def numbers():
+    return ps.Dataset.range(12)
+
+
+def square(x):
+    return x * x
+
+
+def describe(x):
+    return {"x": np.full(2, x, np.float32), "name": f"n{x}é", "raw": b"r" * int(x)}, (x, None)
+
+
+def rows(x):
+    return np.full((3, 40, 50), x, np.uint8), x
+
+
+class TestInProcesses(DatasetContract):
+    source = staticmethod(numbers)
+    apply = staticmethod(lambda ds: ds.map(square, executor="process"))
+    expected = [x * x for x in range(12)]
+
+
+class TestParallelInProcesses(DatasetContract):
+    source = staticmethod(numbers)
+    apply = staticmethod(
+        lambda ds, num_parallel_calls: ds.map(
+            describe, num_parallel_calls=num_parallel_calls, executor="process"
+        )
+    )
+    expected = [describe(x) for x in range(12)]
+
+
+def pids(x):
+    return os.getpid()
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_other_processes_call_the_function_and_all_datasets_share_them(calls):
+    first = {int(pid) for pid in numbers().map(pids, num_parallel_calls=calls, executor="process")}
+    assert os.getpid() not in first
+    known = {*first, *_core.idle_workers()}
+    again = numbers().map(pids, num_parallel_calls=calls, executor="process")
+    assert {int(pid) for pid in again} <= known
+
+
+def test_no_process_starts_before_the_first_iteration():
+    before = set(_core.idle_workers())
+    ds = numbers().map(pids, executor="process").batch(4)
+    assert ds.cardinality() == 3
+    assert set(_core.idle_workers()) == before
+
+
+def kinds(x):
+    return (
+        Pair(x, np.float16(1.5)),
+        Box(int(x), "b"),
+        {"deep": ({"a": np.arange(6).reshape(2, 3)}, None, ())},
+        np.array([[b"a", b"bc"]], object),
+        np.datetime64("2026-01-01") + int(x),
+        True,
+        2.5 + 1j,
+        np.zeros((0, 3), np.int8),
+    )
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_every_kind_of_value_comes_back_as_from_a_thread(calls):
+    wanted = list(numbers().map(kinds))
+    assert_same(list(numbers().map(kinds, num_parallel_calls=calls, executor="process")), wanted)
+
+
+def first_and_second(pair, box, *others):
+    assert type(pair).__name__ == "Pair"
+    return box.inside + 1, others[0], pair.left
+
+
+def test_every_kind_of_value_goes_in():
+    ds = numbers().map(kinds)
+    wanted = list(ds.map(first_and_second))
+    assert_same(list(ds.map(first_and_second, executor="process")), wanted)
+
+
+def with_objects(x):
+    return {int(x), "set"}, x
+
+
+def opened(objects, x):
+    return len(objects), sorted(map(str, objects))[0], objects
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_other_objects_are_pickled(calls):
+    ds = numbers().map(with_objects, num_parallel_calls=calls, executor="process")
+    assert [objects for objects, _ in ds] == [{x, "set"} for x in range(12)]
+    back = ds.map(opened, num_parallel_calls=calls, executor="process")
+    assert [objects for _, _, objects in back] == [{x, "set"} for x in range(12)]
+
+
+def test_lambdas_and_closures_go_with_cloudpickle():
+    offset = 40
+    ds = numbers().map(lambda x: x + offset, executor="process")
+    assert_same(list(ds), [x + 40 for x in range(12)])
+
+
+def drawn(x, rng):
+    return rng.integers(1000), ps.random.uniform((2,))
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_random_draws_are_those_of_threads(calls):
+    ds = numbers().shuffle(5, seed=3, reshuffle_each_iteration=False)
+    threads = list(_seeded(ds.map(drawn)))
+    processes = list(_seeded(ds.map(drawn, num_parallel_calls=calls, executor="process")))
+    assert_same(processes, threads)
+
+
+def _seeded(ds):
+    ps.random.set_seed(7)
+    yield from ds
+
+
+def fails(x):
+    if x == 4:
+        raise Boom(f"at {x}")
+    return x
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_an_exception_is_raised_as_itself_at_its_element(calls):
+    it = iter(numbers().map(fails, num_parallel_calls=calls, executor="process"))
+    assert [int(next(it)) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(Boom, match="at 4") as caught:
+        next(it)
+    assert caught.value.__notes__ == ["penstock: in stage map(fails), element 4 (4)"]
+    cause = str(caught.value.__cause__)
+    assert 'raise Boom(f"at {x}")' in cause
+    assert "penstock/workers" not in cause
+    assert [int(x) for x in it] == list(range(5, 12))
+
+
+class Picky(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+        self.two = threading.Lock()
+
+
+def raises_picky(x):
+    raise Picky("of one's own", 2)
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+    def __reduce__(self):
+        raise TypeError("no pickle either")
+
+
+def raises_mute(x):
+    raise Mute
+
+
+def test_an_exception_that_cannot_be_pickled_has_a_stand_in():
+    with pytest.raises(RuntimeError, match="of one's own") as caught:
+        next(iter(numbers().map(raises_picky, executor="process")))
+    assert type(caught.value).__name__ == "Picky"
+    assert "raises_picky" in str(caught.value.__cause__)
+    with pytest.raises(RuntimeError, match="cannot be made"):
+        next(iter(numbers().map(raises_mute, executor="process")))
+
+
+def test_a_result_that_cannot_be_pickled_is_an_error_of_its_element():
+    it = iter(numbers().map(lambda x: (threading.Lock() if x == 1 else x, x), executor="process"))
+    assert_same(next(it), (0, 0))
+    with pytest.raises(TypeError, match="objects that can be pickled were expected, got lock"):
+        next(it)
+    assert_same(next(it), (2, 2))
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_on_error_leaves_elements_out(calls):
+    ds = numbers().map(fails, num_parallel_calls=calls, executor="process", on_error="skip")
+    assert [int(x) for x in ds] == [0, 1, 2, 3, *range(5, 12)]
+
+
+def ends(x):
+    if x == 3:
+        os._exit(7)
+    if x == 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return np.full((20, 30), x)
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_worker_that_ends_is_an_error_of_the_element_that_it_had(calls):
+    found = steps(iter(numbers().map(ends, num_parallel_calls=calls, executor="process")))
+    failures = {i: each for i, each in enumerate(found) if isinstance(each, Failure)}
+    assert list(failures) == [3, 8]
+    assert {each.kind for each in failures.values()} == {"WorkerError"}
+    assert "has left with exit code 7 while it had this element" in failures[3].text
+    assert "was ended by signal 9 (SIGKILL) while it had this element" in failures[8].text
+    others = [each for i, each in enumerate(found) if i not in failures]
+    assert_same(others, [np.full((20, 30), x) for x in range(12) if x not in (3, 8)])
+
+
+def test_a_worker_that_ends_while_it_is_idle_is_replaced():
+    ds = numbers().map(pids, executor="process")
+    list(ds)
+    for pid in _core.idle_workers():
+        os.kill(pid, signal.SIGKILL)
+    assert len(list(ds)) == 12
+
+
+def hangs(x):
+    if x == 2:
+        time.sleep(60)
+    return x
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_call_that_takes_too_long_is_an_error_of_its_element(calls):
+    ds = numbers().map(hangs, num_parallel_calls=calls, executor="process", worker_timeout=0.3)
+    found = steps(iter(ds))
+    assert isinstance(found[2], Failure)
+    assert "within 0.3 s (worker_timeout)" in found[2].text
+    assert_same(found[:2] + found[3:], [0, 1, *range(3, 12)])
+
+
+def test_closing_does_not_wait_for_a_call():
+    it = iter(numbers().map(hangs, num_parallel_calls=2, executor="process"))
+    assert [int(next(it)) for _ in range(2)] == [0, 1]
+    started = time.monotonic()
+    it.close()
+    assert time.monotonic() - started < 20
+    assert_same(list(numbers().map(square, executor="process")), [x * x for x in range(12)])
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+def test_arrays_keep_their_values_however_long_they_are_kept(batch):
+    ds = ps.Dataset.range(60).map(rows, num_parallel_calls=2, executor="process")
+    kept = list(ds if batch is None else ds.batch(batch))
+    list(ds)  # uses what memory is free
+    for i, (image, number) in enumerate(kept):
+        assert np.all(np.ravel(number) == (i if batch is None else np.arange(3) + 3 * i))
+        assert np.all(image == np.reshape(number, (-1, *[1] * 3)) if batch else image == number)
+
+
+_kept = []
+
+
+def keeps(image, number):
+    _kept.append((image, int(number)))
+    return all(np.all(each == n) for each, n in _kept)
+
+
+def test_arguments_that_a_function_keeps_keep_their_values():
+    ds = ps.Dataset.range(40).map(rows).map(keeps, executor="process")
+    assert all(ds)
+
+
+def test_memory_is_used_again():
+    ds = ps.Dataset.range(300).map(rows, num_parallel_calls=2, executor="process").batch(4)
+    for _ in ds:
+        pass
+    maps = Path("/proc/self/maps").read_text().count("memfd:penstock")
+    for _ in range(3):
+        for _ in ds:
+            pass
+    gc.collect()
+    assert Path("/proc/self/maps").read_text().count("memfd:penstock") < maps + 40
+
+
+def longer(x):
+    return np.arange(x * 100), f"{x}"
+
+
+def describe_one(x):
+    return describe(x)[0]
+
+
+def test_rows_of_batches_have_the_forms_of_threads():
+    ds = ps.Dataset.range(50)
+    for function in (rows, longer, square):
+        wanted = list(ds.map(function).padded_batch(7))
+        found = ds.map(function, num_parallel_calls=2, executor="process").padded_batch(7)
+        assert_same(list(found), wanted)
+    for function in (rows, describe_one, square):
+        wanted = list(ds.map(function).batch(7))
+        found = ds.map(function, num_parallel_calls=2, executor="process").batch(7)
+        assert_same(list(found), wanted)
+    for function in (rows, longer):
+        wanted = list(ds.map(function).ragged_batch(7))
+        found = ds.map(function, num_parallel_calls=2, executor="process").ragged_batch(7)
+        assert_same(list(found), wanted)
+
+
+def test_files_of_elements_are_named_in_errors(tmp_path):
+    (tmp_path / "a.txt").write_text("1\nx\n3\n")
+    ds = ps.TextLineDataset(str(tmp_path / "a.txt")).map(int, executor="process")
+    found = steps(iter(ds))
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        list(ds)
+    assert "a.txt" in caught.value.__notes__[0]
+    assert_same([found[0], found[2]], [1, 3])
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_state_of_threads_goes_on_in_processes(calls):
+    threads = numbers().map(square, num_parallel_calls=calls)
+    it = iter(threads)
+    head = [int(next(it)) for _ in range(5)]
+    other = iter(numbers().map(square, num_parallel_calls=calls, executor="process"))
+    other.set_state(it.get_state())
+    assert head + [int(x) for x in other] == [x * x for x in range(12)]
+
+
+def test_native_functions_need_no_process():
+    before = set(_core.idle_workers())
+    ds = numbers().map(ps.native(lambda x: x + 1), executor="process")
+    assert_same(list(ds), list(range(1, 13)))
+    assert set(_core.idle_workers()) == before
+
+
+def test_debugging_calls_the_function_in_this_process():
+    with ps.experimental.debug_mode():
+        assert [int(x) for x in numbers().map(pids, executor="process")] == [os.getpid()] * 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"executor": "fork"}, "executor must be 'thread' or 'process', got 'fork'"),
+        ({"worker_timeout": 1.0}, "is for executor='process', got 1.0 with 'thread'"),
+        ({"executor": "process", "worker_timeout": 0.0}, "a number of seconds > 0"),
+    ],
+)
+def test_wrong_options_say_what_was_expected(options, message):
+    with pytest.raises(ValueError, match=message):
+        numbers().map(square, **options)
+
+
+def test_a_function_that_cannot_be_sent_says_what_to_do():
+    lock = threading.Lock()
+    with pytest.raises(TypeError, match="map: executor='process' sends the function to other"):
+        numbers().map(lambda x: lock and x, executor="process")

@@ -17,7 +17,7 @@ std::unique_ptr<ZstdCompressor> NewCompressor(const std::string& owner, int leve
   return std::make_unique<ZstdCompressor>(level);
 }
 
-py::bytes Compress(ZstdCompressor& self, const py::buffer& data) {
+py::bytes CompressData(ZstdCompressor& self, const py::buffer& data) {
   py::buffer_info info = data.request();
   if (!PyBuffer_IsContiguous(info.view(), 'C')) {
     throw Error(ErrorKind::kInvalidArgument, "ZstdCompressor: contiguous bytes were expected");
@@ -40,7 +40,7 @@ py::bytes Flush(ZstdCompressor& self, int mode) { return self.Run({}, static_cas
 void BindZstd(py::module_& module) {
   py::class_<ZstdCompressor> type(module, "ZstdCompressor", py::custom_type_setup(MadeWhole));
   type.def(py::init(&NewCompressor), "owner"_a, "level"_a)
-      .def("compress", &Compress, "data"_a)
+      .def("compress", &CompressData, "data"_a)
       .def("flush", &Flush, "mode"_a = static_cast<int>(Until::kEnd));
   type.attr("FLUSH") = static_cast<int>(Until::kFlush);
 }

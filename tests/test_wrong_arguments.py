@@ -172,6 +172,7 @@ ELSEWHERE = [
     "OutOfRangeError",
     "StateError",
     "TraceError",
+    "WorkerError",
     "cfunction",
     "Dataset.options",
     "ThreadingOptions",

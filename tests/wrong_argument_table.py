@@ -263,6 +263,7 @@ TAKEN = {
     "weights": "None array",
     "width": "negative zero",
     "worker_init_fn": "None",
+    "worker_timeout": "None float",
     "x": "float bool negative zero 2**63 nan array",
     "xmp_metadata": "word empty",
     "y": "float bool negative zero 2**63 nan",

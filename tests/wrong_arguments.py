@@ -193,6 +193,7 @@ def dataset_calls(folder):
         | {"compression": None, "reader_func": reader, "wait": False}
         | {"structures": [Point], "max_record_bytes": 1000},
         "map": {"map_func": same, "num_parallel_calls": 1, "deterministic": True, **errors}
+        | {"executor": "process", "worker_timeout": 60.0}
         | {"synchronous": None, "use_unbounded_threadpool": False}
         | {"output_signature": ps.TensorSpec((), np.int64)},
         "pack": {**rows, "length": 3, "strategy": "first_fit", "open_packs": 1, "too_long": "error"}

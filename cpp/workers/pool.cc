@@ -51,12 +51,12 @@ void SetWorkerCommand(std::vector<std::string> command) {
   Command() = std::move(command);
 }
 
-WorkerPool::Lease WorkerPool::Take() {
+WorkerPool::Lease WorkerPool::Take(bool fresh) {
   std::vector<std::string> command;
   {
     std::lock_guard lock(mutex_);
     std::erase_if(idle_, [](auto& worker) { return worker->channel().Closed(); });
-    for (auto worker = idle_.begin(); worker != idle_.end(); ++worker) {
+    for (auto worker = idle_.begin(); !fresh && worker != idle_.end(); ++worker) {
       if (!IsFree(**worker)) continue;
       std::unique_ptr<Worker> taken = std::move(*worker);
       idle_.erase(worker);

@@ -33,8 +33,9 @@ class WorkerPool {
     std::unique_ptr<Worker> worker_;
   };
 
-  // One that nobody uses, or a new one. Throws an Error when none can be started.
-  Lease Take();
+  // One that no one uses, or a new one, always so with `fresh`. Throws an Error when none can be
+  // started.
+  Lease Take(bool fresh);
   // The ids of their processes, in no order.
   std::vector<int64_t> Idle();
 

@@ -178,7 +178,7 @@ class ProcessFunction final : public Function {
     std::optional<Death> death;
     for (int i = 0; i < kTries; ++i) {
       LeaveForeignLock();
-      WorkerPool::Lease worker = ThePool().Take();
+      WorkerPool::Lease worker = ThePool().Take(i + 1 == kTries);
       worker->heap().table().row.store(-1, std::memory_order_relaxed);
       std::string message;
       const bool sent = Ask(rows, info, first, target, *worker);

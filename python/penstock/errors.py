@@ -42,6 +42,9 @@ class DataError(Exception):
 class WorkerError(RuntimeError):
     """A worker process has ended, or was ended, while it had this element."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ErrorInfo:

@@ -138,6 +138,8 @@ _KINDS: dict[str, Check] = {
     "choice_dataset": checks.dataset,
     "dataset": checks.dataset,
     "timeout": checks.seconds,
+    "executor": checks.one_of("thread", "process"),
+    "worker_timeout": checks.or_none(checks.seconds),
 }
 
 # Where a name means something else: by function and parameter.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 import pickle
 import sys
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from penstock import _core
 from penstock.ops.native import NativeFunction
@@ -75,13 +74,11 @@ def executed(
     Raises
     ------
     ValueError
-        If `executor` is neither, or `timeout` is not positive, or given for threads.
+        If `timeout` is not positive, or given for threads.
     TypeError
         If the function cannot be pickled.
     """
-    if executor not in get_args(Executor):
-        raise ValueError(f"{stage}: executor must be 'thread' or 'process', got {executor!r}")
-    if timeout is not None and (executor == "thread" or not 0 < timeout < math.inf):
+    if timeout is not None and (executor == "thread" or timeout <= 0):
         raise ValueError(
             f"{stage}: worker_timeout must be a number of seconds > 0, and is for "
             f"executor='process', got {timeout!r} with {executor!r}"

@@ -224,9 +224,9 @@ void BindRemote(py::module_& module) {
         self.Fail(Error::Foreign(ToForeign(PyRef::Borrow(exception.ptr()))));
       });
   py::class_<CancelToken>(module, "CancelToken", py::custom_type_setup(MadeWhole))
-      .def(py::init<>())
       .def_property_readonly("cancelled", &CancelToken::cancelled)
       .def("cancel", &CancelToken::Cancel);
+  module.def("cancel_token", [] { return CancelToken(); });
   // That of the run that this thread works for; None: it works for none.
   module.def("cancel_of_run", []() -> py::object {
     const CancelToken* cancel = ReadingFor::current().cancel;

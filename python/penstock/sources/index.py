@@ -206,7 +206,7 @@ class _Job:
 def _run(jobs: Sequence[_Job], threads: int) -> None:
     import concurrent.futures  # not with the module: it takes a while
 
-    cancel = _core.CancelToken()
+    cancel = _core.cancel_token()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         running = [pool.submit(job.run, cancel) for job in jobs]
         try:

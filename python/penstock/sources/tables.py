@@ -508,7 +508,7 @@ def _rows_of(
 def _contents_of_all(reader: _Format, files: list[str]) -> list[_Contents | Exception]:
     from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
 
-    cancel = _core.CancelToken()
+    cancel = _core.cancel_token()
     with ThreadPoolExecutor(_OPENED) as pool:
         try:
             return list(pool.map(lambda path: _contents(reader, path, cancel), files))

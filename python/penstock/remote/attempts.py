@@ -17,6 +17,7 @@ from penstock.remote.obstore_files import Answer, Entry
 from penstock.remote.settings import Limits
 
 T = TypeVar("T")
+Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content
 
 _FIRST_WAIT = 0.1  # seconds before a range is asked for again
 _FIRST_WAIT_OF_BUSY = 0.5  # after 429 and 503
@@ -35,8 +36,13 @@ class Files(Protocol):
     def path_of(self, url: str) -> str:
         """Return the path of a URL in this store."""
 
-    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
-        """Return `size` bytes from `start`, fewer at the end; `first`: and how long the file is."""
+    async def read(
+        self, path: str, start: int, size: int, first: bool, announce: Announce
+    ) -> Answer:
+        """Return `size` bytes from `start`, fewer at the end; `first`: and how long the file is.
+
+        What is known of the file before its bytes have come goes to `announce`.
+        """
 
     async def read_whole(self, path: str) -> Answer:
         """Return all bytes of a file."""
@@ -72,11 +78,29 @@ class Attempts:
         self._took: deque[float] = deque(maxlen=128)
         self._hedges = _MOST_HEDGES
 
-    async def read(self, url: str, start: int, size: int, first: bool, tag: str) -> Answer:
-        """Return a range of a file; `tag` is what was read of it before."""
+    async def read(
+        self,
+        url: str,
+        start: int,
+        size: int,
+        first: bool,
+        tag: str,
+        announce: Announce | None = None,
+    ) -> Answer:
+        """Return a range of a file; `tag` is what was read of it before.
+
+        How long a file is that has more bytes goes to `announce` as soon as it is known, once.
+        """
         what = f"bytes {start} to {start + size - 1}"
         path = self.files.path_of(url)
         whole = False
+
+        def known(total: int, its_tag: str) -> None:
+            nonlocal tag, announce
+            if announce and not (tag and its_tag != tag) and total > start + size:
+                tag = its_tag  # ranges of this content are requested from now on
+                announce(total, its_tag)
+                announce = None
 
         async def attempt() -> Answer:
             nonlocal whole
@@ -84,7 +108,7 @@ class Attempts:
                 if whole:
                     answer = await self.files.read_whole(path)
                 else:
-                    answer = await self.files.read(path, start, size, first)
+                    answer = await self.files.read(path, start, size, first, known)
             except NoRanges:
                 whole = True
                 raise

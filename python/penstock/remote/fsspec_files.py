@@ -65,11 +65,14 @@ class FsspecFiles:
         tag = next((str(info[name]) for name in names if info.get(name) is not None), "")
         return int(info["size"]), tag
 
-    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
+    async def read(
+        self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
+    ) -> Answer:
         """Return `size` bytes from `start`, fewer at the end of the file."""
         total, tag = -1, ""
         if first:
             total, tag = await self.describe(path)
+            announce(total, tag)
             size = max(0, min(size, total - start))
         buffer = b""
         if size > 0:

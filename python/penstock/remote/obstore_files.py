@@ -7,7 +7,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,23 +129,28 @@ class ObstoreFiles:
         path = rest.partition("/")[2] if scheme else url
         return unquote(path) if url.startswith("http") else path
 
-    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
+    async def read(
+        self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
+    ) -> Answer:
         """Return `size` bytes from `start`, fewer at the end of the file."""
         try:
             span = {"range": (start, start + size)}
             got = await _sent(self._obstore.get_async(self._store, path, options=span))
             meta, (begin, end) = got.meta, got.range
+            total, tag = meta["size"], _tag(meta)
+            expected = max(0, min(size, total - start))
+            right = begin == start and end - begin == expected
+            if first and right:
+                announce(total, tag)
             buffer = await _sent(got.bytes_async())
         except Exception as error:
             failure = _failure(self._obstore, error)
             if isinstance(failure, PastEnd) and first:
                 return Answer(b"", start, (await self.read_whole(path)).total, "")
             raise failure from error
-        total = meta["size"]
-        expected = max(0, min(size, total - start))
-        if begin != start or len(buffer) != expected or end - begin != expected:
+        if not right or len(buffer) != expected:
             raise Failure(f"{expected} bytes were expected, got {len(buffer)}", again=True)
-        return Answer(buffer, start, total, _tag(meta))
+        return Answer(buffer, start, total, tag)
 
     async def read_whole(self, path: str) -> Answer:
         """Return all bytes of a file, from a server that does not know ranges."""

@@ -17,14 +17,17 @@ namespace {
 // Requests of this size take a server as long to send as to begin; files that are no larger are
 // one request.
 constexpr int64_t kRangeBytes = int64_t{4} << 20;
-constexpr int64_t kAheadAtFirst = int64_t{16} << 20;   // doubles with each range that was read
+constexpr int64_t kAheadAtFirst = int64_t{32} << 20;   // doubles with each range that was read
 constexpr int64_t kAheadAfterJump = int64_t{1} << 20;  // once a reader that has jumped goes on
 constexpr int64_t kLeastRange = int64_t{64} << 10;
 // What a reader of one file holds and waits for: 30 ms at 2 GB/s. More where it still waits for
 // requests that the server answers soon: there the latency is what it waits for.
 constexpr int64_t kMuchAhead = int64_t{64} << 20;
-constexpr int64_t kMostAhead = int64_t{256} << 20;
+constexpr int64_t kMostAhead = int64_t{128} << 20;
 constexpr MonoTime kSoon = 500'000'000;  // ns
+// Answers come in any order: while the reader waits for one of them, others are requested for those
+// after it that are there, and so many bytes are held.
+constexpr int64_t kMostHeld = int64_t{256} << 20;
 
 // One request, and its bytes once they are there.
 class RemoteRange final {
@@ -117,7 +120,8 @@ class RemoteFile final : public InputFile {
   void ReadTo(int64_t offset);
   // The range with the byte at `offset`, and those after it requested. Under the mutex.
   std::shared_ptr<RemoteRange> RangeAt(int64_t offset, int64_t size);
-  void ReadAhead(int64_t offset);
+  // Requests what is missing of `held` bytes from `offset` on.
+  void ReadAhead(int64_t offset, int64_t held);
   bool MayReadAhead() const;
   std::shared_ptr<RemoteRange> Request(int64_t begin, int64_t end);
   void Await(const RemoteRange& range);
@@ -204,18 +208,24 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   if (here != ranges_.begin()) ahead_ = std::max(ahead_, std::min(2 * ahead_, kMuchAhead));
   ranges_.erase(ranges_.begin(), here);
   std::shared_ptr<RemoteRange> found = here->second;
-  if (total_ >= 0) ReadAhead(offset);
+  if (total_ >= 0) ReadAhead(offset, ahead_);
   return found;
 }
 
-void RemoteFile::ReadAhead(int64_t offset) {
+void RemoteFile::ReadAhead(int64_t offset, int64_t held) {
+  if (ranges_.empty()) return;
   int64_t begin = ranges_.rbegin()->second->end();
+  int64_t pending = 0;
+  for (const auto& [_, range] : ranges_) {
+    if (!range->request().done()) pending += range->request().size;
+  }
   const int64_t step = std::min(ahead_, kRangeBytes);
-  while (begin < total_ && begin - offset < ahead_ && MayReadAhead()) {
+  while (begin < total_ && begin - offset < held && pending < ahead_ && MayReadAhead()) {
     // Ends where others end that have begun elsewhere: copies of ranges are kept by them.
     int64_t end = std::min(total_, begin + step);
     if (step == kRangeBytes) end = std::min(total_, begin - begin % kRangeBytes + kRangeBytes);
     ranges_.emplace(begin, Request(begin, end));
+    pending += end - begin;
     begin = end;
   }
 }
@@ -236,7 +246,12 @@ std::shared_ptr<RemoteRange> RemoteFile::Request(int64_t begin, int64_t end) {
 
 void RemoteFile::Await(const RemoteRange& range) {
   if (range.request().done()) return;
-  WaitFor([&] { return range.request().done(); });
+  WaitFor([&] {
+    if (range.request().done()) return true;
+    const std::lock_guard lock(mutex_);
+    ReadAhead(next_, kMostHeld);
+    return false;
+  });
   const std::lock_guard lock(mutex_);
   if (ahead_ >= kMuchAhead && NowNs() - range.sent() < kSoon) {
     ahead_ = std::min(2 * ahead_, kMostAhead);

@@ -9,7 +9,9 @@ penstock asks for, all at once, which is as fast as its requests can be.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,34 +27,34 @@ STREAMS = (1, 8, 32)
 
 
 async def serve() -> None:
-    """Answer ranges of files whose size is their name."""
+    """Answer ranges of files whose size is their name; the bytes are sent without a copy."""
+    loop = asyncio.get_running_loop()
     content = memoryview(bytes(range(256)) * (2 * RANGE // 256))
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.set_write_buffer_limits(high=RANGE)
-        while True:
-            try:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            except (asyncio.IncompleteReadError, ConnectionError):
-                return writer.close()
-            size = int(re.match(r"GET /\d+-(\d+)", head)[1])
-            begin, last = map(int, re.search(r"(?i)range: bytes=(\d+)-(\d+)", head).groups())
-            end = min(last + 1, size)
-            await asyncio.sleep(LATENCY)
-            writer.write(
-                f"HTTP/1.1 206 Partial Content\r\nContent-Length: {end - begin}\r\n"
-                f'Content-Range: bytes {begin}-{end - 1}/{size}\r\nETag: "1"\r\n'
-                "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n".encode()
-            )
-            writer.write(content[begin % RANGE :][: end - begin])
-            try:
-                await writer.drain()
-            except ConnectionError:  # the answer is not wanted any more
-                return writer.close()
+    async def answer(connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, contextlib.suppress(ConnectionError):  # the answer is not wanted any more
+            while head := (await loop.sock_recv(connection, 1 << 16)).decode():
+                size = int(re.match(r"GET /\d+-(\d+)", head)[1])
+                begin, last = map(int, re.search(r"(?i)range: bytes=(\d+)-(\d+)", head).groups())
+                end = min(last + 1, size)
+                await asyncio.sleep(LATENCY)
+                said = (
+                    f"HTTP/1.1 206 Partial Content\r\nContent-Length: {end - begin}\r\n"
+                    f'Content-Range: bytes {begin}-{end - 1}/{size}\r\nETag: "1"\r\n'
+                    "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n"
+                )
+                await loop.sock_sendall(connection, said.encode())
+                await loop.sock_sendall(connection, content[begin % RANGE :][: end - begin])
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=512)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as server:
+        server.setblocking(False)
+        print(server.getsockname()[1], flush=True)
+        tasks = set()
+        while True:
+            connection, _ = await loop.sock_accept(server)
+            tasks.add(task := asyncio.create_task(answer(connection)))
+            task.add_done_callback(tasks.discard)
 
 
 def gather(url: str, names: list[str], size: int) -> Callable[[], None]:

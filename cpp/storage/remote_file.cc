@@ -23,11 +23,11 @@ constexpr int64_t kLeastRange = int64_t{64} << 10;
 // What a reader of one file holds and waits for: 30 ms at 2 GB/s. More where it still waits for
 // requests that the server answers soon: there the latency is what it waits for.
 constexpr int64_t kMuchAhead = int64_t{64} << 20;
-constexpr int64_t kMostAhead = int64_t{128} << 20;
+constexpr int64_t kMostAhead = int64_t{256} << 20;
 constexpr MonoTime kSoon = 500'000'000;  // ns
 // Answers come in any order: while the reader waits for one of them, others are requested for those
 // after it that are there, and so many bytes are held.
-constexpr int64_t kMostHeld = int64_t{256} << 20;
+constexpr int64_t kMostHeld = int64_t{384} << 20;
 
 // One request, and its bytes once they are there.
 class RemoteRange final {

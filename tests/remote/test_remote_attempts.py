@@ -10,7 +10,7 @@ from penstock.remote import attempts as module
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure, of_status, seconds_to_wait
 from penstock.remote.obstore_files import Answer
-from penstock.remote.settings import Limits
+from penstock.storage_options import Limits
 
 PATIENCE = 60.0  # seconds after which a test has failed
 NEVER = (10 * PATIENCE, 10 * PATIENCE)

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.remote.failures import Failure, NoRanges
 from penstock.remote.obstore_files import Answer, Entry
-from penstock.remote.settings import Limits
+from penstock.storage_options import Limits
 
 T = TypeVar("T")
 Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content

@@ -5,48 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from penstock.arguments.checked import checked
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long a range is tried to be read, and with how many requests.
-
-    Attributes
-    ----------
-    timeout : float
-        Seconds that one request may take.
-    max_attempts : int
-        The most requests for one range, hedges included.
-    max_seconds : float
-        The seconds after which no other request is begun.
-    max_requests : int
-        The most requests to one store at a time.
-    hedge : bool
-        Whether a request that takes much longer than others do is sent again meanwhile.
-    """
-
-    timeout: float = 30.0
-    max_attempts: int = 8
-    max_seconds: float = 180.0
-    max_requests: int = 64
-    hedge: bool = True
-
-    def __post_init__(self) -> None:
-        for name, least in (("timeout", 0), ("max_seconds", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= least:
-                raise ValueError(f"configure: {name} must be seconds > 0, got {value!r:.200}")
-        for name in ("max_attempts", "max_requests"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"configure: {name} must be an int >= 1, got {value!r:.200}")
-        if not isinstance(self.hedge, bool):
-            raise ValueError(f"configure: hedge must be a bool, got {self.hedge!r:.200}")
+from penstock.storage_options import Limits, options_of, with_limits
 
 
 @dataclass(frozen=True)
@@ -54,15 +18,16 @@ class Settings:
     """What holds for the URLs that begin with one prefix."""
 
     options: dict[str, Any] = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     cache_dir: str | None = None
     cache_bytes: int | None = None
 
 
-_OF_LIMITS = {each.name for each in fields(Limits)}
 _lock = threading.Lock()
 _by_prefix: dict[str, Settings] = {}
 _DEFAULT = Settings()
+# What was configured with what came with a path: equal ones are one, for their stores are, too.
+_together: list[Settings] = []
 
 
 @checked
@@ -118,15 +83,27 @@ def configure(
             "configure: cache_bytes must be >= 1 and come with a cache_dir, got "
             f"cache_bytes={cache_bytes!r} and cache_dir={cache_dir!r}"
         )
-    given = dict(storage_options or {})
-    limits = replace(Limits(), **{name: given.pop(name) for name in _OF_LIMITS & given.keys()})
     folder = None if cache_dir is None else str(Path(cache_dir).absolute())
+    settings = _with_options(Settings({}, Limits(), folder, cache_bytes), storage_options or {})
     with _lock:
-        _by_prefix[prefix] = Settings(given, limits, folder, cache_bytes)
+        _by_prefix[prefix] = settings
+
+
+def _with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
+    given = dict(options)
+    limits = with_limits("configure", settings.limits, given)
+    return replace(settings, options={**settings.options, **given}, limits=limits)
 
 
 def settings_of(url: str) -> Settings:
     """Return what holds for a URL."""
+    options = options_of(url)
     with _lock:
         fitting = [prefix for prefix in _by_prefix if url.startswith(prefix)]
-        return _by_prefix[max(fitting, key=len)] if fitting else _DEFAULT
+        settings = _by_prefix[max(fitting, key=len)] if fitting else _DEFAULT
+        if options is None:
+            return settings
+        settings = _with_options(settings, options)
+        if settings not in _together:
+            _together.append(settings)
+        return _together[_together.index(settings)]

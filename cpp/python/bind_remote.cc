@@ -175,6 +175,7 @@ void FinishRequest(RemoteRequest& self, const py::object& buffer, int64_t offset
 }
 
 void FinishWithCopy(RemoteRequest& self, std::string path, std::string tag) {
+  KeepRemoteCopy(self.url, {path, tag});
   RemoteAnswer answer;
   answer.local = std::move(path);
   answer.tag = std::move(tag);
@@ -235,6 +236,13 @@ void BindRemote(py::module_& module) {
     if (!cancel) return py::none();
     return py::cast(*cancel);
   });
+  module.def(
+      "keep_remote_copy",
+      [](const std::string& url, std::string path, std::string tag) {
+        KeepRemoteCopy(url, {std::move(path), std::move(tag)});
+      },
+      "url"_a, "path"_a, "tag"_a);
+  module.def("forget_remote_copies", &ForgetRemoteCopies);
   module.def("take_remote_requests", &TakeRemoteRequests);
   module.def("close_remote_queue", &CloseRemoteQueue);
 }

@@ -112,6 +112,17 @@ class RemoteRuntime {
 void SetRemoteRuntime(RemoteRuntime& runtime);
 RemoteRuntime& TheRemoteRuntime();
 
+// The copies on this machine that this process knows of, by URL: what was asked once is not asked
+// again. On any thread.
+struct RemoteCopy {
+  std::string path;
+  std::string tag;  // of the content
+};
+std::optional<RemoteCopy> FindRemoteCopy(const std::string& url);
+void KeepRemoteCopy(const std::string& url, RemoteCopy copy);
+void ForgetRemoteCopy(const std::string& url);
+void ForgetRemoteCopies();
+
 // Sends a request and waits for the answer; nothing ends that early but an interrupt.
 RemoteAnswer AskRemote(const RemoteRequestPtr& request, EventCount& event);
 // Whether a path is the URL of a file that is not on this machine. A file of that name here comes

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 
 #include "runtime/clock.h"
 #include "runtime/wait.h"
@@ -128,6 +130,7 @@ class RemoteFile final : public InputFile {
   template <class Ready>
   void WaitFor(Ready ready);
   bool Learn(const RemoteRange& range);
+  bool OpenCopy(const std::optional<RemoteCopy>& copy);
   void Begin(int64_t total, const std::string& tag);
 
   const std::string url_;
@@ -151,7 +154,7 @@ void RemoteFile::Know(int64_t offset, size_t size) {
   do {
     {
       const std::lock_guard lock(mutex_);
-      if (copy_ || total_ >= 0) return;
+      if (copy_ || total_ >= 0 || OpenCopy(FindRemoteCopy(url_))) return;
       range = RangeAt(offset, static_cast<int64_t>(size));
     }
     const RemoteRequest& request = range->request();
@@ -275,6 +278,23 @@ void RemoteFile::Begin(int64_t total, const std::string& tag) {
   tag_ = tag;
 }
 
+// Whether there is one, and it is still there. Under the mutex.
+bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
+  if (!copy) return false;
+  try {
+    copy_ = OpenLocalFile(copy->path, {.cancel = cancel_ ? &*cancel_ : nullptr});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kNotFound) throw;
+    ForgetRemoteCopy(url_);  // another process has removed it
+    return false;
+  }
+  std::error_code ignored;  // the time says when it was used
+  std::filesystem::last_write_time(copy->path, std::filesystem::file_time_type::clock::now(),
+                                   ignored);
+  tag_ = copy->tag;
+  return true;
+}
+
 // What the answer says of the file; false when it must be asked for again.
 bool RemoteFile::Learn(const RemoteRange& range) {
   try {
@@ -286,14 +306,10 @@ bool RemoteFile::Learn(const RemoteRange& range) {
     const std::lock_guard lock(mutex_);
     if (copy_) return true;
     ranges_.clear();
-    copy_ = OpenLocalFile(answer.local, {.cancel = cancel_ ? &*cancel_ : nullptr});
-    tag_ = answer.tag;
-    return true;
-  } catch (const Error& error) {
+    return OpenCopy(RemoteCopy{answer.local, answer.tag});
+  } catch (const Error&) {
     const std::lock_guard lock(mutex_);
     ranges_.clear();  // who asks again has it requested again
-    // Another process has removed the copy since.
-    if (error.kind() == ErrorKind::kNotFound && !range.request().failed()) return false;
     throw;
   }
 }

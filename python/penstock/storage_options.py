@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from penstock import _core
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -118,8 +120,10 @@ def note_url(url: str) -> None:
     folder = _folder_of(url)
     options = dict(given.options)
     with _lock:
-        if _by_folder.get(folder) != options:
-            _by_folder[folder] = options
+        if _by_folder.get(folder) == options:
+            return
+        _by_folder[folder] = options
+    _core.forget_remote_copies()  # the URL may be of another store now
 
 
 def options_of(url: str) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """Storage options that come with a path: where they hold, and that they are kept nowhere else."""
 
+import datetime
 import pickle
 
 import numpy as np
@@ -129,3 +130,52 @@ def test_without_a_url_they_are_an_error(tmp_path, call):
 def test_wrong_limits_are_an_error_of_the_call(server):
     with pytest.raises(ValueError, match="TextLineDataset: max_attempts must be an int >= 1"):
         ps.TextLineDataset(f"{server.url}/a.txt", storage_options={"max_attempts": 0})
+
+
+class Renewing:
+    """Credentials of which a few have expired, and how often they were asked for."""
+
+    def __init__(self, expired, expires):
+        self.names = [*["OLD"] * expired, "NEW"]
+        self.expires = expires
+        self.asked = 0
+
+    def __call__(self):
+        name = self.names[min(self.asked, len(self.names) - 1)]
+        self.asked += 1
+        past = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
+        return {
+            "access_key_id": name,
+            "secret_access_key": SECRET,
+            "token": None,
+            "expires_at": past if self.expires and name == "OLD" else None,
+        }
+
+
+@pytest.mark.parametrize("expires", [True, False], ids=["they say so", "the server says so"])
+def test_credentials_that_have_expired_are_renewed(server, expires):
+    server.files = {"bucket/a/many": bytes(9 << 20)}
+    server.expired = "OLD"
+    provider = Renewing(1, expires)
+    options = {
+        "endpoint_url": server.url,
+        "client_kwargs": {"region_name": "us-east-1"},
+        "credential_provider": provider,
+    }
+    url = "s3://bucket/a/many"
+    assert len(ps.io.read_file(url, storage_options=options)) == 9 << 20
+    assert 2 <= provider.asked <= 3
+    assert "Credential=NEW/" in server.asked[-1].headers["authorization"]
+
+
+def test_credentials_that_stay_expired_are_an_error(server):
+    server.files = {"bucket/a/one": b"one"}
+    server.expired = "OLD"
+    options = {
+        "endpoint_url": server.url,
+        "client_kwargs": {"region_name": "us-east-1"},
+        "credential_provider": Renewing(100, False),
+        "max_attempts": 3,
+    }
+    with pytest.raises(PermissionError, match=r"after 3 requests .*ExpiredToken"):
+        ps.io.read_file("s3://bucket/a/one", storage_options=options)

@@ -22,7 +22,10 @@ Announce = Callable[[int, str], None]  # the size of a file, and the tag of its 
 
 # Seconds before a range is asked for again, the first time and at most. Reading goes on soon after
 # a server has recovered; one that limits requests is not asked before its limit is over.
-_WAITS = {"": (0.1, 4.0), "busy": (0.5, 4.0), "limited": (1.0, 16.0)}
+_WAITS = {
+    **{"": (0.1, 4.0), "expired": (0.1, 4.0)},
+    **{"busy": (0.5, 4.0), "limited": (1.0, 16.0)},
+}
 _OUTAGE = 8  # requests in a row that have failed: the first one that succeeds after them ends it
 _SPREAD = 0.1  # seconds over which those that have waited for its end go on
 _SLOW = 3.0  # as long as most others took, times this: a hedge is sent

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock import _core
 from penstock.locks import lock, remove_abandoned
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
@@ -80,6 +81,7 @@ class Copies:
             if await asyncio.to_thread(filling.put, answer.offset, answer.buffer):
                 self._filling.pop(url, None)
                 self._names[url] = filling.name, filling.tag
+                _core.keep_remote_copy(url, str(self._folder / filling.name), filling.tag)
         except OSError as error:
             self._leave(url)
             self._warn(url, error)

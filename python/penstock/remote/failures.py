@@ -21,7 +21,8 @@ class Failure(Exception):
     again : bool
         Whether another request may succeed.
     kind : str
-        "busy" when the server has too much to do, "limited" when this client may not ask so often.
+        "busy" when the server has too much to do, "limited" when this client may not ask so often,
+        "expired" when new credentials may help.
     after : float
         After how many seconds the server wants to be asked again.
     """
@@ -53,19 +54,22 @@ class NoRanges(Failure):
 
 def of_status(status: int, text: str, after: float = 0.0) -> Failure:
     """Return the failure that a status of HTTP stands for."""
+    expired = "Expired" in text
     if status == 404 or status == 410:
         return Failure(text, errno.ENOENT)
     if status == 416:
         return PastEnd(text)
     if status == 403:
         # Stores answer so for keys that have expired, too.
-        return Failure(text, errno.EACCES, again="Expired" in text)
+        return Failure(text, errno.EACCES, again=expired, kind="expired" if expired else "")
     if status == 401:
-        return Failure(text, errno.EACCES, again=True)
+        return Failure(text, errno.EACCES, again=True, kind="expired")
     if status in (429, 503):
         kind = "busy" if status == 503 else "limited"
         return Failure(text, errno.EBUSY, again=True, kind=kind, after=after)
-    return Failure(text, again=status >= 500 or status in (408, 409) or "Expired" in text)
+    if expired:
+        return Failure(text, errno.EACCES, again=True, kind="expired")
+    return Failure(text, again=status >= 500 or status in (408, 409))
 
 
 def seconds_to_wait(headers: Mapping[str, Any]) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.storage_options import Limits, options_of, with_limits
 
@@ -87,6 +88,7 @@ def configure(
     settings = _with_options(Settings({}, Limits(), folder, cache_bytes), storage_options or {})
     with _lock:
         _by_prefix[prefix] = settings
+    _core.forget_remote_copies()
 
 
 def _with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:

@@ -22,7 +22,7 @@ class Stores:
 
     def __init__(self) -> None:
         self._open: OrderedDict[Key, Attempts] = OrderedDict()
-        self._copies: dict[tuple[str, int | None], Copies] = {}
+        self._copies: dict[_Same, Copies] = {}
 
     def of(self, url: str) -> Attempts:
         """Return the store that a URL is in.
@@ -47,9 +47,9 @@ class Stores:
         settings = settings_of(url)
         if settings.cache_dir is None:
             return None
-        key = settings.cache_dir, settings.cache_bytes
+        key = _Same(settings)
         if key not in self._copies:
-            self._copies[key] = Copies(*key)
+            self._copies[key] = Copies(settings.cache_dir, settings.cache_bytes)
         return self._copies[key]
 
     def close(self) -> None:

@@ -178,8 +178,8 @@ class Attempts:
                 race.start(partial(self._in_slot, attempt))
                 while race.running:
                     if await race.wait(self._patience() if hedges else None):
-                        # What a hedge has saved did not cost anything.
-                        self._hedges += race.hedge_won
+                        # Others that wait are likely to need one, too: after a stall all do.
+                        self._hedges += 2 * race.hedge_won
                         return race.answer[0]
                     if hedges and race.slow and self._may_hedge(race):
                         self._hedges -= 1

@@ -49,7 +49,8 @@ def configure(
     storage_options : dict, optional
         As fsspec spells them: ``key``, ``secret``, ``token``, ``anon``, ``endpoint_url`` and
         ``client_kwargs`` of S3, ``token`` of Google, ``account_name`` and ``account_key`` of Azure,
-        ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has. And
+        ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has, and
+        its ``credential_provider``, which is called again when credentials have expired. And
         limits for all: ``timeout`` (seconds of one request, 30), ``max_attempts`` (requests for one
         range, 8), ``max_seconds`` (of all of them, 180), ``max_requests`` (to one store at a time,
         64), ``hedge`` (whether a slow request is sent a second time, True). None leaves credentials
@@ -69,7 +70,8 @@ def configure(
     Notes
     -----
     The call replaces what was said for the same prefix. It holds for files that are opened after
-    it. Worker processes that are spawned make their own call.
+    it. Worker processes that are spawned make their own call. Options that come with a path
+    (``storage_options=`` of a source, a writer, ...) are added for the folder of its URL.
 
     Examples
     --------

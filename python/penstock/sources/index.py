@@ -93,7 +93,8 @@ def index(
     -----
     An index that is up to date stays. An index holds size and time of the last change of its file,
     and is refused when they are others; copies that keep the times (``cp -p``, ``rsync -t``) keep
-    their indexes. It takes 32 bytes for 256 records and some 12 bits for each record, or none where
+    their indexes. Of a URL it holds size and ETag. It takes 32 bytes for 256 records and some 12
+    bits for each record, or none where
     all have the same size, and appears when it is complete. The format is described in
     docs/reference/formats.md.
 

@@ -28,6 +28,7 @@ CPP_LAYERS = [
 ]
 PYTHON_LAYERS = [
     {"_core"},
+    {"storage_options"},
     {"paths", "traits"},
     {"arguments"},
     {

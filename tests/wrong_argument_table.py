@@ -92,6 +92,7 @@ TAKEN = {
     "image_size": "None array",
     "label_mode": "None",
     "pad_to_aspect_ratio": "bool zero",
+    "storage_options": "None",
     "structures": "None",
     "penstock.native.check": "zero",
     "experimental.make_csv_dataset.num_rows_for_inference": "None",

@@ -2,104 +2,224 @@
 
 The server, in a process of its own on the loopback address, holds 512 MiB in 1, 8 or 32 files.
 penstock reads all files at a time, as records of 256 KiB, and passes over them in the engine, as
-what is gathered is not made into objects of Python either. obstore is asked for all ranges that
-penstock asks for, all at once, which is as fast as its requests can be.
+what is gathered is not made into objects of Python either. obstore is asked for the same ranges,
+as many at a time as penstock may have of a store; the note says how fast it is when it has all at
+once. obstore knows how long the files are, and penstock asks, which is one latency more.
+
+Then the server fails for 3 seconds (every request with 503, a connection that is closed, no answer
+at all): the figure is the time from the end of that until half a second has 90 % of the rate
+before. These files are answered after 100 ms, so that it is not the processor that limits the rate.
+
+At last the second epoch from `cache_dir`: against the same files on the same disk.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+import time
+import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 
 import penstock as ps
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
+from bench.spread import Spread
 
 TOTAL = 512 << 20
 RANGE = 4 << 20  # what penstock asks for at a time
 RECORD = 256 << 10
 LATENCY = 0.02  # seconds
+LONG_LATENCY = 0.1  # of files whose name says "slow"
 STREAMS = (1, 8, 32)
+AT_A_TIME = 64  # requests: what penstock has without other options
+FAULTS = {"503": "every request is answered by 503", "closed": "every connection is closed"}
+FAULTS |= {"silence": "no request is answered"}
+FAULTY = 3.0  # seconds
+ENOUGH = 0.9  # of the rate before
 
 
 async def serve() -> None:
-    """Answer ranges of files whose size is their name."""
+    """Answer ranges of files whose size is their name; the bytes are sent without a copy."""
+    loop = asyncio.get_running_loop()
     content = memoryview(bytes(range(256)) * (2 * RANGE // 256))
+    fault, faulty_until = "", 0.0
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.set_write_buffer_limits(high=RANGE)
+    async def fails(connection: socket.socket) -> bool:
+        if loop.time() > faulty_until:
+            return False
+        if fault == "silence":
+            await asyncio.sleep(3600)
+        elif fault == "closed":
+            raise ConnectionError
+        said = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+        await loop.sock_sendall(connection, said)
+        return True
+
+    async def answer(connection: socket.socket) -> None:
+        nonlocal fault, faulty_until
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, contextlib.suppress(ConnectionError):  # the answer is not wanted any more
+            while head := (await loop.sock_recv(connection, 1 << 16)).decode():
+                if asked := re.match(r"GET /fail-(\w+)", head):
+                    fault, faulty_until = asked[1], loop.time() + FAULTY
+                    await loop.sock_sendall(connection, b"HTTP/1.1 200 OK\r\n\r\n")
+                    return
+                if await fails(connection):
+                    continue
+                slow, size = re.match(r"\w+ /(slow)?\d+-(\d+)", head).groups()
+                size = int(size)
+                await asyncio.sleep(LONG_LATENCY if slow else LATENCY)
+                found = re.search(r"(?i)range: bytes=(\d+)-(\d+)", head)
+                begin, last = map(int, found.groups()) if found else (0, size)
+                end = min(last + 1, size)
+                status = "206 Partial Content" if found else "200 OK"
+                said = (
+                    f"HTTP/1.1 {status}\r\nContent-Length: {end - begin}\r\n"
+                    f'Content-Range: bytes {begin}-{end - 1}/{size}\r\nETag: "1"\r\n'
+                    "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n"
+                )
+                await loop.sock_sendall(connection, said.encode())
+                if not head.startswith("HEAD"):
+                    await loop.sock_sendall(connection, content[begin % RANGE :][: end - begin])
+
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as server:
+        server.setblocking(False)
+        print(server.getsockname()[1], flush=True)
+        tasks = set()
         while True:
-            try:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            except (asyncio.IncompleteReadError, ConnectionError):
-                return writer.close()
-            size = int(re.match(r"GET /\d+-(\d+)", head)[1])
-            begin, last = map(int, re.search(r"(?i)range: bytes=(\d+)-(\d+)", head).groups())
-            end = min(last + 1, size)
-            await asyncio.sleep(LATENCY)
-            writer.write(
-                f"HTTP/1.1 206 Partial Content\r\nContent-Length: {end - begin}\r\n"
-                f'Content-Range: bytes {begin}-{end - 1}/{size}\r\nETag: "1"\r\n'
-                "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n".encode()
-            )
-            writer.write(content[begin % RANGE :][: end - begin])
-            try:
-                await writer.drain()
-            except ConnectionError:  # the answer is not wanted any more
-                return writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=512)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+            connection, _ = await loop.sock_accept(server)
+            tasks.add(task := asyncio.create_task(answer(connection)))
+            task.add_done_callback(tasks.discard)
 
 
-def gather(url: str, names: list[str], size: int) -> Callable[[], None]:
+def gather(url: str, names: list[str], size: int, at_a_time: int) -> Callable[[], None]:
     import obstore
     from obstore.store import HTTPStore
 
     store = HTTPStore.from_url(url, client_options={"allow_http": True})
 
     async def everything() -> None:
-        ranges = [
-            obstore.get_range_async(store, name, start=at, end=min(at + RANGE, size))
-            for name in names
-            for at in range(0, size, RANGE)
-        ]
-        await asyncio.gather(*ranges)
+        slots = asyncio.Semaphore(at_a_time)
+
+        async def one(name: str, at: int) -> object:
+            async with slots:
+                end = min(at + RANGE, size)
+                return await obstore.get_range_async(store, name, start=at, end=end)
+
+        await asyncio.gather(*(one(name, at) for name in names for at in range(0, size, RANGE)))
 
     return lambda: asyncio.run(everything())
 
 
+def read(files: list[str], parallel: int | None, size: int = TOTAL) -> Callable[[], None]:
+    """Return a function that passes over the records of files."""
+    records = ps.FixedLengthRecordDataset(files, RECORD, num_parallel_reads=parallel)
+    passed = records.skip(size // RECORD)
+    return lambda: drain(passed)
+
+
+def of_streams(url: str, streams: int) -> Figure:
+    size = TOTAL // streams
+    names = [f"{i}-{size}" for i in range(streams)]
+    rounds = interleaved(
+        {
+            "obstore": timed(gather(url, names, size, AT_A_TIME), TOTAL),
+            "penstock": timed(read([f"{url}/{name}" for name in names], streams), TOTAL),
+            "at once": timed(gather(url, names, size, TOTAL // RANGE), TOTAL),
+        }
+    )
+    speed = {case: 1e-9 / rounds.seconds(case).median for case in rounds.rounds[0]}
+    return Figure(
+        f"{streams} remote files at a time: speed / obstore's gather",
+        rounds.ratio("obstore", "penstock"),
+        "x",
+        at_least=0.9,
+        note=f"{speed['penstock']:.2f} against {speed['obstore']:.2f} GB/s, all at once "
+        f"{speed['at once']:.2f} GB/s",
+    )
+
+
+def recovery(url: str, fault: str) -> float:
+    """Return how many seconds after a fault the rate is what it was."""
+    came: list[float] = []
+    begin = time.perf_counter()
+    measured, end = begin + 2.0, 0.0
+    endless = ps.FixedLengthRecordDataset(f"{url}/slow0-{1 << 40}", RECORD)
+    for _ in endless:
+        came.append(now := time.perf_counter())
+        if not end and now > measured + 2.0:
+            end = now + FAULTY
+            urllib.request.urlopen(f"{url}/fail-{fault}").close()
+        if end and now > end + 8.0:
+            break
+    enough = ENOUGH * sum(measured < at < measured + 2.0 for at in came) / 4.0
+    after = [at for at in came if at > end]
+    return next(
+        (at - end for i, at in enumerate(after) if sum(x < at + 0.5 for x in after[i:]) >= enough),
+        float("inf"),
+    )
+
+
+def of_faults(url: str) -> list[Figure]:
+    ps.remote.configure(f"{url}/slow", storage_options={"max_requests": 8})
+    return [
+        Figure(
+            f"{FAULTS[fault]} for {FAULTY:g} s: seconds until the rate is back",
+            Spread.of(recovery(url, fault) for _ in range(3)),
+            "s",
+            at_most=5.0,
+        )
+        for fault in FAULTS
+    ]
+
+
+def of_copies(url: str, folder: Path, count: int) -> Figure:
+    size = TOTAL // count
+    copies, local = folder / "copies", folder / "local"
+    ps.remote.configure(f"{url}/", cache_dir=copies)
+    local.mkdir()
+    urls = [f"{url}/{i}-{size}" for i in range(count)]
+    files = [local / f"{i}" for i in range(count)]
+    read(urls, 8)()
+    while len(list(copies.glob("*.copy"))) < count:
+        time.sleep(0.1)
+    for copy, file in zip(copies.glob("*.copy"), files, strict=True):
+        shutil.copyfile(copy, file)
+    rounds = interleaved(
+        {
+            "local": timed(read([str(file) for file in files], 8), TOTAL),
+            "copies": timed(read(urls, 8), TOTAL),
+        },
+        repeats=15,
+    )
+    ps.remote.configure(f"{url}/")
+    speed = {case: 1e-9 / rounds.seconds(case).median for case in rounds.rounds[0]}
+    return Figure(
+        f"second epoch of {count} files from cache_dir: speed / local files",
+        rounds.ratio("local", "copies"),
+        "x",
+        at_least=0.95,
+        note=f"{speed['copies']:.2f} against {speed['local']:.2f} GB/s",
+    )
+
+
 def run() -> list[Figure]:
-    figures = []
     command = [sys.executable, "-m", "bench.pipelines.remote", "--serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
-            for streams in STREAMS:
-                size = TOTAL // streams
-                names = [f"{i}-{size}" for i in range(streams)]
-                files = [f"{url}/{name}" for name in names]
-                reads = ps.FixedLengthRecordDataset(files, RECORD, num_parallel_reads=streams)
-                reads = reads.skip(TOTAL // RECORD)
-                rounds = interleaved(
-                    {
-                        "obstore": timed(gather(url, names, size), TOTAL),
-                        "penstock": timed(lambda reads=reads: drain(reads), TOTAL),
-                    }
-                )
-                speed = {case: 1e-9 / rounds.seconds(case).median for case in rounds.rounds[0]}
-                figures.append(
-                    Figure(
-                        f"{streams} remote files at a time: speed / obstore's gather",
-                        rounds.ratio("obstore", "penstock"),
-                        "x",
-                        at_least=0.9,
-                        note=f"{speed['penstock']:.2f} against {speed['obstore']:.2f} GB/s",
-                    )
-                )
+            figures = [of_streams(url, streams) for streams in STREAMS]
+            figures += of_faults(url)
+            for count in (8, 1024):
+                with tempfile.TemporaryDirectory() as folder:
+                    figures.append(of_copies(url, Path(folder), count))
         finally:
             server.kill()
     return figures

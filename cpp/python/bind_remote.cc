@@ -169,14 +169,16 @@ void FinishRequest(RemoteRequest& self, const py::object& buffer, int64_t offset
     }
     auto size = static_cast<size_t>(view->len);
     void* data = view->buf;
-    answer.bytes = Buffer::Borrow(data, size, &ReleaseView, view.release());
+    answer.bytes = Buffer::BorrowConstant(data, size, &ReleaseView, view.release());
   }
   self.Finish(std::move(answer));
 }
 
-void FinishWithCopy(RemoteRequest& self, std::string path) {
+void FinishWithCopy(RemoteRequest& self, std::string path, std::string tag) {
+  KeepRemoteCopy(self.url, {path, tag});
   RemoteAnswer answer;
   answer.local = std::move(path);
+  answer.tag = std::move(tag);
   self.Finish(std::move(answer));
 }
 
@@ -218,7 +220,8 @@ void BindRemote(py::module_& module) {
       .def_property_readonly("dropped", &RemoteRequest::dropped)
       .def("finish", &FinishRequest, "buffer"_a = py::none(), "offset"_a = 0, "total"_a = -1,
            "tag"_a = "")
-      .def("finish_with_copy", &FinishWithCopy, "path"_a)
+      .def("finish_with_copy", &FinishWithCopy, "path"_a, "tag"_a)
+      .def("announce", &RemoteRequest::Announce, "total"_a, "tag"_a)
       .def("fail", &FailRequest, "number"_a, "message"_a)
       .def("fail_with", [](RemoteRequest& self, const py::object& exception) {
         self.Fail(Error::Foreign(ToForeign(PyRef::Borrow(exception.ptr()))));
@@ -233,6 +236,13 @@ void BindRemote(py::module_& module) {
     if (!cancel) return py::none();
     return py::cast(*cancel);
   });
+  module.def(
+      "keep_remote_copy",
+      [](const std::string& url, std::string path, std::string tag) {
+        KeepRemoteCopy(url, {std::move(path), std::move(tag)});
+      },
+      "url"_a, "path"_a, "tag"_a);
+  module.def("forget_remote_copies", &ForgetRemoteCopies);
   module.def("take_remote_requests", &TakeRemoteRequests);
   module.def("close_remote_queue", &CloseRemoteQueue);
 }

@@ -1,6 +1,7 @@
 // skip: everything after the first elements.
 #include <algorithm>
 
+#include "data/block_size.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
 
@@ -50,12 +51,10 @@ class SkipIterator final : public BlockIterator {
     }
     while (left_ > 0) {
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      Step step = input_->Next();
-      if (std::holds_alternative<End>(step)) return Block::AtEnd();
-      auto* error = std::get_if<Error>(&step);
-      if (error && error->transient()) return Block::Of(std::move(step));
-      --left_;
-      if (error) return Block::Of(std::move(step));
+      Block block = input_->NextBlock(std::min(left_, kMostBlockRows));
+      left_ -= block.steps();
+      if (block.error) return Block::Of(*std::move(block.error));
+      if (block.end) return Block::AtEnd();
     }
     return input_->NextBlock(max_rows);
   }

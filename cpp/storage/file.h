@@ -20,6 +20,13 @@ struct ByteRange {
   size_t ready = 0;  // bytes of it that are there
 };
 
+// Bytes in memory that the file holds anyway, and that does not change any more.
+struct LentBytes {
+  BufferRef memory;  // null: none
+  size_t position = 0;
+  size_t size = 0;
+};
+
 class InputFile {
  public:
   virtual ~InputFile() = default;
@@ -28,6 +35,13 @@ class InputFile {
   // only be read on from where the last read ended; a regular file by any number of threads at a
   // time that have no BlockingHook.
   virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
+  // Up to `size` bytes from `offset` without a copy, as many of them as lie in one stretch of
+  // memory, once they are there; none where Read is the way to have them: on this machine, at the
+  // end, and before what was read last.
+  virtual LentBytes Lend(int64_t offset, size_t size) {
+    (void)offset, (void)size;
+    return {};
+  }
   // Of ranges in ascending order, what can be had without waiting; what is missing is asked for
   // meanwhile, for the Reads that follow. So the waits for many ranges of many files are one.
   virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 
 #include "runtime/wait.h"
 
@@ -32,7 +34,40 @@ RemoteAnswer Ask(RemoteRequest::Task task, const std::string& url, const std::st
   return AskRemote(request, *event);
 }
 
+// Leaked: files are opened by threads that may outlive it.
+struct RemoteCopies {
+  std::mutex mutex;  // a leaf over what follows
+  std::unordered_map<std::string, RemoteCopy> by_url;
+};
+RemoteCopies& TheRemoteCopies() {
+  static RemoteCopies& copies = *new RemoteCopies;
+  return copies;
+}
+
 }  // namespace
+
+std::optional<RemoteCopy> FindRemoteCopy(const std::string& url) {
+  RemoteCopies& copies = TheRemoteCopies();
+  const std::lock_guard lock(copies.mutex);
+  auto found = copies.by_url.find(url);
+  if (found == copies.by_url.end()) return std::nullopt;
+  return found->second;
+}
+void KeepRemoteCopy(const std::string& url, RemoteCopy copy) {
+  RemoteCopies& copies = TheRemoteCopies();
+  const std::lock_guard lock(copies.mutex);
+  copies.by_url.insert_or_assign(url, std::move(copy));
+}
+void ForgetRemoteCopy(const std::string& url) {
+  RemoteCopies& copies = TheRemoteCopies();
+  const std::lock_guard lock(copies.mutex);
+  copies.by_url.erase(url);
+}
+void ForgetRemoteCopies() {
+  RemoteCopies& copies = TheRemoteCopies();
+  const std::lock_guard lock(copies.mutex);
+  copies.by_url.clear();
+}
 
 void RemoteRuntime::Send(const RemoteRequestPtr& request) {
   request->Fail(Error(ErrorKind::kInvalidArgument,

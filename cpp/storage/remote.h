@@ -20,7 +20,7 @@ struct RemoteAnswer {
   int64_t offset = 0;  // of the first of them: no later than was asked for
   int64_t total = -1;  // bytes of the file
   std::string tag;     // equal as long as the file is the same; "" when the server does not say
-  std::string local;   // the path of a copy on this machine, to be read instead
+  std::string local;   // the path of a copy on this machine, to be read instead of the bytes
 };
 
 // One request. Whoever made it waits for `event` until done(); whoever answers calls one of Finish
@@ -44,6 +44,17 @@ class RemoteRequest {
   std::string tag;     // of what was read of the file before
   std::string path;    // of an upload
   bool first = false;  // nothing is known of the file: the answer may name a copy of it
+
+  // What is known of the file as soon as the answer begins; `total` and `tag` as in the answer.
+  void Announce(int64_t total, std::string its_tag) {
+    announced_total_ = total;
+    announced_tag_ = std::move(its_tag);
+    announced_.store(true, std::memory_order_release);  // pairs with acquire in announced()
+    event_->NotifyAll();
+  }
+  bool announced() const { return announced_.load(std::memory_order_acquire); }
+  int64_t announced_total() const { return announced_total_; }  // once announced
+  const std::string& announced_tag() const { return announced_tag_; }
 
   bool done() const { return done_.load(std::memory_order_acquire); }
   bool failed() const { return error_.has_value(); }  // once done
@@ -78,6 +89,9 @@ class RemoteRequest {
   const std::shared_ptr<EventCount> event_;
   RemoteAnswer answer_;
   std::optional<Error> error_;
+  int64_t announced_total_ = -1;
+  std::string announced_tag_;
+  std::atomic<bool> announced_{false};
   std::atomic<bool> done_{false};
   std::atomic<bool> dropped_{false};
 };
@@ -97,6 +111,17 @@ class RemoteRuntime {
 // Called once, before the first dataset is made.
 void SetRemoteRuntime(RemoteRuntime& runtime);
 RemoteRuntime& TheRemoteRuntime();
+
+// The copies on this machine that this process knows of, by URL: what was asked once is not asked
+// again. On any thread.
+struct RemoteCopy {
+  std::string path;
+  std::string tag;  // of the content
+};
+std::optional<RemoteCopy> FindRemoteCopy(const std::string& url);
+void KeepRemoteCopy(const std::string& url, RemoteCopy copy);
+void ForgetRemoteCopy(const std::string& url);
+void ForgetRemoteCopies();
 
 // Sends a request and waits for the answer; nothing ends that early but an interrupt.
 RemoteAnswer AskRemote(const RemoteRequestPtr& request, EventCount& event);

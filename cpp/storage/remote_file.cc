@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 
+#include "runtime/clock.h"
 #include "runtime/wait.h"
 #include "storage/remote.h"
 
@@ -16,11 +19,17 @@ namespace {
 // Requests of this size take a server as long to send as to begin; files that are no larger are
 // one request.
 constexpr int64_t kRangeBytes = int64_t{4} << 20;
-constexpr int64_t kAheadAtFirst = int64_t{16} << 20;   // doubles with each range that was read
+constexpr int64_t kAheadAtFirst = int64_t{32} << 20;   // doubles with each range that was read
 constexpr int64_t kAheadAfterJump = int64_t{1} << 20;  // once a reader that has jumped goes on
 constexpr int64_t kLeastRange = int64_t{64} << 10;
-// What a reader of one file holds and waits for: 30 ms at 2 GB/s.
-constexpr int64_t kMostAhead = int64_t{64} << 20;
+// What a reader of one file holds and waits for: 30 ms at 2 GB/s. More where it still waits for
+// requests that the server answers soon: there the latency is what it waits for.
+constexpr int64_t kMuchAhead = int64_t{64} << 20;
+constexpr int64_t kMostAhead = int64_t{256} << 20;
+constexpr MonoTime kSoon = 500'000'000;  // ns
+// Answers come in any order: while the reader waits for one of them, others are requested for those
+// after it that are there, and so many bytes are held.
+constexpr int64_t kMostHeld = int64_t{384} << 20;
 
 // One request, and its bytes once they are there.
 class RemoteRange final {
@@ -38,6 +47,7 @@ class RemoteRange final {
   RemoteRange& operator=(const RemoteRange&) = delete;
 
   int64_t begin() const { return request_->offset; }
+  MonoTime sent() const { return sent_; }
   // Where the next request begins. A server that knows no ranges sends more than was asked for.
   int64_t end() const {
     const int64_t asked = begin() + request_->size;
@@ -47,6 +57,7 @@ class RemoteRange final {
 
  private:
   RemoteRequestPtr request_;
+  const MonoTime sent_ = NowNs();
   std::optional<BudgetCharge> charge_;
 };
 
@@ -62,45 +73,65 @@ class RemoteFile final : public InputFile {
 
   size_t Read(int64_t offset, void* data, size_t size) override {
     if (size == 0) return 0;
-    std::shared_ptr<RemoteRange> range;
-    do {
-      {
-        const std::lock_guard lock(mutex_);
-        if (copy_) break;
-        if (total_ >= 0 && offset >= total_) return 0;
-        range = RangeAt(offset, static_cast<int64_t>(size));
-      }
-      Await(*range);
-    } while (!Learn(*range));
-    // Neither the copy nor the bytes of a range change any more.
-    return copy_ ? copy_->Read(offset, data, size) : Take(*range, offset, data, size);
+    const LentBytes bytes = BytesAt(offset, size);
+    if (!bytes.memory) {
+      InputFile* const copy = Copy();
+      return copy ? copy->Read(offset, data, size) : 0;
+    }
+    const size_t taken = std::min(size, bytes.size);
+    std::memcpy(data, bytes.memory->data() + bytes.position, taken);
+    ReadTo(offset + static_cast<int64_t>(taken));
+    return taken;
+  }
+
+  LentBytes Lend(int64_t offset, size_t size) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (offset < next_ && (ranges_.empty() || offset < ranges_.begin()->first)) return {};
+    }
+    LentBytes bytes = BytesAt(offset, size);
+    bytes.size = std::min(bytes.size, size);
+    if (bytes.memory) ReadTo(offset + static_cast<int64_t>(bytes.size));
+    return bytes;
   }
 
   int64_t size() override {
-    std::shared_ptr<RemoteRange> range;
-    do {
-      {
-        const std::lock_guard lock(mutex_);
-        if (copy_) break;
-        if (total_ >= 0) return total_;
-        range = RangeAt(0, 1);
-      }
-      Await(*range);
-    } while (!Learn(*range));
-    return copy_ ? copy_->size() : total_;
+    Know(0, 1);
+    InputFile* const copy = Copy();
+    return copy ? copy->size() : total_;
+  }
+
+  std::string version() override {
+    Know(0, 1);
+    return tag_;
   }
 
  private:
   using Ranges = std::map<int64_t, std::shared_ptr<RemoteRange>>;
 
+  // Until it is known how long the file is, or that there is a copy. The first request is for these
+  // bytes.
+  void Know(int64_t offset, size_t size);
+  // Null when there is none. It does not change any more.
+  InputFile* Copy() {
+    const std::lock_guard lock(mutex_);
+    return copy_.get();
+  }
+  // What is there from `offset` on; none at the end, and when there is a copy.
+  LentBytes BytesAt(int64_t offset, size_t size);
+  void ReadTo(int64_t offset);
   // The range with the byte at `offset`, and those after it requested. Under the mutex.
   std::shared_ptr<RemoteRange> RangeAt(int64_t offset, int64_t size);
-  void ReadAhead(int64_t offset);
+  // Requests what is missing of `held` bytes from `offset` on.
+  void ReadAhead(int64_t offset, int64_t held);
   bool MayReadAhead() const;
   std::shared_ptr<RemoteRange> Request(int64_t begin, int64_t end);
   void Await(const RemoteRange& range);
+  template <class Ready>
+  void WaitFor(Ready ready);
   bool Learn(const RemoteRange& range);
-  size_t Take(const RemoteRange& range, int64_t offset, void* data, size_t size);
+  bool OpenCopy(const std::optional<RemoteCopy>& copy);
+  void Begin(int64_t total, const std::string& tag);
 
   const std::string url_;
   std::optional<CancelToken> cancel_;
@@ -118,14 +149,56 @@ class RemoteFile final : public InputFile {
   std::unique_ptr<InputFile> copy_;  // on this machine
 };
 
+void RemoteFile::Know(int64_t offset, size_t size) {
+  std::shared_ptr<RemoteRange> range;
+  do {
+    {
+      const std::lock_guard lock(mutex_);
+      if (copy_ || total_ >= 0 || OpenCopy(FindRemoteCopy(url_))) return;
+      range = RangeAt(offset, static_cast<int64_t>(size));
+    }
+    const RemoteRequest& request = range->request();
+    WaitFor([&] { return request.done() || request.announced(); });
+    if (!request.done()) return Begin(request.announced_total(), request.announced_tag());
+  } while (!Learn(*range));
+}
+
+LentBytes RemoteFile::BytesAt(int64_t offset, size_t size) {
+  std::shared_ptr<RemoteRange> range;
+  do {
+    Know(offset, size);
+    {
+      const std::lock_guard lock(mutex_);
+      if (copy_ || offset >= total_) return {};
+      range = RangeAt(offset, static_cast<int64_t>(size));
+    }
+    Await(*range);
+  } while (!Learn(*range));
+  if (Copy() || offset >= total_) return {};
+  const RemoteAnswer& answer = range->request().answer();
+  const int64_t have = answer.bytes ? static_cast<int64_t>(answer.bytes->size()) : 0;
+  const int64_t left = answer.offset + have - offset;
+  if (left <= 0 || offset < answer.offset) {
+    throw Error(ErrorKind::kRuntime, "{}: {} bytes from byte {} were expected, got {} from byte {}",
+                url_, range->end() - range->begin(), range->begin(), have, answer.offset);
+  }
+  return {answer.bytes, static_cast<size_t>(offset - answer.offset), static_cast<size_t>(left)};
+}
+
+void RemoteFile::ReadTo(int64_t offset) {
+  const std::lock_guard lock(mutex_);
+  next_ = offset;
+}
+
 std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   auto after = ranges_.upper_bound(offset);
   bool there = after != ranges_.begin() && std::prev(after)->second->end() > offset;
-  if (offset != next_) {  // perhaps it will jump again
+  const bool again = there && offset < next_;  // bytes that were read before
+  if (offset != next_ && !again) {             // perhaps it will jump again
     if (!there) ranges_.clear();
     ahead_ = 0;
   } else if (!there && !ranges_.empty()) {
-    ahead_ = std::clamp(4 * ahead_, kAheadAfterJump, kMostAhead);
+    ahead_ = std::clamp(4 * ahead_, kAheadAfterJump, kMuchAhead);
   }
   next_ = offset;
   if (!there) {
@@ -135,21 +208,27 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   }
   auto here = std::prev(after);
   // A reader that has gone through a range will go through more.
-  if (here != ranges_.begin()) ahead_ = std::min(2 * ahead_, kMostAhead);
+  if (here != ranges_.begin()) ahead_ = std::max(ahead_, std::min(2 * ahead_, kMuchAhead));
   ranges_.erase(ranges_.begin(), here);
   std::shared_ptr<RemoteRange> found = here->second;
-  if (total_ >= 0) ReadAhead(offset);
+  if (total_ >= 0) ReadAhead(offset, ahead_);
   return found;
 }
 
-void RemoteFile::ReadAhead(int64_t offset) {
+void RemoteFile::ReadAhead(int64_t offset, int64_t held) {
+  if (ranges_.empty()) return;
   int64_t begin = ranges_.rbegin()->second->end();
+  int64_t pending = 0;
+  for (const auto& [_, range] : ranges_) {
+    if (!range->request().done()) pending += range->request().size;
+  }
   const int64_t step = std::min(ahead_, kRangeBytes);
-  while (begin < total_ && begin - offset < ahead_ && MayReadAhead()) {
+  while (begin < total_ && begin - offset < held && pending < ahead_ && MayReadAhead()) {
     // Ends where others end that have begun elsewhere: copies of ranges are kept by them.
     int64_t end = std::min(total_, begin + step);
     if (step == kRangeBytes) end = std::min(total_, begin - begin % kRangeBytes + kRangeBytes);
     ranges_.emplace(begin, Request(begin, end));
+    pending += end - begin;
     begin = end;
   }
 }
@@ -169,53 +248,70 @@ std::shared_ptr<RemoteRange> RemoteFile::Request(int64_t begin, int64_t end) {
 }
 
 void RemoteFile::Await(const RemoteRange& range) {
-  auto there = [&range] { return range.request().done(); };
-  if (there()) return;
+  if (range.request().done()) return;
+  WaitFor([&] {
+    if (range.request().done()) return true;
+    const std::lock_guard lock(mutex_);
+    ReadAhead(next_, kMostHeld);
+    return false;
+  });
+  const std::lock_guard lock(mutex_);
+  if (ahead_ >= kMuchAhead && NowNs() - range.sent() < kSoon) {
+    ahead_ = std::min(2 * ahead_, kMostAhead);
+  }
+}
+
+template <class Ready>
+void RemoteFile::WaitFor(Ready ready) {
   const CancelToken cancel = cancel_ ? *cancel_ : CancelToken();
   CancelToken::Watch watch(cancel, *event_);
   WaitStatus status = WaitStatus::kReady;
-  TheRemoteRuntime().WithoutLock([&] { status = WaitUntil(*event_, cancel, there); });
+  TheRemoteRuntime().WithoutLock([&] { status = WaitUntil(*event_, cancel, ready); });
   if (status == WaitStatus::kCancelled) throw Error(ErrorKind::kCancelled, "");
   if (status == WaitStatus::kInterrupted) throw Error(ErrorKind::kInterrupted, "");
 }
 
-// What the first answer says of the file; false when it must be asked for again.
-bool RemoteFile::Learn(const RemoteRange& range) {
+void RemoteFile::Begin(int64_t total, const std::string& tag) {
   const std::lock_guard lock(mutex_);
-  try {
-    const RemoteAnswer& answer = range.request().answer();
-    if (copy_) return true;
-    if (!answer.local.empty()) {
-      ranges_.clear();
-      copy_ = OpenLocalFile(answer.local, {.cancel = cancel_ ? &*cancel_ : nullptr});
-    } else if (total_ < 0) {
-      total_ = answer.total;
-      tag_ = answer.tag;
-      ReadAhead(next_);
-    }
-    return true;
-  } catch (const Error& error) {
-    ranges_.clear();  // who asks again has it requested again
-    // Another process has removed the copy since.
-    if (error.kind() == ErrorKind::kNotFound && !range.request().failed()) return false;
-    throw;
-  }
+  if (total_ >= 0 || copy_) return;
+  total_ = total;
+  tag_ = tag;
 }
 
-size_t RemoteFile::Take(const RemoteRange& range, int64_t offset, void* data, size_t size) {
-  if (offset >= total_) return 0;
-  const RemoteAnswer& answer = range.request().answer();
-  const int64_t have = answer.bytes ? static_cast<int64_t>(answer.bytes->size()) : 0;
-  const int64_t left = answer.offset + have - offset;
-  if (left <= 0 || offset < answer.offset) {
-    throw Error(ErrorKind::kRuntime, "{}: {} bytes from byte {} were expected, got {} from byte {}",
-                url_, range.end() - range.begin(), range.begin(), have, answer.offset);
+// Whether there is one, and it is still there. Under the mutex.
+bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
+  if (!copy) return false;
+  try {
+    copy_ = OpenLocalFile(copy->path, {.cancel = cancel_ ? &*cancel_ : nullptr});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kNotFound) throw;
+    ForgetRemoteCopy(url_);  // another process has removed it
+    return false;
   }
-  const size_t taken = std::min(size, static_cast<size_t>(left));
-  std::memcpy(data, answer.bytes->data() + (offset - answer.offset), taken);
-  const std::lock_guard lock(mutex_);
-  next_ = offset + static_cast<int64_t>(taken);
-  return taken;
+  std::error_code ignored;  // the time says when it was used
+  std::filesystem::last_write_time(copy->path, std::filesystem::file_time_type::clock::now(),
+                                   ignored);
+  tag_ = copy->tag;
+  return true;
+}
+
+// What the answer says of the file; false when it must be asked for again.
+bool RemoteFile::Learn(const RemoteRange& range) {
+  try {
+    const RemoteAnswer& answer = range.request().answer();
+    if (answer.local.empty()) {
+      Begin(answer.total, answer.tag);
+      return true;
+    }
+    const std::lock_guard lock(mutex_);
+    if (copy_) return true;
+    ranges_.clear();
+    return OpenCopy(RemoteCopy{answer.local, answer.tag});
+  } catch (const Error&) {
+    const std::lock_guard lock(mutex_);
+    ranges_.clear();  // who asks again has it requested again
+    throw;
+  }
 }
 
 }  // namespace

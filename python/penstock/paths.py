@@ -11,6 +11,8 @@ from urllib.request import url2pathname
 
 import numpy as np
 
+from penstock.storage_options import note_url
+
 Names = str | os.PathLike[str]
 
 # A scheme of one letter is a drive of Windows. The engine looks the same way (storage/remote.cc).
@@ -59,6 +61,8 @@ def name_of(stage: str, argument: str, path: Any) -> str:
     name = os.fsdecode(check_whole(stage, argument, path))
     if name.startswith("file://") and is_url(name):
         return url2pathname(urlsplit(name).path)
+    if is_url(name):
+        note_url(name)
     return name
 
 

@@ -6,6 +6,7 @@ import pytest
 from range_server import RangeServer
 
 import penstock as ps
+from penstock import storage_options
 from penstock.remote import settings
 
 FAST = {"timeout": 2.0, "max_seconds": 30.0, "max_attempts": 30}
@@ -14,6 +15,7 @@ FAST = {"timeout": 2.0, "max_seconds": 30.0, "max_attempts": 30}
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch):
     monkeypatch.setattr(settings, "_by_prefix", {})
+    monkeypatch.setattr(storage_options, "_by_folder", {})
     ps.remote.configure(storage_options=FAST)
 
 
@@ -35,7 +37,18 @@ def endpoint():
 
 
 @pytest.fixture
-def bucket(endpoint):
+def options(endpoint):
+    """Storage options of the server of S3."""
+    return {
+        "key": "a",
+        "secret": "b",
+        "client_kwargs": {"region_name": "us-east-1"},
+        "endpoint_url": endpoint,
+    }
+
+
+@pytest.fixture
+def new_bucket(endpoint):
     """A new bucket, by its URL and as boto3 has it."""
     boto3 = pytest.importorskip("boto3")
     s3 = boto3.resource(
@@ -46,11 +59,11 @@ def bucket(endpoint):
         region_name="us-east-1",
     )
     made = s3.create_bucket(Bucket=f"bucket-{uuid.uuid4().hex[:8]}")
-    options = {
-        "key": "a",
-        "secret": "b",
-        "client_kwargs": {"region_name": "us-east-1"},
-        "endpoint_url": endpoint,
-    }
-    ps.remote.configure(f"s3://{made.name}", storage_options=options)
     return f"s3://{made.name}", made
+
+
+@pytest.fixture
+def bucket(new_bucket, options):
+    """The same, and it is configured how it is reached."""
+    ps.remote.configure(new_bucket[0], storage_options=options)
+    return new_bucket

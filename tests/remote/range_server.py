@@ -44,6 +44,8 @@ class RangeServer:
         Which requests these are.
     first : dict of str to str
         Faults of the next requests, by path, in this order: "reset reset" fails two.
+    expired : str
+        The key that has expired, as a store of S3 finds it in what is signed.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class RangeServer:
     first: dict[str, str] = field(default_factory=dict)
     ignores_ranges: bool = False
     tagged: bool = True
+    expired: str = ""
     modified: str = "Mon, 01 Jan 2024 00:00:00 GMT"
 
     def __enter__(self) -> RangeServer:
@@ -146,6 +149,8 @@ class RangeServer:
             self.open -= 1
 
     def _fault_of(self, asked: Asked) -> str:
+        if self.expired and f"Credential={self.expired}/" in asked.headers.get("authorization", ""):
+            return "expired_token"
         names = self.first.get(asked.path, "").split()
         if names:
             self.first[asked.path] = " ".join(names[1:])
@@ -210,9 +215,12 @@ class RangeServer:
         writer.write("\r\n".join([*lines, "", ""]).encode())
 
     async def _refuse(
-        self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str] | None = None
+        self,
+        writer: asyncio.StreamWriter,
+        status: int,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"refused on purpose",
     ) -> bool:
-        body = b"refused on purpose"
         self._write_head(writer, status, headers or {}, len(body))
         writer.write(body)
         await writer.drain()
@@ -226,6 +234,10 @@ class RangeServer:
 
     async def _fault_expired(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
         return await self._refuse(writer, 401)
+
+    async def _fault_expired_token(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
+        body = b"<Error><Code>ExpiredToken</Code><Message>It has expired.</Message></Error>"
+        return await self._refuse(writer, 400, body=body)
 
     async def _fault_forbidden(self, _: Asked, writer: asyncio.StreamWriter) -> bool:
         return await self._refuse(writer, 403)

@@ -105,16 +105,17 @@ def test_a_server_that_is_not_there(url):
 @pytest.mark.parametrize("tagged", [True, False])
 def test_a_file_that_is_replaced_while_it_is_read_is_an_error(server, tagged):
     server.tagged = tagged
-    server.files = {"many": MANY}
+    many = MANY * 5  # more than is read ahead
+    server.files = {"many": many}
     it = iter(ps.FixedLengthRecordDataset(server.urls()[0], 1 << 20))
     next(it)
     server.wait_until_quiet()
-    server.files = {"many": MANY[::-1]}
+    server.files = {"many": many[::-1]}
     server.modified = "Tue, 02 Jan 2024 00:00:00 GMT"
     *before, error = steps(it)
     assert error.kind == "DataError"
     assert "was replaced" in error.text
-    assert b"".join(before) == MANY[1 << 20 :][: len(before) << 20]
+    assert b"".join(before) == many[1 << 20 :][: len(before) << 20]
 
 
 def test_a_server_without_ranges_sends_the_file_once(server):

@@ -157,3 +157,54 @@ def test_files_are_found_by_patterns_only_where_stores_can_list(server):
 def test_a_file_url_is_a_path(tmp_path):
     (tmp_path / "a b.txt").write_text("one\n")
     assert list(ps.TextLineDataset((tmp_path / "a b.txt").as_uri())) == [b"one"]
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_an_index_is_not_used_for_other_content_of_the_same_size(server, tmp_path, copies):
+    if copies:
+        ps.remote.configure(cache_dir=tmp_path / "copies")
+    server.files = {"records": b"".join(map(frame, LINES))}
+    url = server.urls()[0]
+    ps.index(url, tmp_path, format="tfrecord")
+    indexed = ps.TFRecordDataset(url, indexed=tmp_path)
+    assert indexed[17] == LINES[17]
+    assert list(ps.TFRecordDataset(url)) == LINES
+    server.wait_until_quiet()
+    assert ps.TFRecordDataset(url, indexed=tmp_path)[18] == LINES[18]
+    others = LINES[2500:] + LINES[:2500]
+    server.files = {"records": b"".join(map(frame, others))}
+    if copies:  # it is asked again what the URL has
+        ps.remote.configure(cache_dir=tmp_path / "copies")
+    with pytest.raises(ps.DataError, match=r"run ps\.index again"):
+        ps.TFRecordDataset(url, indexed=tmp_path)
+    ps.index(url, tmp_path, format="tfrecord")
+    assert ps.TFRecordDataset(url, indexed=tmp_path)[17] == others[17]
+
+
+def test_records_are_whole_wherever_a_range_ends(server):
+    sizes = random.Random(4).choices([1, 100, 5000, 70_000, 3 << 20], [9, 9, 9, 5, 1], k=400)
+    records = [random.Random(i).randbytes(size) for i, size in enumerate(sizes)]
+    lines = [bytes(byte % 10 + 48 for byte in record[:100_000]) for record in records]
+    server.files = {"records": b"".join(map(frame, records)), "lines": b"\n".join(lines)}
+    assert len(server.files["lines"]) > 4 << 20
+    of_records, of_lines = server.urls()
+    for size in (None, 4096, 16 << 20):
+        assert list(ps.TFRecordDataset(of_records, buffer_size=size)) == records
+        assert list(ps.TextLineDataset(of_lines, buffer_size=size)) == lines
+    ds = ps.TFRecordDataset(of_records)
+    it = iter(ds)
+    for at in range(0, 400, 57):
+        state = it.get_state()
+        again = iter(ds)
+        again.set_state(state)
+        assert list(again) == records[at:]
+        for _ in range(57):
+            next(it, None)
+
+
+def test_what_was_read_can_be_shuffled_and_kept(server):
+    server.files = {"records": b"".join(map(frame, LINES * 20))}
+    ds = ps.TFRecordDataset(server.urls()[0])
+    assert sorted(ds.shuffle(1000, seed=1)) == sorted(LINES * 20)
+    assert list(ds.cache()) == LINES * 20
+    assert list(ds.batch(64).unbatch()) == LINES * 20

@@ -33,24 +33,47 @@ void ByteSource::MakeRoom(size_t need) {
     buffer_ = std::move(next);
   }
   begin_ = 0;
+  borrowed_ = false;
   window_.data = buffer_->data();
+}
+
+// How many bytes are read beyond the window for it to have `need`.
+size_t ByteSource::Step(size_t need) {
+  const size_t least = need - window_.size;
+  if (at_once_ == 0) return std::max(least, chunk_);
+  const size_t step = std::max(least, at_once_);
+  at_once_ = at_once_ < chunk_ ? 2 * at_once_ : 0;
+  return step;
+}
+
+// Whether the window has grown without a copy.
+bool ByteSource::Borrow(size_t step) {
+  LentBytes lent = stream_->Lend(window_.offset, window_.size + step);
+  if (lent.size <= window_.size) return false;
+  window_.data = lent.memory->data() + lent.position;
+  window_.size = lent.size;
+  buffer_ = std::move(lent.memory);
+  begin_ = lent.position;
+  return borrowed_ = lends_ = true;
 }
 
 void ByteSource::Fill(size_t need) {
   while (window_.size < need && !window_.ended) {
     LeaveForeignLock();  // before each read
+    const bool jumped = at_once_ > 0;
+    const size_t step = Step(need);
+    if (Borrow(step)) continue;
     size_t filled = begin_ + window_.size;
-    size_t room = buffer_ ? buffer_->size() - filled : 0;
+    size_t room = buffer_ && !borrowed_ ? buffer_->size() - filled : 0;
     if (room < need - window_.size || room < chunk_ / 2) {
       MakeRoom(need);
       filled = window_.size;
     }
     // What others hold of this memory ends before the window does.
     size_t most = buffer_->size() - filled;
-    if (at_once_ > 0) {
-      most = std::min(most, std::max(need - window_.size, at_once_));
-      at_once_ = at_once_ < chunk_ ? 2 * at_once_ : 0;
-    }
+    if (jumped) most = std::min(most, step);
+    // What begins in one stretch of lent memory and ends in the next is all that is copied.
+    if (lends_) most = std::min(most, std::max(need - window_.size, kLeastChunk));
     size_t got = stream_->Read(buffer_->data() + filled, most);
     window_.ended = got == 0;
     window_.size += got;

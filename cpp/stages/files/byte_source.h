@@ -34,13 +34,17 @@ class ByteSource {
 
  private:
   void MakeRoom(size_t need);
+  size_t Step(size_t need);
+  bool Borrow(size_t step);
 
   std::unique_ptr<ByteStream> stream_;
   const size_t chunk_;
   BufferRef buffer_;
   size_t begin_ = 0;  // of the window in the buffer
   ByteWindow window_;
-  size_t at_once_ = 0;  // most bytes that one read takes beyond what is needed, after a jump
+  bool borrowed_ = false;  // the buffer is memory of the file
+  bool lends_ = false;     // the file has memory to lend
+  size_t at_once_ = 0;     // most bytes that one read takes beyond what is needed, after a jump
 };
 
 }  // namespace penstock

@@ -26,6 +26,11 @@ class PlainStream final : public ByteStream {
     }
     return got;
   }
+  LentBytes Lend(int64_t offset, size_t size) override {
+    LentBytes lent = file_->Lend(offset, size);
+    if (lent.memory) offset_ = offset + static_cast<int64_t>(lent.size);
+    return lent;
+  }
   void Seek(int64_t offset) override {
     if (size_ >= 0 && offset > size_) {
       throw Error(ErrorKind::kData,

@@ -38,7 +38,10 @@ void PrefetchRow(const void* cell, size_t bytes) {
   for (size_t at = 0; at < std::min(bytes, kMost); at += kLine) Prefetch(first + at);
 }
 
-bool IsForeign(const Tensor& leaf) { return leaf.buffer() && leaf.buffer()->foreign(); }
+// Memory of others that need not be copied. Strings are: one of them would hold all around it.
+bool IsForeign(const Tensor& leaf) {
+  return leaf.buffer() && leaf.buffer()->foreign() && !leaf.dtype().is_reference();
+}
 
 Shape RowShape(const Tensor& leaf) { return leaf.shape(); }
 Shape RowShape(const Column& column) { return column.shape(0); }

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from penstock.arguments.checks import SYMBOLS, Check, is_symbol
 from penstock.arguments.keywords import explain
 from penstock.arguments.names import check_of, data_of
+from penstock.storage_options import carrying
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
@@ -82,6 +83,8 @@ def checked(function: _F, stage: str | None = None) -> _F:
                 blame(stage, data, dict(zip(parameters, args, strict=False)) | kwargs, error)
             raise
 
+    if "storage_options" in parameters and stage != "configure":  # whose are for a prefix
+        return carrying(call, stage)  # type: ignore[return-value]
     return call  # type: ignore[return-value]
 
 

@@ -137,6 +137,7 @@ _KINDS: dict[str, Check] = {
     "select_cols": checks.sequence,
     "choice_dataset": checks.dataset,
     "dataset": checks.dataset,
+    "storage_options": checks.or_none(checks.mapping),
     "timeout": checks.seconds,
     "executor": checks.one_of("thread", "process"),
     "worker_timeout": checks.or_none(checks.seconds),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ def make_csv_dataset(
     encoding: str = "utf-8",
     *,
     max_record_bytes: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
     r"""Read files of comma-separated values into batches of named columns.
 
@@ -133,6 +134,8 @@ def make_csv_dataset(
         The encoding of the files, to find names and types.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------

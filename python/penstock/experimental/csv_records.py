@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,8 @@ class CsvDataset(Source):
         As in `TextLineDataset`.
     indexed : bool, str or path
         As in `TFRecordDataset`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -124,6 +126,7 @@ class CsvDataset(Source):
         *,
         max_record_bytes: int | None = None,
         indexed: bool | Names = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         defaults = list(record_defaults)
         keep = list(range(len(defaults)))

@@ -160,6 +160,8 @@ def make_batched_features_dataset(
     parser_num_threads: int | None = None,
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """Read files of `tf.train.Example` messages into batches of features.
 
@@ -197,6 +199,8 @@ def make_batched_features_dataset(
     drop_final_batch : bool
         Leave out a last batch with fewer than `batch_size` messages. With ``num_epochs=None`` all
         are full.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------

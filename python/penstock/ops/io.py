@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from penstock.ops.sequence_examples import (
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 from penstock.paths import is_url, name_of, patterns_of, what_came
 from penstock.remote.listing import files_matching
+from penstock.storage_options import note_url
 
 __all__ = [
     "FixedLenFeature",
@@ -72,7 +73,12 @@ __all__ = [
 
 
 @checked
-def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None) -> bytes:
+def read_file(
+    filename: str | bytes | os.PathLike[str],
+    name: str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+) -> bytes:
     r"""Read a whole file.
 
     Parameters
@@ -81,6 +87,8 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
         A file, or a URL.
     name : str, optional
         Ignored; TensorFlow's functions have it.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------
@@ -112,12 +120,18 @@ def read_file(filename: str | bytes | os.PathLike[str], name: str | None = None)
 def _encoded(filename: Any) -> bytes:
     if not isinstance(filename, (str, bytes, os.PathLike)):
         raise TypeError(f"read_file: filename must be a str or a path, got {what_came(filename)}")
+    if is_url(os.fsdecode(filename)):
+        note_url(os.fsdecode(filename))
     return os.fsencode(filename)
 
 
 @checked
 def write_file(
-    filename: str | bytes | os.PathLike[str], contents: bytes | str, name: str | None = None
+    filename: str | bytes | os.PathLike[str],
+    contents: bytes | str,
+    name: str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> None:
     r"""Write a whole file, and make the folders that are missing.
 
@@ -129,6 +143,8 @@ def write_file(
         The content; a str is written as UTF-8.
     name : str, optional
         Ignored; TensorFlow's functions have it.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -178,7 +194,10 @@ def write_file(
 
 @checked
 def matching_files(
-    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], name: str | None = None
+    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    name: str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> npt.NDArray[Any]:
     """Return the names of the files that match one or more glob patterns.
 
@@ -189,6 +208,8 @@ def matching_files(
         only matched by patterns that do.
     name : str, optional
         Ignored; TensorFlow's functions have it.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------

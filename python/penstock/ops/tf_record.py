@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -64,6 +65,8 @@ class TFRecordWriter(Closing):
         The file, or a URL; one that exists is overwritten. An object appears when it is closed.
     options : TFRecordOptions or str, optional
         How it is written; a str is the compression type.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -90,7 +93,11 @@ class TFRecordWriter(Closing):
 
     @checked
     def __init__(
-        self, path: str | os.PathLike[str], options: TFRecordOptions | str | None = None
+        self,
+        path: str | os.PathLike[str],
+        options: TFRecordOptions | str | None = None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         if options is None or isinstance(options, str):
             options = TFRecordOptions(options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import random
 import time
@@ -14,17 +15,24 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.remote.failures import Failure, NoRanges
 from penstock.remote.obstore_files import Answer, Entry
-from penstock.remote.settings import Limits
+from penstock.storage_options import Limits
 
 T = TypeVar("T")
+Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content
 
-_FIRST_WAIT = 0.1  # seconds before a range is asked for again
-_FIRST_WAIT_OF_BUSY = 0.5  # after 429 and 503
-_MOST_WAIT = 4.0  # so that reading goes on soon after a server has recovered
+# Seconds before a range is asked for again, the first time and at most. Reading goes on soon after
+# a server has recovered; one that limits requests is not asked before its limit is over.
+_WAITS = {
+    **{"": (0.1, 4.0), "expired": (0.1, 4.0)},
+    **{"busy": (0.5, 4.0), "limited": (1.0, 16.0)},
+}
+_OUTAGE = 8  # requests in a row that have failed: the first one that succeeds after them ends it
+_SPREAD = 0.1  # seconds over which those that have waited for its end go on
 _SLOW = 3.0  # as long as most others took, times this: a hedge is sent
-_LEAST_HEDGE, _MOST_HEDGE = 0.4, 5.0  # seconds
+_LEAST_HEDGE, _MOST_HEDGE = 0.4, 15.0  # seconds
 _UNKNOWN_HEDGE = 2.0  # while few requests have ended
 _HEDGES_FOR_EACH = 0.1  # request that succeeds
+_HEDGES_IN_A_SECOND = 1.0  # also while none succeeds
 _MOST_HEDGES = 10.0
 _AT_A_TIME = 3  # requests for one range
 
@@ -35,8 +43,13 @@ class Files(Protocol):
     def path_of(self, url: str) -> str:
         """Return the path of a URL in this store."""
 
-    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
-        """Return `size` bytes from `start`, fewer at the end; `first`: and how long the file is."""
+    async def read(
+        self, path: str, start: int, size: int, first: bool, announce: Announce
+    ) -> Answer:
+        """Return `size` bytes from `start`, fewer at the end; `first`: and how long the file is.
+
+        What is known of the file before its bytes have come goes to `announce`.
+        """
 
     async def read_whole(self, path: str) -> Answer:
         """Return all bytes of a file."""
@@ -71,12 +84,33 @@ class Attempts:
         self._slots = asyncio.Semaphore(limits.max_requests)
         self._took: deque[float] = deque(maxlen=128)
         self._hedges = _MOST_HEDGES
+        self._hedges_at = time.monotonic()
+        self._failed = 0  # since the last request that succeeded
+        self._recovered = asyncio.Event()  # another one each time
 
-    async def read(self, url: str, start: int, size: int, first: bool, tag: str) -> Answer:
-        """Return a range of a file; `tag` is what was read of it before."""
+    async def read(
+        self,
+        url: str,
+        start: int,
+        size: int,
+        first: bool,
+        tag: str,
+        announce: Announce | None = None,
+    ) -> Answer:
+        """Return a range of a file; `tag` is what was read of it before.
+
+        How long a file is that has more bytes goes to `announce` as soon as it is known, once.
+        """
         what = f"bytes {start} to {start + size - 1}"
         path = self.files.path_of(url)
         whole = False
+
+        def known(total: int, its_tag: str) -> None:
+            nonlocal tag, announce
+            if announce and not (tag and its_tag != tag) and total > start + size:
+                tag = its_tag  # ranges of this content are requested from now on
+                announce(total, its_tag)
+                announce = None
 
         async def attempt() -> Answer:
             nonlocal whole
@@ -84,7 +118,7 @@ class Attempts:
                 if whole:
                     answer = await self.files.read_whole(path)
                 else:
-                    answer = await self.files.read(path, start, size, first)
+                    answer = await self.files.read(path, start, size, first, known)
             except NoRanges:
                 whole = True
                 raise
@@ -144,21 +178,31 @@ class Attempts:
                 race.start(partial(self._in_slot, attempt))
                 while race.running:
                     if await race.wait(self._patience() if hedges else None):
+                        # Others that wait are likely to need one, too: after a stall all do.
+                        self._hedges += 2 * race.hedge_won
                         return race.answer[0]
                     if hedges and race.slow and self._may_hedge(race):
                         self._hedges -= 1
-                        race.start(partial(self._in_slot, attempt))
+                        # Those that are slow may have all slots.
+                        race.start(partial(self._counted, attempt))
                 await self._before_another(race)
         finally:
             race.end()
 
     async def _in_slot(self, attempt: Callable[[], Awaitable[T]]) -> T:
         async with self._slots:
-            began = time.monotonic()
-            answer = await attempt()
-            self._took.append(time.monotonic() - began)
-            self._hedges = min(_MOST_HEDGES, self._hedges + _HEDGES_FOR_EACH)
-            return answer
+            return await self._counted(attempt)
+
+    async def _counted(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        began = time.monotonic()
+        answer = await attempt()
+        self._took.append(time.monotonic() - began)
+        self._hedges = min(_MOST_HEDGES, self._hedges + _HEDGES_FOR_EACH)
+        if self._failed >= _OUTAGE:
+            self._recovered.set()
+            self._recovered = asyncio.Event()
+        self._failed = 0
+        return answer
 
     def _patience(self) -> float:
         """Return after how many seconds a request is slow."""
@@ -168,30 +212,41 @@ class Attempts:
         return min(max(_SLOW * usual, _LEAST_HEDGE), _MOST_HEDGE)
 
     def _may_hedge(self, race: _Race[Any]) -> bool:
-        room = self._hedges >= 1 and not self._slots.locked()
-        return room and len(race.running) < _AT_A_TIME and race.count < self._limits.max_attempts
+        now = time.monotonic()
+        more = (now - self._hedges_at) * _HEDGES_IN_A_SECOND
+        self._hedges, self._hedges_at = min(_MOST_HEDGES, self._hedges + more), now
+        return self._hedges >= 1 and race.count < self._limits.max_attempts
 
     async def _before_another(self, race: _Race[Any]) -> None:
         """Wait before a range is asked for again; raise what has failed when it is not."""
         failure = race.failure
+        self._failed += 1
         seconds = time.monotonic() - race.began
         limits = self._limits
         if not failure.again or race.count >= limits.max_attempts or seconds >= limits.max_seconds:
             raise race.summary(seconds) from failure
-        longest = _FIRST_WAIT_OF_BUSY if failure.busy else _FIRST_WAIT
-        longest = min(longest * 2**race.failures, _MOST_WAIT)
-        wait = longest * random.uniform(0.5, 1.0)
-        await asyncio.sleep(min(wait, max(0.0, limits.max_seconds - seconds)))
+        least, most = _WAITS[failure.kind]
+        wait = min(least * 2**race.failures, most) * random.uniform(0.5, 1.0)
+        wait = max(wait, failure.after * random.uniform(1.0, 1.1))
+        wait = min(wait, max(0.0, limits.max_seconds - seconds))
+        if failure.kind == "limited" or failure.after:
+            await asyncio.sleep(wait)
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await self._recovered.wait()
+                await asyncio.sleep(random.uniform(0.0, _SPREAD))
 
 
 class _Race(Generic[T]):
     """The requests for one range: the first one that succeeds counts."""
 
     def __init__(self, url: str, task: str, timeout: float | None) -> None:
-        self.running: set[asyncio.Task[T]] = set()
+        self.running: list[asyncio.Task[T]] = []  # the oldest first
         self.count = 0
         self.failures = 0
         self.slow = False
+        self.hedge_won = False
         self.answer: list[T] = []
         self.failure = Failure("no request was made")
         self.began = time.monotonic()
@@ -201,7 +256,9 @@ class _Race(Generic[T]):
 
     def start(self, attempt: Callable[[], Awaitable[T]]) -> None:
         self.count += 1
-        self.running.add(asyncio.create_task(self._timed(attempt)))
+        if len(self.running) == _AT_A_TIME:
+            self.running.pop(0).cancel()
+        self.running.append(asyncio.create_task(self._timed(attempt)))
 
     async def _timed(self, attempt: Callable[[], Awaitable[T]]) -> T:
         try:
@@ -212,14 +269,17 @@ class _Race(Generic[T]):
 
     async def wait(self, patience: float | None) -> bool:
         """Wait until a request ends, or is slow; return whether there is an answer."""
-        done, self.running = await asyncio.wait(
+        oldest = self.running[0]
+        done, running = await asyncio.wait(
             self.running, timeout=patience, return_when=asyncio.FIRST_COMPLETED
         )
+        self.running = [task for task in self.running if task in running]
         self.slow = not done
         for task in done:
             error = task.exception()
             if error is None:
                 self.answer.append(task.result())
+                self.hedge_won = task is not oldest
                 return True
             if not isinstance(error, Failure):
                 raise error
@@ -227,7 +287,7 @@ class _Race(Generic[T]):
             self.failure = error
             if not error.again:
                 self.end()
-                self.running = set()
+                self.running = []
         return False
 
     def end(self) -> None:

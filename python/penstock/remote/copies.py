@@ -17,6 +17,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock import _core
 from penstock.locks import lock, remove_abandoned
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
@@ -43,18 +44,21 @@ class Copies:
     def __init__(self, folder: str, most_bytes: int | None) -> None:
         self._folder = Path(folder)
         self._most = most_bytes
-        self._names: dict[str, str] = {}  # of copies, by URL: it is asked once what a URL has
+        # Names of copies and tags, by URL: it is asked once what a URL has.
+        self._names: dict[str, tuple[str, str]] = {}
         self._filling: OrderedDict[str, _Filling] = OrderedDict()
         self._cleaned = False
 
-    async def find(self, url: str, attempts: Attempts) -> str | None:
-        """Return the path of a complete copy."""
+    async def find(self, url: str, attempts: Attempts) -> tuple[str, str] | None:
+        """Return the path of a complete copy, and the tag of its content."""
         if url not in self._names:
             size, tag = await attempts.describe(url)
             if not tag:
                 return None  # a copy could be of anything
-            self._names[url] = _name(url, size, tag)
-        return await asyncio.to_thread(self._used, self._names[url])
+            self._names[url] = _name(url, size, tag), tag
+        name, tag = self._names[url]
+        path = await asyncio.to_thread(self._used, name)
+        return None if path is None else (path, tag)
 
     def _used(self, name: str) -> str | None:
         path = self._folder / name
@@ -66,37 +70,40 @@ class Copies:
 
     async def keep(self, url: str, answer: Answer, tag: str) -> None:
         """Keep some bytes of a file, and the file once they are all there."""
+        tag = tag or answer.tag
+        # Whoever goes on in the middle of a file would not complete it.
+        if answer.offset == 0:
+            self.begin(url, answer.total, tag)
+        filling = self._filling.get(url)
+        if filling is None or filling.tag != tag:
+            return
         try:
-            filling = self._filling_of(url, answer, tag)
-            if filling is None:
-                return
             if await asyncio.to_thread(filling.put, answer.offset, answer.buffer):
                 self._filling.pop(url, None)
-                self._names[url] = filling.name
+                self._names[url] = filling.name, filling.tag
+                _core.keep_remote_copy(url, str(self._folder / filling.name), filling.tag)
         except OSError as error:
             self._leave(url)
-            warnings.warn(
-                f"cache_dir: {url} cannot be kept in {self._folder}: {error}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            self._warn(url, error)
 
-    def _filling_of(self, url: str, answer: Answer, tag: str) -> _Filling | None:
+    def _warn(self, url: str, error: OSError) -> None:
+        text = f"cache_dir: {url} cannot be kept in {self._folder}: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+    def begin(self, url: str, total: int, tag: str) -> None:
+        """Expect the bytes of a file, of which the first ones are being read."""
         filling = self._filling.get(url)
-        tag = tag or answer.tag
-        if filling and filling.tag == tag:
-            return filling
-        # Whoever goes on in the middle of a file would not complete it.
-        if answer.offset > 0 or answer.total < 1 or not tag:
-            return None
+        if (filling and filling.tag == tag) or total < 1 or not tag:
+            return
         self._leave(url)
-        if not self._make_room(answer.total):
-            return None
-        name = _name(url, answer.total, tag)
-        filling = self._filling[url] = _Filling(self._folder, name, answer.total, tag)
+        try:
+            if not self._make_room(total):
+                return
+            self._filling[url] = _Filling(self._folder, _name(url, total, tag), total, tag)
+        except OSError as error:
+            self._warn(url, error)
         if len(self._filling) > _MOST_AT_ONCE:
             self._leave(next(iter(self._filling)))
-        return filling
 
     def _leave(self, url: str) -> None:
         filling = self._filling.pop(url, None)

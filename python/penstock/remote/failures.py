@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import email.utils
 import errno
+import time
+from collections.abc import Mapping
+from typing import Any
 
 
 class Failure(Exception):
@@ -16,18 +20,28 @@ class Failure(Exception):
         The errno of the error that the user sees; 0 for a DataError.
     again : bool
         Whether another request may succeed.
-    busy : bool
-        Whether the server asks to be left alone for a while.
+    kind : str
+        "busy" when the server has too much to do, "limited" when this client may not ask so often,
+        "expired" when new credentials may help.
+    after : float
+        After how many seconds the server wants to be asked again.
     """
 
     def __init__(
-        self, text: str, number: int = errno.EIO, *, again: bool = False, busy: bool = False
+        self,
+        text: str,
+        number: int = errno.EIO,
+        *,
+        again: bool = False,
+        kind: str = "",
+        after: float = 0.0,
     ) -> None:
         super().__init__(text)
         self.text = text
         self.number = number
         self.again = again
-        self.busy = busy
+        self.kind = kind
+        self.after = after
 
 
 class PastEnd(Failure):
@@ -38,17 +52,32 @@ class NoRanges(Failure):
     """The server has sent the whole file for a range of it."""
 
 
-def of_status(status: int, text: str) -> Failure:
+def of_status(status: int, text: str, after: float = 0.0) -> Failure:
     """Return the failure that a status of HTTP stands for."""
+    expired = "Expired" in text
     if status == 404 or status == 410:
         return Failure(text, errno.ENOENT)
     if status == 416:
         return PastEnd(text)
     if status == 403:
         # Stores answer so for keys that have expired, too.
-        return Failure(text, errno.EACCES, again="Expired" in text)
+        return Failure(text, errno.EACCES, again=expired, kind="expired" if expired else "")
     if status == 401:
-        return Failure(text, errno.EACCES, again=True)
+        return Failure(text, errno.EACCES, again=True, kind="expired")
     if status in (429, 503):
-        return Failure(text, errno.EBUSY, again=True, busy=True)
-    return Failure(text, again=status >= 500 or status in (408, 409) or "Expired" in text)
+        kind = "busy" if status == 503 else "limited"
+        return Failure(text, errno.EBUSY, again=True, kind=kind, after=after)
+    if expired:
+        return Failure(text, errno.EACCES, again=True, kind="expired")
+    return Failure(text, again=status >= 500 or status in (408, 409))
+
+
+def seconds_to_wait(headers: Mapping[str, Any]) -> float:
+    """Return how long a server wants to be left alone: its header Retry-After, 0 without one."""
+    said = str(headers.get("Retry-After", "")).strip()
+    if said.isdecimal():
+        return float(said)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
+        return 0.0

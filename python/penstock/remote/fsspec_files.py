@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from penstock.remote.failures import Failure, of_status
+from penstock.remote.failures import Failure, of_status, seconds_to_wait
 from penstock.remote.obstore_files import Answer, Entry
 
 _THREADS = 8  # for file systems that only have functions that wait
@@ -65,11 +65,14 @@ class FsspecFiles:
         tag = next((str(info[name]) for name in names if info.get(name) is not None), "")
         return int(info["size"]), tag
 
-    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
+    async def read(
+        self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
+    ) -> Answer:
         """Return `size` bytes from `start`, fewer at the end of the file."""
         total, tag = -1, ""
         if first:
             total, tag = await self.describe(path)
+            announce(total, tag)
             size = max(0, min(size, total - start))
         buffer = b""
         if size > 0:
@@ -111,9 +114,11 @@ def _failure(error: Exception) -> Failure:
     text = f"{type(error).__name__}: {error}"[:300]
     if isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError)):
         return Failure(text, error.errno or _NUMBERS[type(error)])
-    status = getattr(error, "status", None)
+    response = getattr(error, "response", None)
+    status = getattr(error, "status", getattr(response, "status_code", None))
     if isinstance(status, int):
-        return of_status(status, text)
+        headers = getattr(error, "headers", None) or getattr(response, "headers", None)
+        return of_status(status, text, seconds_to_wait(headers or {}))
     # A wrong argument stays wrong.
     wrong = (TypeError, ValueError, NotImplementedError, ImportError)
     return Failure(text, again=not isinstance(error, wrong))

@@ -7,7 +7,8 @@ import errno
 import os
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,9 +112,25 @@ class ObstoreFiles:
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
         if family == "http":
             exact = f"{path}?{query}" if self.is_exact(url) else ""
-            self._store: Any = stores.HTTPStore.from_url(f"{scheme}://{host}{exact}", **common)
+            where = f"{scheme}://{host}{exact}"
+            self._open: Callable[[], Any] = partial(stores.HTTPStore.from_url, where, **common)
         else:
-            self._store = stores.from_url(f"{scheme}://{host}", config=config, **common)
+            if "credential_provider" in config:
+                common["credential_provider"] = config.pop("credential_provider")
+            where = f"{scheme}://{host}"
+            self._open = partial(stores.from_url, where, config=config, **common)
+        self._store = self._open()
+
+    async def _ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        store = self._store
+        try:
+            return await _sent(getattr(self._obstore, name)(store, *args, **kwargs))
+        except Exception as error:
+            failure = _failure(self._obstore, error)
+            # A store keeps its credentials as long as they say; another one asks for new ones.
+            if failure.kind == "expired" and store is self._store:
+                self._store = self._open()
+            raise failure from error
 
     @staticmethod
     def is_exact(url: str) -> bool:
@@ -129,57 +146,54 @@ class ObstoreFiles:
         path = rest.partition("/")[2] if scheme else url
         return unquote(path) if url.startswith("http") else path
 
-    async def read(self, path: str, start: int, size: int, first: bool) -> Answer:
+    async def read(
+        self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
+    ) -> Answer:
         """Return `size` bytes from `start`, fewer at the end of the file."""
         try:
-            span = {"range": (start, start + size)}
-            got = await _sent(self._obstore.get_async(self._store, path, options=span))
-            meta, (begin, end) = got.meta, got.range
-            buffer = await _sent(got.bytes_async())
-        except Exception as error:
-            failure = _failure(self._obstore, error)
-            if isinstance(failure, PastEnd) and first:
-                return Answer(b"", start, (await self.read_whole(path)).total, "")
-            raise failure from error
-        total = meta["size"]
+            got = await self._ask("get_async", path, options={"range": (start, start + size)})
+        except PastEnd:
+            if not first:
+                raise
+            return Answer(b"", start, (await self.read_whole(path)).total, "")
+        meta, (begin, end) = got.meta, got.range
+        total, tag = meta["size"], _tag(meta)
         expected = max(0, min(size, total - start))
-        if begin != start or len(buffer) != expected or end - begin != expected:
+        right = begin == start and end - begin == expected
+        if first and right:
+            announce(total, tag)
+        buffer = await self._bytes(got)
+        if not right or len(buffer) != expected:
             raise Failure(f"{expected} bytes were expected, got {len(buffer)}", again=True)
-        return Answer(buffer, start, total, _tag(meta))
+        return Answer(buffer, start, total, tag)
+
+    async def _bytes(self, got: Any) -> Any:
+        try:
+            return await _sent(got.bytes_async())
+        except Exception as error:
+            raise _failure(self._obstore, error) from error
 
     async def read_whole(self, path: str) -> Answer:
         """Return all bytes of a file, from a server that does not know ranges."""
-        try:
-            got = await _sent(self._obstore.get_async(self._store, path))
-            meta = got.meta
-            buffer = await _sent(got.bytes_async())
-        except Exception as error:
-            raise _failure(self._obstore, error) from error
+        got = await self._ask("get_async", path)
+        meta = got.meta
+        buffer = await self._bytes(got)
         if len(buffer) != meta["size"]:
             raise Failure(f"{meta['size']} bytes were expected, got {len(buffer)}", again=True)
         return Answer(buffer, 0, meta["size"], _tag(meta))
 
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""
-        try:
-            meta = await _sent(self._obstore.head_async(self._store, path))
-        except Exception as error:
-            raise _failure(self._obstore, error) from error
+        meta = await self._ask("head_async", path)
         return meta["size"], _tag(meta)
 
     async def upload(self, path: str, content: bytes | Path) -> None:
         """Make an object of bytes or a file of this machine; it appears when it is complete."""
-        try:
-            await _sent(self._obstore.put_async(self._store, path, content))
-        except Exception as error:
-            raise _failure(self._obstore, error) from error
+        await self._ask("put_async", path, content)
 
     async def remove(self, path: str) -> None:
         """Remove an object."""
-        try:
-            await _sent(self._obstore.delete_async(self._store, path))
-        except Exception as error:
-            raise _failure(self._obstore, error) from error
+        await self._ask("delete_async", path)
 
     async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
         """Yield what is in a folder; with `deep` what is in its folders, too."""
@@ -242,7 +256,7 @@ def _failure(obstore: Any, error: Exception) -> Failure:
     if isinstance(error, known.PermissionDeniedError):
         return Failure(text, errno.EACCES)
     if isinstance(error, known.UnauthenticatedError):
-        return Failure(text, errno.EACCES, again=True)
+        return Failure(text, errno.EACCES, again=True, kind="expired")
     if isinstance(error, known.InvalidPathError):
         return Failure(text, errno.EINVAL)
     if "following redirect" in text:

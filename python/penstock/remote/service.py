@@ -111,9 +111,22 @@ class Service:
         copies = self._stores.copies_of(url)
         copy = await copies.find(url, attempts) if copies and request.first else None
         if copy is not None:
-            request.finish_with_copy(copy)
+            request.finish_with_copy(*copy)
             return
-        answer = await attempts.read(url, request.offset, request.size, request.first, request.tag)
+
+        def announce(total: int, tag: str) -> None:
+            if copies and request.offset == 0:
+                copies.begin(url, total, tag)
+            request.announce(total, tag)
+
+        answer = await attempts.read(
+            url,
+            request.offset,
+            request.size,
+            request.first,
+            request.tag,
+            announce if request.first else None,
+        )
         request.finish(answer.buffer, answer.offset, answer.total, answer.tag)
         if copies:
             await copies.keep(url, answer, request.tag)

@@ -5,48 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from penstock import _core
 from penstock.arguments.checked import checked
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long a range is tried to be read, and with how many requests.
-
-    Attributes
-    ----------
-    timeout : float
-        Seconds that one request may take.
-    max_attempts : int
-        The most requests for one range, hedges included.
-    max_seconds : float
-        The seconds after which no other request is begun.
-    max_requests : int
-        The most requests to one store at a time.
-    hedge : bool
-        Whether a request that takes much longer than others do is sent again meanwhile.
-    """
-
-    timeout: float = 30.0
-    max_attempts: int = 8
-    max_seconds: float = 180.0
-    max_requests: int = 64
-    hedge: bool = True
-
-    def __post_init__(self) -> None:
-        for name, least in (("timeout", 0), ("max_seconds", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= least:
-                raise ValueError(f"configure: {name} must be seconds > 0, got {value!r:.200}")
-        for name in ("max_attempts", "max_requests"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"configure: {name} must be an int >= 1, got {value!r:.200}")
-        if not isinstance(self.hedge, bool):
-            raise ValueError(f"configure: hedge must be a bool, got {self.hedge!r:.200}")
+from penstock.storage_options import Limits, options_of, with_limits
 
 
 @dataclass(frozen=True)
@@ -54,15 +19,16 @@ class Settings:
     """What holds for the URLs that begin with one prefix."""
 
     options: dict[str, Any] = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     cache_dir: str | None = None
     cache_bytes: int | None = None
 
 
-_OF_LIMITS = {each.name for each in fields(Limits)}
 _lock = threading.Lock()
 _by_prefix: dict[str, Settings] = {}
 _DEFAULT = Settings()
+# What was configured with what came with a path: equal ones are one, for their stores are, too.
+_together: list[Settings] = []
 
 
 @checked
@@ -83,7 +49,8 @@ def configure(
     storage_options : dict, optional
         As fsspec spells them: ``key``, ``secret``, ``token``, ``anon``, ``endpoint_url`` and
         ``client_kwargs`` of S3, ``token`` of Google, ``account_name`` and ``account_key`` of Azure,
-        ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has. And
+        ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has, and
+        its ``credential_provider``, which is called again when credentials have expired. And
         limits for all: ``timeout`` (seconds of one request, 30), ``max_attempts`` (requests for one
         range, 8), ``max_seconds`` (of all of them, 180), ``max_requests`` (to one store at a time,
         64), ``hedge`` (whether a slow request is sent a second time, True). None leaves credentials
@@ -103,7 +70,8 @@ def configure(
     Notes
     -----
     The call replaces what was said for the same prefix. It holds for files that are opened after
-    it. Worker processes that are spawned make their own call.
+    it. Worker processes that are spawned make their own call. Options that come with a path
+    (``storage_options=`` of a source, a writer, ...) are added for the folder of its URL.
 
     Examples
     --------
@@ -118,15 +86,28 @@ def configure(
             "configure: cache_bytes must be >= 1 and come with a cache_dir, got "
             f"cache_bytes={cache_bytes!r} and cache_dir={cache_dir!r}"
         )
-    given = dict(storage_options or {})
-    limits = replace(Limits(), **{name: given.pop(name) for name in _OF_LIMITS & given.keys()})
     folder = None if cache_dir is None else str(Path(cache_dir).absolute())
+    settings = _with_options(Settings({}, Limits(), folder, cache_bytes), storage_options or {})
     with _lock:
-        _by_prefix[prefix] = Settings(given, limits, folder, cache_bytes)
+        _by_prefix[prefix] = settings
+    _core.forget_remote_copies()
+
+
+def _with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
+    given = dict(options)
+    limits = with_limits("configure", settings.limits, given)
+    return replace(settings, options={**settings.options, **given}, limits=limits)
 
 
 def settings_of(url: str) -> Settings:
     """Return what holds for a URL."""
+    options = options_of(url)
     with _lock:
         fitting = [prefix for prefix in _by_prefix if url.startswith(prefix)]
-        return _by_prefix[max(fitting, key=len)] if fitting else _DEFAULT
+        settings = _by_prefix[max(fitting, key=len)] if fitting else _DEFAULT
+        if options is None:
+            return settings
+        settings = _with_options(settings, options)
+        if settings not in _together:
+            _together.append(settings)
+        return _together[_together.index(settings)]

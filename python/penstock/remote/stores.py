@@ -21,8 +21,8 @@ class Stores:
     """The stores of one event loop, opened when their first URL comes."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[Key, tuple[Settings, Attempts]] = OrderedDict()
-        self._copies: dict[tuple[str, int | None], Copies] = {}
+        self._open: OrderedDict[Key, Attempts] = OrderedDict()
+        self._copies: dict[_Same, Copies] = {}
 
     def of(self, url: str) -> Attempts:
         """Return the store that a URL is in.
@@ -33,30 +33,42 @@ class Stores:
             If the library for it is not installed.
         """
         settings = settings_of(url)
-        key = _key_of(url)
+        key = (*_key_of(url), _Same(settings))
         found = self._open.get(key)
-        if found is None or found[0] is not settings:
-            found = settings, Attempts(_files_of(url, settings.options), settings.limits)
-            self._open[key] = found
+        if found is None:
+            found = self._open[key] = Attempts(_files_of(url, settings.options), settings.limits)
             if len(self._open) > _MOST_STORES:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
-        return found[1]
+        return found
 
     def copies_of(self, url: str) -> Copies | None:
         """Return where copies of a file are kept, if they are."""
         settings = settings_of(url)
         if settings.cache_dir is None:
             return None
-        key = settings.cache_dir, settings.cache_bytes
+        key = _Same(settings)
         if key not in self._copies:
-            self._copies[key] = Copies(*key)
+            self._copies[key] = Copies(settings.cache_dir, settings.cache_bytes)
         return self._copies[key]
 
     def close(self) -> None:
         """Remove copies that are not complete."""
         for copies in self._copies.values():
             copies.close()
+
+
+class _Same:
+    """Equal only for the same settings, which have a dict and so no hash."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._settings is other._settings
+
+    def __hash__(self) -> int:
+        return id(self._settings)
 
 
 def _key_of(url: str) -> Key:

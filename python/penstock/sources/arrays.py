@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +36,8 @@ class NumpyDataset(Source):
         pairs. None takes all of them, as a dict, and the only one of ``.npy`` files as it is.
     name : str, optional
         Names the stage in errors, `Iterator.stats` and traces.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class NumpyDataset(Source):
         arrays: Any = None,
         *,
         name: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         paths = names_of("NumpyDataset", filenames)
         if not paths:

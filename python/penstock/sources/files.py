@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class TFRecordDataset(Source):
         the folder given here. Then the length is known, ``ds[i]`` reads one record, and `shuffle`
         and `global_shuffle` shuffle positions. Files are not compressed, and come one after the
         other; `num_parallel_reads` must be None.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -103,6 +105,7 @@ class TFRecordDataset(Source):
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
         indexed: bool | Names = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         args = file_args("TFRecordDataset", compression_type, buffer_size, max_record_bytes)
         self._become(
@@ -132,6 +135,8 @@ class FixedLengthRecordDataset(Source):
         Bytes to leave out at the beginning and at the end of each file; None means 0.
     buffer_size, compression_type, num_parallel_reads, name, on_error, max_errors
         As of `TFRecordDataset`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -173,6 +178,7 @@ class FixedLengthRecordDataset(Source):
         *,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         args = {
             "record_bytes": record_bytes,
@@ -206,6 +212,8 @@ class TextLineDataset(Source):
         The most bytes of one line; else as of `TFRecordDataset`.
     indexed : bool, str or path
         As of `TFRecordDataset`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -247,6 +255,7 @@ class TextLineDataset(Source):
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
         indexed: bool | Names = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
         self._become(

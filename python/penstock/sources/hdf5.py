@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ class HDF5Dataset(Source):
         Names the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
         Reads at a time; HDF5 itself reads one at a time. None reads in the thread that asks.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class HDF5Dataset(Source):
         crop_stride: Sizes | None = None,
         name: str | None = None,
         num_parallel_calls: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         files = names_of("HDF5Dataset", filenames)
         if not files:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ def index(
     max_record_bytes: int | None = None,
     num_parallel_reads: int | None = None,
     progress: bool | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> dict[str, int]:
     """Write an index of each file: then sources take ``indexed=True``, and any record is at hand.
 
@@ -69,6 +70,8 @@ def index(
     progress : bool, optional
         Whether a line on standard error shows how far it is; None shows it in a terminal or a
         notebook.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------
@@ -90,7 +93,8 @@ def index(
     -----
     An index that is up to date stays. An index holds size and time of the last change of its file,
     and is refused when they are others; copies that keep the times (``cp -p``, ``rsync -t``) keep
-    their indexes. It takes 32 bytes for 256 records and some 12 bits for each record, or none where
+    their indexes. Of a URL it holds size and ETag. It takes 32 bytes for 256 records and some 12
+    bits for each record, or none where
     all have the same size, and appears when it is complete. The format is described in
     docs/reference/formats.md.
 

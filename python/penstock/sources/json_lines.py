@@ -54,6 +54,8 @@ class JSONLinesDataset(Source):
         The most bytes of a line; else as of `TFRecordDataset`.
     indexed : bool, str or path
         As of `TextLineDataset`: lines are found by their positions, with an index of `index`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -112,6 +114,7 @@ class JSONLinesDataset(Source):
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
         indexed: bool | Names = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         function: JsonFields | _Objects
         if signature is not None:

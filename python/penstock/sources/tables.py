@@ -55,6 +55,8 @@ class ParquetDataset(Source):
         By the names of columns: what stands for missing values.
     on_error, max_errors
         As of `TFRecordDataset`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -109,6 +111,7 @@ class ParquetDataset(Source):
         null_values: Mapping[str, Any] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         reader = _Parquet("ParquetDataset", columns, filters, null_values)
         rows = _rows_of(reader, filenames, num_parallel_reads, name)
@@ -127,6 +130,8 @@ class ArrowDataset(Source):
         The columns to read, in this order; None means all.
     batch_size, filters, num_parallel_reads, name, drop_remainder, null_values, on_error, max_errors
         As of `ParquetDataset`, with record batches for row groups.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -166,6 +171,7 @@ class ArrowDataset(Source):
         null_values: Mapping[str, Any] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         reader = _Arrow("ArrowDataset", columns, filters, null_values)
         rows = _rows_of(reader, filenames, num_parallel_reads, name)

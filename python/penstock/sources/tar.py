@@ -67,6 +67,8 @@ class TarDataset(Source):
     indexed : bool, str or path
         As of `TFRecordDataset`: with the indexes that `index` has written, samples are read by
         their positions.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Warns
     -----
@@ -141,6 +143,7 @@ class TarDataset(Source):
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
         indexed: bool | Names = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         if is_symbol(filenames):
             raise TraceError(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import name_of
@@ -24,6 +24,7 @@ class Cache(Plan):
         name: str | None = None,
         *,
         structures: Sequence[type] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
@@ -37,6 +38,8 @@ class Cache(Plan):
         structures : sequence of type, optional
             Named tuples, dataclasses and attrs classes of the elements, for a file that another
             process has filled. Needed only for those that the first element has not.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
@@ -30,6 +30,7 @@ class FromZarr(FromIndexable):
         crop_stride: Sizes | None = None,
         name: str | None = None,
         num_parallel_calls: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Make a dataset of rows, or crops, of arrays of Zarr.
 
@@ -50,6 +51,8 @@ class FromZarr(FromIndexable):
             Names the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
             Reads at a time, each on its own thread. None reads in the thread that asks.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------

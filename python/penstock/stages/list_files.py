@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class ListFiles(Tensors, Shuffle):
         shuffle: bool | None = None,
         seed: int | None = None,
         name: str | None = None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """List the files that match one or more glob patterns.
 
@@ -40,6 +42,8 @@ class ListFiles(Tensors, Shuffle):
             Seed of the shuffle.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------

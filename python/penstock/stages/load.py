@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ class Load(Plan):
         *,
         structures: Sequence[type] | None = None,
         max_record_bytes: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Read a dataset that `Dataset.save` has written.
 
@@ -56,6 +57,8 @@ class Load(Plan):
         max_record_bytes : int, optional
             The most bytes that a compressed chunk may expand to, >= 1; None means 256 MiB. A chunk
             has about a megabyte, or one element.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
@@ -31,6 +31,7 @@ class Snapshot(Rows):
         *,
         structures: Sequence[type] | None = None,
         max_record_bytes: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Write the elements of the first full pass to files, and read these in later ones.
 
@@ -53,6 +54,8 @@ class Snapshot(Rows):
             As for `cache`.
         max_record_bytes : int, optional
             As for `load`.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------
@@ -101,6 +104,8 @@ class Snapshot(Rows):
         compression: str | None = None,
         shard_func: Callable[..., int] | None = None,
         checkpoint_args: Any = None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         """Write all elements to a folder of files, for `Dataset.load`.
 
@@ -117,6 +122,8 @@ class Snapshot(Rows):
             one file.
         checkpoint_args : None
             Not supported.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Raises
         ------

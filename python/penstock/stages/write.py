@@ -34,6 +34,7 @@ class Write(RaggedBatch):
         shards: int = 1,
         compression: str | None = None,
         progress: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Write all elements to TFRecord files.
 
@@ -52,6 +53,8 @@ class Write(RaggedBatch):
         progress : bool, optional
             Whether a line on standard error shows how far it is; None shows it in a terminal or a
             notebook.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------
@@ -93,6 +96,7 @@ class Write(RaggedBatch):
         shards: int = 1,
         compression: str | None = None,
         progress: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Write all elements to tar files, in WebDataset's form.
 
@@ -100,6 +104,8 @@ class Write(RaggedBatch):
         ----------
         path, shards, compression, progress
             As of `write_tfrecords`, without "ZLIB".
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------
@@ -145,6 +151,7 @@ class Write(RaggedBatch):
         shards: int = 1,
         compression: str | None = None,
         progress: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Write all elements to files of JSON, one in a line.
 
@@ -152,6 +159,8 @@ class Write(RaggedBatch):
         ----------
         path, shards, compression, progress
             As of `write_tfrecords`, without "ZLIB".
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------
@@ -191,6 +200,7 @@ class Write(RaggedBatch):
         compression: str | None = None,
         progress: bool | None = None,
         row_group_size: int = 65536,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Write all elements, which are dicts, to Parquet files.
 
@@ -204,6 +214,8 @@ class Write(RaggedBatch):
             As of `write_tfrecords`; row groups are counted.
         row_group_size : int
             Rows of a row group, >= 1, which are in memory for each file.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------

@@ -1,0 +1,148 @@
+"""Storage options that come with a path: from then on they hold for all URLs in its folder.
+
+No plan and no state has them: what is secret stays in this process.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from penstock import _core
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a range is tried to be read, and with how many requests.
+
+    Attributes
+    ----------
+    timeout : float
+        Seconds that one request may take.
+    max_attempts : int
+        The most requests for one range, hedges included.
+    max_seconds : float
+        The seconds after which no other request is begun.
+    max_requests : int
+        The most requests to one store at a time.
+    hedge : bool
+        Whether a request that takes much longer than others do is sent again meanwhile.
+    """
+
+    timeout: float = 30.0
+    max_attempts: int = 8
+    max_seconds: float = 180.0
+    max_requests: int = 64
+    hedge: bool = True
+
+    def __post_init__(self) -> None:
+        for name, least in (("timeout", 0), ("max_seconds", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= least:
+                raise ValueError(f"{name} must be seconds > 0, got {value!r:.200}")
+        for name in ("max_attempts", "max_requests"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be an int >= 1, got {value!r:.200}")
+        if not isinstance(self.hedge, bool):
+            raise ValueError(f"hedge must be a bool, got {self.hedge!r:.200}")
+
+
+_LIMITS = frozenset(each.name for each in fields(Limits))
+
+
+def with_limits(stage: str, limits: Limits, options: dict[str, Any]) -> Limits:
+    """Return the limits with those that are taken from `options`; errors name the stage."""
+    found = {name: options.pop(name) for name in _LIMITS & options.keys()}
+    try:
+        return replace(limits, **found)
+    except ValueError as error:
+        raise ValueError(f"{stage}: {error}") from None
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_MAGIC = re.compile(r"[*?[{]")
+_lock = threading.Lock()
+_by_folder: dict[str, dict[str, Any]] = {}
+
+
+class _Given:
+    """The options of one call, and whether a URL came with them."""
+
+    def __init__(self, stage: str, options: Mapping[str, Any]) -> None:
+        with_limits(stage, Limits(), dict(options))  # wrong ones are an error of the call
+        self.options = options
+        self.used = False
+
+
+_given: ContextVar[_Given | None] = ContextVar("storage options", default=None)
+
+
+def carrying(function: _F, stage: str) -> _F:
+    """Return a function whose argument `storage_options` holds for the URLs that it is called with.
+
+    They are those that `note_url` sees meanwhile; without one, a ValueError is raised.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        options = kwargs.get("storage_options")
+        if not isinstance(options, Mapping):  # None, or an error of the function
+            return function(*args, **kwargs)
+        given = _Given(stage, options)
+        token = _given.set(given)
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            _given.reset(token)
+        if not given.used:
+            raise ValueError(
+                f"{stage}: storage_options come with URLs, and none was given by its name; give "
+                "them where the names are listed, or to ps.remote.configure"
+            )
+        return result
+
+    return call  # type: ignore[return-value]
+
+
+def note_url(url: str) -> None:
+    """Let the options of the call that is under way, if it has some, hold for the URL's folder."""
+    given = _given.get()
+    if given is None:
+        return
+    given.used = True
+    folder = _folder_of(url)
+    options = dict(given.options)
+    with _lock:
+        if _by_folder.get(folder) == options:
+            return
+        _by_folder[folder] = options
+    _core.forget_remote_copies()  # the URL may be of another store now
+
+
+def options_of(url: str) -> dict[str, Any] | None:
+    """Return what was given with a URL of the folder that this one is in, or of one around it."""
+    if not _by_folder:
+        return None
+    end = len(url)
+    while (end := url.rfind("/", 0, end)) > 0:
+        found = _by_folder.get(url[: end + 1])
+        if found is not None:
+            return found
+    return _by_folder.get(_folder_of(url))
+
+
+def _folder_of(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    if scheme in ("http", "https"):
+        rest = rest.partition("?")[0]
+    magic = _MAGIC.search(rest)
+    folder, slash, _ = rest[: magic.start() if magic else None].rpartition("/")
+    # A bucket or server by itself is the folder of all that it has.
+    return f"{scheme}://{folder if slash else rest}/"

@@ -1,0 +1,177 @@
+"""Requests for ranges: how long they wait for one another, and which are sent a second time."""
+
+import asyncio
+import email.utils
+import time
+
+import pytest
+
+from penstock.remote import attempts as module
+from penstock.remote.attempts import Attempts
+from penstock.remote.failures import Failure, of_status, seconds_to_wait
+from penstock.remote.obstore_files import Answer
+from penstock.storage_options import Limits
+
+PATIENCE = 60.0  # seconds after which a test has failed
+NEVER = (10 * PATIENCE, 10 * PATIENCE)
+
+
+class FakeFiles:
+    """Files whose requests are answered by a function of their number."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.asked = 0
+
+    def path_of(self, url):
+        return url
+
+    async def read(self, path, start, size, first, announce):
+        self.asked += 1
+        await self.answers(self.asked)
+        return Answer(bytes(size), start, 1 << 20, "tag")
+
+
+def run(work):
+    async def limited():
+        async with asyncio.timeout(PATIENCE):
+            return await work()
+
+    return asyncio.run(limited())
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_the_end_of_an_outage_ends_all_waits(monkeypatch, status):
+    waits = dict.fromkeys(module._WAITS, NEVER)
+    monkeypatch.setattr(module, "_WAITS", waits)
+
+    async def work():
+        failed = asyncio.Event()
+
+        async def answers(number):
+            if number <= 20:
+                if number == 20:
+                    failed.set()
+                raise of_status(status, "not now")
+
+        store = Attempts(FakeFiles(answers), Limits(max_seconds=PATIENCE * 100))
+        ranges = [asyncio.create_task(store.read("a", i, 1, False, "")) for i in range(20)]
+        await failed.wait()
+        await asyncio.sleep(0)
+        await store.read("a", 99, 1, False, "")
+        assert [answer.offset for answer in await asyncio.gather(*ranges)] == list(range(20))
+
+    run(work)
+
+
+def test_requests_that_stall_in_all_slots_are_sent_again(monkeypatch):
+    monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.02)
+    monkeypatch.setattr(module, "_LEAST_HEDGE", 0.02)
+
+    async def work():
+        async def answers(number):
+            if number <= 16:
+                await asyncio.Event().wait()
+
+        files = FakeFiles(answers)
+        limits = Limits(timeout=100 * PATIENCE, max_seconds=100 * PATIENCE, max_requests=8)
+        store = Attempts(files, limits)
+        reads = [store.read("a", i, 1, False, "") for i in range(40)]
+        assert [answer.offset for answer in await asyncio.gather(*reads)] == list(range(40))
+        assert files.asked <= 40 + 16 + module._MOST_HEDGES
+
+    run(work)
+
+
+def test_no_more_than_three_requests_for_a_range_run_at_a_time(monkeypatch):
+    monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.01)
+
+    async def work():
+        running = most = 0
+
+        async def answers(number):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            try:
+                if number < 6:
+                    await asyncio.Event().wait()
+            finally:
+                running -= 1
+
+        store = Attempts(FakeFiles(answers), Limits())
+        await store.read("a", 0, 1, False, "")
+        # One that was cancelled ends after the next has begun.
+        assert most <= 4
+
+    run(work)
+
+
+@pytest.mark.parametrize(("status", "least"), [(503, 30.0), (429, 30.0)])
+def test_a_server_is_left_alone_as_long_as_it_says(monkeypatch, status, least):
+    waits = []
+    sleep = asyncio.sleep
+
+    async def record(seconds):
+        waits.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", record)
+
+    async def answers(number):
+        if number == 1:
+            raise of_status(status, "not now", 30.0)
+
+    run(lambda: Attempts(FakeFiles(answers), Limits()).read("a", 0, 1, False, ""))
+    assert len(waits) == 1
+    assert waits[0] >= least
+
+
+def test_a_server_that_limits_requests_is_asked_ever_less_often(monkeypatch):
+    waits = []
+    sleep = asyncio.sleep
+
+    async def record(seconds):
+        waits.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", record)
+
+    async def answers(number):
+        raise of_status(429, "too many")
+
+    with pytest.raises(Failure, match="after 8 requests"):
+        run(lambda: Attempts(FakeFiles(answers), Limits()).read("a", 0, 1, False, ""))
+    assert len(waits) == 7
+    assert waits[0] >= 1.0
+    assert sum(waits) > 30.0
+
+
+def test_what_the_header_says():
+    assert seconds_to_wait({}) == 0.0
+    assert seconds_to_wait({"Retry-After": "7"}) == 7.0
+    assert seconds_to_wait({"Retry-After": "soon"}) == 0.0
+    date = email.utils.formatdate(time.time() + 1000, usegmt=True)
+    assert 900 < seconds_to_wait({"Retry-After": date}) <= 1000
+    past = email.utils.formatdate(time.time() - 1000, usegmt=True)
+    assert seconds_to_wait({"Retry-After": past}) == 0.0
+
+
+def test_a_status_and_its_header_are_found_in_errors_of_file_systems():
+    pytest.importorskip("fsspec")
+    from penstock.remote.fsspec_files import _failure
+
+    class OfAiohttp(Exception):
+        status = 429
+        headers = {"Retry-After": "3"}
+
+    class Response:
+        status_code = 503
+        headers = {"Retry-After": "4"}
+
+    class OfRequests(Exception):
+        response = Response
+
+    limited, busy = _failure(OfAiohttp("no")), _failure(OfRequests("no"))
+    assert (limited.kind, limited.after, limited.again) == ("limited", 3.0, True)
+    assert (busy.kind, busy.after, busy.again) == ("busy", 4.0, True)

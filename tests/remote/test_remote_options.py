@@ -1,0 +1,181 @@
+"""Storage options that come with a path: where they hold, and that they are kept nowhere else."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.remote.settings import settings_of
+from records import frame
+
+pytest.importorskip("obstore")
+
+RECORDS = [b"one", b"two", b"three"]
+SECRET = "very-secret"
+
+
+def test_sources_take_them(new_bucket, options):
+    url, made = new_bucket
+    made.put_object(Key="a/lines.txt", Body=b"one\ntwo\n")
+    made.put_object(Key="b/records.tfrecord", Body=b"".join(map(frame, RECORDS)))
+    made.put_object(Key="c/fixed", Body=b"onetwo")
+    made.put_object(Key="d/table.csv", Body=b"1,a\n2,b\n")
+    made.put_object(Key="e/rows.jsonl", Body=b'{"x": 1}\n{"x": 2}\n')
+    take = {"storage_options": options}
+    assert list(ps.TextLineDataset(f"{url}/a/lines.txt", **take)) == [b"one", b"two"]
+    assert list(ps.TFRecordDataset([f"{url}/b/records.tfrecord"], **take)) == RECORDS
+    assert list(ps.FixedLengthRecordDataset(f"{url}/c/fixed", 3, **take)) == [b"one", b"two"]
+    table = ps.experimental.CsvDataset(f"{url}/d/table.csv", [np.int64(0), ""], **take)
+    assert list(table) == [(1, "a"), (2, "b")]
+    signature = {"x": ps.TensorSpec((), np.int64)}
+    rows = ps.JSONLinesDataset(f"{url}/e/rows.jsonl", signature=signature, **take)
+    assert [int(row["x"]) for row in rows] == [1, 2]
+    assert ps.io.read_file(f"{url}/a/lines.txt") == b"one\ntwo\n"
+
+
+def test_names_that_are_listed_carry_them(new_bucket, options):
+    url, made = new_bucket
+    for name in ("a.txt", "b.txt", "deep/c.txt"):
+        made.put_object(Key=f"in/{name}", Body=name.encode())
+    names = ps.Dataset.list_files(f"{url}/in/**/*.txt", shuffle=False, storage_options=options)
+    expected = [b"a.txt", b"b.txt", b"deep/c.txt"]
+    assert list(ps.TextLineDataset(names)) == expected
+    assert list(names.map(ps.io.read_file)) == expected
+    found = ps.io.matching_files(f"{url}/in/?.txt", storage_options=options)
+    assert list(found) == [f"{url}/in/a.txt", f"{url}/in/b.txt"]
+
+
+def test_what_is_written_takes_them(new_bucket, options):
+    url, _ = new_bucket
+    take = {"storage_options": options}
+    ps.io.write_file(f"{url}/one/file", b"some", **take)
+    assert ps.io.read_file(f"{url}/one/file", **take) == b"some"
+    with ps.io.TFRecordWriter(f"{url}/two/records.tfrecord", **take) as writer:
+        for record in RECORDS:
+            writer.write(record)
+    assert ps.index(f"{url}/two/records.tfrecord", **take) == {f"{url}/two/records.tfrecord": 3}
+    assert ps.TFRecordDataset(f"{url}/two/records.tfrecord", indexed=True, **take)[1] == b"two"
+    ds = ps.Dataset.from_tensor_slices(RECORDS)
+    ds.save(f"{url}/three/saved", **take)
+    assert list(ps.Dataset.load(f"{url}/three/saved", **take)) == RECORDS
+    for _ in range(2):
+        assert list(ds.cache(f"{url}/four/cache", **take)) == RECORDS
+        assert list(ds.snapshot(f"{url}/five/snapshot", **take)) == RECORDS
+    ds.write_tfrecords(f"{url}/six/out.tfrecord", shards=2, progress=False, **take)
+    names = ps.Dataset.list_files(f"{url}/six/*", shuffle=False, **take)
+    assert sorted(ps.TFRecordDataset(names)) == sorted(RECORDS)
+
+
+def test_plans_states_and_what_is_pickled_have_none(server):
+    server.files = {"a/lines.txt": b"one\ntwo\n"}
+    url = server.urls()[0]
+    take = {"storage_options": {"headers": {"authorization": SECRET}}}
+    ds = ps.TextLineDataset(url, **take)
+    other = ps.TextLineDataset(url)
+    it = iter(ds)
+    assert next(it) == b"one"
+    assert server.asked[-1].headers["authorization"] == SECRET
+    state = it.get_state()
+    for kept in (repr(ds), pickle.dumps(ds), pickle.dumps(state)):
+        assert SECRET not in (kept if isinstance(kept, str) else kept.decode("latin-1"))
+    assert ds.fingerprint() == other.fingerprint()
+    again = iter(other)
+    again.set_state(state)
+    assert list(again) == [b"two"]
+
+
+def test_they_hold_for_the_folder_of_the_url_and_below(server):
+    ps.remote.configure(storage_options={"timeout": 7.0, "headers": {"x": "all"}})
+    server.files = {f"{name}.txt": b"" for name in ("a/one", "a/two", "a/deep/three", "b", "ab/c")}
+    inside = {"headers": {"x": "inside"}}
+    ps.TextLineDataset(f"{server.url}/a/one.txt", storage_options=inside)
+    for url in server.urls():
+        ps.io.read_file(url)
+    came = {asked.path: asked.headers["x"] for asked in server.asked}
+    of_a = dict.fromkeys(("a/one.txt", "a/two.txt", "a/deep/three.txt"), "inside")
+    assert came == {**of_a, "b.txt": "all", "ab/c.txt": "all"}
+    # What is configured for more URLs holds where nothing else was given.
+    assert settings_of(f"{server.url}/a/one.txt").limits.timeout == 7.0
+    assert settings_of(f"{server.url}/a/one.txt") is settings_of(f"{server.url}/a/two.txt")
+
+
+def test_the_last_that_were_given_count(server):
+    server.files = {"a/one.txt": b"one"}
+    url = server.urls()[0]
+    for value in ("first", "second"):
+        ps.io.read_file(url, storage_options={"headers": {"x": value}})
+        assert server.asked[-1].headers["x"] == value
+    ps.io.read_file(url)
+    assert server.asked[-1].headers["x"] == "second"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path, take: ps.TextLineDataset(path, **take),
+        lambda path, take: ps.TextLineDataset(ps.Dataset.list_files(path), **take),
+        lambda path, take: ps.Dataset.list_files(path, **take),
+        lambda path, take: ps.io.read_file(path, **take),
+        lambda path, take: ps.Dataset.range(3).cache(path.with_name("cache"), **take),
+    ],
+)
+def test_without_a_url_they_are_an_error(tmp_path, call):
+    (tmp_path / "a.txt").write_text("one\n")
+    with pytest.raises(ValueError, match="storage_options come with URLs, and none was given"):
+        call(tmp_path / "a.txt", {"storage_options": {"anon": True}})
+
+
+def test_wrong_limits_are_an_error_of_the_call(server):
+    with pytest.raises(ValueError, match="TextLineDataset: max_attempts must be an int >= 1"):
+        ps.TextLineDataset(f"{server.url}/a.txt", storage_options={"max_attempts": 0})
+
+
+class Renewing:
+    """Credentials of which a few have expired, and how often they were asked for."""
+
+    def __init__(self, expired, expires):
+        self.names = [*["OLD"] * expired, "NEW"]
+        self.expires = expires
+        self.asked = 0
+
+    def __call__(self):
+        name = self.names[min(self.asked, len(self.names) - 1)]
+        self.asked += 1
+        past = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
+        return {
+            "access_key_id": name,
+            "secret_access_key": SECRET,
+            "token": None,
+            "expires_at": past if self.expires and name == "OLD" else None,
+        }
+
+
+@pytest.mark.parametrize("expires", [True, False], ids=["they say so", "the server says so"])
+def test_credentials_that_have_expired_are_renewed(server, expires):
+    server.files = {"bucket/a/many": bytes(9 << 20)}
+    server.expired = "OLD"
+    provider = Renewing(1, expires)
+    options = {
+        "endpoint_url": server.url,
+        "client_kwargs": {"region_name": "us-east-1"},
+        "credential_provider": provider,
+    }
+    url = "s3://bucket/a/many"
+    assert len(ps.io.read_file(url, storage_options=options)) == 9 << 20
+    assert 2 <= provider.asked <= 3
+    assert "Credential=NEW/" in server.asked[-1].headers["authorization"]
+
+
+def test_credentials_that_stay_expired_are_an_error(server):
+    server.files = {"bucket/a/one": b"one"}
+    server.expired = "OLD"
+    options = {
+        "endpoint_url": server.url,
+        "client_kwargs": {"region_name": "us-east-1"},
+        "credential_provider": Renewing(100, False),
+        "max_attempts": 3,
+    }
+    with pytest.raises(PermissionError, match=r"after 3 requests .*ExpiredToken"):
+        ps.io.read_file("s3://bucket/a/one", storage_options=options)

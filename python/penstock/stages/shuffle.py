@@ -54,8 +54,8 @@ class Shuffle(Plan):
 
         Memory: `buffer_size` elements, filled at the first ``next``. Before `repeat`, those of the
         next epoch fill it while the last ones of an epoch leave it. After `from_tensor_slices`,
-        `range` and files with ``indexed=True`` only row numbers are buffered. A saved state holds counters: the elements in the
-        buffer are read again.
+        `range` and files with ``indexed=True`` only row numbers are buffered. A saved state holds
+        counters: the elements in the buffer are read again.
 
         Examples
         --------

@@ -246,6 +246,8 @@ def dataset_calls(folder):
         "JSONLinesDataset (indexed)": {"filenames": [str(folder / "rows.jsonl")], "indexed": True},
         "FixedLengthRecordDataset": {"filenames": [str(lines)], **files}
         | {"record_bytes": 1, "header_bytes": 0, "footer_bytes": 0},
+        "FixedLengthRecordDataset (indexed)": {"filenames": [str(lines)], "record_bytes": 1}
+        | {"indexed": True},
     }
 
 

@@ -60,6 +60,7 @@ TARGETS = (
     Target("shuffle", ("integers",), "tfdata", 5.0),
     Target("stream", (), "tfdata", 1.5),
     Target("stream", (), BEST, 1.2),
+    Target("global_shuffle", (), "grain", 3.0),
     Target("generator", (), "limit", 0.9),
     Target("generator", (), BEST, 1.0),
     Target("cache", ("memory",), "limit", 0.8),

@@ -67,9 +67,9 @@ RowOrigins RowOrigins::Take(const std::vector<int64_t>& rows) const {
   return taken;
 }
 
-void RowOrigins::Write(int64_t row, const Origin& origin) {
+void RowOrigins::Write(int64_t row, Origin origin) {
   if (row == 0) {
-    first = origin;
+    first = std::move(origin);
     return;
   }
   // All the memory first: either the row is written down, or nothing has changed.
@@ -90,7 +90,7 @@ void RowOrigins::Write(int64_t row, const Origin& origin) {
     each.push_back(first);
     if (first.index >= 0) each.back().index += i;
   }
-  each.push_back(origin);
+  each.push_back(std::move(origin));
 }
 
 }  // namespace penstock

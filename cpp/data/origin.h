@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -58,8 +59,8 @@ struct RowOrigins {
   RowOrigins Take(const std::vector<int64_t>& rows) const;
 
   // Adds row number `row`, after all those before it.
-  void Add(int64_t row, const Origin& origin) {
-    if (origin.file || !Follows(row, origin.key, origin.index)) Write(row, origin);
+  void Add(int64_t row, Origin origin) {
+    if (origin.file || !Follows(row, origin.key, origin.index)) Write(row, std::move(origin));
   }
   // The same, with the origin of row `from` of `others`.
   void Add(int64_t row, const RowOrigins& others, int64_t from) {
@@ -74,7 +75,7 @@ struct RowOrigins {
     return row > 0 && consecutive() && key == first.key + static_cast<uint64_t>(row) &&
            index == (first.index < 0 ? -1 : first.index + row);
   }
-  void Write(int64_t row, const Origin& origin);
+  void Write(int64_t row, Origin origin);
 };
 
 }  // namespace penstock

@@ -397,6 +397,11 @@ void BindDataset(py::module_& module) {
       .def("is_of", [](const Node& n, const Node& other) { return n.plan == other.plan; })
       .def("set_spec",
            [](const Node& n, const Spec& spec) { n.plan->SetProbedSpec(*spec.spec, *spec.spec); })
+      // What is known of the elements of another one, which are of the same kind.
+      .def("take_spec",
+           [](const Node& n, const Node& other) {
+             if (MaybeSpec spec = other.plan->spec()) n.plan->SetProbedSpec(*spec, *spec);
+           })
       // What its first element was, and which sizes all others are known to have.
       .def(
           "set_first",

@@ -1,5 +1,6 @@
 // select: the elements at the positions that another dataset gives.
 #include <algorithm>
+#include <cstring>
 
 #include "data/whole_number.h"
 #include "engine/random_access.h"
@@ -8,6 +9,16 @@
 
 namespace penstock {
 namespace {
+
+// The bytes of rows that are int64 numbers in one array; null where they have another form.
+const uint8_t* NumbersOf(const Block& rows) {
+  if (!rows.stacked() || rows.structure != Structure::Leaf()) return nullptr;
+  const Column& column = rows.columns[0];
+  const Tensor& items = column.items;
+  const bool numbers =
+      column.stacked() && items.dtype() == DTypeOf<int64_t>() && items.shape().rank() == 1;
+  return numbers ? items.data() : nullptr;
+}
 
 // Inputs: the positions, and the data. This is no fork for the data's randomness: its elements are
 // those that it gives without this stage.
@@ -20,24 +31,48 @@ class SelectDataset final : public Dataset, public RandomAccess {
     if (!std::holds_alternative<Element>(step)) return step;
     return ElementAt(input(1), PositionIn(Block::Of(std::move(step)), 0), context);
   }
-  // What a row says; negative ones count from the end.
-  int64_t PositionIn(const Block& rows, int64_t row) const;
+  // What `count` rows from row `first` on say, up to the first one that is no position: that throws
+  // once those before it are in `to`.
+  void PositionsIn(const Block& rows, int64_t first, int64_t count, Positions& to) const;
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
+
+ private:
+  int64_t PositionIn(const Block& rows, int64_t row) const;
+  // Negative numbers count from the end of `size` elements.
+  int64_t PositionOf(int64_t number, int64_t size) const;
 };
 
+void SelectDataset::PositionsIn(const Block& rows, int64_t first, int64_t count,
+                                Positions& to) const {
+  to.reserve(static_cast<size_t>(count));
+  if (const uint8_t* numbers = NumbersOf(rows)) {
+    const int64_t size = input(1).cardinality();
+    for (int64_t row = first; row < first + count; ++row) {
+      int64_t number;
+      std::memcpy(&number, numbers + row * static_cast<int64_t>(sizeof(number)), sizeof(number));
+      to.push_back(PositionOf(number, size));
+    }
+  } else {
+    for (int64_t row = first; row < first + count; ++row) to.push_back(PositionIn(rows, row));
+  }
+}
+
 int64_t SelectDataset::PositionIn(const Block& rows, int64_t row) const {
-  const int64_t size = input(1).cardinality();
   auto found = WholeNumber(rows.Row(row));
   if (!found) {
     throw Error(ErrorKind::kType, "{}: each position must be an integer, got {}", name(),
                 ElementSpec::Of(rows.Row(row)).ToString());
   }
-  const int64_t position = *found < 0 && size != kInfinite ? *found + size : *found;
+  return PositionOf(*found, input(1).cardinality());
+}
+
+int64_t SelectDataset::PositionOf(int64_t number, int64_t size) const {
+  const int64_t position = number < 0 && size != kInfinite ? number + size : number;
   if (position < 0 || (size != kInfinite && position >= size)) {
     throw Error(ErrorKind::kInvalidArgument, "{}: each position must be in [{}, {}), got {}",
-                name(), size == kInfinite ? 0 : -size, size, *found);
+                name(), size == kInfinite ? 0 : -size, size, number);
   }
   return position;
 }
@@ -93,9 +128,7 @@ class SelectIterator final : public BlockIterator {
     given_ = 0;
     rows_ = Block();
     try {
-      for (int64_t i = 0; i < most; ++i) {
-        wanted.push_back(data_->PositionIn(positions_.block(), positions_.next() + i));
-      }
+      data_->PositionsIn(positions_.block(), positions_.next(), most, wanted);
     } catch (const Error& error) {
       if (wanted.empty()) rows_ = Block::Of(error);
     }

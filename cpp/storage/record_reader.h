@@ -56,6 +56,11 @@ struct Extent {
   size_t whole = 0;  // bytes that there must be for the record to be complete
 };
 
+// Of files whose records are all of one size: bytes before, of and after them.
+struct FixedLayout {
+  int64_t header, record, footer;
+};
+
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
@@ -70,6 +75,8 @@ class RecordReader {
   virtual Extent FindExtent(const ByteWindow&) const { return {}; }
   // After kEnd: what makes it doubtful that the file is complete; "": nothing.
   virtual std::string_view doubt() const { return {}; }
+  // Where records are, if that is known without reading any.
+  virtual std::optional<FixedLayout> layout() const { return std::nullopt; }
 };
 
 // FindRun over the Find of a format, which is not called through a pointer.

@@ -11,7 +11,7 @@ from penstock.labels import label_args
 from penstock.on_error import OnError, leaving_out
 from penstock.options import merged
 from penstock.stage import Stage
-from penstock.traits import traits_of
+from penstock.traits import main_form, traits_of
 
 
 class Plan(Stage):
@@ -49,6 +49,12 @@ class Plan(Stage):
         return plan
 
     def _then(self, kind: str, *others: Plan, name: str | None = None, **args: Any) -> Self:
+        if kind == "shuffle" and self._made_of_indexed_records():
+            records = self._inputs[0]._then(kind, name=name, **args)
+            plan = self._make(self._kind, (records,), self._args, self._name)
+            plan._node.take_spec(self._node)
+            plan._options = self._options
+            return plan
         of_positions = traits_of(kind).of_positions and traits_of(self._kind).fetches
         # What rows are fetched from may differ from epoch to epoch, where it is an input.
         if of_positions and (len(self._inputs) == 1 or kind != "repeat"):
@@ -59,6 +65,13 @@ class Plan(Stage):
             plan._options = self._options
             return plan
         return self._make(kind, (self, *others), args, name)
+
+    def _made_of_indexed_records(self) -> bool:
+        """Return whether this makes a source's elements of records that have positions."""
+        plan: Plan = self
+        while main_form(plan._kind) == "map" and "part_of" in plan._args:
+            plan = plan._inputs[0]
+        return plan is not self and plan._kind == "indexed_records"
 
     def _without_errors(self, stage: str, on_error: OnError, max_errors: int | None) -> Self:
         """Return this plan with what a stage's `on_error` asks for after it."""

@@ -51,6 +51,54 @@ class TestParallelReads(OfFiles):
     expected = list(in_turn(ROWS, 3))
 
 
+class TestIndexed(OfFiles):
+    @pytest.fixture(autouse=True)
+    def _files(self, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("indexed")
+        type(self).files = [folder / str(i) for i in range(len(FILES))]
+        for path, content in zip(self.files, FILES, strict=True):
+            path.write_bytes(content)
+
+    @classmethod
+    def build(cls):
+        return ps.FixedLengthRecordDataset(
+            cls.files, 2, header_bytes=2, footer_bytes=1, indexed=True
+        )
+
+    expected = [row for rows in ROWS for row in rows]
+
+    def test_any_record_is_at_hand(self):
+        ds = self.build()
+        assert len(ds) == len(self.expected)
+        order = [5, 0, -1, 3, 3, len(self.expected) - 1]
+        assert list(ds[order]) == [self.expected[i] for i in order]
+        assert sorted(ds.global_shuffle(seed=1)) == sorted(self.expected)
+        assert sorted(ds.shuffle(50, seed=1)) == sorted(self.expected)
+
+
+def test_what_is_compressed_has_no_positions(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(COMPRESS["GZIP"](b"aabb"))
+    with pytest.raises(ValueError, match="with indexed, a file that is not compressed"):
+        ps.FixedLengthRecordDataset(path, 2, compression_type="GZIP", indexed=True)
+    with pytest.raises(ps.DataError, match="begins as GZIP does: try compression_type"):
+        ps.FixedLengthRecordDataset(path, 2, indexed=True)
+    with pytest.raises(TypeError, match="indexed must be a bool"):
+        ps.FixedLengthRecordDataset(path, 2, indexed="folder")
+
+
+def test_a_file_that_changes_is_not_read_as_it_was(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"aabbcc")
+    ds = ps.FixedLengthRecordDataset(path, 2, indexed=True)
+    path.write_bytes(b"aabb")
+    with pytest.raises(
+        ps.DataError, match=r"since this dataset was made \(it had 6 bytes, now .* 4"
+    ):
+        ds[0]
+    assert ps.FixedLengthRecordDataset(path, 2, indexed=True)[1] == b"bb"
+
+
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
@@ -69,6 +117,10 @@ def test_every_layout_gives_its_whole_records(
     body = content[header : len(content) - footer] if len(content) >= header + footer else b""
     count = len(body) // record
     came = steps(iter(ds))
+    if compression is None:
+        indexed = ps.FixedLengthRecordDataset(path, record, header, footer, indexed=True)
+        assert steps(iter(indexed)) == came
+        assert len(indexed) == len(came)
     assert came[:count] == [body[i * record : (i + 1) * record] for i in range(count)]
     if len(content) - header - footer == count * record:
         assert came[count:] == []

@@ -1,10 +1,13 @@
 """Sources with indexed=True: the same steps, and any of them at once."""
 
+import io
 import os
+import pickle
 import random
 import struct
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +96,67 @@ class TestShuffled(OfFiles):
     @classmethod
     def expected(cls):
         return list(cls.build())
+
+
+def write_tar(path, samples):
+    with tarfile.open(path, "w") as archive:
+        for number in range(samples):
+            info = tarfile.TarInfo(f"{number:03}.txt")
+            info.size = 3
+            archive.addfile(info, io.BytesIO(b"%03d" % number))
+
+
+def number_of(text):
+    SEEN.append(text)
+    return int(text)
+
+
+SEEN = []
+
+
+def numbered(folder, kind):
+    """Return an indexed source of the numbers below 100, and how its elements say them."""
+    if kind == "tar":
+        write_tar(folder / "a.tar", 100)
+        ps.index(folder / "a.tar")
+        decode = {"txt": number_of}
+        return ps.TarDataset(folder / "a.tar", "txt", decode=decode, indexed=True), int
+    if kind == "tar of all":
+        write_tar(folder / "a.tar", 100)
+        ps.index(folder / "a.tar")
+        return ps.TarDataset(folder / "a.tar", indexed=True), lambda sample: int(sample["txt"])
+    if kind == "csv":
+        (folder / "a.csv").write_text("".join(f"{i},x\n" for i in range(100)))
+        ps.index(folder / "a.csv")
+        ds = ps.experimental.CsvDataset(folder / "a.csv", [np.int64, str], indexed=True)
+        return ds, lambda row: int(row[0])
+    (folder / "a.jsonl").write_text("".join(f'{{"x": {i}}}\n' for i in range(100)))
+    ps.index(folder / "a.jsonl")
+    signature = {"x": ps.TensorSpec((), np.int64)} if kind == "json" else None
+    return ps.JSONLinesDataset(folder / "a.jsonl", signature, indexed=True), lambda row: row["x"]
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar of all", "csv", "json", "json objects"])
+def test_shuffle_draws_positions_of_what_is_made_of_records(tmp_path, kind):
+    ds, number = numbered(tmp_path, kind)
+    # That of a source which always had positions, and of which nothing is made.
+    (tmp_path / "records").write_bytes(b"".join(b"%03d" % i for i in range(100)))
+    records = ps.FixedLengthRecordDataset(tmp_path / "records", 3, indexed=True)
+    order = {"seed": 4, "reshuffle_each_iteration": False}
+    shuffled = ds.shuffle(20, **order)
+    assert list(map(number, shuffled)) == list(map(int, records.shuffle(20, **order)))
+    assert shuffled.element_spec == ds.element_spec
+    again = pickle.loads(pickle.dumps(ds)).shuffle(20, **order)
+    assert list(map(number, again)) == list(map(number, shuffled))
+    SEEN.clear()
+    iterator = iter(shuffled)
+    first = next(iterator)
+    assert len(SEEN) < 20
+    state = iterator.get_state()
+    rest = list(map(number, iterator))
+    assert sorted([number(first), *rest]) == list(range(100))
+    iterator.set_state(state)
+    assert list(map(number, iterator)) == rest
 
 
 def plain_and_indexed(made, kind):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import grain
 import numpy as np
 from grain import experimental
 
+from bench.peers.data import write_once
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import cache as caching
 from bench.peers.workloads import checkpoint as saving
 from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
+from bench.peers.workloads import global_shuffle as whole
 from bench.peers.workloads import imports as importing
 from bench.peers.workloads import install as installing
 from bench.peers.workloads import interleave as readers
@@ -100,6 +103,24 @@ def shuffle(task: Task) -> Epoch:
     plain = source.to_iter_dataset(grain.ReadOptions(num_threads=0, prefetch_buffer_size=0))
     shuffled = experimental.WindowShuffleIterDataset(plain, window_size=task.buffer, seed=1)
     dataset = shuffled.batch(task.batch)
+    return lambda: dataset
+
+
+def global_shuffle(task: Task) -> Epoch:
+    """ArrayRecordDataSource (group_size:1), .shuffle(seed), .batch(1024, list), read threads."""
+    from array_record.python.array_record_module import ArrayRecordWriter
+
+    def write(file: Path) -> None:
+        writer = ArrayRecordWriter(str(file), "group_size:1")
+        for row in whole.rows(task):
+            writer.write(row.tobytes())
+        writer.close()
+
+    file = whole.path(task).with_suffix(".arrayrecord")
+    write_once(file, write)
+    source = grain.MapDataset.source(grain.sources.ArrayRecordDataSource(str(file)))
+    dataset = source.shuffle(seed=1).batch(task.batch, batch_fn=list)
+    dataset = dataset.to_iter_dataset(reading(task))
     return lambda: dataset
 
 

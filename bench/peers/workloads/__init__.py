@@ -19,6 +19,7 @@ NAMES = (
     "slices",
     "shuffle",
     "stream",
+    "global_shuffle",
     "padded",
     "generator",
     "gil",

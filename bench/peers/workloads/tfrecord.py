@@ -11,6 +11,9 @@ import numpy as np
 from bench.peers.data import write_once
 from bench.peers.workload import Task, Workload, expect
 
+HEAD = 12  # bytes before a record: its length and the CRC of that
+FRAME = HEAD + 4  # and of its own CRC after it
+
 
 class TFRecord(Workload):
     title = "TFRecord, raw"
@@ -72,7 +75,7 @@ def write(file: Path, count: int, size: int) -> None:
     """
     random = np.random.default_rng(size)
     middle = random.integers(0, 256, size - 9, np.uint8)
-    record = np.empty((count, size + 16), np.uint8)
+    record = np.empty((count, size + FRAME), np.uint8)
     record[:, :8] = _bytes(np.full(count, size, np.uint64))
     record[:, 8:12] = _bytes(_masked_crc(record[:, :8]))
     record[:, 12:20] = _bytes(np.arange(count, dtype=np.uint64))

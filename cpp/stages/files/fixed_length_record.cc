@@ -30,6 +30,10 @@ class FixedLengthReader final : public FormatReader<FixedLengthReader> {
     size_t next = (window.offset == 0 ? header_ : 0) + record_;
     return {next, next + footer_};
   }
+  std::optional<FixedLayout> layout() const override {
+    return FixedLayout{static_cast<int64_t>(header_), static_cast<int64_t>(record_),
+                       static_cast<int64_t>(footer_)};
+  }
 
  private:
   Found Rest(const ByteWindow& window, size_t before) const {

@@ -1,10 +1,13 @@
 // indexed_records: the records of files that have an index, by their positions.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <list>
 #include <mutex>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/registry.h"
@@ -81,8 +84,10 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
  private:
   struct File {
     std::shared_ptr<const RecordFile> records;
-    std::shared_ptr<RecordIndex> index;
     int64_t first = 0;  // row
+    std::optional<FixedLayout> layout = std::nullopt;
+    std::shared_ptr<RecordIndex> index = nullptr;  // null: its records are where the layout says
+    IndexedFile of{};
   };
   // A row that is wanted, and where its bytes are.
   struct Wanted {
@@ -100,12 +105,15 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   };
 
   void AddFile(std::shared_ptr<const RecordFile> records, const std::string& folder);
+  void ReadIndex(File& file, const std::string& folder) const;
+  void Measure(File& file) const;
   void RequireSame(const File& file, InputFile& opened) const;
   OpenFiles::FilePtr Open(const File& file) const;
   Origin OriginOf(const Wanted& wanted) const;
   Block ReadRows(const int64_t* rows, int64_t count) const;
   // In ascending order of rows.
   std::vector<Wanted*> Located(std::vector<Wanted>& wanted) const;
+  std::vector<Wanted*> InOrder(std::vector<Wanted>& wanted) const;
   void RequireShort(const Wanted& wanted) const;
   void Read(const std::vector<Wanted*>& ascending, uint8_t* to) const;
   void Finish(std::vector<Reads>& all) const;
@@ -137,9 +145,11 @@ IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const Functio
   // More than that would not stay in the system's memory.
   fits_ = bytes_ <= AvailableMemory() / 4;
   int64_t distances = 0;
-  for (const File& file : files_) distances += file.index->distance_bytes();
+  for (const File& file : files_) distances += file.index ? file.index->distance_bytes() : 0;
   if (distances > kMostLoaded) return;
-  for (const File& file : files_) file.index->Load();
+  for (const File& file : files_) {
+    if (file.index) file.index->Load();
+  }
 }
 
 void IndexedRecordsDataset::AddFile(std::shared_ptr<const RecordFile> records,
@@ -152,7 +162,17 @@ void IndexedRecordsDataset::AddFile(std::shared_ptr<const RecordFile> records,
                 "record of it can be read without all before it; decompress it first",
                 stage, path, NameOf(records->compression()));
   }
-  File file{std::move(records), nullptr, size_};
+  File file{std::move(records), size_};
+  file.layout = file.records->Reader()->layout();
+  file.layout ? Measure(file) : ReadIndex(file, folder);
+  size_ += file.of.records;
+  bytes_ += file.of.size;
+  files_.push_back(std::move(file));
+}
+
+void IndexedRecordsDataset::ReadIndex(File& file, const std::string& folder) const {
+  const std::string_view stage = file.records->format().stage;
+  const std::string& path = *file.records->path();
   const std::string index = IndexPathOf(path, folder);
   try {
     file.index = std::make_shared<RecordIndex>(index);
@@ -163,29 +183,60 @@ void IndexedRecordsDataset::AddFile(std::shared_ptr<const RecordFile> records,
                                   "python -m penstock index FILE...: cannot open",
                                   stage, path));
   }
-  const IndexedFile& of = file.index->of();
-  if (of.format != file.records->Boundaries()) {
+  file.of = file.index->of();
+  if (file.of.format != file.records->Boundaries()) {
     throw Error(ErrorKind::kInvalidArgument,
                 "{}: an index of {} was expected for {}, got one of {}; make it with the arguments "
                 "that the file is read with",
-                stage, file.records->Boundaries(), path, of.format);
+                stage, file.records->Boundaries(), path, file.of.format);
   }
   RequireSame(file, *OpenFile(path, {.throughout = false}));
-  size_ += of.records;
-  bytes_ += of.size;
-  files_.push_back(std::move(file));
+}
+
+// Records of one size need no index: the size of the file says how many there are.
+void IndexedRecordsDataset::Measure(File& file) const {
+  constexpr size_t kMagic = 16;  // bytes by which compressed files are known
+  const std::string& path = *file.records->path();
+  const FixedLayout& layout = *file.layout;
+  const auto opened = OpenFile(path, {.throughout = false});
+  IndexedFile& of = file.of;
+  of.size = opened->size();
+  of.version = opened->version();
+  if (of.size < 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "{}: with indexed, a regular file was expected, got {}: the size of a pipe or a "
+                "device is not known; copy it to a file first",
+                std::string_view(file.records->format().stage), path);
+  }
+  uint8_t first[kMagic];
+  const CompressionSeen seen = LookAt(first, opened->Read(0, first, kMagic));
+  if (IsNamedSo(path, seen)) {
+    throw file.records->Fault(0, "a file that is not compressed was expected; " + seen.Advice());
+  }
+  const int64_t body = of.size < layout.header ? -1 : of.size - layout.header - layout.footer;
+  of.records = std::max<int64_t>(body, 0) / layout.record;
+  of.end = layout.header + of.records * layout.record;
+  if (body == of.records * layout.record) return;
+  // As while iterating: the rest is a damaged record.
+  const int64_t rest = of.records > 0 ? of.end : 0;
+  const Found found = file.records->Reader()->Find(
+      {.size = static_cast<size_t>(of.size - rest), .offset = rest, .ended = true});
+  of.problem = file.records->Fault(of.records++, found.problem).message();
+  of.end = rest;
 }
 
 void IndexedRecordsDataset::RequireSame(const File& file, InputFile& opened) const {
-  const IndexedFile& of = file.index->of();
+  const IndexedFile& of = file.of;
   if (opened.size() == of.size && opened.version() == of.version) return;
   Origin origin;
   origin.file = file.records->path();
+  const bool indexed = file.index != nullptr;
   throw Error(ErrorKind::kData,
-              "{}: {} has been written to since {} was made (it had {} bytes, now it has {}); run "
-              "ps.index again",
-              std::string_view(file.records->format().stage), *origin.file, file.index->path(),
-              of.size, opened.size())
+              "{}: {} has been written to since {} was made (it had {} bytes, now it has {}); {}",
+              std::string_view(file.records->format().stage), *origin.file,
+              std::string_view(indexed ? file.index->path() : "this dataset"), of.size,
+              opened.size(),
+              std::string_view(indexed ? "run ps.index again" : "make the dataset again"))
       .At(std::move(origin));
 }
 
@@ -227,24 +278,62 @@ Block IndexedRecordsDataset::Gather(const int64_t* rows, int64_t count) const {
   }
 }
 
+// Many are sorted by their digits: a comparison of random numbers is a branch that nothing
+// foretells.
+std::vector<IndexedRecordsDataset::Wanted*> IndexedRecordsDataset::InOrder(
+    std::vector<Wanted>& wanted) const {
+  constexpr size_t kMany = 128;
+  constexpr int kDigit = 10;  // bits
+  struct Key {
+    uint64_t row;
+    Wanted* wanted;
+  };
+  std::vector<Key> keys;
+  keys.reserve(wanted.size());
+  for (Wanted& each : wanted) keys.push_back({static_cast<uint64_t>(each.row), &each});
+  if (!std::ranges::is_sorted(keys, {}, &Key::row)) {
+    if (keys.size() < kMany) {
+      std::ranges::sort(keys, {}, &Key::row);
+    } else {
+      std::vector<Key> sorted(keys.size());
+      const int bits = std::bit_width(static_cast<uint64_t>(size_));
+      for (int shift = 0; shift < bits; shift += kDigit) {
+        auto digit = [shift](const Key& key) { return key.row >> shift & ((1u << kDigit) - 1); };
+        std::array<size_t, 1 << kDigit> begins{};
+        for (const Key& key : keys) ++begins[digit(key)];
+        size_t begin = 0;
+        for (size_t& each : begins) begin += std::exchange(each, begin);
+        for (const Key& key : keys) sorted[begins[digit(key)]++] = key;
+        keys.swap(sorted);
+      }
+    }
+  }
+  std::vector<Wanted*> ascending;
+  ascending.reserve(keys.size());
+  for (const Key& key : keys) ascending.push_back(key.wanted);
+  return ascending;
+}
+
 std::vector<IndexedRecordsDataset::Wanted*> IndexedRecordsDataset::Located(
     std::vector<Wanted>& wanted) const {
-  std::vector<Wanted*> ascending;
-  ascending.reserve(wanted.size());
-  for (Wanted& each : wanted) ascending.push_back(&each);
-  auto before = [](const Wanted* a, const Wanted* b) { return a->row < b->row; };
-  if (!std::ranges::is_sorted(ascending, before)) std::ranges::sort(ascending, before);
+  std::vector<Wanted*> ascending = InOrder(wanted);
   const File* file = nullptr;
   std::optional<RecordIndex::Finder> finder;
   for (Wanted* each : ascending) {
-    if (!file || each->row >= file->first + file->index->of().records) {
+    if (!file || each->row >= file->first + file->of.records) {
       auto after = std::upper_bound(files_.begin(), files_.end(), each->row,
                                     [](int64_t row, const File& next) { return row < next.first; });
       file = &*(after - 1);
-      finder.emplace(*file->index);
+      if (file->index) finder.emplace(*file->index);
     }
+    const int64_t number = each->row - file->first;
     int64_t end = 0;
-    finder->Find(each->row - file->first, &each->offset, &end);
+    if (file->index) {
+      finder->Find(number, &each->offset, &end);
+    } else {
+      each->offset = std::min(file->layout->header + number * file->layout->record, file->of.end);
+      end = std::min(each->offset + file->layout->record, file->of.end);
+    }
     each->file = file;
     each->size = static_cast<size_t>(end - each->offset);
     RequireShort(*each);
@@ -360,12 +449,14 @@ void IndexedRecordsDataset::ThrowShorter(const File& file, InputFile& opened, in
 std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordReader& reader,
                                                    const uint8_t* bytes, int64_t* span) const {
   const RecordFile& records = *wanted.file->records;
-  const IndexedFile& of = wanted.file->index->of();
+  const IndexedFile& of = wanted.file->of;
   const int64_t number = wanted.row - wanted.file->first;
   if (number + 1 == of.records && !of.problem.empty()) {
     return Error(ErrorKind::kData, "{}", of.problem).At(OriginOf(wanted));
   }
-  Found found = reader.Find({bytes + wanted.to, wanted.size, wanted.offset, true});
+  const Found found = wanted.file->layout
+                          ? Found{.kind = Found::kRecord, .size = wanted.size, .next = wanted.size}
+                          : reader.Find({bytes + wanted.to, wanted.size, wanted.offset, true});
   std::string problem;
   if (found.kind == Found::kBad || found.kind == Found::kLost) {
     problem = found.problem;

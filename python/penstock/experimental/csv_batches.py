@@ -45,7 +45,7 @@ class _WholeRecords:
 
     def __call__(self, name: str) -> Dataset:
         records = read_files("csv_record", name, self.args, None)
-        return csv_fields(records, self.fields).ignore_errors()
+        return csv_fields("make_csv_dataset", records, self.fields).ignore_errors()
 
     def of(self, files: Dataset, reads: int | None, deterministic: bool | None) -> Dataset:
         """Return the records of files, of several at a time if asked to."""
@@ -210,7 +210,7 @@ def make_csv_dataset(
     else:
         records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
         # Records are decoded after the shuffle, where many are at a time.
-        dataset = csv_fields(shuffled_epochs(records, *epochs), fields)
+        dataset = csv_fields("make_csv_dataset", shuffled_epochs(records, *epochs), fields)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     named = _Named(names, label_name)
     spec = dataset.element_spec

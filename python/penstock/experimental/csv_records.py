@@ -16,6 +16,7 @@ from penstock.ops.native import native
 from penstock.paths import Names
 from penstock.sources.files import file_args, read_files
 from penstock.sources.source import Source
+from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 __all__ = ["CsvDataset"]
@@ -38,9 +39,9 @@ class CsvFields:
         return _core.Spec(tuple(TensorSpec((), types[i]) for i in self.keep))
 
 
-def csv_fields(records: Dataset, fields: CsvFields) -> Dataset:
+def csv_fields(stage: str, records: Dataset, fields: CsvFields) -> Dataset:
     """Return the fields of records, of which the types are known beforehand."""
-    dataset = records.map(native(fields))
+    dataset = map_for(stage, records, native(fields))
     dataset._node.set_spec(fields.spec())
     return dataset
 
@@ -150,7 +151,7 @@ class CsvDataset(Source):
             **file_args("CsvDataset", compression_type, buffer_size, max_record_bytes),
         }
         records = read_files("csv_record", filenames, args, None, indexed=indexed)
-        self._become(csv_fields(records, fields))
+        self._become(csv_fields("CsvDataset", records, fields))
 
 
 def _around(left_out: list[int], defaults: list[Any]) -> tuple[list[int], list[Any]]:

@@ -135,13 +135,17 @@ class FixedLengthRecordDataset(Source):
         Bytes to leave out at the beginning and at the end of each file; None means 0.
     buffer_size, compression_type, num_parallel_reads, name, on_error, max_errors
         As of `TFRecordDataset`.
+    indexed : bool
+        Whether records are read by their positions, as with `TFRecordDataset`. No index is needed:
+        the sizes of the files, which are looked at in the call, say where records are.
     storage_options : dict, optional
         Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
     OSError
-        While iterating, at the position of a file that cannot be read; the next file follows.
+        While iterating, at the position of a file that cannot be read; the next file follows. At
+        the call, if `indexed`.
     DataError
         While iterating, after the last whole record of a file whose bytes between header and
         footer are no multiple of `record_bytes`, and where name and first bytes say that a file
@@ -178,8 +182,14 @@ class FixedLengthRecordDataset(Source):
         *,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        indexed: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
+        if not isinstance(indexed, bool):
+            raise TypeError(
+                "FixedLengthRecordDataset: indexed must be a bool, since no indexes are read, got "
+                f"{indexed!r}"
+            )
         args = {
             "record_bytes": record_bytes,
             "header_bytes": 0 if header_bytes is None else header_bytes,
@@ -195,6 +205,7 @@ class FixedLengthRecordDataset(Source):
                 name=name,
                 on_error=on_error,
                 max_errors=max_errors,
+                indexed=indexed,
             )
         )
 

@@ -108,8 +108,9 @@ class TarDataset(Source):
 
     ustar, pax and GNU archives are read. Passed over are folders, links, hidden files, files
     without a dot, and those whose path begins with a name such as ``__meta__``. Images are decoded
-    in parallel, in order; to shuffle first, which holds `bytes` rather than pixels, leave `decode`
-    off and use `map` after `shuffle`. A saved state holds the byte where the next sample begins.
+    in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions; of others it
+    holds elements: that these are `bytes` rather than pixels, leave `decode` off and use `map`
+    after it. A saved state holds the byte where the next sample begins.
 
     Examples
     --------

@@ -53,9 +53,9 @@ class Shuffle(Plan):
         sorted data shuffles little. Neither threads nor prefetching change the order.
 
         Memory: `buffer_size` elements, filled at the first ``next``. Before `repeat`, those of the
-        next epoch fill it while the last ones of an epoch leave it. After `from_tensor_slices`
-        and `range` only row numbers are buffered. A saved state holds counters: the elements in the
-        buffer are read again.
+        next epoch fill it while the last ones of an epoch leave it. After `from_tensor_slices`,
+        `range` and files with ``indexed=True`` only row numbers are buffered. A saved state holds
+        counters: the elements in the buffer are read again.
 
         Examples
         --------

@@ -16,6 +16,7 @@ from bench.aligned import aligned
 from bench.native.build import built
 from bench.peers.workload import Task
 from bench.peers.workloads import csv as tables
+from bench.peers.workloads import global_shuffle as shuffled
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import parse as examples
 from bench.peers.workloads import stream as streaming
@@ -64,6 +65,19 @@ def stream(task: Task) -> float:
         rows[order[begin : begin + task.batch]]
     gathered = time.perf_counter() - start
     return (read(streaming.path(task)) + gathered) / task.n
+
+
+def global_shuffle(task: Task) -> float:
+    """rows[order[i : i + 1024]] of a memory map, with an order drawn beforehand."""
+    rows = shuffled.rows(task)
+    order = np.random.default_rng(1).permutation(task.n)
+    passes = 0
+    start = time.perf_counter()
+    while (passed := time.perf_counter() - start) < SECONDS or not passes:
+        for begin in range(0, task.n, task.batch):
+            rows[order[begin : begin + task.batch]]
+        passes += 1
+    return passed / passes / task.n
 
 
 def jpeg_records(task: Task) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 import penstock as ps
 from bench.peers.workload import Epoch, Task
 from bench.peers.workloads import csv as tables
+from bench.peers.workloads import global_shuffle as shuffled
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import jpeg_records as jpegs
 from bench.peers.workloads import parse as examples
@@ -56,6 +57,13 @@ def tfrecord(task: Task) -> Epoch:
     dataset = ps.TFRecordDataset([str(records.path(task))])
     if task.batch:
         dataset = dataset.batch(task.batch).prefetch(2)
+    return lambda: dataset
+
+
+def global_shuffle(task: Task) -> Epoch:
+    """TFRecordDataset(file, indexed=True).global_shuffle(seed).batch(1024).prefetch(2)."""
+    source = ps.TFRecordDataset([str(shuffled.path(task))], indexed=True)
+    dataset = source.global_shuffle(seed=1).batch(task.batch).prefetch(2)
     return lambda: dataset
 
 

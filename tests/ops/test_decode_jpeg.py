@@ -1,7 +1,6 @@
 """JPEG: Pillow's pixels, windows equal to cropped images, and clear errors for broken files."""
 
 import io
-import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
 
@@ -366,73 +365,3 @@ def test_threads_decode_independently(photo, encode):
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(one, range(200)))
-
-
-def of_libjpeg_alone(contents):
-    """Announce restarts that are too far apart to come: then libjpeg decodes the Huffman codes."""
-    return contents[:2] + b"\xff\xdd\x00\x04\xff\xff" + contents[2:]
-
-
-def outcome(contents, **options):
-    try:
-        return ps.image.decode_jpeg(contents, **options)
-    except ps.DataError as error:
-        return re.sub(r"\d+ bytes", "N bytes", str(error))
-
-
-def assert_as_of_libjpeg(contents, **options):
-    mine = outcome(contents, **options)
-    theirs = outcome(of_libjpeg_alone(contents), **options)
-    if isinstance(theirs, str):
-        assert mine == theirs
-    else:
-        assert np.array_equal(mine, theirs)
-
-
-class TestHuffmanCodes:
-    @pytest.mark.parametrize("quality", [1, 30, 75, 100])
-    @pytest.mark.parametrize("sampling", SAMPLINGS)
-    def test_coefficients_are_those_of_libjpeg(self, photo, encode, quality, sampling):
-        noise = np.random.default_rng(quality).integers(0, 256, photo.shape, np.uint8)
-        for image in (photo, noise, photo[:33, :17], np.zeros_like(photo), photo[..., :1]):
-            for optimize in (False, True) if image is not noise else (False,):
-                contents = encode(image, subsampling=sampling, quality=quality, optimize=optimize)
-                assert_as_of_libjpeg(contents)
-                assert_as_of_libjpeg(contents, ratio=2)
-                assert_as_of_libjpeg(contents, ratio=8, fancy_upscaling=False)
-
-    def test_four_components(self, photo):
-        file = io.BytesIO()
-        Image.fromarray(photo).convert("CMYK").save(file, "JPEG")
-        assert_as_of_libjpeg(file.getvalue())
-
-    def test_windows(self, photo, encode):
-        contents = encode(photo)
-        height, width = photo.shape[:2]
-        for window in ((0, 0, 1, 1), (5, 9, 20, 30), (height - 3, 0, 3, width), (8, 16, 17, 31)):
-            assert np.array_equal(
-                ps.image.decode_and_crop_jpeg(contents, window),
-                ps.image.decode_and_crop_jpeg(of_libjpeg_alone(contents), window),
-            )
-
-    @pytest.mark.parametrize("recover", [False, True])
-    def test_damage_means_what_libjpeg_says(self, photo, encode, recover):
-        contents = encode(photo[:60, :70], subsampling="4:2:0", quality=90)
-        begin = contents.index(b"\xff\xda") + 14
-        rng = np.random.default_rng(1)
-        for end in [*range(begin, begin + 8), *rng.integers(begin, len(contents), 40).tolist()]:
-            assert_as_of_libjpeg(contents[:end], try_recover_truncated=recover)
-        for _ in range(150):
-            damaged = bytearray(contents)
-            for at in rng.integers(begin, len(contents), rng.integers(1, 4)).tolist():
-                damaged[at] = int(rng.choice([0, 0xFF, 0xD0, 0xD9, rng.integers(256)]))
-            assert_as_of_libjpeg(bytes(damaged), try_recover_truncated=recover)
-
-    def test_damaged_tables(self, photo, encode):
-        contents = encode(photo[:40, :40], optimize=True)
-        tables = contents.index(b"\xff\xc4")
-        rng = np.random.default_rng(2)
-        for _ in range(200):
-            damaged = bytearray(contents)
-            damaged[rng.integers(tables + 4, contents.index(b"\xff\xda"))] = rng.integers(256)
-            assert_as_of_libjpeg(bytes(damaged))

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <functional>
 
-#include "compute/image/jpeg_scan.h"
 #include "compute/image/libjpeg.h"
 #include "compute/image/region.h"
 #include "data/error.h"
@@ -22,15 +21,13 @@ constexpr size_t kMostBeside = 256;  // bytes of pixels before the region that a
 
 class Decompressor final : public Rows {
  public:
-  // `own_scan`: whether libjpeg is spared the Huffman codes, where that can be.
   Decompressor(std::string_view contents, const JpegOptions& options, const Region& whole,
-               const Region& region, bool own_scan)
+               const Region& region)
       : contents_(contents),
         options_(options),
         whole_(whole),
         region_(region),
-        all_(region.height == whole.height && region.width == whole.width),
-        own_scan_(own_scan) {}
+        all_(region.height == whole.height && region.width == whole.width) {}
   ~Decompressor() override { jpeg_destroy_decompress(&info_); }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -41,7 +38,7 @@ class Decompressor final : public Rows {
     out_ = out.mutable_data();
     if (!failed_) failed_ = !Attempt() || !(all_ || Sound());
     if (!failed_) return;
-    all_ && !scan_ ? Blacken() : TakeFromAll(out);
+    all_ ? Blacken() : TakeFromAll(out);
     rows_ = end_;
   }
 
@@ -81,10 +78,6 @@ class Decompressor final : public Rows {
     source.bytes_in_buffer -= skipped;
   }
   static void OnFinish(j_decompress_ptr) {}
-  static boolean OnBlocks(j_decompress_ptr info, JBLOCKROW* blocks) {
-    if (!Of(info).scan_->Next(blocks)) std::longjmp(Of(info).escape_, 1);
-    return TRUE;
-  }
 
   // False after an error. A longjmp may leave any function below: none has an object with a
   // destructor, and what must survive is a member.
@@ -117,7 +110,7 @@ class Decompressor final : public Rows {
   void TakeFromAll(Tensor& out) {
     if (!image_.buffer()) {
       image_ = Tensor::Make(out.dtype(), {whole_.height, whole_.width, options_.channels});
-      Decompressor(contents_, options_, whole_, whole_, false).Next(image_);
+      Decompressor(contents_, options_, whole_, whole_).Next(image_);
     }
     CopyRegion(image_, {region_.y + first_, region_.x, end_ - first_, region_.width}, out, 0, 0);
   }
@@ -128,8 +121,6 @@ class Decompressor final : public Rows {
     started_ = true;
     Prepare();
     jpeg_start_decompress(&info_);
-    if (own_scan_) scan_ = JpegScan::Of(info_);
-    if (scan_) JpegScan::Replace(&info_, OnBlocks);
     const JDIMENSION first_column = CropColumns();
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
     direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&
@@ -278,12 +269,10 @@ class Decompressor final : public Rows {
   const std::string_view contents_;
   const JpegOptions options_;
   const Region whole_, region_;
-  const bool all_;  // both are the same
-  const bool own_scan_;
-  std::unique_ptr<JpegScan> scan_;  // null: libjpeg decodes all
-  uint8_t* out_ = nullptr;          // of the rows from first_ to end_
-  int64_t first_ = 0, end_ = 0;     // of the region
-  int64_t rows_ = 0;                // of the region, finished
+  const bool all_;               // both are the same
+  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;  // of the region
+  int64_t rows_ = 0;             // of the region, finished
   bool started_ = false;
   bool direct_ = false;  // rows come as they shall be; else:
   size_t before_ = 0;    // bytes of a row before the region
@@ -307,7 +296,7 @@ class Decompressor final : public Rows {
 
 std::unique_ptr<Rows> DecodeJpeg(std::string_view contents, const JpegOptions& options,
                                  const Region& whole, const Region& region) {
-  return std::make_unique<Decompressor>(contents, options, whole, region, true);
+  return std::make_unique<Decompressor>(contents, options, whole, region);
 }
 
 }  // namespace penstock

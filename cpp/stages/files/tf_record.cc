@@ -2,6 +2,8 @@
 //
 // A record is its length (8 bytes, little-endian), the masked CRC-32C of those 8 bytes (4 bytes),
 // its content, and the masked CRC-32C of that (4 bytes).
+#include <bit>
+#include <cstring>
 #include <limits>
 
 #include "stages/files/file_dataset.h"
@@ -15,14 +17,17 @@ constexpr size_t kCrc = 4;
 constexpr size_t kHeader = kLength + kCrc;
 constexpr uint64_t kMostPayload = std::numeric_limits<int64_t>::max() - kHeader - kCrc;
 
-uint64_t Number(const uint8_t* bytes, size_t size) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < size; ++i) value |= uint64_t{bytes[i]} << (8 * i);
-  return value;
+static_assert(std::endian::native == std::endian::little, "numbers are taken as they lie");
+
+template <typename Number>
+Number Read(const uint8_t* bytes) {
+  Number number;
+  std::memcpy(&number, bytes, sizeof number);
+  return number;
 }
 
 bool HasCrc(const uint8_t* bytes, size_t size) {
-  return MaskedCrc(Crc32c(bytes, size)) == Number(bytes + size, kCrc);
+  return MaskedCrc(Crc32c(bytes, size)) == Read<uint32_t>(bytes + size);
 }
 
 class TfRecordReader final : public FormatReader<TfRecordReader> {
@@ -36,7 +41,7 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
                                 "not written to its end, or holds no TFRecords",
                                 window.size, kHeader)};
     }
-    uint64_t length = Number(window.data, kLength);
+    const auto length = Read<uint64_t>(window.data);
     if (!HasCrc(window.data, kLength)) {
       return {.kind = Found::kLost,
               .problem =
@@ -68,7 +73,7 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
   std::optional<size_t> extent_bytes() const override { return kHeader; }
   Extent FindExtent(const ByteWindow& window) const override {
     if (window.size < kHeader || !HasCrc(window.data, kLength)) return {};
-    uint64_t length = Number(window.data, kLength);
+    const auto length = Read<uint64_t>(window.data);
     if (length > kMostPayload) return {};
     auto whole = static_cast<size_t>(kHeader + length + kCrc);
     return {whole, whole};

@@ -14,6 +14,10 @@ DatasetPtr Function::Open(const Element&, const CallInfo& info) {
   throw Error(ErrorKind::kType, "{}: this function cannot return a dataset", info.stage->kind);
 }
 
+std::unique_ptr<OngoingCalls> Function::Ongoing(OngoingCalls::Take) {
+  throw Error(ErrorKind::kRuntime, "the calls of this function need a thread each");
+}
+
 FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& element) {
   return {*info.stage, info.index + row, ElementText(element)};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,25 @@ struct CallInfo {
 // Where a call failed: at its row number `row`, which is `element`.
 FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& element);
 
+// Calls that have begun and end by themselves, on a thread of the function's own, without a thread
+// for each. Used by one thread, which may call the function.
+class OngoingCalls {
+ public:
+  // The result of the call with a number, one row or an error; nothing if the process ends.
+  struct Ended {
+    int64_t number = 0;
+    std::vector<Block> results;
+  };
+  // Takes those that have ended by now, on any thread. It neither throws nor waits.
+  using Take = std::function<void(std::vector<Ended>)>;
+
+  // Cancels the calls in progress, and waits until they have ended and Take has returned.
+  virtual ~OngoingCalls() = default;
+  // One call for each row; the first has this number, the others follow. `info` is for the first
+  // row. When it throws it has begun none.
+  virtual void Begin(Block&& rows, const CallInfo& info, int64_t number) = 0;
+};
+
 class Function {
  public:
   virtual ~Function() = default;
@@ -51,6 +71,10 @@ class Function {
   virtual bool needs_lock() const = 0;
   // Where the memory of the batches should come from that results are written to.
   virtual Slab::Memory slab_memory() const { return &Slab::AnyMemory; }
+  // Whether its calls wait without a thread, so that any number can be in progress at a time;
+  // Ongoing makes what begins them.
+  virtual bool suspends() const { return false; }
+  virtual std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take);
 };
 using FunctionPtr = std::shared_ptr<Function>;
 

@@ -13,6 +13,7 @@
 #include "runtime/memory.h"
 #include "runtime/pump.h"
 #include "runtime/stack.h"
+#include "storage/file.h"
 
 namespace penstock {
 namespace {
@@ -90,6 +91,9 @@ Block Session::NextBlock(int64_t max_rows) {
   MindStack();
   MakeRoot();
   started_ = true;
+  Reading reading = ReadingFor::current();
+  reading.cancel = &cancel_;
+  const ReadingFor reading_for(reading);
   input_->Keep(input_->position());
   return input_->NextBlock(max_rows);
 }

@@ -159,13 +159,17 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   }
 }
 
-// Of the arguments of a stage, which functions take a random generator: no argument itself.
+// Of the arguments of a stage, which functions take a random generator, and which are coroutine
+// functions: no arguments themselves.
 constexpr const char* kWantsRng = "wants_rng";
-bool IsAside(const py::handle& name) { return name.equal(py::str(kWantsRng)); }
+constexpr const char* kAwaits = "awaits";
+bool IsAside(const py::handle& name) {
+  return name.equal(py::str(kWantsRng)) || name.equal(py::str(kAwaits));
+}
 
 // `argument` is for errors: "range: stop". The last two are for functions.
 Args::Value ToArg(const std::string& argument, const py::handle& value,
-                  const std::shared_ptr<const ElementSpec>& declared, bool wants_rng) {
+                  const std::shared_ptr<const ElementSpec>& declared, CallForm form) {
   if (value.is_none()) return std::monostate{};
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
   if (py::isinstance<Value>(value)) return value.cast<const Value&>().element;
@@ -205,7 +209,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
     return text;
   }
   if (PyCallable_Check(value.ptr())) {
-    return PlannedFunction{MakePyFunction(PyRef::Borrow(value.ptr()), declared, wants_rng)};
+    return PlannedFunction{MakePyFunction(PyRef::Borrow(value.ptr()), declared, form)};
   }
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
     try {
@@ -232,7 +236,7 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
       continue;
     }
     if (py::isinstance<Elements>(value) || py::isinstance<TableRows>(value)) continue;
-    Args::Value arg = ToArg("", value, nullptr, false);
+    Args::Value arg = ToArg("", value, nullptr, {});
     if (py::isinstance<NativeFunction>(value)) {
       PyObject* plain = value.cast<const NativeFunction&>().plain;
       if (plain) roots.push_back(plain);
@@ -295,9 +299,12 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
   }
   for (auto [name, value] : dict) {
     if (IsAside(name)) continue;
-    bool wants_rng = dict.contains(kWantsRng) && dict[kWantsRng].contains(name);
+    auto listed = [&dict, &name](const char* aside) {
+      return dict.contains(aside) && dict[aside].contains(name);
+    };
     std::string argument = owner + ": " + std::string(py::str(name));
-    args.Set(py::str(name), ToArg(argument, value, declared, wants_rng));
+    args.Set(py::str(name),
+             ToArg(argument, value, declared, {listed(kWantsRng), listed(kAwaits)}));
   }
   return args;
 }

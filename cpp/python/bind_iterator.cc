@@ -328,6 +328,17 @@ PyObject* Close(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* Ready(PyObject* self, PyObject*) {
+  return Guarded([&] { return py::bool_(IsReady(reinterpret_cast<Iter*>(self))); });
+}
+
+PyObject* FetchNext(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    MakeReady(reinterpret_cast<Iter*>(self));
+    return py::none();
+  });
+}
+
 // Has something called after the last element, once.
 PyObject* OnEnd(PyObject* self, PyObject* call) {
   return Guarded([&]() -> py::object {
@@ -382,6 +393,8 @@ PyMethodDef g_methods[] = {
     {"set_state", SetState, METH_O, "Continues from bytes of get_state."},
     {"_compare_state", CompareState, METH_O, "A state beside the plan."},
     {"close", Close, METH_NOARGS, "Stops all threads of the run."},
+    {"_ready", Ready, METH_NOARGS, "Whether next() would not wait."},
+    {"_fetch", FetchNext, METH_NOARGS, "Waits until next() would not."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
     {"_on_end", OnEnd, METH_O, "Has something called after the last element, once."},
     {"_fetching_seconds", FetchingSeconds, METH_NOARGS, "What the consumer was inside for."},

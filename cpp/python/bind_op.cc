@@ -10,6 +10,7 @@
 #include "compute/reduce.h"
 #include "python/bind.h"
 #include "python/checked.h"
+#include "python/coroutines.h"
 #include "python/gil.h"
 #include "python/py_function.h"
 #include "python/pytree.h"
@@ -74,7 +75,7 @@ py::object CallWith(const Op& op, const py::list& inputs, std::optional<uint64_t
     strings = strings || tensors.back().dtype().is_reference();
   }
   RandomKey key;
-  if (op.random()) key = NextOperationKey(seed);
+  if (op.random()) key = OperationKey(seed);
   std::vector<Tensor> outputs;
   auto call = [&] { outputs = op.Call(tensors, key); };
   if (bytes < kDetachFrom && !op.waits() && !strings)
@@ -191,7 +192,7 @@ NativeFunction ProgramOf(const py::object& element, const py::list& constants,
 
 NativeFunction CheckedOf(const NativeFunction& program, const py::object& plain, int64_t count,
                          const py::object& compare) {
-  FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, false);
+  FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, {});
   return {{MakeChecked(program.function.usual, std::move(function), count,
                        PyRef::Borrow(compare.ptr()))}};
 }
@@ -245,7 +246,7 @@ void BindOp(py::module_& module) {
   module.def(
       "debugged",
       [](const NativeFunction& program, const py::object& plain) {
-        FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, false);
+        FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, {});
         return NativeFunction{{program.function.usual, std::move(function)}, plain.ptr()};
       },
       py::arg("program"), py::arg("plain"));

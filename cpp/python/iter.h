@@ -25,5 +25,9 @@ inline Error NotMade() {
 
 // Its __next__: the hot path.
 PyObject* IterNext(PyObject* self);
+// Whether it would return without waiting, and waiting until it would. Throw an Error, or what
+// pybind11 makes of a Python exception.
+bool IsReady(const Iter* it);
+void MakeReady(Iter* it);
 
 }  // namespace penstock

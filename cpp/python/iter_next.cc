@@ -111,6 +111,17 @@ void SayEnd(Run& run) {
   Py_XDECREF(PyObject_CallNoArgs(on_end.get()));
 }
 
+// Fetches, if nothing is ready. False with a Python error set.
+bool FetchOnce(Iter* it) {
+  Run& run = *it->run;
+  CheckUsable(run, "next");
+  const Entered entered(run, "next");
+  // Another thread may have fetched while this one waited to enter.
+  if (IsReady(it)) return true;
+  Begin(run);
+  return Fetch(it);
+}
+
 PyObject* NextSlow(Iter* it) {
   if (!it->run) throw NotMade();
   Run& run = *it->run;
@@ -136,21 +147,25 @@ PyObject* NextSlow(Iter* it) {
       SayEnd(run);
       return nullptr;
     }
-    CheckUsable(run, "next");
-    {
-      const Entered entered(run, "next");
-      // Another thread may have fetched while this one waited to enter.
-      bool idle = it->scalars_left == 0 && run.row == run.block.rows && !run.block.last();
-      if (idle && !run.closed) {
-        Begin(run);
-        if (!Fetch(it)) return nullptr;
-      }
-    }
+    if (!FetchOnce(it)) return nullptr;
     if (it->scalars_left > 0) return TakeScalar(it);
   }
 }
 
 }  // namespace
+
+bool IsReady(const Iter* it) {
+  if (it->scalars_left > 0) return true;
+  if (!it->run) throw NotMade();
+  const Run& run = *it->run;
+  return run.row < run.block.rows || run.block.last() || run.closed;
+}
+
+void MakeReady(Iter* it) {
+  while (!IsReady(it)) {
+    if (!FetchOnce(it)) throw py::error_already_set();
+  }
+}
 
 PyObject* IterNext(PyObject* self) {
   auto* it = reinterpret_cast<Iter*>(self);

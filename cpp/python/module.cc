@@ -65,9 +65,23 @@ py::dict MemoryInfo() {
 
 PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_O, "The body of a lane thread."};
 
+// Calls something on a thread of Python's lane, whose errors it handles itself.
+void StartThread(const py::object& call) {
+  InstallExitHook();
+  Attachment attachment(Attachment::Role::kConsumer);
+  const std::shared_ptr<void> called = ToForeign(PyRef::Borrow(call.ptr()));
+  SpawnLaneThread("a call of a coroutine", [called] {
+    EnsureAttached();
+    const PyRef result = PyRef::Steal(PyObject_CallNoArgs(static_cast<PyObject*>(called.get())));
+    if (!result) PyErr_WriteUnraisable(static_cast<PyObject*>(called.get()));
+  });
+  attachment.Attach();
+}
+
 // What belongs to the process and to no one run.
 void BindProcess(py::module_& module) {
   module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
+  module.def("start_thread", &StartThread, py::arg("call"), py::pos_only());
   module.def("shutdown", [] {
     if (!Shutdown()) throw py::error_already_set();
   });

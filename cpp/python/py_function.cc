@@ -1,12 +1,17 @@
 // Calling user functions: once attached, row after row, with the element's own randomness.
 #include "python/py_function.h"
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "data/pending.h"
 #include "python/bind.h"
 #include "python/call_note.h"
+#include "python/coroutines.h"
 #include "python/element_rng.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -14,6 +19,8 @@
 #include "python/rows.h"
 #include "python/running_call.h"
 #include "python/types.h"
+#include "runtime/event_count.h"
+#include "runtime/wait.h"
 
 namespace penstock {
 namespace {
@@ -133,19 +140,16 @@ class Arguments {
 
 class PyFunction final : public Function {
  public:
-  PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared, bool wants_rng)
-      : callable_(std::move(callable)), declared_(std::move(declared)) {
-    if (!wants_rng) return;
+  PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared, CallForm form)
+      : callable_(std::move(callable)), declared_(std::move(declared)), awaits_(form.awaits) {
+    if (!form.wants_rng) return;
     rng_name_ = PyRef::Steal(Py_BuildValue("(s)", "rng"));
     if (!rng_name_) throw CurrentPythonError();
   }
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     Attachment& gil = EnsureAttached();
-    RowPolicy policy;
-    policy.stage = info.stage->kind.c_str();
-    policy.declared = declared_.get();
-    policy.list_as_tuple = true;
+    const RowPolicy policy = Policy(info);
     if (rows.rows == 1 && !declared_ && !info.slabs && !rng_name_ && IsScalarColumn(rows)) {
       return MapOneScalar(std::move(rows), info, policy, out);
     }
@@ -155,7 +159,7 @@ class PyFunction final : public Function {
       Arguments arguments;
       std::optional<ElementRngs::Lease> rng;
       if (rng_name_) rng.emplace(rngs_);
-      bool scalars = IsScalarColumn(rows) && !rng;
+      const bool scalars = IsScalarColumn(rows) && !rng;
       int64_t row = 0;
       const RunningCall running(info, rows, row);
       for (; row < rows.rows; ++row) {
@@ -164,6 +168,7 @@ class PyFunction final : public Function {
         random.For(rows.key(row));
         PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
                                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
+        if (result && awaits_) result = Await(PyRef::Steal(result));
         bool added = result && (collector.AddScalar(result, rows, row) ||
                                 collector.Add(result, rows.origin(row)));
         if (!added && gil.TakeInterrupt()) {
@@ -214,10 +219,23 @@ class PyFunction final : public Function {
   }
 
   bool needs_lock() const override { return true; }
+  bool suspends() const override { return awaits_; }
+  std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take) override;
 
  private:
-  static bool IsScalarColumn(const Block& rows) {
-    return rows.stacked() && rows.structure == Structure::Leaf() && rows.columns[0].rank() == 0 &&
+  friend class OngoingCoroutines;
+
+  RowPolicy Policy(const CallInfo& info) const {
+    RowPolicy policy;
+    policy.stage = info.stage->kind.c_str();
+    policy.declared = declared_.get();
+    policy.list_as_tuple = true;
+    return policy;
+  }
+
+  // Whether the short ways for a lone scalar are open.
+  bool IsScalarColumn(const Block& rows) const {
+    return !awaits_ && rows.stacked() && rows.structure == Structure::Leaf() && rows.columns[0].rank() == 0 &&
            !rows.columns[0].dtype().is_reference();
   }
 
@@ -276,7 +294,8 @@ class PyFunction final : public Function {
     }
     PyObject* result = Vectorcall(callable_.get(), arguments.values(), count, rng_name_.get());
     if (rng) arguments.DropLast();
-    if (result) arguments.Clear();  // else GiveBack may want them
+    // Else GiveBack may want them, also while a coroutine has only begun.
+    if (result && !awaits_) arguments.Clear();
     return result;
   }
 
@@ -288,7 +307,8 @@ class PyFunction final : public Function {
     Arguments arguments;
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
-    return PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr));
+    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr));
+    return result && awaits_ ? PyRef::Steal(Await(std::move(result))) : std::move(result);
   }
 
   // The raised exception, as a failure of this row.
@@ -307,16 +327,145 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
+  const bool awaits_;            // it returns something to await
   PyRef rng_name_;               // ("rng",) when the function takes a generator
   ElementRngs rngs_;             // with the GIL
   StructureRef last_structure_;  // with the GIL
 };
 
+// The rows of one Begin, for as long as calls of theirs are in progress.
+struct BegunRows {
+  Block rows;
+  CallInfo info;
+};
+
+// What the calls of a stage share with those that have ended: it outlives their owner.
+struct OngoingShared {
+  OngoingCalls::Take take;
+  std::vector<OngoingCalls::Ended> ended;  // not taken yet; of the loop's thread
+  std::atomic<int64_t> left{0};            // begun, and not taken
+  EventCount taken;
+
+  void Add(int64_t number, std::vector<Block> results) {
+    ended.push_back({number, std::move(results)});
+  }
+  void TakeEnded() {
+    const auto count = static_cast<int64_t>(ended.size());
+    take(std::exchange(ended, {}));
+    left.fetch_sub(count, std::memory_order_release);  // pairs with the acquire in None
+    taken.NotifyAll();
+  }
+  bool None() const { return left.load(std::memory_order_acquire) == 0; }
+};
+
+// Calls of a coroutine function on the event loop.
+class OngoingCoroutines final : public OngoingCalls {
+ public:
+  OngoingCoroutines(PyFunction& function, Take take)
+      : function_(function),
+        shared_(std::make_shared<OngoingShared>()),
+        coroutines_([shared = shared_] { shared->TakeEnded(); }) {
+    shared_->take = std::move(take);
+  }
+
+  ~OngoingCoroutines() override {
+    if (shared_->None()) return;
+    EnsureAttached();
+    coroutines_.Cancel();
+    WaitUninterrupted(shared_->taken, [this] { return shared_->None(); });
+    EnsureAttached();
+  }
+
+  void Begin(Block&& rows, const CallInfo& info, int64_t number) override {
+    Attachment& gil = EnsureAttached();
+    auto begun = std::make_shared<BegunRows>(BegunRows{std::move(rows), info});
+    std::vector<Ended> failed;
+    int64_t added = 0;
+    {
+      ScopedRandom random(info.random);
+      Arguments arguments;
+      int64_t row = 0;
+      const RunningCall running(info, begun->rows, row);
+      for (; row < begun->rows.rows; ++row) {
+        gil.Yield();
+        random.For(begun->rows.key(row));
+        std::unique_ptr<ElementRngs::Lease> rng;
+        if (function_.rng_name_) rng = std::make_unique<ElementRngs::Lease>(function_.rngs_);
+        PyRef coroutine =
+            PyRef::Steal(function_.CallRow(begun->rows, row, arguments, true, rng.get()));
+        arguments.Clear();
+        if (coroutine) {
+          coroutines_.Add(std::make_unique<Call>(*this, begun, row, number + row, std::move(rng)),
+                          std::move(coroutine));
+          ++added;
+        } else {
+          failed.push_back({number + row, {}});
+          failed.back().results.push_back(
+              Block::Of(function_.UserError(begun->rows, row, info)));
+        }
+      }
+    }
+    shared_->left.fetch_add(added, std::memory_order_relaxed);
+    if (!coroutines_.Begin()) {  // the process ends
+      PyErr_Clear();
+      shared_->left.fetch_sub(added, std::memory_order_relaxed);
+    }
+    if (!failed.empty()) shared_->take(std::move(failed));
+  }
+
+ private:
+  class Call final : public CoroutineCall {
+   public:
+    Call(OngoingCoroutines& owner, std::shared_ptr<BegunRows> begun, int64_t row, int64_t number,
+         std::unique_ptr<ElementRngs::Lease> rng)
+        : CoroutineCall(CurrentElementRandom()),
+          function_(owner.function_),
+          shared_(owner.shared_),
+          begun_(std::move(begun)),
+          row_(row),
+          number_(number),
+          rng_(std::move(rng)) {}
+
+    void Ended(PyObject* task) override {
+      std::vector<Block> results;
+      if (task) {
+        const RowPolicy policy = function_.Policy(begun_->info);
+        RowCollector collector(policy, 1, nullptr, 0, &function_.last_structure_);
+        PyRef result = PyRef::Steal(PyObject_CallMethod(task, "result", nullptr));
+        if (!result || !collector.Add(result.get(), begun_->rows.origin(row_))) {
+          collector.AddError(function_.UserError(begun_->rows, row_, begun_->info));
+        }
+        collector.Finish(results);
+      }
+      shared_->Add(number_, std::move(results));
+      rng_.reset();
+      begun_.reset();
+    }
+
+   private:
+    PyFunction& function_;
+    std::shared_ptr<OngoingShared> shared_;
+    std::shared_ptr<BegunRows> begun_;
+    const int64_t row_;
+    const int64_t number_;
+    std::unique_ptr<ElementRngs::Lease> rng_;
+  };
+
+  PyFunction& function_;
+  const std::shared_ptr<OngoingShared> shared_;
+  Coroutines coroutines_;
+};
+
+std::unique_ptr<OngoingCalls> PyFunction::Ongoing(OngoingCalls::Take take) {
+  EnsureAttached();
+  return std::make_unique<OngoingCoroutines>(*this, std::move(take));
+}
+
 }  // namespace
 
 FunctionPtr MakePyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared,
-                           bool wants_rng) {
-  return std::make_shared<PyFunction>(std::move(callable), std::move(declared), wants_rng);
+                           CallForm form) {
+  return std::make_shared<PyFunction>(std::move(callable), std::move(declared), form);
 }
 
 }  // namespace penstock

@@ -7,10 +7,14 @@
 
 namespace penstock {
 
-// `callable` is kept; `declared` (may be null) is what its results are converted to. With
-// `wants_rng` it is given a numpy.random.Generator as the keyword argument rng, which draws from
-// the key of the element.
+struct CallForm {
+  bool wants_rng = false;  // it is given a numpy.random.Generator as the keyword argument rng,
+                           // which draws from the key of the element
+  bool awaits = false;     // it is a coroutine function
+};
+
+// `callable` is kept; `declared` (may be null) is what its results are converted to.
 FunctionPtr MakePyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared,
-                           bool wants_rng);
+                           CallForm form);
 
 }  // namespace penstock

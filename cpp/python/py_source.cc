@@ -5,6 +5,7 @@
 #include "data/block_size.h"
 #include "data/pending.h"
 #include "engine/registry.h"
+#include "python/coroutines.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/rows.h"
@@ -35,11 +36,16 @@ class GeneratorDataset final : public Dataset {
     policy.opaque = opaque_;
     return policy;
   }
-  // With the GIL; null with an error set.
+  // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
   PyRef Open() const {
     PyRef made = PyRef::Steal(PyObject_CallObject(static_cast<PyObject*>(callable_.get()),
                                                   static_cast<PyObject*>(arguments_.get())));
     if (!made) return {};
+    if (IsAsync(made.get())) {
+      PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
+      return module ? PyRef::Steal(PyObject_CallMethod(module.get(), "Values", "O", made.get()))
+                    : PyRef();
+    }
     PyRef iterator = PyRef::Steal(PyObject_GetIter(made.get()));
     if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
@@ -54,6 +60,11 @@ class GeneratorDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
+  static bool IsAsync(PyObject* made) {
+    const PyAsyncMethods* methods = Py_TYPE(made)->tp_as_async;
+    return methods && methods->am_aiter && !Py_TYPE(made)->tp_iter;
+  }
+
   std::string name_;
   Args::Foreign callable_;
   Args::Foreign arguments_;
@@ -74,7 +85,9 @@ class GeneratorIterator final : public BlockIterator {
   ~GeneratorIterator() override {
     // Closing a generator runs its finally blocks: here if this thread may, else with the next
     // thread that holds the GIL.
-    if (CurrentAttachment() && iterator_) EnsureAttached();
+    if (!CurrentAttachment() || !iterator_) return;
+    EnsureAttached();
+    if (IsAsync(iterator_.Use())) CloseAsync();
   }
 
   void VisitState(StateVisitor& visitor) override {
@@ -230,8 +243,23 @@ class GeneratorIterator final : public BlockIterator {
     return Block::AtEnd();
   }
 
+  static bool IsAsync(const PyRef& values) { return !PyIter_Check(values.get()); }
+
   static PyRef NextValue(const PyRef& values) {
-    return PyRef::Steal(CallPython([&] { return PyIter_Next(values.get()); }));
+    if (!IsAsync(values)) {
+      return PyRef::Steal(CallPython([&] { return PyIter_Next(values.get()); }));
+    }
+    PyRef next = PyRef::Steal(PyObject_CallMethod(values.get(), "next", nullptr));
+    PyRef value = next ? PyRef::Steal(Await(std::move(next))) : PyRef();
+    if (!value || PyTuple_GET_SIZE(value.get()) == 0) return {};
+    return PyRef::Borrow(PyTuple_GET_ITEM(value.get(), 0));
+  }
+
+  // Its finally blocks have run when this returns.
+  void CloseAsync() {
+    PyRef closing = PyRef::Steal(PyObject_CallMethod(iterator_.Use().get(), "close", nullptr));
+    if (closing) Finish(std::move(closing));
+    PyErr_Clear();
   }
 
   // The end that follows an interrupt at once: a generator is over when an exception has left it.

@@ -177,6 +177,8 @@ def encode(
             encoded[name] = value
             if callable(value) and _wants_rng(value):
                 encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
+            if callable(value) and _is_coroutine_function(value):
+                encoded["awaits"] = (*encoded.get("awaits", ()), name)
     return encoded
 
 
@@ -190,6 +192,8 @@ def _native(
 ) -> dict[str, Any]:
     """Return the argument for a native function of the elements of a dataset."""
     plain = function.__wrapped__
+    if _is_coroutine_function(plain):
+        raise TraceError(f"{kind}: a native function cannot be async def; drop @ps.native")
     if _wants_rng(plain):
         raise TraceError(
             f"{kind}: a native function takes no `rng`; draw with ps.random, or drop @ps.native to "
@@ -247,4 +251,14 @@ def _wants_rng(function: Any) -> bool:
     return any(
         each.name == "rng" and each.kind in keyword and (i > 0 or each.kind == keyword[0])
         for i, each in enumerate(parameters)
+    )
+
+
+def _is_coroutine_function(function: Any) -> bool:
+    """Return whether calls of a function return coroutines: an object may have such a __call__."""
+    import inspect
+
+    return inspect.iscoroutinefunction(function) or (
+        not isinstance(function, type)
+        and inspect.iscoroutinefunction(getattr(type(function), "__call__", None))
     )

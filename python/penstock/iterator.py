@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
+from penstock.waiting import in_thread
 from penstock.errors import OutOfRangeError, StateError
 from penstock.optional import Optional
 
@@ -23,7 +25,8 @@ class Iterator(_core.Iterator, Closing):
     Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that
     failed is raised at its position, and the following ``next`` continues after it. Dropping the
     iterator stops its threads; `close`, or a ``with`` block, does so when you want and waits for
-    them.
+    them. ``async for``, ``await anext(it)`` and ``async with`` do the same in a coroutine, while
+    its event loop goes on.
 
     Examples
     --------
@@ -43,6 +46,40 @@ class Iterator(_core.Iterator, Closing):
         self._dataset = dataset
         self._account: bytes | None = None  # of what decides the data, once it was asked for
         self._hints: Any = None  # for its speed, likewise
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._ready():
+            await in_thread(self._fetch)
+        for element in self:  # without waiting
+            return element
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Close the iterator as `close` does, while the event loop goes on.
+
+        Examples
+        --------
+        >>> async def first(ds):
+        ...     async with iter(ds) as it:  # which ends with aclose()
+        ...         return await anext(it)
+        >>> asyncio.run(first(ps.Dataset.range(5).prefetch(2)))
+        np.int64(0)
+        """
+        await in_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
     def get_next(self) -> Any:
         """Return the next element; ``next(it)`` under tf.data's name.

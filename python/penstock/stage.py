@@ -31,3 +31,6 @@ class Stage:
             for traced in self._traced:
                 traced.check()
         return Iterator(self, self._options._for_engine())
+
+    def __aiter__(self) -> Iterator:
+        return iter(self)

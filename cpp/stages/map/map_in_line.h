@@ -11,7 +11,7 @@
 #include "engine/session.h"
 #include "runtime/clock.h"
 #include "stages/map/calls_in_line.h"
-#include "stages/map/delivered.h"
+#include "stages/map/progress.h"
 #include "stages/map/shared_input.h"
 
 namespace penstock {
@@ -26,13 +26,12 @@ class MapInLine final {
     const CancelToken& cancel;
     Function& function;
     SharedInput& input;
-    StateTrail& trail;
-    Delivered& delivered;
+    MapProgress& progress;
   };
   MapInLine(const Shared& shared, Lane lane, int stages)
       : shared_(shared), stages_(stages), grain_(Grain::Ahead(lane)) {}
 
-  // `info`: what is the same for all calls; its index is that of position 0.
+  // `info`: what is the same for all calls.
   Block Next(int64_t max_rows, CallInfo info) {
     if (ended_) return Block::AtEnd();
     try {
@@ -41,8 +40,7 @@ class MapInLine final {
       ended_ = true;
       throw;
     }
-    const int64_t first = info.index;
-    info.index += shared_.delivered.position();
+    info.index = shared_.progress.index();
     const int64_t start = NowNs();
     int64_t pulled = 0;
     Block block = calls_.Next(max_rows, shared_.function, info, [&] {
@@ -50,13 +48,12 @@ class MapInLine final {
       // here would hold references to the caller's frames.
       const bool one = shared_.function.needs_lock();
       SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()));
-      info.index = first + shared_.delivered.position();
+      info.index = shared_.progress.index();
       pulled = rows.block.rows;
       return std::move(rows.block);
     });
     grain_.Learn(pulled, NowNs() - start);
-    shared_.delivered.Add(block.steps());
-    shared_.trail.Prune(shared_.delivered.low());
+    shared_.progress.Deliver(block.steps());
     return block;
   }
 
@@ -70,9 +67,10 @@ class MapInLine final {
     }
     shared_.input.Pull(most, rows);
     if (rows.halted) throw std::bad_alloc();
-    if (rows.state) shared_.trail.Add(rows.position, std::move(rows.state));
-    shared_.trail.Thin();
-    shared_.delivered.MoveTo(rows.position);
+    MapPacket from;
+    from.position = rows.position;
+    from.state = std::move(rows.state);
+    shared_.progress.Take(from);
     return rows;
   }
 

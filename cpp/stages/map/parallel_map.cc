@@ -15,8 +15,9 @@
 #include "runtime/slot_ring.h"
 #include "stages/map/call_turns.h"
 #include "stages/map/crew.h"
-#include "stages/map/delivered.h"
 #include "stages/map/map_in_line.h"
+#include "stages/map/ongoing_map.h"
+#include "stages/map/progress.h"
 #include "stages/map/shared_input.h"
 
 namespace penstock {
@@ -104,26 +105,11 @@ class ParallelMapIterator final : public BlockIterator {
     workers_.Join();
   }
 
-  void VisitState(StateVisitor& visitor) override {
-    int64_t index = base_index_ + delivered_.low();
-    visitor.Count(index, "elements given");
-    trail_.VisitState(visitor, delivered_.low());
-    std::vector<int64_t> ahead = delivered_.ahead();
-    constexpr int64_t kMost = StateVisitor::kMostCount;
-    visitor.IntsIn(ahead, -kMost, kMost, "what was delivered out of order");
-    if (visitor.saving()) return;
-    base_index_ = index;
-    StepRuns delivered = StepRuns::Restored(ahead);
-    delivered_.Reset(delivered);
-    input_.Drop(std::move(delivered));
-  }
+  void VisitState(StateVisitor& visitor) override { progress_.VisitState(visitor, input_); }
 
   std::optional<Error> Discard(int64_t& steps) override {
     if (!workers_.empty() || in_line_) return Iterator::Discard(steps);
-    // One step in is one step out: the workers pass over them without calling the function.
-    trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
-    base_index_ = StepsMore(base_index_, steps);
-    steps = 0;
+    progress_.Discard(steps);
     return std::nullopt;
   }
 
@@ -136,7 +122,7 @@ class ParallelMapIterator final : public BlockIterator {
       Packet packet;
       WaitStatus status = Pop(packet);
       if (status == WaitStatus::kTimeout)
-        return in_line_->Next(max_rows, {&stage_, random_, base_index_, nullptr, 0, ragged_});
+        return in_line_->Next(max_rows, {&stage_, random_, 0, nullptr, 0, ragged_});
       if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
@@ -148,9 +134,7 @@ class ParallelMapIterator final : public BlockIterator {
       }
       Recall(false);
       if (packet.end) ended_at_ = packet.number;
-      if (packet.state) trail_.Add(packet.position, std::move(packet.state));
-      trail_.Thin();
-      delivered_.MoveTo(packet.position);
+      progress_.Take(packet);
       charge_ = std::move(packet.charge);
       pending_.Add(std::move(packet.results));
     }
@@ -161,24 +145,14 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
  private:
-  struct Packet {
-    std::vector<Block> results;
-    int64_t number = 0;
-    int64_t position = 0;  // of the input's step that it begins with
-    StateBlob state;       // of the input at `position`, when one was taken
-    BudgetCharge charge;
-    bool end = false;
-    bool halted = false;  // memory ran out: neither results nor anything after them
-  };
+  using Packet = MapPacket;
 
   void StartWorkers() {
     int width = tuning_.width();
     if (workers_.size() > width || workers_.refused()) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
-    if (workers_.empty()) {
-      input_.StartAt(-trail_.front_position(), trail_.front_blob());
-    }
+    if (workers_.empty()) progress_.Begin(input_);
     while (workers_.size() <= width) {
       try {
         workers_.Add();
@@ -205,8 +179,8 @@ class ParallelMapIterator final : public BlockIterator {
   void GoInLine() {
     stats_->parallelism.store(1, std::memory_order_relaxed);
     threads_add_busy_ = false;
-    in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, trail_, delivered_},
-                     lane_, source_.depth_in_line());
+    in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_}, lane_,
+                     source_.depth_in_line());
   }
 
   // --- on the workers ---
@@ -272,7 +246,7 @@ class ParallelMapIterator final : public BlockIterator {
     int64_t count = rows.rows;
     if (count > 0) {
       CallInfo info{
-          &stage_,         random_, base_index_ + packet.position, slabs_ ? &*slabs_ : nullptr,
+          &stage_,         random_, progress_.base_index() + packet.position, slabs_ ? &*slabs_ : nullptr,
           packet.position, ragged_};
       info.cancel = &cancel_;
       try {
@@ -285,9 +259,7 @@ class ParallelMapIterator final : public BlockIterator {
     const int64_t took = NowNs() - start;
     StageStats::Add(stats_->busy_ns, took);
     grain.Learn(count, took);
-    size_t bytes = 0;
-    for (Block& block : packet.results) bytes += block.footprint();
-    packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(bytes));
+    packet.Charge(session_.budget());
   }
 
   // Under the input's lock: waits for room, pulls a block and numbers it. False when there is
@@ -337,8 +309,7 @@ class ParallelMapIterator final : public BlockIterator {
   void Deliver(int64_t steps) {
     tuning_.Delivered(steps);
     if (pending_.empty()) charge_.Reset();
-    delivered_.Add(steps);
-    trail_.Prune(delivered_.low());
+    progress_.Deliver(steps);
   }
 
   void Tune() {
@@ -378,9 +349,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   PendingBlocks pending_;
   BudgetCharge charge_;
-  StateTrail trail_;
-  int64_t base_index_ = 0;  // elements before the first one of this run of the iterator
-  Delivered delivered_;
+  MapProgress progress_;
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
   bool halted_ = false;
@@ -392,6 +361,12 @@ class ParallelMapIterator final : public BlockIterator {
 
 IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
   if (context.session->options().debug) return in_line_->Start(context);
+  const FunctionPtr function = context.Called(function_);
+  if (function->suspends()) {
+    const bool ordered =
+        context.replayed || ordered_.value_or(context.session->options().deterministic);
+    return MakeOngoingMap(*this, context, {function, calls_, ordered});
+  }
   return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
 }
 

@@ -1,0 +1,199 @@
+// Handing calls to the event loop, taking their ends, and waiting for one.
+#include "python/coroutines.h"
+
+#include <atomic>
+#include <utility>
+
+#include "python/errors.h"
+#include "python/gil.h"
+#include "runtime/event_count.h"
+#include "runtime/wait.h"
+#include "storage/file.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kCallName = "penstock.CoroutineCall";
+constexpr const char* kTakenName = "penstock.Coroutines";
+
+// The context variable of the call; set with the first coroutine, and never freed.
+std::atomic<PyObject*> g_call_variable{nullptr};
+
+template <class T>
+T* InCapsule(PyObject* capsule, const char* name) {
+  return static_cast<T*>(PyCapsule_GetPointer(capsule, name));
+}
+
+// Takes [(call, task), ...] on the loop's thread.
+PyObject* TakeEnded(PyObject* self, PyObject* ended) {
+  Attachment attachment(Attachment::Role::kLane);  // whose KeyboardInterrupt is no signal
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended); ++i) {
+    PyObject* pair = PyList_GET_ITEM(ended, i);
+    PyObject* task = PyTuple_GET_ITEM(pair, 1);
+    InCapsule<CoroutineCall>(PyTuple_GET_ITEM(pair, 0), kCallName)
+        ->Ended(task == Py_None ? nullptr : task);
+    attachment.Attach();
+  }
+  (*InCapsule<std::function<void()>>(self, kTakenName))();
+  attachment.Attach();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef g_take_ended = {"take_ended", TakeEnded, METH_O, "Takes calls that have ended."};
+
+PyRef Module() {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
+  if (!module) return {};
+  if (!g_call_variable.load(std::memory_order_acquire)) {  // pairs with the release below
+    PyObject* variable = PyObject_GetAttrString(module.get(), "CALL");
+    if (!variable) return {};
+    g_call_variable.store(variable, std::memory_order_release);
+  }
+  return module;
+}
+
+PyRef TakerOf(std::function<void()> taken) {
+  auto kept = std::make_unique<std::function<void()>>(std::move(taken));
+  PyRef capsule = PyRef::Steal(PyCapsule_New(kept.get(), kTakenName, [](PyObject* self) {
+    delete InCapsule<std::function<void()>>(self, kTakenName);
+  }));
+  if (!capsule) return {};
+  kept.release();
+  return PyRef::Steal(PyCFunction_New(&g_take_ended, capsule.get()));
+}
+
+// A call that a thread waits for.
+struct Waiting {
+  PyRef task;  // null: the process ends
+  std::atomic<bool> ended{false};
+  EventCount event;
+};
+
+class WaitedCall final : public CoroutineCall {
+ public:
+  WaitedCall(const ElementRandom& random, std::shared_ptr<Waiting> waiting)
+      : CoroutineCall(random), waiting_(std::move(waiting)) {}
+  void Ended(PyObject* task) override {
+    waiting_->task = PyRef::Borrow(task);
+    waiting_->ended.store(true, std::memory_order_release);  // pairs with the acquire in Await
+    waiting_->event.NotifyAll();
+  }
+
+ private:
+  std::shared_ptr<Waiting> waiting_;
+};
+
+// Runs an awaitable and waits for its end: until `cancel` is cancelled, or in any case if it is
+// null.
+PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
+  Attachment& gil = EnsureAttached();
+  PyRef module = Module();
+  PyRef apart =
+      module ? PyRef::Steal(PyObject_CallMethod(module.get(), "check_apart", nullptr)) : PyRef();
+  if (!apart) {
+    CloseCoroutine(awaitable.get());
+    return nullptr;
+  }
+  auto waiting = std::make_shared<Waiting>();
+  Coroutines calls([] {});
+  calls.Add(std::make_unique<WaitedCall>(CurrentElementRandom(), waiting), std::move(awaitable));
+  if (!calls.Begin()) return nullptr;
+  // acquire: pairs with the release in Ended.
+  auto ended = [&] { return waiting->ended.load(std::memory_order_acquire); };
+  WaitStatus status = WaitStatus::kReady;
+  if (cancel) {
+    const CancelToken::Watch watch(*cancel, waiting->event);
+    status = WaitUntil(waiting->event, *cancel, ended);
+    if (status != WaitStatus::kReady) {
+      gil.Attach();
+      calls.Cancel();
+    }
+  }
+  WaitUninterrupted(waiting->event, ended);
+  gil.Attach();
+  const PyRef task = std::move(waiting->task);
+  if (status == WaitStatus::kInterrupted) {
+    gil.RestoreInterrupt();
+    return nullptr;
+  }
+  if (status != WaitStatus::kReady || !task) throw Error(ErrorKind::kCancelled, "");
+  return PyObject_CallMethod(task.get(), "result", nullptr);
+}
+
+}  // namespace
+
+Coroutines::Coroutines(std::function<void()> taken) {
+  PyRef module = Module();
+  PyRef taker = module ? TakerOf(std::move(taken)) : PyRef();
+  if (taker) {
+    calls_ = PyRef::Steal(PyObject_CallMethod(module.get(), "Calls", "O", taker.get()));
+  }
+  if (calls_) adding_ = PyRef::Steal(PyList_New(0));
+  if (!adding_) throw CurrentPythonError();
+}
+
+void Coroutines::Add(std::unique_ptr<CoroutineCall> call, PyRef coroutine) {
+  PyRef capsule = PyRef::Steal(PyCapsule_New(call.get(), kCallName, [](PyObject* self) {
+    delete InCapsule<CoroutineCall>(self, kCallName);
+  }));
+  if (capsule) call.release();
+  PyRef pair = capsule ? PyRef::Steal(PyTuple_Pack(2, capsule.get(), coroutine.get())) : PyRef();
+  if (!pair || PyList_Append(adding_.get(), pair.get()) < 0) {
+    PyErr_Clear();
+    throw std::bad_alloc();
+  }
+}
+
+bool Coroutines::Begin() {
+  PyRef calls = std::exchange(adding_, PyRef::Steal(PyList_New(0)));
+  if (PyList_GET_SIZE(calls.get()) == 0) return true;
+  PyRef begun = PyRef::Steal(PyObject_CallMethod(calls_.get(), "begin", "O", calls.get()));
+  if (begun) return true;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls.get()); ++i) {
+    CloseCoroutine(PyTuple_GET_ITEM(PyList_GET_ITEM(calls.get(), i), 1));
+  }
+  return false;
+}
+
+void Coroutines::Cancel() {
+  PyRef done = PyRef::Steal(PyObject_CallMethod(calls_.get(), "cancel", nullptr));
+  PyErr_Clear();
+}
+
+PyObject* Await(PyRef awaitable) {
+  const CancelToken* cancel = ReadingFor::current().cancel;
+  const CancelToken never;
+  return WaitFor(std::move(awaitable), cancel ? cancel : &never);
+}
+
+void Finish(PyRef awaitable) {
+  try {
+    PyRef result = PyRef::Steal(WaitFor(std::move(awaitable), nullptr));
+  } catch (const Error&) {  // the process ends, and the loop with it
+  }
+  PyErr_Clear();
+}
+
+void CloseCoroutine(PyObject* coroutine) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyRef closed = PyRef::Steal(PyObject_CallMethod(coroutine, "close", nullptr));
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
+RandomKey OperationKey(std::optional<uint64_t> seed) {
+  ElementRandom& current = CurrentElementRandom();
+  PyObject* variable = g_call_variable.load(std::memory_order_acquire);  // pairs with Module
+  PyObject* found = nullptr;
+  if (!current.active && variable && PyContextVar_Get(variable, nullptr, &found) < 0) PyErr_Clear();
+  const PyRef capsule = PyRef::Steal(found);
+  if (!capsule || !PyCapsule_IsValid(capsule.get(), kCallName)) return NextOperationKey(seed);
+  ElementRandom& random = InCapsule<CoroutineCall>(capsule.get(), kCallName)->random_;
+  std::swap(current, random);
+  const RandomKey key = NextOperationKey(seed);
+  std::swap(current, random);
+  return key;
+}
+
+}  // namespace penstock

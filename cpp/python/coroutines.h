@@ -1,0 +1,58 @@
+// Coroutines: calls in progress on the event loop of penstock/coroutines.py.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "data/random.h"
+#include "python/python.h"
+
+namespace penstock {
+
+// One call of a coroutine function, from its begin to its end. Owned by a capsule that the task's
+// context holds, and with it tasks that the function has left behind.
+class CoroutineCall {
+ public:
+  explicit CoroutineCall(const ElementRandom& random) : random_(random) {}
+  virtual ~CoroutineCall() = default;
+  CoroutineCall(const CoroutineCall&) = delete;
+  CoroutineCall& operator=(const CoroutineCall&) = delete;
+  // With the GIL, on the loop's thread; the task is done, or null if the process ends.
+  virtual void Ended(PyObject* task) = 0;
+
+ private:
+  friend RandomKey OperationKey(std::optional<uint64_t> seed);
+  ElementRandom random_;  // what random operations of the call draw from
+};
+
+// Some calls, from the thread that begins them. Needs the GIL, attached.
+class Coroutines final {
+ public:
+  // `taken` is called on the loop's thread after the Ended of those that have ended by then.
+  explicit Coroutines(std::function<void()> taken);
+  // Takes over the coroutine. The call begins with Begin.
+  void Add(std::unique_ptr<CoroutineCall> call, PyRef coroutine);
+  // Begins what was added. False, with an error set, when the process ends: none has begun.
+  bool Begin();
+  // All calls end soon after.
+  void Cancel();
+
+ private:
+  PyRef calls_;   // penstock.coroutines.Calls
+  PyRef adding_;  // pairs of call and coroutine
+};
+
+// Runs an awaitable and waits for its end; new reference, null with an error set, perhaps that of a
+// signal. When the run is cancelled meanwhile it throws Error(kCancelled).
+PyObject* Await(PyRef awaitable);
+// The same for what ends something: its result does not matter, and nothing ends the wait.
+void Finish(PyRef awaitable);
+// Frees a coroutine that is not to be run, without a warning. An error that is set stays.
+void CloseCoroutine(PyObject* coroutine);
+
+// A key for a random operation: of the call whose coroutine the thread is in, else as
+// NextOperationKey.
+RandomKey OperationKey(std::optional<uint64_t> seed);
+
+}  // namespace penstock

@@ -1,0 +1,295 @@
+// map with calls that wait without threads: one thread begins them, and their results meet in a
+// slot ring.
+#include "stages/map/ongoing_map.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "data/block_size.h"
+#include "data/pending.h"
+#include "engine/out_of_memory.h"
+#include "engine/session.h"
+#include "runtime/clock.h"
+#include "runtime/pump.h"
+#include "runtime/slot_ring.h"
+#include "runtime/wait.h"
+#include "stages/map/map_in_line.h"
+#include "stages/map/progress.h"
+#include "stages/map/shared_input.h"
+
+namespace penstock {
+namespace {
+
+// What AUTOTUNE stands for: as many connections as HTTP clients open unless asked for more.
+constexpr int64_t kUsualCalls = 100;
+// More than a process may have files open.
+constexpr int64_t kMostCalls = 1 << 16;
+
+// A pump waits until fewer calls than wanted are in progress, pulls as many rows as there is room
+// for, and begins their calls. Each row has a number of its own, under which its result is
+// published by the thread where the calls end; the consumer takes numbers in order, or any when
+// order does not matter. A number keeps its slot of the ring until it is taken, so results that
+// wait for an older call are at most as many as the calls once more.
+class OngoingMapIterator final : public BlockIterator {
+ public:
+  OngoingMapIterator(const Dataset& data, const RunContext& context, CancelToken cancel,
+                     OngoingMapOptions options)
+      : session_(*context.session),
+        stage_(data.label()),
+        function_(std::move(options.function)),
+        random_(data.Randomness(context)),
+        source_(data.input()),
+        lane_(data.lane()),
+        ragged_(context.ragged),
+        ordered_(options.ordered),
+        calls_(std::min(options.calls == kAutotune ? kUsualCalls : options.calls, kMostCalls)),
+        cancel_(std::move(cancel)),
+        input_(data.StartInput(context.OnThread(cancel_).Replayed())),
+        stats_(data.Stats(context)),
+        ring_(static_cast<size_t>(2 * calls_)),
+        begun_(ring_.capacity()),
+        room_watch_(cancel_, room_),
+        budget_watch_(session_.budget(), room_),
+        ready_watch_(cancel_, ready_) {
+    threads_add_busy_ = true;
+    stats_->parallelism.store(static_cast<int32_t>(calls_), std::memory_order_relaxed);
+    stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
+    if (session_.warming()) Start();
+  }
+
+  ~OngoingMapIterator() override {
+    cancel_.Cancel();
+    pump_.reset();
+  }
+
+  void VisitState(StateVisitor& visitor) override { progress_.VisitState(visitor, input_); }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (pump_ || in_line_) return Iterator::Discard(steps);
+    progress_.Discard(steps);
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    if (!pump_ && !in_line_) Start();
+    if (in_line_) return in_line_->Next(max_rows, Info(0));
+    while (pending_.empty()) {
+      if (halted_) return Block::Of(OutOfMemory(stage_.kind));
+      if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
+      MapPacket packet;
+      WaitStatus status = Pop(packet);
+      if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
+      if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      ++taken_;
+      room_.NotifyOne();
+      if (packet.halted) {
+        halted_ = true;
+        cancel_.Cancel();  // what the other calls make comes after it
+        continue;
+      }
+      if (packet.end) ended_at_ = packet.number;
+      progress_.Take(packet);
+      charge_ = std::move(packet.charge);
+      pending_.Add(std::move(packet.results));
+    }
+    Block block = pending_.Take(max_rows);
+    if (pending_.empty()) charge_.Reset();
+    progress_.Deliver(block.steps());
+    return block;
+  }
+
+ private:
+  CallInfo Info(int64_t position) const {
+    return {&stage_, random_, progress_.base_index() + position, nullptr, 0, ragged_};
+  }
+
+  void Start() {
+    session_.NoteThreads();
+    progress_.Begin(input_);
+    try {
+      pump_.emplace(lane_, stage_.kind.c_str(), [this] { Run(); });
+    } catch (const std::system_error& refusal) {  // then one call after the other
+      stats_->parallelism.store(1, std::memory_order_relaxed);
+      threads_add_busy_ = false;
+      in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_}, lane_,
+                       source_.depth_in_line());
+      session_.NoteRefusal(stage_, refusal);
+    }
+  }
+
+  // --- on the pump ---
+
+  void Run() {
+    Session::Serving serving(session_);
+    try {
+      const std::unique_ptr<OngoingCalls> ongoing = function_->Ongoing(
+          [this](std::vector<OngoingCalls::Ended> ended) { Take(std::move(ended)); });
+      while (BeginMore(*ongoing)) continue;
+      // Those that are in progress end by themselves, or are cancelled with the stage.
+      WaitUntil(room_, cancel_, [this] { return InProgress() == 0; });
+    } catch (const Error& error) {
+      PublishEnd(Block::Of(error));
+    } catch (const std::bad_alloc&) {
+      Halt();
+    }
+    input_.TryReset();
+  }
+
+  int64_t InProgress() const {
+    return next_number_ - ended_.load(std::memory_order_acquire);  // pairs with the release in Take
+  }
+
+  // How many calls may begin. A number more is for what comes after the last row.
+  int64_t Room() const {
+    const auto next = static_cast<uint64_t>(next_number_);
+    if (next != ring_.head() && session_.budget().over()) return 0;
+    const auto slots = static_cast<int64_t>(ring_.limit() - (next - ring_.head())) - 1;
+    return std::min(slots, calls_ - InProgress());
+  }
+
+  // False when there is nothing more to begin.
+  bool BeginMore(OngoingCalls& ongoing) {
+    if (WaitUntil(room_, cancel_, [this] { return Room() > 0; }) != WaitStatus::kReady) return false;
+    SharedInput::Rows rows;
+    {
+      const auto token = input_.Hold();
+      input_.Pull(std::min(Room(), grain_.rows()), rows);
+    }
+    StageStats::Add(stats_->busy_ns, rows.pull_ns);
+    if (rows.halted) return Halt();
+    Block last;
+    last.error = std::exchange(rows.block.error, std::nullopt);
+    last.end = std::exchange(rows.block.end, false);
+    const int64_t count = rows.block.rows;
+    grain_.Learn(count, rows.pull_ns);
+    for (int64_t i = 0; i < count; ++i) {
+      Begun& begun = begun_[static_cast<size_t>(next_number_ + i) % begun_.size()];
+      begun.position = rows.position + i;
+      begun.state = i == 0 ? std::move(rows.state) : nullptr;
+    }
+    if (count > 0) ongoing.Begin(std::move(rows.block), Info(rows.position), next_number_);
+    next_number_ += count;  // not before: a Begin that throws has begun none
+    if (last.error && last.error->transient()) return false;
+    if (!last.last()) return true;
+    const bool ended = last.end;
+    MapPacket packet;
+    packet.position = rows.position + count;
+    if (count == 0) packet.state = std::move(rows.state);
+    packet.end = ended;
+    if (last.error) packet.results.push_back(Block::Of(*std::move(last.error)));
+    Publish(std::move(packet), next_number_++);
+    ended_.fetch_add(1, std::memory_order_release);  // this number's, which is no call
+    return !ended;
+  }
+
+  void PublishEnd(Block block) {
+    MapPacket packet;
+    packet.end = true;
+    packet.results.push_back(std::move(block));
+    Publish(std::move(packet), next_number_++);
+  }
+
+  bool Halt() {
+    MapPacket packet;
+    packet.halted = true;
+    Publish(std::move(packet), next_number_++);
+    ready_.NotifyOne();
+    return false;
+  }
+
+  // --- on the pump, and where calls end ---
+
+  void Publish(MapPacket packet, int64_t number) {
+    packet.number = number;
+    if (ordered_) {
+      ring_.publish(static_cast<uint64_t>(number), std::move(packet));
+    } else {
+      ring_.publish_next(std::move(packet));
+    }
+    ready_.NotifyOne();
+  }
+
+  void Take(std::vector<OngoingCalls::Ended> ended) {
+    for (OngoingCalls::Ended& call : ended) {
+      if (call.results.empty()) continue;
+      Begun& begun = begun_[static_cast<size_t>(call.number) % begun_.size()];
+      MapPacket packet;
+      packet.position = begun.position;
+      packet.state = std::move(begun.state);
+      packet.results = std::move(call.results);
+      packet.Charge(session_.budget());
+      Publish(std::move(packet), call.number);
+    }
+    // Pairs with the acquire in InProgress: the numbers' entries may be used again.
+    ended_.fetch_add(static_cast<int64_t>(ended.size()), std::memory_order_release);
+    room_.NotifyOne();
+  }
+
+  // --- on the consumer ---
+
+  WaitStatus Pop(MapPacket& packet) {
+    auto pop = [&] {
+      return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
+    };
+    if (pop()) return WaitStatus::kReady;
+    const int64_t start = NowNs();
+    const WaitStatus status = WaitUntil(ready_, cancel_, pop);
+    stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+    return status;
+  }
+
+  // A number's step of the input, from the begin of the call to its end.
+  struct Begun {
+    int64_t position = 0;
+    StateBlob state;
+  };
+
+  Session& session_;
+  const StageLabel& stage_;
+  const FunctionPtr function_;
+  const StageRandom random_;
+  const Dataset& source_;  // what the input runs
+  const Lane lane_;
+  const bool ragged_;  // the consumer takes such blocks
+  const bool ordered_;
+  const int64_t calls_;
+  CancelToken cancel_;
+
+  SharedInput input_;
+  Grain grain_ = Grain::Ahead(lane_);
+  int64_t next_number_ = 0;
+  std::atomic<int64_t> ended_{0};  // of these numbers
+
+  StageStats* stats_;
+  SlotRing<MapPacket> ring_;
+  std::vector<Begun> begun_;  // by number; an entry belongs to its call as its slot of the ring does
+  EventCount room_;           // the pump waits for room, or for the end of the last calls
+  EventCount ready_;          // the consumer waits
+  CancelToken::Watch room_watch_;
+  Budget::Watch budget_watch_;
+  CancelToken::Watch ready_watch_;
+
+  PendingBlocks pending_;
+  BudgetCharge charge_;
+  MapProgress progress_;
+  int64_t taken_ = 0;
+  int64_t ended_at_ = -1;
+  bool halted_ = false;
+  std::optional<MapInLine> in_line_;
+  std::optional<Pump> pump_;  // last: joined before anything it uses is gone
+};
+
+}  // namespace
+
+IteratorPtr MakeOngoingMap(const Dataset& data, const RunContext& context,
+                           OngoingMapOptions options) {
+  return std::make_unique<OngoingMapIterator>(data, context, context.cancel.Child(),
+                                              std::move(options));
+}
+
+}  // namespace penstock

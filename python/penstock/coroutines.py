@@ -1,0 +1,248 @@
+"""The event loop that runs the coroutines of all pipelines, in one thread of the process.
+
+The engine imports this module with the first coroutine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from contextvars import ContextVar
+from types import CoroutineType
+from typing import Any
+
+_PATIENCE = 10.0  # seconds, before a process that exits says what it waits for
+
+# The call that a task belongs to, in the form of the engine: random operations draw from its key.
+# Tasks and threads that the function starts inherit it.
+CALL: ContextVar[Any] = ContextVar("penstock_call")
+
+
+class _Thread:
+    """A loop and the thread that runs it."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._stopping = False
+        # A daemon, because others are joined before atexit: consumers may still need this one.
+        self._thread = threading.Thread(target=self._run, name="penstock coroutines", daemon=True)
+        try:
+            self._thread.start()
+        except BaseException:
+            self.loop.close()
+            raise
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self._stopping:
+            # What a coroutine lets end its loop, such as SystemExit, is also the error of its task.
+            with contextlib.suppress(BaseException):
+                self.loop.run_forever()
+        for task in (tasks := asyncio.all_tasks(self.loop)):
+            task.cancel()
+        if tasks:
+            self.loop.run_until_complete(asyncio.wait(tasks))
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+    def is_current(self) -> bool:
+        """Return whether the caller is in the loop, and would wait for itself."""
+        return threading.current_thread() is self._thread
+
+    def stop(self) -> None:
+        self._stopping = True
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():
+            print("penstock: the process waits for a coroutine that does not end", file=sys.stderr)
+            self._thread.join()
+
+
+_lock = threading.Lock()
+_thread: _Thread | None = None
+_left: list[_Thread | None] = []  # of parents, in a fork's child: never closed, nor freed
+_exiting = False
+
+
+def _started() -> _Thread:
+    """Return the thread, made with the first coroutine."""
+    global _thread
+    with _lock:
+        if _exiting:
+            raise RuntimeError("no coroutine can be run, because Python is exiting")
+        if _thread is None:
+            _thread = _Thread()
+        return _thread
+
+
+def check_apart() -> None:
+    """Raise RuntimeError in a coroutine: whoever waits there for another one waits for ever."""
+    if _thread is not None and _thread.is_current():
+        raise RuntimeError(
+            "a coroutine cannot wait for the coroutines of a dataset without giving up the event "
+            "loop that they share; write async for instead of for"
+        )
+
+
+@atexit.register
+def _stop() -> None:
+    global _exiting
+    with _lock:
+        _exiting = True
+    if _thread is not None:
+        _thread.stop()
+
+
+def _forget() -> None:
+    """Leave the parent's loop: closing it would take the sockets out of the parent's selector."""
+    global _lock, _thread
+    _lock = threading.Lock()
+    _left.append(_thread)
+    _thread = None
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
+
+
+class Calls:
+    """Coroutines that are in progress for one stage.
+
+    Parameters
+    ----------
+    take : callable
+        Called on the loop with those that have ended by then: pairs of the call, as it was given to
+        `begin`, and its task, which is done; None instead when the process ends.
+    """
+
+    def __init__(self, take: Callable[[list[tuple[Any, Any]]], object]) -> None:
+        self._loop = _started().loop
+        self._take = take
+        self._tasks: dict[asyncio.Task[Any], Any] = {}
+        self._ended: list[tuple[Any, asyncio.Task[Any]]] = []
+        self._cancelled = False
+
+    def begin(self, calls: list[tuple[Any, Awaitable[Any]]]) -> None:
+        """Begin calls, from any thread; RuntimeError when the process ends."""
+        with _lock:  # what is begun is also run
+            if _exiting:
+                raise RuntimeError("no coroutine can be run, because Python is exiting")
+            self._loop.call_soon_threadsafe(self._begin, calls)
+
+    def cancel(self) -> None:
+        """Cancel all calls, and those that begin later; each is still taken."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and all of them with it
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _begin(self, calls: list[tuple[Any, Awaitable[Any]]]) -> None:
+        for call, value in calls:
+            CALL.set(call)  # the task gets a copy of the context
+            coroutine = value if isinstance(value, CoroutineType) else _awaited(value)
+            task = self._loop.create_task(coroutine)
+            self._tasks[task] = call
+            task.add_done_callback(self._end)
+        if self._cancelled:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        self._cancelled = True
+        for task in self._tasks:
+            task.cancel()
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        self._ended.append((self._tasks.pop(task), task))
+        if len(self._ended) == 1:  # with those that end in the same turn of the loop
+            self._loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        ended, self._ended = self._ended, []
+        if not _exiting:
+            self._take(ended)
+            return
+        for _, task in ended:
+            if not task.cancelled():
+                task.exception()  # it was looked at
+        self._take([(call, None) for call, _ in ended])
+
+
+class Values:
+    """The values of an async iterable, made one by one as they are asked for.
+
+    All of it runs in one task: timeouts and task groups may stay open between two values.
+    """
+
+    def __init__(self, values: AsyncIterable[Any]) -> None:
+        self._loop = _started().loop
+        self._turns = _Turns(values)
+
+    async def next(self) -> tuple[Any, ...]:
+        """Return the next value as a tuple, () at the end; one that was asked for stays."""
+        return await self._turns.next()
+
+    async def close(self) -> None:
+        """Cancel the generator, and wait until it has ended."""
+        await self._turns.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(RuntimeError, AttributeError):  # the loop has ended, or never began
+            self._loop.call_soon_threadsafe(self._turns.cancel)
+
+
+class _Turns:
+    """The task of Values; it does not refer to its owner. All of it belongs to the loop."""
+
+    def __init__(self, values: AsyncIterable[Any]) -> None:
+        self._values = values
+        self._task: asyncio.Task[None] | None = None
+        self._asked = asyncio.Event()
+        self._answer: asyncio.Future[tuple[Any, ...]] | None = None
+
+    async def next(self) -> tuple[Any, ...]:
+        if self._answer is None:
+            self._answer = asyncio.get_running_loop().create_future()
+            self._asked.set()
+            if self._task is None:
+                self._task = asyncio.create_task(self._run())
+        answer = self._answer
+        await asyncio.wait([answer])  # which stays when this is cancelled
+        self._answer = None
+        return answer.result()
+
+    async def _run(self) -> None:
+        try:
+            await self._asked.wait()
+            async for value in self._values:
+                self._give((value,))
+                await self._asked.wait()
+            self._give(())
+        except BaseException as error:
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_exception(error)
+                self._answer.exception()  # nobody may ask for it any more
+            if isinstance(error, asyncio.CancelledError):
+                raise
+        finally:
+            if isinstance(self._values, AsyncGenerator):
+                await self._values.aclose()
+
+    def _give(self, answer: tuple[Any, ...]) -> None:
+        self._asked.clear()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(answer)
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def close(self) -> None:
+        self.cancel()
+        if self._task is not None:
+            await asyncio.wait([self._task])

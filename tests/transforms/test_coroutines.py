@@ -1,0 +1,569 @@
+"""Coroutine functions in map, filter and their kind, and async generators in from_generator."""
+
+import asyncio
+import contextvars
+import functools
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from compare import assert_same
+from contract import Boom, DatasetContract, Failure, step, steps
+
+CALLS = [None, 1, 2, 100]
+LIMIT = 20.0  # seconds after which a test that hangs fails
+
+
+async def triple(x):
+    await asyncio.sleep(0)
+    return 3 * x
+
+
+async def doubled_later(x):
+    """Return 2 x, those of later elements first."""
+    for _ in range(8 - int(x) % 8):
+        await asyncio.sleep(0)
+    return 2 * x
+
+
+class Running:
+    """Counts the calls in progress; they end together, when as many as wanted have begun."""
+
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self.now = self.most = 0
+        self.together = None
+
+    async def __call__(self, x):
+        self.together = self.together or asyncio.Event()
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if self.now == self.wanted:
+            self.together.set()
+        await asyncio.wait_for(self.together.wait(), LIMIT)
+        self.now -= 1
+        return x
+
+
+class Waiting:
+    """Calls that wait for ever, and say how they have ended."""
+
+    def __init__(self):
+        self.begun = threading.Event()
+        self.ended = []
+
+    async def __call__(self, x):
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            self.ended.append(int(x))
+            raise
+
+
+# --- the contract ---
+
+
+class TestMap(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    expected = [2 * x for x in range(12)]
+
+    @staticmethod
+    def apply(ds, num_parallel_calls=None):
+        return ds.map(doubled_later, num_parallel_calls=num_parallel_calls)
+
+    def expected_around_error(self):
+        return [2 * x for x in range(12) if x != 4]
+
+
+class TestMapInAnyOrder(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    expected = [2 * x for x in range(12)]
+    ordered = False
+
+    @staticmethod
+    def apply(ds, num_parallel_calls=3):
+        return ds.map(doubled_later, num_parallel_calls=num_parallel_calls, deterministic=False)
+
+    def expected_around_error(self):
+        return [2 * x for x in range(12) if x != 4]
+
+
+async def is_odd(x):
+    await asyncio.sleep(0)
+    return x % 2 == 1
+
+
+class TestFilter(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: ds.filter(is_odd))
+    expected = [1, 3, 5, 7, 9, 11]
+
+
+async def counted_to(x):
+    await asyncio.sleep(0)
+    return ps.Dataset.range(x)
+
+
+class TestInterleave(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(6))
+    expected = [0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4]
+    pickles = False
+
+    @staticmethod
+    def apply(ds):
+        return ds.flat_map(counted_to)
+
+    def expected_around_error(self):
+        return [0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 4]
+
+
+async def numbers():
+    for x in range(9):
+        await asyncio.sleep(0)
+        yield x, f"{x}"
+
+
+class TestGenerator(DatasetContract):
+    build = staticmethod(lambda: ps.Dataset.from_generator(numbers))
+    expected = [(x, f"{x}") for x in range(9)]
+
+
+# --- calls in progress ---
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("calls", [1, 7, 1000])
+def test_as_many_calls_are_in_progress_as_were_asked_for(calls, deterministic):
+    running = Running(calls)
+    ds = ps.Dataset.range(2 * calls).map(running, calls, deterministic)
+    before = threading.active_count()
+    it = iter(ds)
+    came = [next(it)]
+    assert threading.active_count() - before < 5
+    assert sorted(int(x) for x in [*came, *it]) == list(range(2 * calls))
+    assert running.most == calls
+
+
+def test_without_parallel_calls_there_is_one_at_a_time_and_none_ahead():
+    running = Running(1)
+    it = iter(ps.Dataset.range(9).map(running))
+    assert [next(it), next(it)] == [0, 1]
+    assert running.most == 1
+
+
+def test_autotune_is_a_hundred_calls():
+    running = Running(100)
+    assert len(list(ps.Dataset.range(200).map(running, ps.AUTOTUNE))) == 200
+    assert running.most == 100
+
+
+def test_all_pipelines_share_one_thread():
+    async def thread(x):
+        return threading.get_ident()
+
+    ds = ps.Dataset.range(3).map(thread, 2)
+    both = {int(x) for pair in ps.Dataset.zip((ds, ds.prefetch(2))) for x in pair}
+    assert len(both) == 1
+    assert both != {threading.get_ident()}
+
+
+def test_a_call_that_takes_long_lets_others_pass_only_without_order():
+    go = threading.Event()
+
+    async def first_waits(x):
+        while x == 0 and not go.is_set():
+            await asyncio.sleep(0.001)
+        return x
+
+    it = iter(ps.Dataset.range(50).map(first_waits, 4, deterministic=False))
+    came = [int(next(it)) for _ in range(49)]
+    go.set()
+    assert sorted(came) == list(range(1, 50))
+    assert [int(x) for x in it] == [0]
+
+
+def test_what_is_delivered_out_of_order_is_not_made_again():
+    it = iter(ps.Dataset.range(40).map(doubled_later, 9, deterministic=False))
+    before = [int(next(it)) for _ in range(17)]
+    again = iter(ps.Dataset.range(40).map(doubled_later, 5, deterministic=False))
+    again.set_state(it.get_state())
+    assert sorted([*before, *(int(x) for x in again)]) == [2 * x for x in range(40)]
+
+
+def test_a_state_goes_from_coroutines_to_threads_and_back():
+    forms = [
+        lambda ds: ds.map(doubled_later, 5),
+        lambda ds: ds.map(lambda x: 2 * x, 2),
+        lambda ds: ds.map(doubled_later),
+        lambda ds: ds.map(lambda x: 2 * x),
+    ]
+    came, state = [], None
+    for i in range(8):
+        it = iter(forms[i % 4](ps.Dataset.range(17)))
+        if state:
+            it.set_state(state, strict=False)
+        came += [int(next(it)) for _ in range(2)]
+        state = it.get_state()
+    assert came == [2 * x for x in range(16)]
+
+
+test_a_state_goes_from_coroutines_to_threads_and_back = pytest.mark.filterwarnings(
+    "ignore:set_state"
+)(test_a_state_goes_from_coroutines_to_threads_and_back)
+
+
+# --- arguments and results ---
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_arguments_and_results_are_those_of_functions(calls):
+    async def of_two(a, b):
+        return {"sum": a + b, "text": f"{a}"}, [1, 2]
+
+    ds = ps.Dataset.range(3).map(lambda x: (x, np.ones(2) * x)).map(of_two, calls)
+    wanted = [({"sum": x + np.ones(2) * x, "text": f"{x}"}, np.array([1, 2])) for x in range(3)]
+    assert_same(list(ds), wanted)
+    assert ds.element_spec[0]["sum"] == ps.TensorSpec((2,), np.float64)
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_arrays_may_be_changed(calls):
+    async def halved(x):
+        x /= 2
+        await asyncio.sleep(0)
+        return x
+
+    ds = ps.Dataset.range(3).map(lambda x: np.ones(4) * x).map(halved, calls)
+    assert_same(list(ds), [np.ones(4) * x / 2 for x in range(3)])
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_signature_converts_and_checks(calls):
+    async def value(x):
+        return "no" if x == 1 else x
+
+    spec = ps.TensorSpec((), np.float32)
+    came = steps(iter(ps.Dataset.range(3).map(value, calls, output_signature=spec)))
+    assert_same([came[0], came[2]], [np.float32(0), np.float32(2)])
+    assert came[1].kind == "TypeError"
+
+
+def _forms():
+    class Object:
+        async def __call__(self, x):
+            return 3 * x
+
+        async def method(self, x):
+            return 3 * x
+
+    async def with_factor(factor, x):
+        return factor * x
+
+    return {
+        "object": Object(),
+        "method": Object().method,
+        "partial": functools.partial(with_factor, 3),
+    }
+
+
+@pytest.mark.parametrize("form", ["object", "method", "partial"])
+@pytest.mark.parametrize("calls", CALLS)
+def test_anything_that_is_a_coroutine_function_is_awaited(calls, form):
+    assert list(ps.Dataset.range(3).map(_forms()[form], calls)) == [0, 3, 6]
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_function_that_returns_a_coroutine_is_told_to_be_async(calls):
+    came = steps(iter(ps.Dataset.range(1).map(lambda x: triple(x), calls)))
+    assert came[0].kind == "TypeError"
+    assert "map: the function returned a coroutine" in came[0].text
+    assert "async def" in came[0].text
+    gc.collect()  # it was closed: there is no warning that it was never awaited
+
+
+def test_a_native_function_is_not_async():
+    with pytest.raises(TypeError, match="async def"):
+        ps.Dataset.range(3).map(ps.native(triple))
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("take_while", lambda ds: ds.take_while(is_small)),
+        ("scan", lambda ds: ds.scan(np.int64(0), sum_of)),
+        ("flat_map", lambda ds: ds.flat_map(counted_to)),
+    ],
+)
+def test_other_stages_await_their_functions(name, make):
+    wanted = {"take_while": [0, 1, 2], "scan": [0, 1, 3, 6, 10], "flat_map": [0, 0, 1, 0, 1, 2]}
+    came = [int(x) for x in make(ps.Dataset.range(5))]
+    assert came[: len(wanted[name])] == wanted[name]
+
+
+async def is_small(x):
+    return x < 3
+
+
+async def sum_of(state, x):
+    return state + x, state + x
+
+
+# --- errors ---
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_an_error_is_raised_as_itself_with_a_note(calls):
+    async def fail(x):
+        await asyncio.sleep(0)
+        if x == 2:
+            raise Boom("two")
+        return x
+
+    it = iter(ps.Dataset.range(4).map(fail, calls))
+    assert [next(it), next(it)] == [0, 1]
+    with pytest.raises(Boom, match="two") as error:
+        next(it)
+    assert error.traceback[-1].name == "fail"
+    assert len(error.traceback) <= 3
+    (note,) = error.value.__notes__
+    assert note.startswith("penstock: in stage map(fail), element 2 (2)")
+    assert steps(it) == [3]
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError, KeyboardInterrupt, SystemExit, StopAsyncIteration]
+)
+def test_no_error_of_a_call_ends_the_others(calls, error):
+    async def fail(x):
+        await asyncio.sleep(0)
+        if x == 1:
+            raise error("early")
+        return x
+
+    it = iter(ps.Dataset.range(4).map(fail, calls))
+    assert next(it) == 0
+    with pytest.raises((error, RuntimeError)):
+        next(it)
+    assert list(it) == [2, 3]
+    assert list(ps.Dataset.range(3).map(triple, 2)) == [0, 3, 6]
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_errors_are_left_out_on_demand(calls):
+    async def fail(x):
+        if x % 3 == 0:
+            raise Boom
+        return x
+
+    assert list(ps.Dataset.range(7).map(fail, calls, on_error="skip")) == [1, 2, 4, 5]
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_wrong_arguments_are_explained(calls):
+    async def of_two(a, b):
+        return a
+
+    with pytest.raises(TypeError) as error:
+        list(ps.Dataset.range(2).map(of_two, calls))
+    assert any("of_two" in note or "argument" in note for note in error.value.__notes__)
+
+
+# --- randomness ---
+
+
+def _rng(x, rng):
+    return rng.integers(1000)
+
+
+async def _rng_later(x, rng):
+    for _ in range(int(x) % 5):
+        await asyncio.sleep(0)
+    return rng.integers(1000)
+
+
+def _drawn(x):
+    return ps.random.uniform(()), ps.random.uniform(())
+
+
+async def _drawn_later(x):
+    first = ps.random.uniform(())
+    for _ in range(int(x) % 5):
+        await asyncio.sleep(0)
+    return first, ps.random.uniform(())
+
+
+async def _drawn_in_tasks(x):
+    async def draw():
+        return ps.random.uniform(())
+
+    first = await asyncio.create_task(draw())
+    return first, await asyncio.to_thread(lambda: ps.random.uniform(()))
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize(
+    ("plain", "coroutine"),
+    [(_rng, _rng_later), (_drawn, _drawn_later), (_drawn, _drawn_in_tasks)],
+)
+def test_random_numbers_are_those_of_the_element(calls, plain, coroutine):
+    def run(function, calls):
+        ps.set_seed(7)
+        return list(ps.Dataset.range(20).map(function, calls).repeat(2))
+
+    assert_same(run(coroutine, calls), run(plain, None))
+
+
+# --- closing ---
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("calls", [1, 50])
+def test_closing_cancels_the_calls_and_waits_for_them(calls, ahead):
+    waiting = Waiting()
+    ds = ps.Dataset.range(100).map(waiting, calls)
+    it = iter(ds.prefetch(2) if ahead else ds)
+    consumer = threading.Thread(target=lambda: next(it, None))
+    consumer.start()
+    assert waiting.begun.wait(LIMIT)
+    it.close()
+    consumer.join(LIMIT)
+    assert not consumer.is_alive()
+    assert sorted(waiting.ended) == list(range(len(waiting.ended)))
+    assert 1 <= len(waiting.ended) <= calls
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_closing_cancels_the_call_of_a_sequential_map(ahead):
+    waiting = Waiting()
+    ds = ps.Dataset.range(100).map(waiting)
+    it = iter(ds.prefetch(2) if ahead else ds)
+    consumer = threading.Thread(target=lambda: next(it, None))
+    consumer.start()
+    assert waiting.begun.wait(LIMIT)
+    it.close()
+    consumer.join(LIMIT)
+    assert waiting.ended == [0]
+
+
+def test_dropping_cancels_the_calls():
+    waiting = Waiting()
+
+    async def first(x):
+        return x if x == 0 else await waiting(x)
+
+    it = iter(ps.Dataset.range(5).map(first, 5))
+    assert next(it) == 0
+    assert waiting.begun.wait(LIMIT)
+    del it
+    pause = threading.Event()
+    for _ in range(2000):
+        if len(waiting.ended) == 4:
+            break
+        pause.wait(0.005)
+    assert sorted(waiting.ended) == [1, 2, 3, 4]
+
+
+def test_iterating_in_a_coroutine_without_async_is_an_error():
+    async def inner(x):
+        return sum(int(y) for y in ps.Dataset.range(x).map(triple))
+
+    came = steps(iter(ps.Dataset.range(3).map(inner, 2)))
+    assert came[0] == 0
+    assert came[1].kind == "RuntimeError"
+    assert "async for" in came[1].text
+
+
+def test_iterating_in_a_coroutine_with_async_works():
+    async def inner(x):
+        return sum([int(y) async for y in ps.Dataset.range(x).map(triple, 2)])
+
+    assert list(ps.Dataset.range(5).map(inner, 3)) == [0, 0, 3, 9, 18]
+
+
+def test_context_variables_of_the_consumer_are_seen():
+    name = contextvars.ContextVar("name", default="none")
+
+    async def named(x):
+        return name.get()
+
+    name.set("consumer")
+    assert list(ps.Dataset.range(1).map(named)) == ["consumer"]
+
+
+# --- async generators ---
+
+
+def test_a_generator_runs_in_one_task():
+    async def tasks():
+        first = asyncio.current_task()
+        async with asyncio.timeout(LIMIT):
+            for _ in range(5):
+                yield asyncio.current_task() is first
+
+    assert list(ps.Dataset.from_generator(tasks)) == [True] * 5
+
+
+def test_an_error_of_a_generator_ends_the_data():
+    async def failing():
+        yield 1
+        raise Boom("two")
+
+    came = steps(iter(ps.Dataset.from_generator(failing)))
+    assert came == [1, Failure("Boom", "two")]
+
+
+def test_each_iterator_has_a_generator_of_its_own():
+    ds = ps.Dataset.from_generator(numbers)
+    one, other = iter(ds), iter(ds)
+    assert [next(one), next(one), next(other)] == [(0, "0"), (1, "1"), (0, "0")]
+
+
+def test_an_async_iterable_without_a_generator_is_enough():
+    class Countdown:
+        def __init__(self, n):
+            self.n = n
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            if self.n == 0:
+                raise StopAsyncIteration
+            self.n -= 1
+            return self.n
+
+    assert list(ps.Dataset.from_generator(lambda: Countdown(3))) == [2, 1, 0]
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("wait", [False, True])
+def test_closing_runs_the_end_of_a_generator(ahead, wait):
+    ended = []
+
+    async def endless():
+        try:
+            yield 0
+            if wait:
+                await asyncio.Event().wait()
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+            ended.append(True)
+
+    ds = ps.Dataset.from_generator(endless)
+    it = iter(ds.prefetch(3) if ahead else ds)
+    assert next(it) == 0
+    it.close()
+    assert ended == [True]
+
+
+def test_a_generator_that_was_not_begun_needs_no_end():
+    it = iter(ps.Dataset.from_generator(numbers))
+    it.close()
+    assert step(iter(ps.Dataset.from_generator(numbers))) == (0, "0")

@@ -40,7 +40,7 @@ FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& elemen
 // for each. Used by one thread, which may call the function.
 class OngoingCalls {
  public:
-  // The result of the call with a number, one row or an error; nothing if the process ends.
+  // The result of the call with a number, one row or an error; nothing when it was cancelled.
   struct Ended {
     int64_t number = 0;
     std::vector<Block> results;

@@ -64,7 +64,7 @@ PyRef TakerOf(std::function<void()> taken) {
 
 // A call that a thread waits for.
 struct Waiting {
-  PyRef task;  // null: the process ends
+  PyRef task;  // null: it was cancelled
   std::atomic<bool> ended{false};
   EventCount event;
 };

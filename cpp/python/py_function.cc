@@ -170,7 +170,7 @@ class PyFunction final : public Function {
                                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
         if (result && awaits_) result = Await(PyRef::Steal(result));
         bool added = result && (collector.AddScalar(result, rows, row) ||
-                                collector.Add(result, rows.origin(row)));
+                                (IsValue(result, info) && collector.Add(result, rows.origin(row))));
         if (!added && gil.TakeInterrupt()) {
           Py_XDECREF(result);
           collector.Finish(out);
@@ -233,6 +233,17 @@ class PyFunction final : public Function {
     return policy;
   }
 
+  // False, with an error set, for a coroutine: whether calls may be in progress together is decided
+  // before the first one.
+  static bool IsValue(PyObject* result, const CallInfo& info) {
+    if (!PyCoro_CheckExact(result)) return true;
+    CloseCoroutine(result);
+    PyErr_Format(PyExc_TypeError,
+                 "%s: the function returned a coroutine; write it as async def, and it is awaited",
+                 info.stage->kind.c_str());
+    return false;
+  }
+
   // Whether the short ways for a lone scalar are open.
   bool IsScalarColumn(const Block& rows) const {
     return !awaits_ && rows.stacked() && rows.structure == Structure::Leaf() && rows.columns[0].rank() == 0 &&
@@ -278,7 +289,7 @@ class PyFunction final : public Function {
     }
     if (!result && CurrentAttachment()->TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
     RowCollector collector(policy, 1, nullptr, info.first_row, &last_structure_);
-    if (!result || !collector.Add(result.get(), rows.origin(0))) {
+    if (!result || !IsValue(result.get(), info) || !collector.Add(result.get(), rows.origin(0))) {
       collector.AddError(UserError(rows, 0, info));
     }
     collector.Finish(out);

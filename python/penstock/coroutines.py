@@ -120,7 +120,7 @@ class Calls:
     ----------
     take : callable
         Called on the loop with those that have ended by then: pairs of the call, as it was given to
-        `begin`, and its task, which is done; None instead when the process ends.
+        `begin`, and its task, which is done; None instead of those that were cancelled here.
     """
 
     def __init__(self, take: Callable[[list[tuple[Any, Any]]], object]) -> None:
@@ -138,7 +138,7 @@ class Calls:
             self._loop.call_soon_threadsafe(self._begin, calls)
 
     def cancel(self) -> None:
-        """Cancel all calls, and those that begin later; each is still taken."""
+        """Cancel all calls, and those that begin later; each is still taken, without its task."""
         with contextlib.suppress(RuntimeError):  # the loop has ended, and all of them with it
             self._loop.call_soon_threadsafe(self._cancel)
 
@@ -164,7 +164,7 @@ class Calls:
 
     def _hand_over(self) -> None:
         ended, self._ended = self._ended, []
-        if not _exiting:
+        if not (self._cancelled or _exiting):
             self._take(ended)
             return
         for _, task in ended:
@@ -211,6 +211,8 @@ class _Turns:
             self._asked.set()
             if self._task is None:
                 self._task = asyncio.create_task(self._run())
+            elif self._task.done():
+                self._answer.set_result(())
         answer = self._answer
         await asyncio.wait([answer])  # which stays when this is cancelled
         self._answer = None

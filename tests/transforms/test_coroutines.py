@@ -12,6 +12,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import Boom, DatasetContract, Failure, step, steps
+from scripts import run_script
 
 CALLS = [None, 1, 2, 100]
 LIMIT = 20.0  # seconds after which a test that hangs fails
@@ -565,3 +566,91 @@ def test_a_generator_that_was_not_begun_needs_no_end():
     it = iter(ps.Dataset.from_generator(numbers))
     it.close()
     assert step(iter(ps.Dataset.from_generator(numbers))) == (0, "0")
+
+
+# --- the process ---
+
+ENDLESS = """
+import asyncio
+begun = threading.Event()
+ended = []
+async def wait(x):
+    if x == 0:
+        return x
+    begun.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        ended.append(int(x))
+"""
+LIVE = {
+    "a parallel map": "it = iter(Dataset.range(9).map(wait, 5)); next(it)",
+    "a prefetch": "it = iter(Dataset.range(9).map(wait).prefetch(2)); next(it); begun.wait()",
+    "a daemon thread": """
+it = iter(Dataset.range(9).map(wait))
+threading.Thread(target=lambda: list(it), daemon=True).start()
+begun.wait()
+""",
+    "a generator": """
+async def forever():
+    while True:
+        yield 0
+it = iter(Dataset.from_generator(forever).prefetch(2)); next(it)
+""",
+}
+
+
+def script(code):
+    return run_script(ENDLESS + code, "-X", "dev")
+
+
+@pytest.mark.parametrize("live", LIVE.values(), ids=LIVE)
+def test_a_process_ends_at_once_and_without_a_word(live):
+    done = script(live)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("calls", [None, 4])
+def test_an_interrupt_ends_the_wait_and_costs_no_element(calls):
+    done = script(f"""
+async def later(x):
+    if x == 1 and not begun.is_set():
+        begun.set()
+        await asyncio.sleep(0.5)
+    return x * np.ones(2)
+it = iter(Dataset.range(4).map(lambda x: x * np.ones(1)).map(later, {calls}))
+print(next(it))
+def interrupt():
+    begun.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+try:
+    next(it)
+except KeyboardInterrupt:
+    print("interrupted")
+print([x.tolist() for x in it])
+""")
+    wanted = "[0. 0.]\ninterrupted\n[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, wanted, "")
+
+
+def test_a_fork_has_a_loop_of_its_own():
+    done = script("""
+async def half(x):
+    await asyncio.sleep(0)
+    return x // 2
+it = iter(Dataset.range(100).map(half, 9))
+print(next(it), flush=True)
+pid = os.fork()
+if pid == 0:
+    print([int(x) for x in Dataset.range(4).map(half, 2)], flush=True)
+    try:
+        list(it)
+    except RuntimeError as error:
+        print("fork" in str(error), flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+print(sum(int(x) for x in it))
+""")
+    wanted = f"0\n[0, 0, 1, 1]\nTrue\n{sum(x // 2 for x in range(100))}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, wanted, "")

@@ -50,6 +50,7 @@ PYTHON_LAYERS = [
             "on_error",
         ),
         *("labels", "arity", "code_names", "code_effects", "closing", "debugging"),
+        *("coroutines", "waiting"),
         *("option_set", "unused_options", "options", "plain_tables"),
     },
     {"remote"},

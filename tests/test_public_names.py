@@ -82,7 +82,7 @@ def test_iterators_and_options_show_no_machinery():
     it = iter(Dataset.range(3))
     shown = {n for n in dir(it) if not n.startswith("_")}
     assert shown == {
-        *("close", "element_spec", "get_next", "get_next_as_optional", "get_state"),
+        *("aclose", "close", "element_spec", "get_next", "get_next_as_optional", "get_state"),
         *("set_state", "stats", "tuning_moves"),
     }
     assert not {"for_engine", "of"} & public(ps.Options)

@@ -303,8 +303,7 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
       return dict.contains(aside) && dict[aside].contains(name);
     };
     std::string argument = owner + ": " + std::string(py::str(name));
-    args.Set(py::str(name),
-             ToArg(argument, value, declared, {listed(kWantsRng), listed(kAwaits)}));
+    args.Set(py::str(name), ToArg(argument, value, declared, {listed(kWantsRng), listed(kAwaits)}));
   }
   return args;
 }

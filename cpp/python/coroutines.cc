@@ -2,6 +2,8 @@
 #include "python/coroutines.h"
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "python/errors.h"
@@ -95,9 +97,16 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
     return nullptr;
   }
   auto waiting = std::make_shared<Waiting>();
-  Coroutines calls([] {});
-  calls.Add(std::make_unique<WaitedCall>(CurrentElementRandom(), waiting), std::move(awaitable));
-  if (!calls.Begin()) return nullptr;
+  std::optional<Coroutines> calls;
+  try {
+    calls.emplace([] {});
+  } catch (const Error& error) {  // there is no loop
+    CloseCoroutine(awaitable.get());
+    RaisePython(error);
+    return nullptr;
+  }
+  calls->Add(std::make_unique<WaitedCall>(CurrentElementRandom(), waiting), std::move(awaitable));
+  if (!calls->Begin()) return nullptr;
   // acquire: pairs with the release in Ended.
   auto ended = [&] { return waiting->ended.load(std::memory_order_acquire); };
   WaitStatus status = WaitStatus::kReady;
@@ -106,7 +115,9 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
     status = WaitUntil(waiting->event, *cancel, ended);
     if (status != WaitStatus::kReady) {
       gil.Attach();
-      calls.Cancel();
+      calls->Cancel();
+    } else if (!waiting->task) {  // the process ends, and all runs with it
+      status = WaitUntil(waiting->event, *cancel, [] { return false; });
     }
   }
   WaitUninterrupted(waiting->event, ended);

@@ -18,8 +18,8 @@ class CoroutineCall {
   virtual ~CoroutineCall() = default;
   CoroutineCall(const CoroutineCall&) = delete;
   CoroutineCall& operator=(const CoroutineCall&) = delete;
-  // With the GIL, on the loop's thread; the task is done; null: it was cancelled, because the run or
-  // the process ends.
+  // With the GIL, on the loop's thread; the task is done; null: it was cancelled, because the run
+  // or the process ends.
   virtual void Ended(PyObject* task) = 0;
 
  private:

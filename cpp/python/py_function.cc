@@ -246,8 +246,8 @@ class PyFunction final : public Function {
 
   // Whether the short ways for a lone scalar are open.
   bool IsScalarColumn(const Block& rows) const {
-    return !awaits_ && rows.stacked() && rows.structure == Structure::Leaf() && rows.columns[0].rank() == 0 &&
-           !rows.columns[0].dtype().is_reference();
+    return !awaits_ && rows.stacked() && rows.structure == Structure::Leaf() &&
+           rows.columns[0].rank() == 0 && !rows.columns[0].dtype().is_reference();
   }
 
   // New reference, null with an error set. A lone scalar, the shortest way: no more than making
@@ -411,8 +411,7 @@ class OngoingCoroutines final : public OngoingCalls {
           ++added;
         } else {
           failed.push_back({number + row, {}});
-          failed.back().results.push_back(
-              Block::Of(function_.UserError(begun->rows, row, info)));
+          failed.back().results.push_back(Block::Of(function_.UserError(begun->rows, row, info)));
         }
       }
     }

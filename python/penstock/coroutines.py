@@ -192,7 +192,9 @@ class Values:
         await self._turns.close()
 
     def __del__(self) -> None:
-        with contextlib.suppress(RuntimeError, AttributeError):  # the loop has ended, or never began
+        with contextlib.suppress(
+            RuntimeError, AttributeError
+        ):  # the loop has ended, or never began
             self._loop.call_soon_threadsafe(self._turns.cancel)
 
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
-from penstock.waiting import in_thread
 from penstock.errors import OutOfRangeError, StateError
 from penstock.optional import Optional
+from penstock.waiting import in_thread
 
 _MOST_SHOWN = 10  # differences in a message
 
@@ -62,6 +62,7 @@ class Iterator(_core.Iterator, Closing):
 
         Examples
         --------
+        >>> import asyncio
         >>> async def first(ds):
         ...     async with iter(ds) as it:  # which ends with aclose()
         ...         return await anext(it)

@@ -154,7 +154,8 @@ class OngoingMapIterator final : public BlockIterator {
 
   // False when there is nothing more to begin.
   bool BeginMore(OngoingCalls& ongoing) {
-    if (WaitUntil(room_, cancel_, [this] { return Room() > 0; }) != WaitStatus::kReady) return false;
+    if (WaitUntil(room_, cancel_, [this] { return Room() > 0; }) != WaitStatus::kReady)
+      return false;
     SharedInput::Rows rows;
     {
       const auto token = input_.Hold();
@@ -267,9 +268,10 @@ class OngoingMapIterator final : public BlockIterator {
 
   StageStats* stats_;
   SlotRing<MapPacket> ring_;
-  std::vector<Begun> begun_;  // by number; an entry belongs to its call as its slot of the ring does
-  EventCount room_;           // the pump waits for room, or for the end of the last calls
-  EventCount ready_;          // the consumer waits
+  std::vector<Begun>
+      begun_;         // by number; an entry belongs to its call as its slot of the ring does
+  EventCount room_;   // the pump waits for room, or for the end of the last calls
+  EventCount ready_;  // the consumer waits
   CancelToken::Watch room_watch_;
   Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;

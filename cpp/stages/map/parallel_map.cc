@@ -245,9 +245,12 @@ class ParallelMapIterator final : public BlockIterator {
     packet.end = std::exchange(rows.end, false);
     int64_t count = rows.rows;
     if (count > 0) {
-      CallInfo info{
-          &stage_,         random_, progress_.base_index() + packet.position, slabs_ ? &*slabs_ : nullptr,
-          packet.position, ragged_};
+      CallInfo info{&stage_,
+                    random_,
+                    progress_.base_index() + packet.position,
+                    slabs_ ? &*slabs_ : nullptr,
+                    packet.position,
+                    ragged_};
       info.cancel = &cancel_;
       try {
         function_->Map(std::move(rows), info, packet.results);

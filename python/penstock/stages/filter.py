@@ -30,7 +30,7 @@ class Filter(Plan):
         Parameters
         ----------
         predicate : callable
-            Takes the element as `map` does; returns one bool.
+            Takes the element as `map` does; returns one bool. A coroutine function is awaited.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable

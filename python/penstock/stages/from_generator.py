@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from types import GeneratorType
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
@@ -21,7 +21,7 @@ class FromGenerator(Plan):
     @classmethod
     def from_generator(
         cls,
-        generator: Callable[..., Iterable[Any]],
+        generator: Callable[..., Iterable[Any] | AsyncIterable[Any]],
         output_types: Any = None,
         output_shapes: Any = None,
         args: Sequence[Any] | None = None,
@@ -36,7 +36,8 @@ class FromGenerator(Plan):
         Parameters
         ----------
         generator : callable
-            Called again for each iterator; returns an iterable.
+            Called again for each iterator; returns an iterable, or an asynchronous one: see
+            :doc:`/guides/coroutines`.
         output_types, output_shapes : nested dtypes and shapes, optional
             The older form of `output_signature`; shapes may be left out.
         args : sequence, optional
@@ -82,7 +83,7 @@ class FromGenerator(Plan):
             advice = (
                 "pass the generator function itself (without calling it), so that every epoch can "
                 "start it again"
-                if isinstance(generator, GeneratorType)
+                if isinstance(generator, (AsyncGeneratorType, GeneratorType))
                 else "wrap it: from_generator(lambda: iterable)"
             )
             raise TypeError(

@@ -41,10 +41,11 @@ class Map(Plan):
         ----------
         map_func : callable
             Takes the element: a tuple as that many arguments, anything else as one. What it
-            returns is the new element (a list counts as a tuple).
+            returns is the new element (a list counts as a tuple). Or a coroutine function: see
+            :doc:`/guides/coroutines`.
         num_parallel_calls : int, optional
             Calls at a time, each on its own thread; AUTOTUNE (-1) chooses. None calls in the thread
-            that asks.
+            that asks. Of coroutines, any number are in progress on one thread; AUTOTUNE is 100.
         deterministic : bool, optional
             Whether results come in order; None takes it from `Options` (True by default).
         synchronous : bool, optional

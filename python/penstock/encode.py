@@ -258,7 +258,6 @@ def _is_coroutine_function(function: Any) -> bool:
     """Return whether calls of a function return coroutines: an object may have such a __call__."""
     import inspect
 
-    return inspect.iscoroutinefunction(function) or (
-        not isinstance(function, type)
-        and inspect.iscoroutinefunction(getattr(type(function), "__call__", None))
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
     )

@@ -183,7 +183,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
   if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
   if (py::isinstance<ProcessFunctionOfPython>(value)) {
     return PlannedProcessFunction(value.cast<const ProcessFunctionOfPython&>(), declared,
-                                  wants_rng);
+                                  form.wants_rng);
   }
   if (py::isinstance<Indexable>(value)) {
     auto& [object, size] = value.cast<const Indexable&>();

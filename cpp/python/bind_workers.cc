@@ -46,7 +46,8 @@ void ServeFrom(const py::function& load) {
     PyRef function = PyRef::Steal(
         bytes ? CallPython([&] { return PyObject_CallOneArg(load.ptr(), bytes.get()); }) : nullptr);
     if (!function) throw CurrentUserError();
-    return MakePyFunction(std::move(function), std::move(form.declared), form.wants_rng);
+    return MakePyFunction(std::move(function), std::move(form.declared),
+                          {.wants_rng = form.wants_rng});
   });
   EnsureAttached();
 }
@@ -63,7 +64,8 @@ PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
   std::string pickled = function.pickled;
   visitor.Text(pickled);
   return {MakeProcessFunction(std::move(payload), function.timeout_ns),
-          MakePyFunction(PyRef::Borrow(function.plain.ptr()), std::move(declared), wants_rng)};
+          MakePyFunction(PyRef::Borrow(function.plain.ptr()), std::move(declared),
+                         {.wants_rng = wants_rng})};
 }
 
 void BindWorkers(py::module_& module) {

@@ -1,4 +1,4 @@
-"""What a TypeError of a call is about, when the function takes other arguments than it is given."""
+"""How functions are called: what a TypeError of a call is about, and which calls are awaited."""
 
 from __future__ import annotations
 
@@ -49,4 +49,11 @@ def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) 
     return (
         f"penstock: {stage} calls the function with {count} arguments, because an element is a "
         f"tuple of {count}: write it as lambda {names}: ..., or with one *argument for all of them"
+    )
+
+
+def is_coroutine_function(function: Callable[..., Any]) -> bool:
+    """Return whether calls of a function return coroutines: an object may have such a __call__."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
     )

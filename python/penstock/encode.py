@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.arity import is_coroutine_function
 from penstock.errors import TraceError
 from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
@@ -177,7 +178,7 @@ def encode(
             encoded[name] = value
             if callable(value) and _wants_rng(value):
                 encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
-            if callable(value) and _is_coroutine_function(value):
+            if callable(value) and is_coroutine_function(value):
                 encoded["awaits"] = (*encoded.get("awaits", ()), name)
     return encoded
 
@@ -192,7 +193,7 @@ def _native(
 ) -> dict[str, Any]:
     """Return the argument for a native function of the elements of a dataset."""
     plain = function.__wrapped__
-    if _is_coroutine_function(plain):
+    if is_coroutine_function(plain):
         raise TraceError(f"{kind}: a native function cannot be async def; drop @ps.native")
     if _wants_rng(plain):
         raise TraceError(
@@ -251,13 +252,4 @@ def _wants_rng(function: Any) -> bool:
     return any(
         each.name == "rng" and each.kind in keyword and (i > 0 or each.kind == keyword[0])
         for i, each in enumerate(parameters)
-    )
-
-
-def _is_coroutine_function(function: Any) -> bool:
-    """Return whether calls of a function return coroutines: an object may have such a __call__."""
-    import inspect
-
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        type(function).__call__
     )

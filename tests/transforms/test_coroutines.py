@@ -288,6 +288,11 @@ def test_a_native_function_is_not_async():
         ps.Dataset.range(3).map(ps.native(triple))
 
 
+def test_worker_processes_run_no_coroutines():
+    with pytest.raises(TypeError, match="event loop"):
+        ps.Dataset.range(3).map(triple, 2, executor="process")
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from penstock import _core
+from penstock.arity import is_coroutine_function
 from penstock.ops.native import NativeFunction
 from penstock.workers.objects import advice, dumps
 
@@ -76,7 +77,7 @@ def executed(
     ValueError
         If `timeout` is not positive, or given for threads.
     TypeError
-        If the function cannot be pickled.
+        If the function cannot be pickled, or is a coroutine function.
     """
     if timeout is not None and (executor == "thread" or timeout <= 0):
         raise ValueError(
@@ -85,6 +86,11 @@ def executed(
         )
     if executor == "thread" or isinstance(function, NativeFunction):
         return function
+    if is_coroutine_function(function):
+        raise TypeError(
+            f"{stage}: a coroutine function runs on the event loop of this process; leave "
+            "executor='process' out"
+        )
     return ProcessFunction(stage, function, timeout or 0)
 
 

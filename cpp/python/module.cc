@@ -66,7 +66,7 @@ py::dict MemoryInfo() {
 PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_O, "The body of a lane thread."};
 
 // Calls something on a thread of Python's lane, whose errors it handles itself.
-void StartThread(const py::object& call) {
+void CallOnLane(const py::object& call) {
   InstallExitHook();
   Attachment attachment(Attachment::Role::kConsumer);
   const std::shared_ptr<void> called = ToForeign(PyRef::Borrow(call.ptr()));
@@ -81,7 +81,7 @@ void StartThread(const py::object& call) {
 // What belongs to the process and to no one run.
 void BindProcess(py::module_& module) {
   module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
-  module.def("start_thread", &StartThread, py::arg("call"), py::pos_only());
+  module.def("start_thread", &CallOnLane, py::arg("call"), py::pos_only());
   module.def("shutdown", [] {
     if (!Shutdown()) throw py::error_already_set();
   });

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -344,6 +345,25 @@ def test_a_state_of_threads_goes_on_in_processes(calls):
     other = iter(numbers().map(square, num_parallel_calls=calls, executor="process"))
     other.set_state(it.get_state())
     assert head + [int(x) for x in other] == [x * x for x in range(12)]
+
+
+def within(x):
+    return len(list(ps.Dataset.range(3).map(square, num_parallel_calls=2).prefetch(1))) + x
+
+
+def within_processes(x):
+    return len(list(ps.Dataset.range(3).map(square, executor="process")))
+
+
+def test_a_function_may_have_a_pipeline_of_its_own_but_no_workers():
+    assert_same(list(numbers().map(within, executor="process")), [x + 3 for x in range(12)])
+    with pytest.raises(RuntimeError, match="use executor='thread' in functions"):
+        next(iter(numbers().map(within_processes, executor="process")))
+
+
+def test_a_pickled_dataset_calls_its_function_in_processes():
+    ds = pickle.loads(pickle.dumps(numbers().map(pids, executor="process")))
+    assert os.getpid() not in {int(pid) for pid in ds}
 
 
 def test_native_functions_need_no_process():

@@ -32,9 +32,8 @@ class ProcessFunction:
     def __init__(self, stage: str, function: Callable[..., Any], timeout: float) -> None:
         if _serving:
             raise RuntimeError(
-                f"{stage}: executor='process' was asked for by a worker process, while it imported "
-                "the main module; put what starts the pipeline under "
-                "`if __name__ == '__main__':`, or install cloudpickle"
+                f"{stage}: executor='process' was asked for by a worker process, which has no workers "
+                f"of its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
             )
         self.__wrapped__ = function
         self._payload = _payload(stage, function)
@@ -96,12 +95,17 @@ def executed(
 
 def load(payload: bytes) -> Callable[..., Any]:
     """Return the function of a payload, in a worker process."""
+    global _importing
     path, main, pickled = pickle.loads(payload)
     sys.path[:] = path + [each for each in sys.path if each not in path]
     if main is not None and "__mp_main__" not in sys.modules:
         from multiprocessing import spawn
 
-        spawn.prepare({"init_main_from_path": main})
+        _importing = True
+        try:
+            spawn.prepare({"init_main_from_path": main})
+        finally:
+            _importing = False
     function: Callable[..., Any] = pickle.loads(pickled)
     return function
 
@@ -113,7 +117,13 @@ def serve() -> None:
     _core.serve(load)
 
 
+_IN_MAIN = (
+    "it imports the main module: put what starts the pipeline under "
+    "`if __name__ == '__main__':`, or install cloudpickle"
+)
+_IN_FUNCTION = "use executor='thread' in functions that workers call"
 _serving = False  # whether this is a worker process
+_importing = False  # whether it imports the main module now
 
 
 def _payload(stage: str, function: Callable[..., Any]) -> bytes:

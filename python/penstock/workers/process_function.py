@@ -32,8 +32,8 @@ class ProcessFunction:
     def __init__(self, stage: str, function: Callable[..., Any], timeout: float) -> None:
         if _serving:
             raise RuntimeError(
-                f"{stage}: executor='process' was asked for by a worker process, which has no workers "
-                f"of its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
+                f"{stage}: executor='process' was asked for by a worker process, which has none of "
+                f"its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
             )
         self.__wrapped__ = function
         self._payload = _payload(stage, function)

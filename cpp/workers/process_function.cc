@@ -244,7 +244,7 @@ class ProcessFunction final : public Function {
                      static_cast<double>(timeout_ns_) / 1e9),
               row};
     }
-    const pid_t pid = worker.pid();
+    const int pid = worker.pid();
     return {Format("worker process {} {} {}", pid, worker.HowItEnded(),
                    std::string_view(row < 0 ? "before it took this element"
                                             : "while it had this element")),

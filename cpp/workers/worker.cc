@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "data/error.h"
@@ -153,11 +155,15 @@ void Worker::Kill() {
 }
 
 std::string Worker::HowItEnded() {
+  // A function that has closed the files of its process is still running.
+  constexpr int kPatience = 100;  // looks, 10 ms apart
   int status = 0;
-  pid_t ended = -1;
-  do {
-    ended = waitpid(pid_, &status, 0);
-  } while (ended < 0 && errno == EINTR);
+  pid_t ended = 0;
+  for (int i = 0; ended == 0 || (ended < 0 && errno == EINTR); ++i) {
+    if (i == kPatience) kill(pid_, SIGKILL);
+    ended = waitpid(pid_, &status, i < kPatience ? WNOHANG : 0);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   pid_ = -1;
   if (ended < 0) return "has ended";  // someone else has asked for its status
   if (WIFSIGNALED(status)) {

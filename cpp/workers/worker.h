@@ -1,8 +1,6 @@
 // A worker process, as the process sees it that has started it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <set>
 #include <string>
@@ -26,7 +24,7 @@ class Worker {
 
   Channel& channel() { return channel_; }
   PeerHeap& heap() { return heap_; }
-  pid_t pid() const { return pid_; }
+  int pid() const { return pid_; }
   // The row that it works on.
   int64_t row() { return heap_.table().row.load(std::memory_order_relaxed); }
   // The functions that it has been sent.
@@ -36,18 +34,19 @@ class Worker {
   // Whether an answer is still to come, which no one waits for any more.
   bool owes = false;
 
-  // After its channel was closed: waits for the end of the process, and says in words how it ended:
+  // After its channel was closed: waits for the end of the process, which is made to end if it does
+  // not do so soon, and says in words how it ended:
   // "was ended by signal 9 (SIGKILL)", "has left with exit code 3".
   std::string HowItEnded();
   // Ends the process now.
   void Kill();
 
  private:
-  Worker(int socket, int heap_file, pid_t pid) : channel_(socket), heap_(heap_file), pid_(pid) {}
+  Worker(int socket, int heap_file, int pid) : channel_(socket), heap_(heap_file), pid_(pid) {}
 
   Channel channel_;
   PeerHeap heap_;
-  pid_t pid_;
+  int pid_;
   std::set<uint64_t> known_;
   std::vector<Stretch> lent_;
 };

@@ -236,6 +236,20 @@ def test_a_worker_that_ends_is_an_error_of_the_element_that_it_had(calls):
     assert_same(others, [np.full((20, 30), x) for x in range(12) if x not in (3, 8)])
 
 
+def closes(x):
+    if x == 3:
+        os.closerange(3, 100)
+        time.sleep(60)
+    return x
+
+
+def test_a_function_that_closes_the_files_of_its_process_ends_it():
+    found = steps(iter(numbers().map(closes, executor="process")))
+    assert isinstance(found[3], Failure)
+    assert found[3].kind == "WorkerError"
+    assert_same([*found[:3], *found[4:]], [x for x in range(12) if x != 3])
+
+
 def test_a_worker_that_ends_while_it_is_idle_is_replaced():
     ds = numbers().map(pids, executor="process")
     list(ds)

@@ -25,8 +25,7 @@ bool IsFree(Worker& worker) {
   if (worker.channel().Receive(answer, nullptr, 0) != Received::kMessage) return false;
   // What the answer lends is let go of.
   MessageReader(answer, worker.heap());
-  worker.lent().clear();
-  worker.owes = false;
+  worker.Answered();
   return true;
 }
 

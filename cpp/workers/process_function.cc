@@ -185,7 +185,7 @@ class ProcessFunction final : public Function {
       const Received received = sent ? Answer(*worker, info, message) : Received::kClosed;
       if (received == Received::kMessage) {
         MessageReader answer(message, worker->heap());
-        worker->lent().clear();
+        worker->Answered();
         read(answer);
         return std::nullopt;
       }
@@ -221,6 +221,7 @@ class ProcessFunction final : public Function {
     PutCall(call.head(), id_, info, first);
     call.Put(target.at, target.row);
     call.Put(rows);
+    worker.writes_to = target.at.slab;
     return worker.channel().Send(call.Finish(OwnHeap(), worker.lent()));
   }
 

@@ -103,7 +103,8 @@ void MessageWriter::PutSpec(ElementSpec spec) {
   std::string names = ClassNames(*spec.structure);
   if (!names.empty() && !announced_.contains(names)) {
     classes = TheForeignRuntime().PickleForms(*spec.structure);
-    announced_.insert(std::move(names));
+    announced_.insert(names);
+    fresh_.push_back(std::move(names));
   }
   head_.Text(classes);
   VisitSpec(head_, spec);
@@ -214,6 +215,7 @@ std::string MessageWriter::Finish(SharedHeap& heap, std::vector<Stretch>& lent) 
     to += Padded(size);
   }
   if (place == BulkPlace::kHere) visitor.Text(here);
+  fresh_.clear();
   return message += small_;
 }
 

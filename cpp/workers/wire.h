@@ -24,6 +24,10 @@ class MessageWriter {
  public:
   // `to`: the end that it will be sent from.
   MessageWriter(MessageKind kind, Channel& to) : kind_(kind), announced_(to.announced()) {}
+  // What was not sent has announced nothing.
+  ~MessageWriter() {
+    for (const std::string& names : fresh_) announced_.erase(names);
+  }
   MessageWriter(const MessageWriter&) = delete;
   MessageWriter& operator=(const MessageWriter&) = delete;
 
@@ -48,6 +52,7 @@ class MessageWriter {
 
   const MessageKind kind_;
   std::set<std::string>& announced_;
+  std::vector<std::string> fresh_;  // what this message announces, until it is finished
   std::string small_;
   StateVisitor head_{&small_};
   std::vector<std::pair<const void*, size_t>> bulk_;  // each padded to kBulkAlign

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/slab.h"
 #include "workers/channel.h"
 #include "workers/shared_heap.h"
 
@@ -31,9 +32,17 @@ class Worker {
   std::set<uint64_t>& known() { return known_; }
   // What it has been lent for the call that it works on.
   std::vector<Stretch>& lent() { return lent_; }
+  // The batch that it writes to; null: none. It must stay until there is an answer, or no worker.
+  std::shared_ptr<Slab> writes_to;
   // Whether an answer is still to come, which no one waits for any more.
   bool owes = false;
 
+  // Its answer has come.
+  void Answered() {
+    lent_.clear();
+    writes_to = nullptr;
+    owes = false;
+  }
   // After its channel was closed: waits for the end of the process, which is made to end if it does
   // not do so soon, and says in words how it ended:
   // "was ended by signal 9 (SIGKILL)", "has left with exit code 3".

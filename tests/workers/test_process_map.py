@@ -292,6 +292,34 @@ def test_arrays_keep_their_values_however_long_they_are_kept(batch):
         assert np.all(image == np.reshape(number, (-1, *[1] * 3)) if batch else image == number)
 
 
+def slow_rows(x):
+    if x > 2:
+        time.sleep(0.05)
+    return np.full((300, 400), x)
+
+
+def test_calls_that_no_one_waits_for_write_to_no_other_batch():
+    slow = ps.Dataset.range(40).map(slow_rows, num_parallel_calls=4, executor="process").batch(4)
+    quick = ps.Dataset.range(40).map(rows, num_parallel_calls=4, executor="process").batch(4)
+    for _ in range(6):
+        it = iter(slow)
+        next(it)
+        it.close()  # in the middle of calls
+        held = [(image, number) for image, number in quick]
+        time.sleep(0.1)
+        assert all(np.all(image == number[:, None, None, None]) for image, number in held)
+
+
+def test_a_message_that_cannot_be_sent_announces_no_class():
+    def one(x):
+        return Box(threading.Lock() if x == 0 else int(x), "b")
+
+    it = iter(ps.Dataset.range(3).map(one, executor="process"))
+    with pytest.raises(TypeError, match="got lock"):
+        next(it)
+    assert [box.inside for box in it] == [1, 2]
+
+
 _kept = []
 
 

@@ -41,7 +41,9 @@ void EndWithParent([[maybe_unused]] int socket) {
 #if defined(__linux__)
   std::thread([socket] {
     pollfd closed{socket, POLLRDHUP, 0};
-    while (poll(&closed, 1, -1) <= 0) {
+    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
+    constexpr int kLookMs = 500;
+    while (poll(&closed, 1, kLookMs) <= 0) {
     }
     _exit(0);
   }).detach();

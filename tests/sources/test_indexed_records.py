@@ -471,6 +471,7 @@ print("came to the end", sorted(kinds))
 
 
 @pytest.mark.parametrize("faults", ["plain", "faulthandler"])
+@pytest.mark.slow
 def test_truncating_a_file_again_and_again_ends_no_process(tmp_path, faults):
     records = [bytes([i % 256]) * 1000 for i in range(2000)]
     path = write(tmp_path, [b"".join(map(frame, records))], "tfrecord")[0]

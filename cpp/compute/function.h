@@ -70,7 +70,7 @@ class Function {
   // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
   virtual bool needs_lock() const = 0;
   // Where the memory of the batches should come from that results are written to.
-  virtual Slab::Memory slab_memory() const { return &Slab::AnyMemory; }
+  virtual Tensor::Memory slab_memory() const { return &Buffer::Allocate; }
   // Whether its calls wait without a thread, so that any number can be in progress at a time;
   // Ongoing makes what begins them.
   virtual bool suspends() const { return false; }

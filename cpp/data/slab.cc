@@ -10,11 +10,7 @@ Tensor Slab::Rows(size_t leaf, DType dtype, const Shape& row, int64_t first, int
   std::lock_guard lock(mutex_);
   if (columns_.size() <= leaf) columns_.resize(leaf + 1);
   Tensor& column = columns_[leaf];
-  if (!column.buffer()) {
-    const Shape shape = row.Prepend(rows_);
-    const size_t bytes = static_cast<size_t>(shape.elements()) * dtype.itemsize;
-    column = Tensor::View(dtype, shape, memory_(bytes), 0);
-  }
+  if (!column.buffer()) column = Tensor::Make(dtype, row.Prepend(rows_), memory_);
   if (column.dtype() != dtype || !(column.shape().WithoutFirst() == row)) return {};
   return column.Rows(first, count);
 }

@@ -16,13 +16,10 @@ namespace penstock {
 // The columns of one batch. Thread-safe.
 class Slab {
  public:
-  // Where the memory of columns comes from.
-  using Memory = BufferRef (*)(size_t size);
-
-  explicit Slab(int64_t rows, Memory memory = &AnyMemory) : rows_(rows), memory_(memory) {}
+  explicit Slab(int64_t rows, Tensor::Memory memory = &Buffer::Allocate)
+      : rows_(rows), memory_(memory) {}
   // Of columns that there are already.
   Slab(int64_t rows, std::vector<Tensor> columns) : Slab(rows) { columns_ = std::move(columns); }
-  static BufferRef AnyMemory(size_t size) { return Buffer::Allocate(size); }
   int64_t rows() const { return rows_; }
   // `count` rows of a leaf from row `first` on, stacked. The first call for a leaf says what its
   // rows are; the tensor is empty for rows of another dtype or shape, and for references.
@@ -30,7 +27,7 @@ class Slab {
 
  private:
   const int64_t rows_;
-  const Memory memory_;
+  const Tensor::Memory memory_;
   std::mutex mutex_;  // a leaf lock
   std::vector<Tensor> columns_;
 };
@@ -54,7 +51,7 @@ struct SlabRows {
 // The slabs of consecutive batches, whose rows are made in any order. Thread-safe.
 class Slabs {
  public:
-  explicit Slabs(int64_t rows, Slab::Memory memory = &Slab::AnyMemory)
+  explicit Slabs(int64_t rows, Tensor::Memory memory = &Buffer::Allocate)
       : rows_(rows), memory_(memory) {}
   // Of one slab, for its first row.
   explicit Slabs(std::shared_ptr<Slab> slab) : Slabs(slab->rows()) {
@@ -78,7 +75,7 @@ class Slabs {
   }
 
   const int64_t rows_;  // of each
-  const Slab::Memory memory_;
+  const Tensor::Memory memory_;
   std::mutex mutex_;  // a leaf lock
   int64_t end_ = std::numeric_limits<int64_t>::max();
   std::vector<Open> open_;

@@ -50,13 +50,12 @@ void CheckBytes(DType dtype, const Shape& shape) {
 
 }  // namespace
 
-Tensor Tensor::Make(DType dtype, const Shape& shape) {
+Tensor Tensor::Make(DType dtype, const Shape& shape, Memory memory) {
   CheckBytes(dtype, shape);
   Tensor t;
   t.dtype_ = dtype;
   t.shape_ = shape;
-  if (shape.rank() > 0 || dtype.itemsize > t.inline_.size())
-    t.buffer_ = Buffer::Allocate(t.nbytes());
+  if (shape.rank() > 0 || dtype.itemsize > t.inline_.size()) t.buffer_ = memory(t.nbytes());
   return t;
 }
 

@@ -54,8 +54,10 @@ enum class Storage : uint8_t {
 class Tensor {
  public:
   Tensor() = default;
+  // Where memory comes from.
+  using Memory = BufferRef (*)(size_t size);
   // Uninitialised dense memory.
-  static Tensor Make(DType dtype, const Shape& shape);
+  static Tensor Make(DType dtype, const Shape& shape, Memory memory = &Buffer::Allocate);
   static Tensor View(DType dtype, const Shape& shape, BufferRef buffer, size_t offset);
   // One string; copies the bytes.
   static Tensor String(TypeCode code, std::string_view bytes);

@@ -27,8 +27,8 @@ constexpr int64_t kLeastRange = int64_t{64} << 10;
 constexpr int64_t kMuchAhead = int64_t{64} << 20;
 constexpr int64_t kMostAhead = int64_t{256} << 20;
 constexpr MonoTime kSoon = 500'000'000;  // ns
-// Answers come in any order: while the reader waits for one of them, others are requested for those
-// after it that are there, and so many bytes are held.
+// Answers come in any order. While the reader waits for one, each that has come after it lets
+// another one be requested, until what has come and was not read is this much.
 constexpr int64_t kMostHeld = int64_t{384} << 20;
 
 // One request, and its bytes once they are there.

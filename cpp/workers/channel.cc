@@ -32,45 +32,49 @@ bool Channel::Closed() const {
   return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-bool Channel::Send(std::string_view message) {
+ChannelStatus Channel::Send(std::string_view message, const CancelToken* cancel) {
   LeaveForeignLock();
   const Length length = message.size();
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
   bytes += message;
-  size_t sent = 0;
-  while (sent < bytes.size()) {
-    const ssize_t n = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (n >= 0)
+  for (size_t sent = 0; sent < bytes.size();) {
+    const ssize_t n =
+        send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
       sent += static_cast<size_t>(n);
-    else if (errno != EINTR)
-      return false;
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return ChannelStatus::kClosed;
+    const ChannelStatus waited = Wait(POLLOUT, cancel, kNoDeadline);
+    if (waited != ChannelStatus::kDone) return waited;
   }
-  return true;
+  return ChannelStatus::kDone;
 }
 
-Received Channel::WaitForBytes(const CancelToken* cancel, MonoTime deadline) {
+ChannelStatus Channel::Wait(short events, const CancelToken* cancel, MonoTime deadline) {
   BlockingHook* const hook = GetBlockingHook();
   MonoTime looked = NowNs();
   for (;;) {
     if (hook) hook->BeforeWait();
-    pollfd ready{socket_, POLLIN, 0};
+    pollfd ready{socket_, events, 0};
     constexpr MonoTime kMs = 1'000'000;
     const MonoTime left = deadline == kNoDeadline ? kSliceMs : (deadline - NowNs()) / kMs + 1;
     const int count = poll(&ready, 1, static_cast<int>(std::clamp<MonoTime>(left, 0, kSliceMs)));
-    if (count > 0) return Received::kMessage;
-    if (cancel && cancel->cancelled()) return Received::kCancelled;
+    if (count > 0) return ChannelStatus::kDone;
+    if (cancel && cancel->cancelled()) return ChannelStatus::kCancelled;
     const MonoTime now = NowNs();
-    if (now >= deadline) return Received::kTimeout;
+    if (now >= deadline) return ChannelStatus::kTimeout;
     constexpr MonoTime kLook = 100'000'000;
     if (hook && hook->Interruptible() && (count < 0 || now - looked >= kLook)) {
-      if (hook->Interrupted()) return Received::kInterrupted;
+      if (hook->Interrupted()) return ChannelStatus::kInterrupted;
       looked = now;
     }
   }
 }
 
-Received Channel::Receive(std::string& message, const CancelToken* cancel, MonoTime deadline) {
+ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, MonoTime deadline) {
   for (;;) {
     Length length = 0;
     if (partial_.size() >= sizeof length) {
@@ -78,7 +82,7 @@ Received Channel::Receive(std::string& message, const CancelToken* cancel, MonoT
       if (partial_.size() - sizeof length >= length) {
         message.assign(partial_, sizeof length, length);
         partial_.erase(0, sizeof length + length);
-        return Received::kMessage;
+        return ChannelStatus::kDone;
       }
     }
     const size_t had = partial_.size();
@@ -88,9 +92,9 @@ Received Channel::Receive(std::string& message, const CancelToken* cancel, MonoT
     const int code = errno;
     partial_.resize(had + static_cast<size_t>(std::max<ssize_t>(n, 0)));
     if (n > 0 || (n < 0 && code == EINTR)) continue;
-    if (n == 0 || (code != EAGAIN && code != EWOULDBLOCK)) return Received::kClosed;
-    const Received waited = WaitForBytes(cancel, deadline);
-    if (waited != Received::kMessage) return waited;
+    if (n == 0 || (code != EAGAIN && code != EWOULDBLOCK)) return ChannelStatus::kClosed;
+    const ChannelStatus waited = Wait(POLLIN, cancel, deadline);
+    if (waited != ChannelStatus::kDone) return waited;
   }
 }
 
@@ -98,8 +102,10 @@ Received Channel::Receive(std::string& message, const CancelToken* cancel, MonoT
 
 Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
-bool Channel::Send(std::string_view) { return false; }
-Received Channel::Receive(std::string&, const CancelToken*, MonoTime) { return Received::kClosed; }
+ChannelStatus Channel::Send(std::string_view, const CancelToken*) { return ChannelStatus::kClosed; }
+ChannelStatus Channel::Receive(std::string&, const CancelToken*, MonoTime) {
+  return ChannelStatus::kClosed;
+}
 
 #endif
 

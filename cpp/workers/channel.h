@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-enum class Received { kMessage, kClosed, kCancelled, kInterrupted, kTimeout };
+// How a wait for the other end has ended: with a message, because it has closed, or without one.
+enum class ChannelStatus { kDone, kClosed, kCancelled, kInterrupted, kTimeout };
 
 // One end. Used by one thread at a time.
 class Channel {
@@ -26,16 +27,17 @@ class Channel {
   std::set<std::string>& announced() { return announced_; }
   // Whether the other end has closed it, and nothing is left to be received.
   bool Closed() const;
-  // False when the other end is closed. Gives up the foreign lock.
-  bool Send(std::string_view message);
+  // Gives up the foreign lock. After a cancel or an interrupt a part of the message may have been
+  // sent, and the channel is of no more use. `cancel` may be null, here and below.
+  ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr);
   // The next message. Gives up the foreign lock while there is none. What has come of a message
   // when the wait is cancelled, interrupted or over stays, and the next call goes on with it.
-  // `cancel` may be null.
-  Received Receive(std::string& message, const CancelToken* cancel,
-                   MonoTime deadline = kNoDeadline);
+  ChannelStatus Receive(std::string& message, const CancelToken* cancel,
+                        MonoTime deadline = kNoDeadline);
 
  private:
-  Received WaitForBytes(const CancelToken* cancel, MonoTime deadline);
+  // Until the socket has bytes, or room, as `events` of poll(2) says.
+  ChannelStatus Wait(short events, const CancelToken* cancel, MonoTime deadline);
 
   const int socket_;
   std::string partial_;

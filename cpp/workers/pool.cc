@@ -22,7 +22,7 @@ std::vector<std::string>& Command() {
 bool IsFree(Worker& worker) {
   if (!worker.owes) return true;
   std::string answer;
-  if (worker.channel().Receive(answer, nullptr, 0) != Received::kMessage) return false;
+  if (worker.channel().Receive(answer, nullptr, 0) != ChannelStatus::kDone) return false;
   // What the answer lends is let go of.
   MessageReader(answer, worker.heap());
   worker.Answered();

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "runtime/blocking.h"
@@ -16,58 +16,12 @@
 namespace penstock {
 namespace {
 
-// The functions that there are: a worker is told to forget the others.
-class Living {
- public:
-  void Add(uint64_t id) {
-    std::lock_guard lock(mutex_);
-    ids_.insert(id);
-  }
-  void Remove(uint64_t id) {
-    std::lock_guard lock(mutex_);
-    ids_.erase(id);
-  }
-  std::vector<uint64_t> GoneOf(const std::set<uint64_t>& known) {
-    std::lock_guard lock(mutex_);
-    std::vector<uint64_t> gone;
-    for (uint64_t id : known) {
-      if (!ids_.contains(id)) gone.push_back(id);
-    }
-    return gone;
-  }
-
- private:
-  std::mutex mutex_;  // a leaf lock
-  std::set<uint64_t> ids_;
-};
-
-Living& TheLiving() {
-  static auto* living = new Living();
-  return *living;
-}
-
-void PutCall(StateVisitor& head, uint64_t id, const CallInfo& info, int64_t first) {
-  StageLabel label = *info.stage;
-  StageRandom random = info.random;
-  int64_t index = info.index + first;
-  bool ragged = info.ragged;
-  head.UInt(id);
-  head.Text(label.kind);
-  head.Text(label.name);
-  head.Text(label.function);
-  head.UInt(random.seed);
-  head.UInt(random.place.value);
-  head.Int(index);
-  head.Bool(ragged);
-}
-
 class ProcessFunction final : public Function {
  public:
   ProcessFunction(std::string payload, int64_t timeout_ns)
-      : payload_(std::move(payload)), timeout_ns_(timeout_ns), id_(++last_id_) {
-    TheLiving().Add(id_);
-  }
-  ~ProcessFunction() override { TheLiving().Remove(id_); }
+      : payload_(std::make_shared<const std::string>(std::move(payload))),
+        timeout_ns_(timeout_ns),
+        id_(++last_id_) {}
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     int64_t done = 0;
@@ -81,7 +35,7 @@ class ProcessFunction final : public Function {
   }
 
   bool needs_lock() const override { return true; }
-  Slab::Memory slab_memory() const override { return &SharedMemory; }
+  Tensor::Memory slab_memory() const override { return &SharedMemory; }
 
  private:
   static BufferRef SharedMemory(size_t size) { return OwnHeap().Allocate(size); }
@@ -181,65 +135,75 @@ class ProcessFunction final : public Function {
       WorkerPool::Lease worker = ThePool().Take(i + 1 == kTries);
       worker->heap().table().row.store(-1, std::memory_order_relaxed);
       std::string message;
-      const bool sent = Ask(rows, info, first, target, *worker);
-      const Received received = sent ? Answer(*worker, info, message) : Received::kClosed;
-      if (received == Received::kMessage) {
+      ChannelStatus status = Ask(rows, info, first, target, *worker);
+      const bool asked = status == ChannelStatus::kDone;
+      if (asked) status = Answer(*worker, info, message);
+      if (status == ChannelStatus::kDone) {
         MessageReader answer(message, worker->heap());
         worker->Answered();
         read(answer);
         return std::nullopt;
       }
-      if (received == Received::kCancelled || received == Received::kInterrupted) {
-        worker->owes = true;
+      if (status == ChannelStatus::kCancelled || status == ChannelStatus::kInterrupted) {
+        if (asked)
+          worker->owes = true;
+        else
+          worker.Drop();  // it has half of a message
         throw Error(
-            received == Received::kCancelled ? ErrorKind::kCancelled : ErrorKind::kInterrupted, "");
+            status == ChannelStatus::kCancelled ? ErrorKind::kCancelled : ErrorKind::kInterrupted,
+            "");
       }
-      death = DeathOf(received, *worker);
+      death = DeathOf(status, *worker);
       worker.Drop();
       if (death->row >= 0) break;
     }
     return death;
   }
 
-  bool Ask(const Block& rows, const CallInfo& info, int64_t first, const Target& target,
-           Worker& worker) {
-    for (uint64_t gone : TheLiving().GoneOf(worker.known())) {
-      worker.known().erase(gone);
+  ChannelStatus Ask(const Block& rows, const CallInfo& info, int64_t first, const Target& target,
+                    Worker& worker) {
+    auto send = [&](MessageWriter& message) {
+      return worker.channel().Send(message.Finish(OwnHeap(), worker.lent()), info.cancel);
+    };
+    for (uint64_t gone : worker.ForgetEnded()) {
       MessageWriter forget(MessageKind::kForget, worker.channel());
       forget.head().UInt(gone);
-      if (!worker.channel().Send(forget.Finish(OwnHeap(), worker.lent()))) return false;
+      const ChannelStatus sent = send(forget);
+      if (sent != ChannelStatus::kDone) return sent;
     }
-    uint64_t id = id_;
-    if (worker.known().insert(id_).second) {
+    if (worker.known().try_emplace(id_, payload_).second) {
       MessageWriter function(MessageKind::kFunction, worker.channel());
-      std::string payload = payload_;
+      uint64_t id = id_;
+      std::string payload = *payload_;
       function.head().UInt(id);
       function.head().Text(payload);
-      if (!worker.channel().Send(function.Finish(OwnHeap(), worker.lent()))) return false;
+      const ChannelStatus sent = send(function);
+      if (sent != ChannelStatus::kDone) return sent;
     }
     MessageWriter call(MessageKind::kMap, worker.channel());
-    PutCall(call.head(), id_, info, first);
+    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged};
+    header.Visit(call.head());
     call.Put(target.at, target.row);
     call.Put(rows);
     worker.writes_to = target.at.slab;
-    return worker.channel().Send(call.Finish(OwnHeap(), worker.lent()));
+    return send(call);
   }
 
-  Received Answer(Worker& worker, const CallInfo& info, std::string& message) {
+  ChannelStatus Answer(Worker& worker, const CallInfo& info, std::string& message) {
     if (timeout_ns_ == 0) return worker.channel().Receive(message, info.cancel);
     for (int64_t row = -1;;) {
-      const auto received = worker.channel().Receive(message, info.cancel, NowNs() + timeout_ns_);
-      if (received != Received::kTimeout) return received;
+      const auto status = worker.channel().Receive(message, info.cancel, NowNs() + timeout_ns_);
+      if (status != ChannelStatus::kTimeout) return status;
       // The time is a row's: as long as it goes from row to row, all is well. What starts and
       // imports has none.
       const int64_t now = worker.row();
-      if (now >= 0 && std::exchange(row, now) == now) return received;
+      if (now >= 0 && std::exchange(row, now) == now) return status;
     }
   }
 
-  Death DeathOf(Received received, Worker& worker) const {
+  Death DeathOf(ChannelStatus status, Worker& worker) const {
     const int64_t row = worker.row();
-    if (received == Received::kTimeout) {
+    if (status == ChannelStatus::kTimeout) {
       return {Format("a worker process was expected to be done with this element within {} s "
                      "(worker_timeout) and was not; it was ended",
                      static_cast<double>(timeout_ns_) / 1e9),
@@ -252,7 +216,7 @@ class ProcessFunction final : public Function {
             row};
   }
 
-  const std::string payload_;
+  const std::shared_ptr<const std::string> payload_;
   const int64_t timeout_ns_;
   const uint64_t id_;
   std::mutex form_mutex_;  // a leaf lock

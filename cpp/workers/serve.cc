@@ -58,7 +58,7 @@ class Server {
   void Run() {
     EndWithParent(channel_.socket());
     std::string message;
-    while (channel_.Receive(message, nullptr) == Received::kMessage) {
+    while (channel_.Receive(message, nullptr) == ChannelStatus::kDone) {
       MessageReader request(message, parent_);
       if (request.kind() == MessageKind::kFunction) {
         Define(request);
@@ -86,30 +86,18 @@ class Server {
 
   // False when the other process has gone.
   bool Call(MessageReader& request) {
-    uint64_t id = 0;
-    StageLabel label;
-    StageRandom random;
-    int64_t index = 0;
-    bool ragged = false;
-    StateVisitor& head = request.head();
-    head.UInt(id);
-    head.Text(label.kind);
-    head.Text(label.name);
-    head.Text(label.function);
-    head.UInt(random.seed);
-    head.UInt(random.place.value);
-    head.Int(index);
-    head.Bool(ragged);
+    CallHeader header;
+    header.Visit(request.head());
     std::optional<Slabs> slabs;
     if (auto slab = request.TakeSlab(parent_)) slabs.emplace(std::move(slab));
     HeapTable& table = OwnHeap().table();
     // The function is there: from now on its rows are to blame for an end.
     table.row.store(0, std::memory_order_relaxed);
-    CallInfo info{&label, random, index};
-    info.ragged = ragged;
+    CallInfo info{&header.stage, header.random, header.index};
+    info.ragged = header.ragged;
     info.progress = &table.row;
     info.slabs = slabs ? &*slabs : nullptr;
-    Function& function = *functions_.at(id);
+    Function& function = *functions_.at(header.function);
     std::vector<Block> results;
     try {
       function.Map(request.TakeBlock(), info, results);
@@ -118,9 +106,9 @@ class Server {
     }
     std::vector<Stretch> lent;
     try {
-      return channel_.Send(Answer(results, lent));
+      return channel_.Send(Answer(results, lent)) == ChannelStatus::kDone;
     } catch (const Error&) {  // some rows have no form in which they can be sent
-      return channel_.Send(Answer(Sendable(results, info), lent));
+      return channel_.Send(Answer(Sendable(results, info), lent)) == ChannelStatus::kDone;
     }
   }
 

@@ -58,6 +58,17 @@ std::string ClassNames(const Structure& structure) {
 
 }  // namespace
 
+void CallHeader::Visit(StateVisitor& visitor) {
+  visitor.UInt(function);
+  visitor.Text(stage.kind);
+  visitor.Text(stage.name);
+  visitor.Text(stage.function);
+  visitor.UInt(random.seed);
+  visitor.UInt(random.place.value);
+  visitor.Int(index);
+  visitor.Bool(ragged);
+}
+
 uint64_t MessageWriter::Bulk(const void* data, size_t size) {
   const uint64_t at = bulk_size_;
   bulk_.emplace_back(data, size);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/block.h"
+#include "data/random.h"
 #include "data/spec.h"
 #include "data/state_visitor.h"
 #include "workers/channel.h"
@@ -17,6 +18,17 @@ namespace penstock {
 
 // What a message is about: its first byte.
 enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer };
+
+// What a call is told beside its rows.
+struct CallHeader {
+  uint64_t function = 0;  // its id
+  StageLabel stage;
+  StageRandom random;
+  int64_t index = 0;  // of the first row at its stage
+  bool ragged = false;
+
+  void Visit(StateVisitor& visitor);
+};
 
 // Gathers a message: a head of small things, and the bytes of arrays and strings, which lie in
 // shared memory unless they are few.

@@ -22,6 +22,16 @@
 
 namespace penstock {
 
+std::vector<uint64_t> Worker::ForgetEnded() {
+  std::vector<uint64_t> ended;
+  std::erase_if(known_, [&](const auto& each) {
+    if (!each.second.expired()) return false;
+    ended.push_back(each.first);
+    return true;
+  });
+  return ended;
+}
+
 #if defined(__linux__)
 namespace {
 
@@ -98,16 +108,20 @@ class SpawnPlan {
 SharedHeap* g_heap = nullptr;
 std::mutex g_heap_mutex;  // a leaf lock
 
-}  // namespace
-
-SharedHeap& OwnHeap() {
-  // A fork child makes another one: this one goes on to belong to its parent.
+// A fork child makes another heap: this one goes on to belong to its parent.
+void MindForks() {
   static const bool installed = [] {
     HoldAcrossFork(g_heap_mutex);
     OnForkChild([] { g_heap = nullptr; });
     return true;
   }();
   static_cast<void>(installed);
+}
+
+}  // namespace
+
+SharedHeap& OwnHeap() {
+  MindForks();
   std::lock_guard lock(g_heap_mutex);
   if (!g_heap) {
     Opened file(MakeHeapFile(), "shared memory");
@@ -118,7 +132,7 @@ SharedHeap& OwnHeap() {
 }
 
 void UseOwnHeap(int file) {
-  OwnHeap();  // and what it installs
+  MindForks();
   std::lock_guard lock(g_heap_mutex);
   g_heap = new SharedHeap(file);
 }

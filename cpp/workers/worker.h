@@ -1,8 +1,8 @@
 // A worker process, as the process sees it that has started it.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +28,10 @@ class Worker {
   int pid() const { return pid_; }
   // The row that it works on.
   int64_t row() { return heap_.table().row.load(std::memory_order_relaxed); }
-  // The functions that it has been sent.
-  std::set<uint64_t>& known() { return known_; }
+  // What it has been sent of functions, by their ids: gone with the function.
+  std::map<uint64_t, std::weak_ptr<const std::string>>& known() { return known_; }
+  // Takes those out that have gone, and returns their ids: it is to be told.
+  std::vector<uint64_t> ForgetEnded();
   // What it has been lent for the call that it works on.
   std::vector<Stretch>& lent() { return lent_; }
   // The batch that it writes to; null: none. It must stay until there is an answer, or no worker.
@@ -56,7 +58,7 @@ class Worker {
   Channel channel_;
   PeerHeap heap_;
   int pid_;
-  std::set<uint64_t> known_;
+  std::map<uint64_t, std::weak_ptr<const std::string>> known_;
   std::vector<Stretch> lent_;
 };
 

@@ -117,18 +117,19 @@ TEST(messages_come_whole_however_they_are_cut) {
   CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
   std::thread sender([&] {
     Channel channel(sockets[0]);
-    for (size_t i = 0; i < 300; ++i) CHECK(channel.Send(std::string(i * i * 7, 'a')));
+    for (size_t i = 0; i < 300; ++i)
+      CHECK(channel.Send(std::string(i * i * 7, 'a')) == ChannelStatus::kDone);
   });
   Channel channel(sockets[1]);
   std::string message;
   for (size_t i = 0; i < 300; ++i) {
-    CHECK(channel.Receive(message, nullptr) == Received::kMessage);
+    CHECK(channel.Receive(message, nullptr) == ChannelStatus::kDone);
     CHECK_EQ(message.size(), i * i * 7);
   }
   sender.join();
   CHECK(channel.Closed());
-  CHECK(channel.Receive(message, nullptr) == Received::kClosed);
-  CHECK(!channel.Send("b"));
+  CHECK(channel.Receive(message, nullptr) == ChannelStatus::kClosed);
+  CHECK(channel.Send("b") == ChannelStatus::kClosed);
 }
 
 TEST(a_wait_for_a_message_ends_with_its_time_or_its_run) {
@@ -136,12 +137,13 @@ TEST(a_wait_for_a_message_ends_with_its_time_or_its_run) {
   CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
   Channel here(sockets[0]), there(sockets[1]);
   std::string message;
-  CHECK(here.Receive(message, nullptr, NowNs() + 1'000'000) == Received::kTimeout);
+  CHECK(here.Receive(message, nullptr, NowNs() + 1'000'000) == ChannelStatus::kTimeout);
   CancelToken cancel;
   cancel.Cancel();
-  CHECK(here.Receive(message, &cancel) == Received::kCancelled);
-  CHECK(there.Send("late"));
-  CHECK(here.Receive(message, &cancel) == Received::kMessage);
+  CHECK(here.Receive(message, &cancel) == ChannelStatus::kCancelled);
+  CHECK(here.Send(std::string(100 << 20, 'b'), &cancel) == ChannelStatus::kCancelled);
+  CHECK(there.Send("late") == ChannelStatus::kDone);
+  CHECK(here.Receive(message, &cancel) == ChannelStatus::kDone);
   CHECK_EQ(message, "late");
 }
 

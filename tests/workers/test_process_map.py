@@ -293,21 +293,26 @@ def test_arrays_keep_their_values_however_long_they_are_kept(batch):
 
 
 def slow_rows(x):
-    if x > 2:
-        time.sleep(0.05)
+    if x > 5:
+        time.sleep(0.1)
     return np.full((300, 400), x)
+
+
+def other_rows(x):
+    return np.full((300, 400), x + 1000)
 
 
 def test_calls_that_no_one_waits_for_write_to_no_other_batch():
     slow = ps.Dataset.range(40).map(slow_rows, num_parallel_calls=4, executor="process").batch(4)
-    quick = ps.Dataset.range(40).map(rows, num_parallel_calls=4, executor="process").batch(4)
-    for _ in range(6):
+    other = ps.Dataset.range(16).map(other_rows, num_parallel_calls=4, executor="process").batch(4)
+    for _ in range(4):
         it = iter(slow)
         next(it)
-        it.close()  # in the middle of calls
-        held = [(image, number) for image, number in quick]
-        time.sleep(0.1)
-        assert all(np.all(image == number[:, None, None, None]) for image, number in held)
+        it.close()  # in the middle of calls, which write when their sleep is over
+        held = list(other)
+        time.sleep(0.3)
+        wanted = np.arange(1000, 1016).reshape(4, 4, 1, 1)
+        assert all(np.all(batch == row) for batch, row in zip(held, wanted, strict=True))
 
 
 def test_a_message_that_cannot_be_sent_announces_no_class():

@@ -126,6 +126,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int depth_in_line() const { return depth_in_line_; }
   // Whether this stage or one upstream calls into the foreign runtime.
   bool needs_lock() const { return needs_lock_; }
+  // Whether this stage or one upstream has a function that suspends (Function::suspends).
+  bool suspends() const { return suspends_; }
   Lane lane() const { return needs_lock_ ? Lane::kPython : Lane::kNative; }
   // Equal for equal chains from the source up to here: what a stage contributes to random keys.
   uint64_t chain() const { return chain_; }
@@ -173,6 +175,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int depth_ = 1;
   int depth_in_line_ = 1;
   bool needs_lock_ = false;
+  bool suspends_ = false;
   bool calls_inline_ = false;
   bool quiet_ = true;
   bool holds_cache_ = false;

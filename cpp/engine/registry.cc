@@ -41,11 +41,13 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   bool needs_lock = found->second.traits.foreign;
   bool calls_inline = found->second.traits.foreign;
   bool quiet = !found->second.traits.foreign;
+  bool suspends = false;
   for (auto& input : inputs) {
     quiet = quiet && input->quiet();
     depth = std::max(depth, input->depth() + 1);
     depth_in_line = std::max(depth_in_line, input->depth_in_line() + 1);
     needs_lock = needs_lock || input->needs_lock();
+    suspends = suspends || input->suspends();
     calls_inline = calls_inline || input->calls_inline();
   }
   if (depth > kMaxDepth) {
@@ -61,6 +63,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
       needs_lock = needs_lock || locks;
       calls_inline = calls_inline || locks;
       quiet = quiet && !locks;
+      suspends = suspends || function->usual->suspends();
     }
   }
   // Stages that something else is made of, unknown to users, go by the name of that.
@@ -75,6 +78,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   dataset->depth_ = depth;
   dataset->depth_in_line_ = dataset->apart() ? 1 : depth_in_line;
   dataset->needs_lock_ = needs_lock;
+  dataset->suspends_ = suspends;
   dataset->calls_inline_ = calls_inline && !dataset->apart();
   dataset->quiet_ = quiet || dataset->asynchronous();
   dataset->holds_cache_ = dataset->cache_store() != nullptr;

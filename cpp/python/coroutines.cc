@@ -18,6 +18,8 @@ namespace {
 constexpr const char* kCallName = "penstock.CoroutineCall";
 constexpr const char* kTakenName = "penstock.Coroutines";
 
+constinit thread_local bool g_runs_loop = false;
+
 // The context variable of the call; set with the first coroutine, and never freed.
 std::atomic<PyObject*> g_call_variable{nullptr};
 
@@ -89,10 +91,7 @@ class WaitedCall final : public CoroutineCall {
 // null.
 PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
   Attachment& gil = EnsureAttached();
-  PyRef module = Module();
-  PyRef apart =
-      module ? PyRef::Steal(PyObject_CallMethod(module.get(), "check_apart", nullptr)) : PyRef();
-  if (!apart) {
+  if (!MayWait()) {
     CloseCoroutine(awaitable.get());
     return nullptr;
   }
@@ -132,6 +131,17 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
 }
 
 }  // namespace
+
+void RunLoopHere() { g_runs_loop = true; }
+
+bool MayWait() {
+  if (g_runs_loop) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "a coroutine cannot wait for the coroutines of a dataset without giving up the "
+                    "event loop that they share; write async for instead of for");
+  }
+  return !g_runs_loop;
+}
 
 Coroutines::Coroutines(std::function<void()> taken) {
   PyRef module = Module();

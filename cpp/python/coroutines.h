@@ -52,6 +52,12 @@ void Finish(PyRef awaitable);
 // Frees a coroutine that is not to be run, without a warning. An error that is set stays.
 void CloseCoroutine(PyObject* coroutine);
 
+// From here on the calling thread runs the event loop.
+void RunLoopHere();
+// Whether the calling thread may wait for coroutines; false, with an error set, on the thread of
+// their event loop, which would wait for itself.
+bool MayWait();
+
 // A key for a random operation: of the call whose coroutine the thread is in, else as
 // NextOperationKey.
 RandomKey OperationKey(std::optional<uint64_t> seed);

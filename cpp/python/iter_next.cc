@@ -5,6 +5,7 @@
 
 #include "engine/out_of_memory.h"
 #include "python/bind.h"
+#include "python/coroutines.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/iter.h"
@@ -115,6 +116,7 @@ void SayEnd(Run& run) {
 bool FetchOnce(Iter* it) {
   Run& run = *it->run;
   CheckUsable(run, "next");
+  if (run.plan->suspends() && !MayWait()) return false;
   const Entered entered(run, "next");
   // Another thread may have fetched while this one waited to enter.
   if (IsReady(it)) return true;

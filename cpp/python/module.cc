@@ -5,6 +5,7 @@
 #include "data/key_scope.h"
 #include "data/random.h"
 #include "python/bind.h"
+#include "python/coroutines.h"
 #include "python/errors.h"
 #include "python/foreign_runtime.h"
 #include "python/gil.h"
@@ -81,6 +82,7 @@ void CallOnLane(const py::object& call) {
 // What belongs to the process and to no one run.
 void BindProcess(py::module_& module) {
   module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
+  module.def("run_loop_here", &RunLoopHere);
   module.def("start_thread", &CallOnLane, py::arg("call"), py::pos_only());
   module.def("shutdown", [] {
     if (!Shutdown()) throw py::error_already_set();

@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from types import CoroutineType
 from typing import Any
 
+from penstock import _core
+
 _PATIENCE = 10.0  # seconds, before a process that exits says what it waits for
 
 # The call that a task belongs to, in the form of the engine: random operations draw from its key.
@@ -38,6 +40,7 @@ class _Thread:
             raise
 
     def _run(self) -> None:
+        _core.run_loop_here()
         asyncio.set_event_loop(self.loop)
         while not self._stopping:
             # What a coroutine lets end its loop, such as SystemExit, is also the error of its task.
@@ -49,10 +52,6 @@ class _Thread:
             self.loop.run_until_complete(asyncio.wait(tasks))
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
-
-    def is_current(self) -> bool:
-        """Return whether the caller is in the loop, and would wait for itself."""
-        return threading.current_thread() is self._thread
 
     def stop(self) -> None:
         self._stopping = True
@@ -78,15 +77,6 @@ def _started() -> _Thread:
         if _thread is None:
             _thread = _Thread()
         return _thread
-
-
-def check_apart() -> None:
-    """Raise RuntimeError in a coroutine: whoever waits there for another one waits for ever."""
-    if _thread is not None and _thread.is_current():
-        raise RuntimeError(
-            "a coroutine cannot wait for the coroutines of a dataset without giving up the event "
-            "loop that they share; write async for instead of for"
-        )
 
 
 @atexit.register

@@ -4,7 +4,8 @@ The server, in a process of its own on the loopback address, holds 512 MiB in 1,
 penstock reads all files at a time, as records of 256 KiB, and passes over them in the engine, as
 what is gathered is not made into objects of Python either. obstore is asked for the same ranges,
 as many at a time as penstock may have of a store; the note says how fast it is when it has all at
-once. obstore knows how long the files are, and penstock asks, which is one latency more.
+once. obstore is given how long the files are; penstock knows it from the pass before the first that
+counts, and sees from each first answer whether it is still so.
 
 Then the server fails for 3 seconds (every request with 503, a connection that is closed, no answer
 at all): the figure is the time from the end of that until half a second has 90 % of the rate

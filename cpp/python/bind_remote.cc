@@ -242,7 +242,13 @@ void BindRemote(py::module_& module) {
         KeepRemoteCopy(url, {std::move(path), std::move(tag)});
       },
       "url"_a, "path"_a, "tag"_a);
-  module.def("forget_remote_copies", &ForgetRemoteCopies);
+  module.def(
+      "keep_remote_content",
+      [](const std::string& url, int64_t total, std::string tag) {
+        KeepRemoteContent(url, {total, std::move(tag)});
+      },
+      "url"_a, "total"_a, "tag"_a);
+  module.def("forget_remote_files", &ForgetRemoteFiles);
   module.def("take_remote_requests", &TakeRemoteRequests);
   module.def("close_remote_queue", &CloseRemoteQueue);
 }

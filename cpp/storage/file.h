@@ -62,7 +62,8 @@ size_t MostKeptOpen();
 struct Reading {
   const CancelToken* cancel = nullptr;  // reads end early when it is cancelled; null: never
   Budget* budget = nullptr;             // of what a remote file holds; outlives the file
-  bool throughout = true;               // from its beginning to its end, and not here and there
+  bool throughout = true;               // up to its end, and not here and there
+  int64_t begin = 0;                    // the byte that is read first
 };
 
 // While it lives, what this thread reads without saying for whom is read on this behalf.

@@ -34,39 +34,64 @@ RemoteAnswer Ask(RemoteRequest::Task task, const std::string& url, const std::st
   return AskRemote(request, *event);
 }
 
-// Leaked: files are opened by threads that may outlive it.
-struct RemoteCopies {
-  std::mutex mutex;  // a leaf over what follows
-  std::unordered_map<std::string, RemoteCopy> by_url;
+// By URL. Leaked: files are opened by threads that may outlive it.
+template <class T>
+class Known final {
+ public:
+  std::optional<T> Find(const std::string& url) {
+    const std::lock_guard lock(mutex_);
+    auto found = by_url_.find(url);
+    if (found == by_url_.end()) return std::nullopt;
+    return found->second;
+  }
+  void Keep(const std::string& url, T what) {
+    const std::lock_guard lock(mutex_);
+    if (by_url_.size() >= kMost) by_url_.clear();
+    by_url_.insert_or_assign(url, std::move(what));
+  }
+  void Forget(const std::string& url) {
+    const std::lock_guard lock(mutex_);
+    by_url_.erase(url);
+  }
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    by_url_.clear();
+  }
+
+ private:
+  static constexpr size_t kMost = 1 << 17;  // some tens of MB
+  std::mutex mutex_;                        // a leaf over what follows
+  std::unordered_map<std::string, T> by_url_;
 };
-RemoteCopies& TheRemoteCopies() {
-  static RemoteCopies& copies = *new RemoteCopies;
+Known<RemoteCopy>& TheRemoteCopies() {
+  static auto& copies = *new Known<RemoteCopy>;
   return copies;
+}
+Known<RemoteContent>& TheRemoteContents() {
+  static auto& contents = *new Known<RemoteContent>;
+  return contents;
 }
 
 }  // namespace
 
 std::optional<RemoteCopy> FindRemoteCopy(const std::string& url) {
-  RemoteCopies& copies = TheRemoteCopies();
-  const std::lock_guard lock(copies.mutex);
-  auto found = copies.by_url.find(url);
-  if (found == copies.by_url.end()) return std::nullopt;
-  return found->second;
+  return TheRemoteCopies().Find(url);
 }
 void KeepRemoteCopy(const std::string& url, RemoteCopy copy) {
-  RemoteCopies& copies = TheRemoteCopies();
-  const std::lock_guard lock(copies.mutex);
-  copies.by_url.insert_or_assign(url, std::move(copy));
+  TheRemoteCopies().Keep(url, std::move(copy));
 }
-void ForgetRemoteCopy(const std::string& url) {
-  RemoteCopies& copies = TheRemoteCopies();
-  const std::lock_guard lock(copies.mutex);
-  copies.by_url.erase(url);
+void ForgetRemoteCopy(const std::string& url) { TheRemoteCopies().Forget(url); }
+
+std::optional<RemoteContent> FindRemoteContent(const std::string& url) {
+  return TheRemoteContents().Find(url);
 }
-void ForgetRemoteCopies() {
-  RemoteCopies& copies = TheRemoteCopies();
-  const std::lock_guard lock(copies.mutex);
-  copies.by_url.clear();
+void KeepRemoteContent(const std::string& url, RemoteContent content) {
+  TheRemoteContents().Keep(url, std::move(content));
+}
+
+void ForgetRemoteFiles() {
+  TheRemoteCopies().Clear();
+  TheRemoteContents().Clear();
 }
 
 void RemoteRuntime::Send(const RemoteRequestPtr& request) {

@@ -121,7 +121,18 @@ struct RemoteCopy {
 std::optional<RemoteCopy> FindRemoteCopy(const std::string& url);
 void KeepRemoteCopy(const std::string& url, RemoteCopy copy);
 void ForgetRemoteCopy(const std::string& url);
-void ForgetRemoteCopies();
+
+// How long files were when they were opened last, and the tags of their contents, by URL: ranges
+// of a file are requested together with the first one, whose answer says whether it still is so.
+struct RemoteContent {
+  int64_t total = -1;
+  std::string tag;
+};
+std::optional<RemoteContent> FindRemoteContent(const std::string& url);
+void KeepRemoteContent(const std::string& url, RemoteContent content);
+
+// The URLs may be of other stores now.
+void ForgetRemoteFiles();
 
 // Sends a request and waits for the answer; nothing ends that early but an interrupt.
 RemoteAnswer AskRemote(const RemoteRequestPtr& request, EventCount& event);

@@ -69,6 +69,12 @@ class RemoteFile final : public InputFile {
         throughout_(reading.throughout),
         ahead_(reading.throughout ? kAheadAtFirst : 0) {
     if (reading.cancel) cancel_ = *reading.cancel;
+    if (throughout_ && reading.begin == 0) {
+      if (auto known = FindRemoteContent(url_)) {
+        content_ = std::move(*known);
+        ahead_ = kMuchAhead;
+      }
+    }
   }
 
   size_t Read(int64_t offset, void* data, size_t size) override {
@@ -98,12 +104,12 @@ class RemoteFile final : public InputFile {
   int64_t size() override {
     Know(0, 1);
     InputFile* const copy = Copy();
-    return copy ? copy->size() : total_;
+    return copy ? copy->size() : content_.total;
   }
 
   std::string version() override {
     Know(0, 1);
-    return tag_;
+    return content_.tag;
   }
 
  private:
@@ -140,12 +146,12 @@ class RemoteFile final : public InputFile {
   // Also owned by the requests, which may end after the file is closed.
   const std::shared_ptr<EventCount> event_ = std::make_shared<EventCount>();
 
-  std::mutex mutex_;  // a leaf over what follows
-  Ranges ranges_;     // by their begin, without gaps from the reader on
-  int64_t ahead_;     // bytes to have requested beyond the reader
-  int64_t next_ = 0;  // where the last read ended
-  int64_t total_ = -1;
-  std::string tag_;
+  std::mutex mutex_;       // a leaf over what follows
+  Ranges ranges_;          // by their begin, without gaps from the reader on
+  int64_t ahead_;          // bytes to have requested beyond the reader
+  int64_t next_ = 0;       // where the last read ended
+  RemoteContent content_;  // before it is known: what it was when it was opened last
+  bool known_ = false;
   std::unique_ptr<InputFile> copy_;  // on this machine
 };
 
@@ -154,7 +160,7 @@ void RemoteFile::Know(int64_t offset, size_t size) {
   do {
     {
       const std::lock_guard lock(mutex_);
-      if (copy_ || total_ >= 0 || OpenCopy(FindRemoteCopy(url_))) return;
+      if (copy_ || known_ || OpenCopy(FindRemoteCopy(url_))) return;
       range = RangeAt(offset, static_cast<int64_t>(size));
     }
     const RemoteRequest& request = range->request();
@@ -169,12 +175,12 @@ LentBytes RemoteFile::BytesAt(int64_t offset, size_t size) {
     Know(offset, size);
     {
       const std::lock_guard lock(mutex_);
-      if (copy_ || offset >= total_) return {};
+      if (copy_ || offset >= content_.total) return {};
       range = RangeAt(offset, static_cast<int64_t>(size));
     }
     Await(*range);
   } while (!Learn(*range));
-  if (Copy() || offset >= total_) return {};
+  if (Copy() || offset >= content_.total) return {};
   const RemoteAnswer& answer = range->request().answer();
   const int64_t have = answer.bytes ? static_cast<int64_t>(answer.bytes->size()) : 0;
   const int64_t left = answer.offset + have - offset;
@@ -211,7 +217,7 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   if (here != ranges_.begin()) ahead_ = std::max(ahead_, std::min(2 * ahead_, kMuchAhead));
   ranges_.erase(ranges_.begin(), here);
   std::shared_ptr<RemoteRange> found = here->second;
-  if (total_ >= 0) ReadAhead(offset, ahead_);
+  ReadAhead(offset, ahead_);
   return found;
 }
 
@@ -223,10 +229,11 @@ void RemoteFile::ReadAhead(int64_t offset, int64_t held) {
     if (!range->request().done()) pending += range->request().size;
   }
   const int64_t step = std::min(ahead_, kRangeBytes);
-  while (begin < total_ && begin - offset < held && pending < ahead_ && MayReadAhead()) {
+  const int64_t total = content_.total;
+  while (begin < total && begin - offset < held && pending < ahead_ && MayReadAhead()) {
     // Ends where others end that have begun elsewhere: copies of ranges are kept by them.
-    int64_t end = std::min(total_, begin + step);
-    if (step == kRangeBytes) end = std::min(total_, begin - begin % kRangeBytes + kRangeBytes);
+    int64_t end = std::min(total, begin + step);
+    if (step == kRangeBytes) end = std::min(total, begin - begin % kRangeBytes + kRangeBytes);
     ranges_.emplace(begin, Request(begin, end));
     pending += end - begin;
     begin = end;
@@ -241,9 +248,9 @@ bool RemoteFile::MayReadAhead() const {
 std::shared_ptr<RemoteRange> RemoteFile::Request(int64_t begin, int64_t end) {
   auto request = std::make_shared<RemoteRequest>(RemoteRequest::Task::kRead, url_, event_);
   request->offset = begin;
-  request->size = (total_ >= 0 ? std::min(end, total_) : end) - begin;
-  request->tag = tag_;
-  request->first = total_ < 0;
+  request->first = !known_ && ranges_.empty();
+  request->size = (request->first ? end : std::min(end, content_.total)) - begin;
+  if (!request->first) request->tag = content_.tag;
   return std::make_shared<RemoteRange>(std::move(request), budget_);
 }
 
@@ -273,9 +280,12 @@ void RemoteFile::WaitFor(Ready ready) {
 
 void RemoteFile::Begin(int64_t total, const std::string& tag) {
   const std::lock_guard lock(mutex_);
-  if (total_ >= 0 || copy_) return;
-  total_ = total;
-  tag_ = tag;
+  if (known_ || copy_) return;
+  // The others are of what the file was when it was opened last.
+  if (total != content_.total || tag != content_.tag)
+    std::erase_if(ranges_, [](const auto& each) { return !each.second->request().first; });
+  content_ = {total, tag};
+  known_ = true;
 }
 
 // Whether there is one, and it is still there. Under the mutex.
@@ -291,7 +301,7 @@ bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
   std::error_code ignored;  // the time says when it was used
   std::filesystem::last_write_time(copy->path, std::filesystem::file_time_type::clock::now(),
                                    ignored);
-  tag_ = copy->tag;
+  content_.tag = copy->tag;
   return true;
 }
 
@@ -310,6 +320,10 @@ bool RemoteFile::Learn(const RemoteRange& range) {
   } catch (const Error&) {
     const std::lock_guard lock(mutex_);
     ranges_.clear();  // who asks again has it requested again
+    if (!known_ && !range.request().first) {
+      content_ = {};
+      return false;
+    }
     throw;
   }
 }

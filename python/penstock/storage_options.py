@@ -123,7 +123,7 @@ def note_url(url: str) -> None:
         if _by_folder.get(folder) == options:
             return
         _by_folder[folder] = options
-    _core.forget_remote_copies()  # the URL may be of another store now
+    _core.forget_remote_files()  # the URL may be of another store now
 
 
 def options_of(url: str) -> dict[str, Any] | None:

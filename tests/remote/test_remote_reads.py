@@ -208,3 +208,46 @@ def test_what_was_read_can_be_shuffled_and_kept(server):
     assert sorted(ds.shuffle(1000, seed=1)) == sorted(LINES * 20)
     assert list(ds.cache()) == LINES * 20
     assert list(ds.batch(64).unbatch()) == LINES * 20
+
+
+def test_a_second_pass_requests_the_ranges_before_the_first_answer(server):
+    server.files = {"many": MANY * 2}
+    ds = ps.FixedLengthRecordDataset(server.urls()[0], 1 << 18)
+    assert b"".join(ds) == MANY * 2
+    server.wait_until_quiet()
+    before = len(server.asked)
+    server.latency, server.most_open = 0.5, 0
+    assert b"".join(ds) == MANY * 2
+    assert server.most_open == len(server.asked) - before == 5
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+@pytest.mark.parametrize("size", [0, 1000, 5 << 20, 9 << 20, (9 << 20) + 1, 15 << 20])
+def test_a_file_that_was_replaced_between_two_passes_is_read_as_it_is(server, tagged, size):
+    server.tagged = tagged
+    server.files = {"some": MANY}
+    ds = ps.Dataset.from_tensor_slices(server.urls()).map(ps.io.read_file)
+    assert list(ds) == [MANY]
+    for content in (MANY[::-1] * 2)[:size], MANY:
+        server.files = {"some": content}
+        assert list(ds) == [content]
+
+
+def test_a_file_that_is_gone_in_the_second_pass_is_an_error_until_it_is_back(server):
+    server.files = {"some": MANY}
+    ds = ps.FixedLengthRecordDataset(server.urls()[0], 1 << 18)
+    assert b"".join(ds) == MANY
+    server.files = {}
+    with pytest.raises(FileNotFoundError, match="some"):
+        list(ds)
+    server.files = {"some": MANY[1 << 18 :]}
+    assert b"".join(ds) == MANY[1 << 18 :]
+
+
+def test_a_server_that_does_not_know_ranges_sends_a_file_once_in_each_pass(server):
+    server.files, server.ignores_ranges = {"many": MANY}, True
+    ds = ps.FixedLengthRecordDataset(server.urls()[0], 1 << 18)
+    assert b"".join(ds) == MANY
+    before = len(server.asked)
+    assert b"".join(ds) == MANY
+    assert len(server.asked) == 2 * before

@@ -168,7 +168,7 @@ class FileIterator final : public BlockIterator {
 
  private:
   void Open() {
-    auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget()});
+    auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget(), .begin = offset_});
     if (offset_ > 0) bytes->Seek(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);

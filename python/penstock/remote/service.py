@@ -130,6 +130,9 @@ class Service:
         request.finish(answer.buffer, answer.offset, answer.total, answer.tag)
         if copies:
             await copies.keep(url, answer, request.tag)
+        elif request.first and len(answer.buffer) <= request.size:  # the server knows ranges
+            # Not with copies, which begin with the first bytes: nothing is kept before them.
+            _core.keep_remote_content(url, answer.total, answer.tag)
 
     async def _upload(self, request: _core.RemoteRequest) -> None:
         await self._stores.of(request.url).upload(request.url, Path(request.path))

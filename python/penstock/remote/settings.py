@@ -90,7 +90,7 @@ def configure(
     settings = _with_options(Settings({}, Limits(), folder, cache_bytes), storage_options or {})
     with _lock:
         _by_prefix[prefix] = settings
-    _core.forget_remote_copies()
+    _core.forget_remote_files()
 
 
 def _with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:

@@ -48,6 +48,7 @@ class Forms(Shard):
         name: str | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
         """Read the images of a folder, whose subfolders are classes.
 
@@ -93,6 +94,8 @@ class Forms(Shard):
             What to do with a file that cannot be read or decoded: see :doc:`/guides/errors`.
         max_errors : int, optional
             The most errors in a row to leave out, >= 1; None means any number.
+        storage_options : dict, optional
+            Of URLs, as of `remote.configure`: from now on for all in their folders.
 
         Returns
         -------

@@ -1,7 +1,9 @@
 """Storage options that come with a path: where they hold, and that they are kept nowhere else."""
 
+import contextlib
 import datetime
 import pickle
+import sqlite3
 
 import numpy as np
 import pytest
@@ -33,6 +35,29 @@ def test_sources_take_them(new_bucket, options):
     rows = ps.JSONLinesDataset(f"{url}/e/rows.jsonl", signature=signature, **take)
     assert [int(row["x"]) for row in rows] == [1, 2]
     assert ps.io.read_file(f"{url}/a/lines.txt") == b"one\ntwo\n"
+
+
+def test_folders_of_images_and_files_that_are_fetched_take_them(new_bucket, options, tmp_path):
+    url, made = new_bucket
+    pixels = np.full((2, 3, 3), 5, np.uint8)
+    made.put_object(Key="pets/cat/0.png", Body=ps.io.encode_png(pixels))
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as database:
+        database.execute("CREATE TABLE t AS SELECT 3 AS x")
+        database.commit()
+    made.put_object(Key="bases/a.db", Body=(tmp_path / "a.db").read_bytes())
+    take = {"storage_options": options}
+    images = ps.Dataset.from_image_folder(f"{url}/pets", image_size=None, **take)
+    (image, label), *_ = images
+    assert image.tolist() == pixels.tolist()
+    assert label == 0
+    query = "sqlite", f"{url}/bases/a.db", "SELECT x FROM t", np.int64
+    assert list(ps.experimental.SqlDataset(*query, **take)) == [3]
+    module = pytest.importorskip("array_record.python.array_record_module")
+    writer = module.ArrayRecordWriter(str(tmp_path / "a"), "group_size:1")
+    writer.write(b"one")
+    writer.close()
+    made.put_object(Key="records/a", Body=(tmp_path / "a").read_bytes())
+    assert list(ps.ArrayRecordDataset(f"{url}/records/a", **take)) == [b"one"]
 
 
 def test_names_that_are_listed_carry_them(new_bucket, options):

@@ -37,6 +37,8 @@ class SqlDataset(Source):
     output_types : nested dtypes
         A type for each column: integers, bool, floats, `bytes` or `str`. Columns are taken in the
         order of the leaves, those of a dict in the order of its sorted keys.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -78,6 +80,8 @@ class SqlDataset(Source):
         data_source_name: str | os.PathLike[str],
         query: str,
         output_types: Any,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         if driver_name != "sqlite":
             raise ValueError(f"SqlDataset: driver_name must be 'sqlite', got {driver_name!r}")

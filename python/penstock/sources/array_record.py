@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ class ArrayRecordDataset(Source):
     num_parallel_calls : int, optional
         Reads at a time, each on its own thread; AUTOTUNE (-1) chooses. None reads in the thread
         that asks.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class ArrayRecordDataset(Source):
         name: str | None = None,
         *,
         num_parallel_calls: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         files = names_of("ArrayRecordDataset", filenames)
         self._become(

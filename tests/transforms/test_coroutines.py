@@ -110,7 +110,7 @@ async def counted_to(x):
     return ps.Dataset.range(x)
 
 
-class TestInterleave(DatasetContract):
+class TestFlatMap(DatasetContract):
     source = staticmethod(lambda: ps.Dataset.range(6))
     expected = [0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4]
     pickles = False
@@ -121,6 +121,20 @@ class TestInterleave(DatasetContract):
 
     def expected_around_error(self):
         return [0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 4]
+
+
+class TestInterleave(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(6))
+    expected = [int(x) for x in ps.Dataset.range(6).interleave(ps.Dataset.range, 3, 2)]
+    pickles = False
+
+    @staticmethod
+    def apply(ds, num_parallel_calls=20):
+        return ds.interleave(counted_to, 3, 2, num_parallel_calls=num_parallel_calls)
+
+    def expected_around_error(self):
+        ok = ps.Dataset.from_tensor_slices([0, 1, 2, 3, 5])
+        return [int(x) for x in ok.interleave(ps.Dataset.range, 3, 2)]
 
 
 async def numbers():
@@ -148,6 +162,25 @@ def test_as_many_calls_are_in_progress_as_were_asked_for(calls, deterministic):
     assert threading.active_count() - before < 5
     assert sorted(int(x) for x in [*came, *it]) == list(range(2 * calls))
     assert running.most == calls
+
+
+@pytest.mark.parametrize("calls", [3, 50])
+def test_interleave_has_calls_in_progress_too(calls):
+    running = Running(calls)
+
+    async def opened(x):
+        return ps.Dataset.from_tensors(await running(x)).repeat(2)
+
+    ds = ps.Dataset.range(2 * calls).interleave(opened, 3, num_parallel_calls=calls)
+    same = ps.Dataset.range(2 * calls).interleave(lambda x: ps.Dataset.from_tensors(x).repeat(2), 3)
+    assert_same(list(ds), list(same))
+    assert running.most == calls
+
+
+def test_interleave_says_what_a_coroutine_has_returned():
+    message = r"interleave: the function must return a Dataset, got .*int64"
+    with pytest.raises(TypeError, match=message):
+        list(ps.Dataset.range(3).interleave(triple, num_parallel_calls=2))
 
 
 def test_without_parallel_calls_there_is_one_at_a_time_and_none_ahead():

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.arity import is_coroutine_function
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
+from penstock.stages.map import map_for
 
 # interleave's cycle_length=None: a constant, so that the order does not depend on the machine.
 AUTOTUNE_CYCLE = 8
@@ -98,7 +100,8 @@ class Interleave(Plan):
             Consecutive elements taken from one of them; None means 1.
         num_parallel_calls : int, optional
             Datasets to read at a time, each on its own thread, at most `cycle_length`; AUTOTUNE
-            (-1) means all. None reads in the thread that asks.
+            (-1) means all. None reads in the thread that asks. Of a coroutine function, so many
+            calls are in progress, and may be more than `cycle_length`.
         deterministic : bool, optional
             Whether results come in order; False takes from a dataset that is ready. None takes it
             from `Options` (True by default).
@@ -159,7 +162,14 @@ class Interleave(Plan):
             raise ValueError(
                 f"interleave: {', '.join(ahead)} is about reading ahead; give num_parallel_calls"
             )
-        interleaved = self._then(
+        plan = self
+        if num_parallel_calls is not None and is_coroutine_function(map_func):
+            plan = map_for(
+                "interleave", self, map_func, num_parallel_calls, deterministic=deterministic
+            )
+            map_func = _itself
+            num_parallel_calls = min(num_parallel_calls, cycle)
+        interleaved = plan._then(
             "interleave",
             map_func=map_func,
             cycle_length=cycle,
@@ -171,6 +181,10 @@ class Interleave(Plan):
             **_declared(output_signature),
         )
         return interleaved._without_errors("interleave", on_error, max_errors)
+
+
+def _itself(*values: Any) -> Any:
+    return values[0] if len(values) == 1 else values
 
 
 def _declared(output_signature: Any) -> dict[str, Any]:

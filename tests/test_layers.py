@@ -68,7 +68,7 @@ PYTHON_LAYERS = [
     {"forms"},
     {"dataset"},
     {"pickling", "adapters", "sources"},
-    {"experimental"},
+    {"experimental", "lint"},
     {"data_loader", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
 ]

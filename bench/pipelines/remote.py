@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import penstock as ps
@@ -211,18 +211,24 @@ def of_copies(url: str, folder: Path, count: int) -> Figure:
     )
 
 
-def run() -> list[Figure]:
+@contextlib.contextmanager
+def serving() -> Iterator[str]:
+    """Run the server meanwhile; gives its URL."""
     command = [sys.executable, "-m", "bench.pipelines.remote", "--serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
-            url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
-            figures = [of_streams(url, streams) for streams in STREAMS]
-            figures += of_faults(url)
-            for count in (8, 1024):
-                with tempfile.TemporaryDirectory() as folder:
-                    figures.append(of_copies(url, Path(folder), count))
+            yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
         finally:
             server.kill()
+
+
+def run() -> list[Figure]:
+    with serving() as url:
+        figures = [of_streams(url, streams) for streams in STREAMS]
+        figures += of_faults(url)
+        for count in (8, 1024):
+            with tempfile.TemporaryDirectory() as folder:
+                figures.append(of_copies(url, Path(folder), count))
     return figures
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.iterator import Iterator
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names
 from penstock.stages.file_shards import Remainder
@@ -18,6 +19,7 @@ from penstock.stages.shard import Shard
 if TYPE_CHECKING:
     from penstock.adapters.batches import Batches
     from penstock.adapters.jax import JaxBatches
+    from penstock.lint import Finding
 
 
 @checked_methods
@@ -154,6 +156,38 @@ class Forms(Shard):
             on_error=on_error,
             max_errors=max_errors,
         )
+
+    def __iter__(self) -> Iterator:
+        if self._options.warn:
+            from penstock.lint import warn_once
+
+            warn_once(self)
+        return super().__iter__()
+
+    def lint(self) -> list[Finding]:
+        """Find mistakes in the pipeline before it runs.
+
+        Returns
+        -------
+        list of Finding
+            Named tuples of `rule` (a code), `stage`, `message` and `fix`, those of the source
+            first; empty when nothing is found.
+
+        Notes
+        -----
+        The rules look at the order of the stages, at the names that functions use, and at types and
+        sizes of elements; where these are not known the first element is computed, as for
+        `element_spec`. ``python -m penstock explain`` lists the rules, and shows the page of one.
+
+        Examples
+        --------
+        >>> for finding in ps.Dataset.range(100).repeat(2).shuffle(10).lint():
+        ...     print(finding)
+        PS001 shuffle: its buffer mixes elements of several epochs; put shuffle before repeat
+        """
+        from penstock.lint import findings_of
+
+        return findings_of(self)
 
     def to_torch(
         self,

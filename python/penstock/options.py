@@ -99,6 +99,9 @@ class Options(OptionSet):
         True starts the threads of ``prefetch`` and of parallel ``map`` when the iterator is made,
         so that the first element is on its way before it is asked for. None means False: nothing
         runs before the first ``next``. ``experimental_warm_start`` is another name of it.
+    warn : bool or None
+        True warns of what `Dataset.lint` finds, once for each rule, at the first iteration; nothing
+        is computed for it.
     dataset_name : str or None
         A name that errors (as a note), `Iterator.stats` and traces carry, where a program runs
         several pipelines.
@@ -144,6 +147,7 @@ class Options(OptionSet):
     threading = Group(ThreadingOptions)
     memory_limit = Alias("autotune", "ram_budget")
     warm_start = Option(bool)
+    warn = Option(bool)
     dataset_name = Option(str)
     experimental_optimization = Group(OptimizationOptions)
     experimental_distribute = Group(DistributeOptions)

@@ -1,0 +1,216 @@
+"""A function as rules look at it: by the names that it uses, without a call."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+import random
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.arity import is_coroutine_function
+from penstock.code_names import names_of
+
+_MOST_FUNCTIONS = 50  # that are looked into for one
+_DECODERS = frozenset(
+    {"decode_jpeg", "decode_png", "decode_image", "decode_bmp", "decode_gif", "decode_webp"}
+    | {"imdecode", "imread", "read_image", "load_img", "decode_and_crop_jpeg", "decode_raw"}
+    | {"parse_single_example", "parse_example", "decompress", "frombuffer"}
+)
+_CROPS = frozenset(
+    {"random_crop", "random_resized_crop", "central_crop", "crop_to_bounding_box"}
+    | {"resize_with_crop_or_pad"}
+)
+_OWN_GENERATORS = frozenset({"default_rng", "Generator", "RandomState", "Random", "SystemRandom"})
+_READERS = ("Dataset", "read_file")
+# Of the standard library, and written in Python or holding the GIL.
+_HOLDING = frozenset(
+    {"bisect", "builtins", "collections", "copy", "csv", "datetime", "decimal", "fractions"}
+    | {"functools", "heapq", "html", "itertools", "json", "math", "operator", "random", "re"}
+    | {"statistics", "string", "struct", "textwrap", "unicodedata", "urllib.parse"}
+)
+_LOOPS = frozenset({"FOR_ITER", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "FOR_ITER_LIST"})
+
+
+class FunctionView:
+    """What is known of a function.
+
+    Parameters
+    ----------
+    function : callable
+        Of a stage.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._plain = list(_reached(function))
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names that it, and the functions of Python that it calls, look up."""
+        found = {name for each in self._plain for name in names_of(each.__code__)}
+        values = {getattr(value, "__name__", "") for value in self._values}
+        own = {getattr(_innermost(self._function), "__name__", "")}
+        return frozenset(found | {each for each in values | own if isinstance(each, str)})
+
+    @functools.cached_property
+    def _values(self) -> list[Any]:
+        """The values of the names around it that are looked up."""
+        return [value for each in self._plain for value in _around(each)]
+
+    @property
+    def decodes(self) -> bool:
+        """Whether it makes arrays of bytes."""
+        return not self.names.isdisjoint(_DECODERS) or (
+            "open" in self.names and any(_is_module(value, "PIL.Image") for value in self._values)
+        )
+
+    @property
+    def decodes_jpeg(self) -> bool:
+        """Whether it decodes a whole JPEG."""
+        return not self.names.isdisjoint({"decode_jpeg", "decode_image"})
+
+    @property
+    def crops(self) -> bool:
+        """Whether it keeps a rectangle of an image."""
+        return not self.names.isdisjoint(_CROPS)
+
+    @property
+    def parses_single_example(self) -> bool:
+        """Whether it parses Examples one by one."""
+        return "parse_single_example" in self.names
+
+    @property
+    def opens_datasets(self) -> bool:
+        """Whether it makes datasets of files."""
+        return any(name.endswith("Dataset") and name != "Dataset" for name in self.names)
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it opens files itself."""
+        return "read_file" in self.names or any(
+            value is open or _is_function_of(value, ("numpy", {"load", "fromfile"}))
+            for value in self._values
+        )
+
+    @property
+    def draws(self) -> bool:
+        """Whether its results are random."""
+        return (
+            self.draws_globally
+            or _takes_rng(self._function)
+            or any(name.startswith("random_") for name in self.names)
+            or any(_is_module(value, "penstock.random") for value in self._values)
+            or ("random" in self.names and any(_is_module(v, "penstock") for v in self._values))
+        )
+
+    @property
+    def draws_globally(self) -> bool:
+        """Whether it draws from a generator that all threads share."""
+        if not self.names.isdisjoint(_OWN_GENERATORS):
+            return False
+        if any(value is random or value is np.random for value in self._values):
+            return True
+        if "random" in self.names and any(value is np for value in self._values):
+            return True
+        of_module = (random.random.__self__, np.random.rand.__self__)  # type: ignore[attr-defined]
+        return any(getattr(value, "__self__", None) in of_module for value in self._values)
+
+    @property
+    def holds_gil(self) -> bool:
+        """Whether all that takes time in it is loops of plain Python, as far as it can be seen."""
+        if not self._plain or is_coroutine_function(self._function):
+            return False
+        loops = any(_has_loop(each.__code__) for each in self._plain)
+        return loops and all(_is_python(value) for value in self._values)
+
+
+def _innermost(function: Any) -> Any:
+    for _ in range(8):  # some objects have every attribute
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
+        elif (inner := getattr(function, "__wrapped__", None)) is not None:
+            function = inner
+        else:
+            break
+    if isinstance(function, types.FunctionType) or not callable(function):
+        return function
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - it is not called
+    return call if isinstance(call, types.FunctionType) else function
+
+
+def _reached(function: Any) -> Iterator[types.FunctionType]:
+    """Yield the functions of Python that a function is, or refers to by name, outside libraries."""
+    waiting = [_innermost(function)]
+    seen: set[types.FunctionType] = set()
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        each = waiting.pop()
+        if not isinstance(each, types.FunctionType) or each in seen:
+            continue
+        if seen and each.__module__ and each.__module__.partition(".")[0] in ("numpy", "penstock"):
+            continue
+        seen.add(each)
+        yield each
+        waiting += [_innermost(value) for value in _around(each)]
+
+
+def _around(function: types.FunctionType) -> Iterator[Any]:
+    """Yield the values of globals and outer variables that a function uses."""
+    for name in names_of(function.__code__):
+        if name in function.__globals__:
+            yield function.__globals__[name]
+        elif name in vars(builtins):
+            yield vars(builtins)[name]
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # it is not assigned yet
+            continue
+
+
+def _is_module(value: Any, name: str) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__ == name
+
+
+def _is_function_of(value: Any, of: tuple[str, set[str]]) -> bool:
+    module, names = of
+    home = getattr(value, "__module__", None)
+    return (
+        isinstance(home, str)
+        and home.partition(".")[0] == module
+        and (getattr(value, "__name__", "") in names)
+    )
+
+
+def _takes_rng(function: Any) -> bool:
+    try:
+        return "rng" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _has_loop(code: types.CodeType) -> bool:
+    if any(step.opname in _LOOPS for step in dis.get_instructions(code)):
+        return True
+    return any(_has_loop(const) for const in code.co_consts if isinstance(const, types.CodeType))
+
+
+def _is_python(value: Any) -> bool:
+    """Return whether what a function uses of a value is run with the GIL held."""
+    if isinstance(value, types.FunctionType):
+        return True  # which is looked into
+    if isinstance(value, types.ModuleType):
+        return value.__name__ in _HOLDING
+    if value is open:
+        return False
+    if isinstance(value, (types.BuiltinFunctionType, type)):
+        return getattr(value, "__module__", None) in (*_HOLDING, "__main__", None)
+    home = type(value).__module__
+    return isinstance(home, str) and home.partition(".")[0] in _HOLDING

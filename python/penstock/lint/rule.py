@@ -1,0 +1,63 @@
+"""The list of rules, which each rule is added to where it is written."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from penstock.lint.finding import Finding
+from penstock.lint.view import StageView
+
+# What a rule says of a stage: what is wrong, and what to write instead.
+Said = Iterator[tuple[str, str]]
+_MODULES = ("ahead", "caching", "functions", "memory", "order", "shards")
+
+
+class Rule(NamedTuple):
+    """A rule.
+
+    Attributes
+    ----------
+    code : str
+        ``"PS001"``.
+    name : str
+        ``"repeat-before-shuffle"``.
+    check : callable
+        Takes a `StageView`, yields what is wrong with it and what to write instead.
+    """
+
+    code: str
+    name: str
+    check: Callable[[StageView], Said]
+
+    def findings(self, stage: StageView) -> Iterator[Finding]:
+        """Yield what the rule says of a stage."""
+        for message, fix in self.check(stage):
+            yield Finding(self.code, str(stage), message, fix)
+
+    def page(self) -> str:
+        """Return what the rule is about, in words."""
+        return f"{self.code} {self.name}\n\n{inspect.getdoc(self.check)}\n"
+
+
+_rules: dict[str, Rule] = {}
+
+
+def rule(code: str) -> Callable[[Callable[[StageView], Said]], Callable[[StageView], Said]]:
+    """Add a function to the rules; its docstring is the page of the rule."""
+
+    def add(check: Callable[[StageView], Said]) -> Callable[[StageView], Said]:
+        assert code not in _rules, code
+        _rules[code] = Rule(code, check.__name__.replace("_", "-"), check)
+        return check
+
+    return add
+
+
+def all_rules() -> dict[str, Rule]:
+    """Return all rules by their codes, in order."""
+    for module in _MODULES:
+        importlib.import_module(f"penstock.lint.rules.{module}")
+    return dict(sorted(_rules.items()))

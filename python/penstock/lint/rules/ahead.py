@@ -1,0 +1,94 @@
+"""Rules about work ahead of the consumer."""
+
+from __future__ import annotations
+
+from penstock.lint.rule import Said, rule
+from penstock.lint.view import StageView, stages_of
+
+_FEW_FILES = 4
+_QUICK = frozenset(("repeat", "take", "skip", "ignore_errors", "assert_cardinality"))
+
+
+@rule("PS015")
+def no_prefetch_at_the_end(stage: StageView) -> Said:
+    """A pipeline that calls functions or reads files does not end with `prefetch`.
+
+    **Why is this bad?** While the training step runs nothing is prepared, and while data is
+    prepared the step waits: the two times add up.
+
+    **Instead of**::
+
+        ds.map(decode).batch(32)
+
+    **write**::
+
+        ds.map(decode).batch(32).prefetch(ps.AUTOTUNE)
+
+    **When to ignore it.** A loader after it works ahead: `to_torch` and `to_jax` do on devices.
+    """
+    if stage.consumer is not None:
+        return
+    for each in (stage, *stage.before):
+        if each.kind == "prefetch" or each.parallel:
+            return  # its threads work ahead
+        if each.kind not in _QUICK and not each.batches:
+            break
+    if any(each.works for each in stages_of(stage)):
+        yield "nothing is prepared while the consumer works", "end with prefetch(ps.AUTOTUNE)"
+
+
+@rule("PS016")
+def prefetch_that_helps_no_stage(stage: StageView) -> Said:
+    """A `prefetch` stands before a stage that works ahead itself.
+
+    **Why is this bad?** Elements are handed from thread to thread once more, which costs time for
+    each, and are held twice.
+
+    **Instead of**::
+
+        ds.prefetch(8).prefetch(2)
+        ds.prefetch(8).map(f, num_parallel_calls=4)
+
+    **write**::
+
+        ds.prefetch(8)
+        ds.map(f, num_parallel_calls=4)
+
+    **When to ignore it.** What is before it waits for something, such as a slow disk, while the
+    calls compute.
+    """
+    after = stage.consumer
+    if stage.kind != "prefetch" or after is None:
+        return
+    if after.kind == "prefetch":
+        yield "another prefetch follows it", "leave one of them out"
+    elif after.parallel and not any(each.works for each in stages_of(stage)):
+        yield f"{after} works ahead itself, and what is before it is quick", "leave it out"
+
+
+@rule("PS017")
+def files_one_after_the_other(stage: StageView) -> Said:
+    """Many files are read one after the other.
+
+    **Why is this bad?** Opening each one takes the latency of the disk or the network, while
+    nothing else goes on.
+
+    **Instead of**::
+
+        ps.TFRecordDataset(files)
+        names.interleave(ps.TFRecordDataset)
+
+    **write**::
+
+        ps.TFRecordDataset(files, num_parallel_reads=8)
+        names.interleave(ps.TFRecordDataset, cycle_length=8, num_parallel_calls=8)
+
+    **When to ignore it.** The order of the records is to be that of the files.
+    """
+    if stage.kind not in ("flat_map", "interleave") or stage.parallel or not stage.opens_files:
+        return
+    if stage.inputs[0].count >= _FEW_FILES:
+        yield (
+            f"{stage.inputs[0].count:.0f} files are opened one after the other",
+            "give num_parallel_reads, or interleave with num_parallel_calls",
+        )

@@ -1,0 +1,110 @@
+"""Rules about what is kept, and what is computed once more."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.lint.rule import Said, rule
+from penstock.lint.view import StageView, available_memory
+
+
+@rule("PS008")
+def cache_of_random_elements(stage: StageView) -> Said:
+    """A `cache` stands after a function that draws random numbers.
+
+    **Why is this bad?** The numbers of the first epoch are kept: each image is cropped or flipped
+    in the same way for ever.
+
+    **Instead of**::
+
+        ds.map(decode).map(augment).cache()
+
+    **write**::
+
+        ds.map(decode).cache().map(augment)
+
+    **When to ignore it.** The random numbers are to be the same in each epoch.
+    """
+    if stage.kind != "cache":
+        return
+    shuffled_later = any(after.kind == "shuffle" for after in stage.after)
+    for before in stage.before:
+        function = before.source
+        if before.kind == "shuffle" and not shuffled_later:
+            yield "the order of the first epoch is kept for all", "put shuffle after cache"
+            return
+        if before.kind == "map" and function is not None and function.draws:
+            yield (
+                f"what {before} draws in the first epoch is kept for all",
+                f"put {before} after cache",
+            )
+            return
+
+
+@rule("PS009")
+def cache_larger_than_memory(stage: StageView) -> Said:
+    """A `cache` in memory holds more than there is.
+
+    **Why is this bad?** The process ends for lack of memory, or the machine swaps.
+
+    **Instead of**::
+
+        ds.map(decode).cache()
+
+    **write**::
+
+        ds.map(decode).cache("decoded.cache")
+
+    or keep what is smaller: the files as they are, before they are decoded.
+
+    **When to ignore it.** The sizes are overestimated, as of views of one array.
+    """
+    if stage.kind != "cache" or stage.args.get("filename"):
+        return
+    size = stage.inputs[0].count * stage.inputs[0].element_bytes
+    if math.isfinite(size) and size > available_memory():
+        yield (
+            f"it holds {size / 2**30:.0f} GiB, and {available_memory() / 2**30:.0f} GiB of memory "
+            "are free",
+            "give it a file name, or put it before what makes elements large",
+        )
+
+
+@rule("PS010")
+def repeated_work_without_cache(stage: StageView) -> Said:
+    """An expensive function is called in each epoch, and its results would fit into memory.
+
+    **Why is this bad?** Decoding and parsing are done again and again for the same elements.
+
+    **Instead of**::
+
+        ds.map(decode).map(augment).repeat(90)
+
+    **write**::
+
+        ds.map(decode).cache().map(augment).repeat(90)
+
+    **When to ignore it.** Memory is needed for other things, or the training step takes longer
+    than the function.
+    """
+    if stage.kind != "repeat" or stage.args.get("count") in (0, 1):
+        return
+    expensive = None
+    for before in stage.before:
+        function = before.source
+        if before.kind in ("cache", "snapshot", "repeat"):
+            break
+        if before.kind == "map" and function is not None:
+            if function.draws:
+                expensive = None
+            elif function.decodes and expensive is None:
+                expensive = before
+    if expensive is None:
+        return
+    size = expensive.count * expensive.element_bytes
+    if math.isfinite(size) and size < available_memory() / 4:
+        yield (
+            f"{expensive} decodes the same elements in each epoch, and all of them take "
+            f"{size / 2**20:.0f} MiB",
+            f"put cache() after {expensive}",
+        )

@@ -1,0 +1,223 @@
+"""Rules about the order of elements, and which of them come."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.lint.rule import Said, rule
+from penstock.lint.view import StageView
+
+
+@rule("PS001")
+def repeat_before_shuffle(stage: StageView) -> Said:
+    """A `repeat` stands before a `shuffle`.
+
+    **Why is this bad?** The buffer mixes elements of neighbouring epochs: some come twice before
+    others have come once, and no epoch has an end.
+
+    **Instead of**::
+
+        ds.repeat().shuffle(1000)
+
+    **write**::
+
+        ds.shuffle(1000).repeat()
+
+    which is shuffled anew in each epoch, and fills its buffer across their border.
+
+    **When to ignore it.** The data is an endless stream without epochs.
+    """
+    if stage.kind != "shuffle":
+        return
+    for before in stage.before:
+        if before.kind == "repeat" and before.args.get("count") not in (0, 1):
+            yield "its buffer mixes elements of several epochs", "put shuffle before repeat"
+            return
+
+
+@rule("PS002")
+def shuffle_after_batch(stage: StageView) -> Said:
+    """A `shuffle` stands after a `batch`.
+
+    **Why is this bad?** Whole batches change their order; the elements of each stay together, in
+    every epoch. A buffer of n batches also holds n times the memory.
+
+    **Instead of**::
+
+        ds.batch(32).shuffle(1000)
+
+    **write**::
+
+        ds.shuffle(1000).batch(32)
+
+    **When to ignore it.** Batches are what belongs together, such as those of one length.
+    """
+    if stage.kind != "shuffle":
+        return
+    for before in stage.before:
+        if before.kind in ("unbatch", "window", "flat_map", "interleave"):
+            return
+        if before.batches:
+            yield "whole batches are shuffled", f"put shuffle before {before.kind}"
+            return
+
+
+@rule("PS003")
+def shuffle_smaller_than_batch(stage: StageView) -> Said:
+    """The buffer of a `shuffle` is smaller than the batches that are made after it.
+
+    **Why is this bad?** A batch has nearly the same elements in every epoch: an element comes at
+    most some buffers later than without the shuffle.
+
+    **Instead of**::
+
+        ds.shuffle(16).batch(256)
+
+    **write**::
+
+        ds.shuffle(10_000).batch(256)
+
+    or, over a source with positions, `global_shuffle`.
+
+    **When to ignore it.** The data is in random order already.
+    """
+    size = stage.args.get("buffer_size")
+    if stage.kind != "shuffle" or not isinstance(size, int) or size >= stage.count:
+        return
+    for after in stage.after:
+        batch = after.args.get("batch_size")
+        if after.batches and isinstance(batch, int) and 1 < size < batch:
+            yield (
+                f"its buffer of {size} elements is smaller than the batch of {batch}",
+                f"use a buffer of many batches, shuffle({max(10_000, 10 * batch)})",
+            )
+            return
+
+
+@rule("PS004")
+def split_after_shuffle(stage: StageView) -> Said:
+    """A `take` or `skip` divides elements that are shuffled in another way in each epoch.
+
+    **Why is this bad?** If one is the validation set and the other one the training set, elements
+    go from one to the other with each epoch: the model is evaluated on what it was trained on.
+
+    **Instead of**::
+
+        ds = ds.shuffle(1000)
+        validation, training = ds.take(100), ds.skip(100)
+
+    **write**::
+
+        validation, training = ds.take(100), ds.skip(100).shuffle(1000)
+
+    or give the shuffle a `seed` and ``reshuffle_each_iteration=False``.
+
+    **When to ignore it.** Only one of the two is used, as a random sample.
+    """
+    if stage.kind not in ("take", "skip") or stage.args.get("count") in (0, -1):
+        return
+    for before in stage.before:
+        if before.kind == "repeat":
+            return  # take counts steps then
+        if before.kind == "shuffle" and before.args.get("reshuffle_each_iteration") is not False:
+            yield (
+                "it divides elements that come in another order in each epoch",
+                f"put {stage.kind} before shuffle, or give shuffle a seed and "
+                "reshuffle_each_iteration=False",
+            )
+            return
+
+
+@rule("PS005")
+def filter_after_batch(stage: StageView) -> Said:
+    """A `filter` stands after a `batch`.
+
+    **Why is this bad?** It keeps or drops whole batches, with all of their elements.
+
+    **Instead of**::
+
+        ds.batch(32).filter(lambda x: x > 0)
+
+    **write**::
+
+        ds.filter(lambda x: x > 0).batch(32)
+
+    **When to ignore it.** The predicate is about the batch as a whole.
+    """
+    if stage.kind != "filter":
+        return
+    for before in stage.before:
+        if before.kind in ("unbatch", "window", "flat_map", "interleave"):
+            return
+        if before.batches:
+            yield "whole batches are kept or dropped", f"put filter before {before.kind}"
+            return
+
+
+@rule("PS006")
+def batch_of_different_sizes(stage: StageView) -> Said:
+    """A `batch` takes elements whose sizes are not known to be equal.
+
+    **Why is this bad?** The first element of another size ends the run with an error, perhaps after
+    hours.
+
+    **Instead of**::
+
+        ds.map(tokenize).batch(32)
+
+    **write**::
+
+        ds.map(tokenize).padded_batch(32)
+
+    or `ragged_batch`; or declare the sizes with ``output_signature=`` where they are equal.
+
+    **When to ignore it.** All elements have one size, which cannot be seen from the function.
+    """
+    if stage.kind != "batch" or not stage.inputs[0].has_open_sizes:
+        return
+    yield (
+        "its elements are not known to have one size",
+        "use padded_batch or ragged_batch, or declare the sizes with output_signature",
+    )
+
+
+@rule("PS024")
+def list_of_endless_data(stage: StageView) -> Said:
+    """A program collects all elements of an endless dataset.
+
+    **Why is this bad?** The call never returns, and memory grows until there is none.
+
+    **Instead of**::
+
+        everything = list(ds.repeat())
+
+    **write**::
+
+        some = list(ds.repeat().take(1000))
+
+    **When to ignore it.** The dataset is known to end with an error. Only
+    ``python -m penstock lint`` sees calls.
+    """
+    if stage.collector and stage.count == math.inf:
+        yield f"{stage.collector} never returns", "take(n) first"
+
+
+@rule("PS007")
+def cache_of_endless_data(stage: StageView) -> Said:
+    """A `cache` stands after an endless `repeat` or source.
+
+    **Why is this bad?** It is never complete: nothing is ever read from it, and it grows until
+    memory or the disk is full.
+
+    **Instead of**::
+
+        ds.repeat().cache()
+
+    **write**::
+
+        ds.cache().repeat()
+
+    **When to ignore it.** Never.
+    """
+    if stage.kind == "cache" and stage.inputs[0].count == math.inf:
+        yield "it never has all elements of endless data", "put cache before repeat"

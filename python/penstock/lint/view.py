@@ -1,0 +1,211 @@
+"""A pipeline as rules look at it: stages with those before and after them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from penstock import _core
+from penstock._core import flatten
+from penstock.encode import Reader
+from penstock.lint.function import FunctionView
+from penstock.ops.native import NativeFunction
+from penstock.probing import find_spec, first_of
+from penstock.traits import main_form, traits_of
+from penstock.workers.process_function import ProcessFunction
+
+_FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
+# Sources over which a shuffle holds positions.
+_OF_POSITIONS = frozenset(
+    ("from_tensor_slices", "from_list", "range", "numpy_rows", "permutation", "indexed_records")
+)
+_BATCHES = frozenset(("batch", "padded_batch", "ragged_batch", "bucket_batches"))
+# Their elements are not those of their input one by one.
+_REGROUPS = frozenset(("batch", "padded_batch", "ragged_batch", "unbatch", "rebatch", "window"))
+
+
+class StageView:
+    """A stage of a pipeline.
+
+    Parameters
+    ----------
+    stage : Dataset
+        The dataset whose last stage it is.
+    consumer : StageView, optional
+        The stage that takes its elements; None for the last one.
+    probes : bool
+        Whether an element may be computed to find out what elements are.
+    collector : str
+        The call of the program that takes all elements of the last stage at once, if there is one.
+
+    Attributes
+    ----------
+    kind : str
+        Of the stage; that of the sequential form where there are several.
+    args : dict
+        What it was made with.
+    parallel : bool
+        Whether it has calls in progress at the same time.
+    """
+
+    def __init__(
+        self, stage: Any, consumer: StageView | None, probes: bool, collector: str = ""
+    ) -> None:
+        self.collector = collector
+        self._stage = stage
+        self._probes = probes
+        self.consumer = consumer
+        self.kind: str = main_form(stage._kind)
+        self.args: dict[str, Any] = stage._args
+        calls = self.args.get("num_parallel_calls")
+        self.parallel = calls is not None and calls != 1
+
+    def __str__(self) -> str:
+        return str(self._stage._node.label)
+
+    @functools.cached_property
+    def inputs(self) -> list[StageView]:
+        """Those before it."""
+        return [StageView(each, self, self._probes) for each in self._stage._inputs]
+
+    @property
+    def dataset(self) -> Any:
+        """The dataset whose last stage it is."""
+        return self._stage
+
+    @property
+    def count(self) -> float:
+        """How many elements it gives: infinity, or NaN where that is unknown."""
+        known = self._stage._node.cardinality
+        return math.inf if known == -1 else math.nan if known < 0 else float(known)
+
+    @property
+    def batches(self) -> bool:
+        """Whether its elements are batches of those that it takes."""
+        return self.kind in _BATCHES
+
+    @property
+    def opens_files(self) -> bool:
+        """Whether it opens the files whose names it takes."""
+        function = self.function
+        opens = function is not None and function.opens_datasets
+        return isinstance(self.args.get("map_func"), Reader) or opens
+
+    @property
+    def works(self) -> bool:
+        """Whether it reads files or calls a function: all others take next to no time."""
+        reads = bool(traits_of(self.kind).reads) or self.opens_files
+        return reads or (self.source is not None and "part_of" not in self.args)
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether worker processes call its function."""
+        return any(isinstance(value, ProcessFunction) for value in self.args.values())
+
+    @property
+    def holds_elements(self) -> bool:
+        """Whether a shuffle holds elements, and not the positions of a source's rows."""
+        return self.inputs[0].kind not in _OF_POSITIONS
+
+    @property
+    def function(self) -> FunctionView | None:
+        """The function of Python that it calls, if it calls one that is no native one."""
+        for name in _FUNCTIONS:
+            function = self.args.get(name)
+            if callable(function) and not isinstance(function, (NativeFunction, Reader)):
+                return FunctionView(function)
+        return None
+
+    @property
+    def source(self) -> FunctionView | None:
+        """The function that it was made with, native or not."""
+        for name in _FUNCTIONS:
+            function = self.args.get(name)
+            if callable(function) and not isinstance(function, Reader):
+                return FunctionView(function)
+        return None
+
+    @functools.cached_property
+    def element_bytes(self) -> float:
+        """The bytes of its elements, those of the first one where they differ; NaN: unknown."""
+        leaves = self._leaves
+        if leaves and not any(_is_open(*leaf) for leaf in leaves):
+            return float(sum(_size(*leaf) for leaf in leaves))
+        if not (leaves and self._probes):
+            return math.nan
+        try:
+            first = first_of(self._stage)
+        except Exception:  # of a function of the user's, or there is none
+            return math.nan
+        return float(sum(getattr(leaf, "nbytes", None) or _length(leaf) for leaf in flatten(first)))
+
+    @property
+    def has_open_sizes(self) -> bool:
+        """Whether its elements are arrays whose sizes, or number of axes, are not known."""
+        return any(shape is None or None in shape for shape, _ in self._leaves)
+
+    @functools.cached_property
+    def _leaves(self) -> list[tuple[tuple[int | None, ...] | None, Any]]:
+        """The shapes and types of its elements; none where they are not known."""
+        node = self._stage._node
+        leaves: list[tuple[tuple[int | None, ...] | None, Any]] = []
+        if node.first_unknown() is None or (self._probes and self._is_found()):
+            node.spec(lambda shape, dtype: leaves.append((shape, dtype)))
+        return leaves
+
+    def _is_found(self) -> bool:
+        try:
+            return find_spec(self._stage)
+        except Exception:  # of a function of the user's: the run will raise it
+            return False
+
+    @property
+    def before(self) -> Iterator[StageView]:
+        """The stages before it, nearest first, along their first inputs."""
+        node = self
+        while node.inputs:
+            node = node.inputs[0]
+            yield node
+
+    @property
+    def after(self) -> Iterator[StageView]:
+        """The stages after it, nearest first."""
+        node = self.consumer
+        while node is not None:
+            yield node
+            node = node.consumer
+
+    def same_elements_before(self) -> Iterator[StageView]:
+        """Yield the stages before it whose elements are its elements one by one, nearest first."""
+        for node in self.before:
+            if node.kind in _REGROUPS:
+                return
+            yield node
+
+
+def stages_of(last: StageView) -> Iterator[StageView]:
+    """Yield all stages of a pipeline, from the last one on."""
+    waiting = [last]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.inputs)
+
+
+def _is_open(shape: tuple[int | None, ...] | None, dtype: Any) -> bool:
+    return shape is None or None in shape or dtype in (str, bytes, object)
+
+
+def _size(shape: tuple[int | None, ...] | None, dtype: Any) -> int:
+    return int(dtype.itemsize * math.prod(size or 0 for size in shape or ()))
+
+
+def _length(leaf: Any) -> int:
+    return len(leaf) if isinstance(leaf, (str, bytes)) else 0
+
+
+def available_memory() -> float:
+    """Return the bytes of memory that a process can have, infinity where that is unknown."""
+    return float(_core.memory_info()["available"] or math.inf)

@@ -3,6 +3,7 @@
 import functools
 import gc
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -247,3 +248,32 @@ def test_a_dataset_is_made_by_sources(arguments):
         assert str(error.value).startswith(f"{kind.__name__}: a Dataset is made by a source")
         for source in ("from_tensor_slices", "from_generator", "from_indexable", "list_files"):
             assert source in str(error.value)
+
+
+def test_a_long_repr_has_a_line_for_each_stage_in_a_terminal(monkeypatch):
+    ds = ps.Dataset.range(6).map(abs, num_parallel_calls=2).shuffle(3).batch(2).prefetch(2)
+    assert "\n" not in repr(ds)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = repr(ds).splitlines()
+    assert lines[0].startswith("<Dataset range(start=0, ")
+    assert [line.strip().partition("(")[0] for line in lines[1:]] == [
+        *(".parallel_map", ".shuffle", ".batch", ".prefetch"),
+    ]
+    assert "\n" not in repr(ps.Dataset.range(6))
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert "\n" not in repr(ds)
+
+
+def test_a_notebook_shows_stages_elements_and_their_number():
+    ds = ps.Dataset.range(6000).map(lambda x: "<a>", name="<b>").batch(2)
+    shown = ds._repr_html_()
+    assert "<b>range</b>" in shown
+    assert "batch_size=2" in shown
+    assert "&lt;b&gt;" in shown
+    assert "<a>" not in shown
+    assert "cardinality: 3,000" in shown
+    assert "known once the first one is computed" in shown
+    assert "TensorSpec(shape=(2,), dtype=int64)" in ps.Dataset.range(4).batch(2)._repr_html_()
+    assert "cardinality: infinite" in ps.Dataset.range(4).repeat()._repr_html_()
+    assert "cardinality: unknown" in ps.Dataset.range(4).filter(bool)._repr_html_()

@@ -44,6 +44,7 @@ PYTHON_LAYERS = [
             "functions",
             "iterator",
             "meter",
+            "metrics",
             "libraries",
             "locks",
             "optional",

@@ -83,7 +83,7 @@ def test_iterators_and_options_show_no_machinery():
     shown = {n for n in dir(it) if not n.startswith("_")}
     assert shown == {
         *("aclose", "close", "element_spec", "get_next", "get_next_as_optional", "get_state"),
-        *("set_state", "stats", "tuning_moves"),
+        *("metrics", "set_state", "stats", "tuning_moves"),
     }
     assert not {"for_engine", "of"} & public(ps.Options)
     passed = iter(ps.DataLoader([1, 2]))

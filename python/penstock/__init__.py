@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from penstock._core import build_info
 
 if TYPE_CHECKING:
-    from penstock import experimental, random, remote
+    from penstock import experimental, metrics, random, remote
     from penstock.data_loader import DataLoader, default_collate
     from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
     from penstock.errors import (
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 # names is first asked for (PEP 562); the imports above say the same to type checkers.
 _HOMES = {
     "penstock._core": ("build_info",),
-    "penstock": ("experimental", "random", "remote"),
+    "penstock": ("experimental", "metrics", "random", "remote"),
     "penstock.data_loader": ("DataLoader", "default_collate"),
     "penstock.dataset": ("AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"),
     "penstock.errors": (
@@ -150,6 +150,7 @@ __all__ = [
     "image",
     "index",
     "io",
+    "metrics",
     "native",
     "numpy_function",
     "one_hot",

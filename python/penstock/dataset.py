@@ -11,7 +11,7 @@ import numpy as np
 from penstock import _core
 from penstock.account import account_of, differences
 from penstock.arguments.checked import checked
-from penstock.describe import chain, unknown_length
+from penstock.describe import chain, page, unknown_length
 from penstock.fingerprint import fingerprint
 from penstock.forms import Forms
 from penstock.hints import Hints
@@ -391,6 +391,9 @@ class Dataset(
 
     def __repr__(self) -> str:
         return f"<Dataset {chain(self)}>"
+
+    def _repr_html_(self) -> str:
+        return page(self)
 
 
 Plan._facade = Dataset

@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from penstock.labels import function_name
 from penstock.stage import Stage
+from penstock.structure import TensorSpec
 
 _UNKNOWN = -2
 _MOST_STAGES = 20
+_AROUND = len("<Dataset >")
 
 
 def chain(dataset: Stage) -> str:
-    """Return the stages from the source on, as they would be written."""
+    """Return the stages from the source on, as they would be written.
+
+    In a terminal, one that is longer than a line has a line for each stage.
+    """
+    calls = [f"{kind}({', '.join(args)})" for kind, args in _stages(dataset)]
+    text = ".".join(calls)
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text
+    import shutil  # which takes a while
+
+    room = shutil.get_terminal_size().columns - _AROUND
+    return text if len(text) <= room else "\n    .".join(calls)
+
+
+def page(dataset: Stage) -> str:
+    """Return a dataset as a notebook shows it: its stages, its elements, and how many there are."""
+    import html  # not with the package: a tenth of its time
+
+    rows = "".join(
+        f"<tr><td style='text-align:left'><b>{html.escape(kind)}</b></td>"
+        f"<td style='text-align:left'>{html.escape(', '.join(args))}</td></tr>"
+        for kind, args in _stages(dataset)
+    )
+    known = dataset._node.first_unknown() is None
+    spec = dataset._node.spec(TensorSpec) if known else "known once the first one is computed"
+    size = dataset._node.cardinality
+    count = {_UNKNOWN: "unknown", -1: "infinite"}.get(size, f"{size:,}")
+    return (
+        f"<div><b>Dataset</b><table>{rows}</table>"
+        f"<div>elements: <code>{html.escape(str(spec))}</code></div>"
+        f"<div>cardinality: {count}</div></div>"
+    )
+
+
+def _stages(dataset: Stage) -> list[tuple[str, list[str]]]:
+    """Return the stages from the source on, and their arguments; of many, the first and last."""
     # Without recursion: chains are long.
-    parts: list[str] = []
+    parts: list[tuple[str, list[str]]] = []
     node: Stage | None = dataset
     while node is not None:
-        others = [f"<{other._kind}>" for other in node._inputs[1:]]
-        args = [f"{name}={_short(value)}" for name, value in node._args.items()]
+        args = [f"<{other._kind}>" for other in node._inputs[1:]]
+        args += [f"{name}={_short(value)}" for name, value in node._args.items()]
         if node._name is not None:
             args.append(f"name={node._name!r}")
-        parts.append(f"{node._kind}({', '.join(others + args)})")
+        parts.append((node._kind, args))
         node = node._inputs[0] if node._inputs else None
     if len(parts) > _MOST_STAGES:
-        parts = [*parts[:5], f"... {len(parts) - 10} more ...", *parts[-5:]]
-    return ".".join(reversed(parts))
+        parts = [*parts[:5], ("...", [f"{len(parts) - 10} more"]), *parts[-5:]]
+    return parts[::-1]
 
 
 def unknown_length(dataset: Stage) -> str:

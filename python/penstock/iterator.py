@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
+import weakref
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -17,6 +19,25 @@ from penstock.optional import Optional
 from penstock.waiting import in_thread
 
 _MOST_SHOWN = 10  # differences in a message
+
+# What `metrics` says of each stage: what kind of metric it is, and what it counts.
+METRICS = {
+    "elements_total": ("counter", "Elements that the stage has given."),
+    "errors_total": ("counter", "Elements that were errors."),
+    "busy_seconds_total": ("counter", "Seconds inside the stage and its inputs."),
+    "wait_seconds_total": ("counter", "Seconds that its consumer has waited for it."),
+    "buffer_elements": ("gauge", "Elements in its buffer now."),
+    "buffer_limit_elements": ("gauge", "Elements that its buffer may have."),
+    "parallel_calls": ("gauge", "Calls that it may have at the same time."),
+}
+_OF_STATS = {
+    **{"elements_total": "elements", "errors_total": "errors"},
+    **{"busy_seconds_total": "busy_seconds", "wait_seconds_total": "wait_seconds"},
+    **{"buffer_elements": "buffer_size", "buffer_limit_elements": "buffer_limit"},
+    **{"parallel_calls": "parallelism"},
+}
+_live: dict[int, weakref.ref[Iterator]] = {}  # by their numbers in this process
+_numbers = itertools.count()
 
 
 class Iterator(_core.Iterator, Closing):
@@ -46,6 +67,8 @@ class Iterator(_core.Iterator, Closing):
         self._dataset = dataset
         self._account: bytes | None = None  # of what decides the data, once it was asked for
         self._hints: Any = None  # for its speed, likewise
+        number = next(_numbers)
+        _live[number] = weakref.ref(self, lambda _: _live.pop(number, None))
 
     def __aiter__(self) -> Self:
         return self
@@ -274,6 +297,35 @@ the state has 6; set_state(state, strict=False) takes it all the same
         """
         return sorted(self._stage_stats(), key=lambda stage: str(stage["path"]))
 
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return the counters of every stage under names that do not change.
+
+        Returns
+        -------
+        list of dict
+            The stages as in `stats`, by ``dataset``, ``path``, ``kind``, ``name`` and ``function``.
+            Counters, which only grow, are ``elements_total``, ``errors_total``,
+            ``busy_seconds_total`` and ``wait_seconds_total``; gauges are ``buffer_elements``,
+            ``buffer_limit_elements`` and ``parallel_calls``. Empty before the first ``next``.
+
+        Notes
+        -----
+        `penstock.metrics.prometheus` gives them for all live iterators, as text.
+
+        Examples
+        --------
+        >>> it = iter(ps.Dataset.range(10).batch(5))
+        >>> batches = list(it)
+        >>> it.metrics()[0]["elements_total"]
+        2
+        """
+        labels = ("dataset", "path", "kind", "name", "function")
+        return [
+            {label: stage[label] for label in labels}
+            | {name: stage[of] for name, of in _OF_STATS.items()}
+            for stage in self.stats()
+        ]
+
     def tuning_moves(self) -> list[dict[str, Any]]:
         """Return what AUTOTUNE changed, and why; and what you could change.
 
@@ -313,6 +365,12 @@ the state has 6; set_state(state, strict=False) takes it all the same
             "iterator: an iterator cannot be pickled; pickle the dataset and the bytes of "
             "get_state(), and give them to set_state() of a new iterator"
         )
+
+
+def live_iterators() -> list[tuple[int, Iterator]]:
+    """Return the iterators of this process that are not dropped, by their numbers."""
+    found = ((number, made()) for number, made in list(_live.items()))
+    return [(number, it) for number, it in found if it is not None]
 
 
 def _bytes_of(state: Any) -> bytes:

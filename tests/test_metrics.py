@@ -1,0 +1,119 @@
+"""Counters under stable names: of an iterator, of all of them as text, and on a port."""
+
+import gc
+import re
+import threading
+import urllib.error
+import urllib.request
+
+import pytest
+
+import penstock as ps
+
+NAMES = {
+    *("elements_total", "errors_total", "busy_seconds_total", "wait_seconds_total"),
+    *("buffer_elements", "buffer_limit_elements", "parallel_calls"),
+}
+LINE = re.compile(r'penstock_(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\} (-?[\d.e+-]+)')
+
+
+def parsed(text):
+    """Return what lines of samples say: names, labels, and values."""
+    found = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = LINE.fullmatch(line).groups()
+            pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)
+            found.append((name, dict(pairs), float(value)))
+    return found
+
+
+def named(name):
+    options = ps.Options()
+    options.dataset_name = name
+    return ps.Dataset.range(10).map(abs, 2, name="size").batch(5).with_options(options)
+
+
+def test_an_iterator_has_counters_of_its_stages():
+    it = iter(named("one"))
+    assert it.metrics() == []
+    list(it)
+    batch, calls, source = it.metrics()
+    assert set(batch) == NAMES | {"dataset", "path", "kind", "name", "function"}
+    assert (batch["elements_total"], calls["elements_total"], source["elements_total"]) == (
+        2,
+        10,
+        10,
+    )
+    assert calls["parallel_calls"] == 2
+    assert (calls["dataset"], calls["name"], calls["function"]) == ("one", "size", "abs")
+    assert batch["path"] == "0"
+
+
+def test_errors_are_counted():
+    def odd(x):
+        if x % 2 == 0:
+            raise ValueError(x)
+        return x
+
+    it = iter(ps.Dataset.range(10).map(odd, on_error="skip"))
+    assert len(list(it)) == 5
+    assert it.metrics()[1]["errors_total"] == 5
+
+
+def test_the_text_has_all_live_iterators_and_parses():
+    first, second = iter(named('a "quoted"\\ name\n')), iter(named("two"))
+    next(first), list(second)
+    text = ps.metrics.prometheus()
+    samples = [
+        each for each in parsed(text) if each[1].get("dataset") in (r"a \"quoted\"\\ name\n", "two")
+    ]
+    assert {name for name, _, _ in samples} == NAMES
+    batches = {
+        labels["dataset"]: value
+        for name, labels, value in samples
+        if name == "elements_total" and labels["kind"] == "batch"
+    }
+    assert batches == {r"a \"quoted\"\\ name\n": 1, "two": 2}
+    assert len({labels["iterator"] for _, labels, _ in samples}) == 2
+    for name in NAMES:
+        assert text.count(f"# TYPE penstock_{name} ") == text.count(f"# HELP penstock_{name} ") == 1
+    first.close()
+    del first, second
+    gc.collect()
+    assert "two" not in ps.metrics.prometheus()
+
+
+def test_counters_are_read_while_others_iterate():
+    ds = named("busy").repeat(2000)
+    seen = []
+
+    def look():
+        while not done:
+            seen.extend(value for name, labels, value in parsed(ps.metrics.prometheus()))
+
+    done = []
+    reader = threading.Thread(target=look)
+    reader.start()
+    assert sum(1 for _ in ds) == 4000
+    done.append(True)
+    reader.join()
+    assert seen
+
+
+def test_the_text_is_served():
+    it = iter(named("served"))
+    next(it)
+    with ps.metrics.serve() as server:
+        assert server.url == f"http://127.0.0.1:{server.port}/metrics"
+        with urllib.request.urlopen(server.url) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert 'dataset="served"' in answer.read().decode()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/none")
+        with pytest.raises(OSError, match="in use"):
+            ps.metrics.serve(server.port)
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(server.url)
+    with pytest.raises(ValueError, match=r"serve: port must be in \[0, 65535\], got 70000"):
+        ps.metrics.serve(70000)

@@ -157,6 +157,7 @@ TAKEN = {
     "max_delta": "float zero 2**63 2**64",
     "ops.image.random_hue.max_delta": "zero",
     "max_errors": "None",
+    "max_retries": "None zero",
     "max_pixels": "None",
     "max_record_bytes": "None",
     "maxsplit": "negative zero",

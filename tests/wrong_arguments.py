@@ -164,7 +164,7 @@ def dataset_calls(folder):
         "concatenate": {"dataset": RANGE},
         "counter": {"start": 1, "step": 1, "dtype": np.int64},
         "enumerate": {"start": 1},
-        "filter": {"predicate": yes, **errors},
+        "filter": {"predicate": yes, **errors, "max_retries": 1},
         "flat_map": {"map_func": single, "output_signature": ps.TensorSpec((), np.int64), **errors},
         "from_generator": {"generator": values_up_to, "args": (3,), **errors}
         | {"output_types": np.int64, "output_shapes": ()},
@@ -194,7 +194,7 @@ def dataset_calls(folder):
         | {"compression": None, "reader_func": reader, "wait": False}
         | {"structures": [Point], "max_record_bytes": 1000},
         "map": {"map_func": same, "num_parallel_calls": 1, "deterministic": True, **errors}
-        | {"executor": "process", "worker_timeout": 60.0}
+        | {"executor": "process", "worker_timeout": 60.0, "max_retries": 1}
         | {"synchronous": None, "use_unbounded_threadpool": False}
         | {"output_signature": ps.TensorSpec((), np.int64)},
         "pack": {**rows, "length": 3, "strategy": "first_fit", "open_packs": 1, "too_long": "error"}

@@ -14,7 +14,7 @@ DatasetPtr Function::Open(const Element&, const CallInfo& info) {
   throw Error(ErrorKind::kType, "{}: this function cannot return a dataset", info.stage->kind);
 }
 
-std::unique_ptr<OngoingCalls> Function::Ongoing(OngoingCalls::Take) {
+std::unique_ptr<OngoingCalls> Function::Ongoing(OngoingCalls::Take, int64_t) {
   throw Error(ErrorKind::kRuntime, "the calls of this function need a thread each");
 }
 

@@ -31,6 +31,7 @@ struct CallInfo {
   Session* session = nullptr;                // for Open: the run that will hold what it returns
   const CancelToken* cancel = nullptr;       // ends a wait for another process
   std::atomic<int64_t>* progress = nullptr;  // is given the row that is being worked on
+  std::atomic<int32_t>* retries = nullptr;   // counts calls that are made again
 };
 
 // Where a call failed: at its row number `row`, which is `element`.
@@ -74,7 +75,8 @@ class Function {
   // Whether its calls wait without a thread, so that any number can be in progress at a time;
   // Ongoing makes what begins them.
   virtual bool suspends() const { return false; }
-  virtual std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take);
+  // A call that fails is begun again, up to `retries` times.
+  virtual std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t retries);
 };
 using FunctionPtr = std::shared_ptr<Function>;
 

@@ -2,6 +2,7 @@
 #include "data/block.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -69,6 +70,30 @@ Block Block::Slice(int64_t begin, int64_t count) const {
   if (slab) slice.slab = {slab.slab, slab.first + begin};
   slice.columns.reserve(columns.size());
   for (const Column& column : columns) slice.columns.push_back(column.Slice(begin, count));
+  return slice;
+}
+
+Block Block::SliceApart(int64_t first, int64_t count) const {
+  std::vector<std::vector<bool>> lone;  // before Slice refers to all of them
+  if (!stacked()) {
+    for (int64_t row = first; row < first + count; ++row) {
+      std::vector<bool>& leaves = lone.emplace_back();
+      for (const Tensor& leaf : elements[static_cast<size_t>(row)].leaves) {
+        leaves.push_back(leaf.shape().rank() > 0 && !leaf.dtype().is_reference() && leaf.buffer() &&
+                         leaf.buffer()->unique());
+      }
+    }
+  }
+  Block slice = Slice(first, count);
+  for (size_t row = 0; row < lone.size(); ++row) {
+    std::vector<Tensor>& leaves = slice.elements[row].leaves;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!lone[row][i]) continue;
+      Tensor copy = Tensor::Make(leaves[i].dtype(), leaves[i].shape());
+      std::memcpy(copy.mutable_data(), leaves[i].data(), copy.nbytes());
+      leaves[i] = std::move(copy);
+    }
+  }
   return slice;
 }
 

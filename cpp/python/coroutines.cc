@@ -66,6 +66,19 @@ PyRef TakerOf(std::function<void()> taken) {
   return PyRef::Steal(PyCFunction_New(&g_take_ended, capsule.get()));
 }
 
+// Takes over the coroutine.
+void AddTo(const PyRef& pairs, std::unique_ptr<CoroutineCall> call, PyRef coroutine) {
+  PyRef capsule = PyRef::Steal(PyCapsule_New(call.get(), kCallName, [](PyObject* self) {
+    delete InCapsule<CoroutineCall>(self, kCallName);
+  }));
+  if (capsule) call.release();
+  PyRef pair = capsule ? PyRef::Steal(PyTuple_Pack(2, capsule.get(), coroutine.get())) : PyRef();
+  if (!pair || PyList_Append(pairs.get(), pair.get()) < 0) {
+    PyErr_Clear();
+    throw std::bad_alloc();
+  }
+}
+
 // A call that a thread waits for.
 struct Waiting {
   PyRef task;  // null: it was cancelled
@@ -154,24 +167,24 @@ Coroutines::Coroutines(std::function<void()> taken) {
 }
 
 void Coroutines::Add(std::unique_ptr<CoroutineCall> call, PyRef coroutine) {
-  PyRef capsule = PyRef::Steal(PyCapsule_New(call.get(), kCallName, [](PyObject* self) {
-    delete InCapsule<CoroutineCall>(self, kCallName);
-  }));
-  if (capsule) call.release();
-  PyRef pair = capsule ? PyRef::Steal(PyTuple_Pack(2, capsule.get(), coroutine.get())) : PyRef();
-  if (!pair || PyList_Append(adding_.get(), pair.get()) < 0) {
-    PyErr_Clear();
-    throw std::bad_alloc();
-  }
+  AddTo(adding_, std::move(call), std::move(coroutine));
 }
 
-bool Coroutines::Begin() {
-  PyRef calls = std::exchange(adding_, PyRef::Steal(PyList_New(0)));
-  if (PyList_GET_SIZE(calls.get()) == 0) return true;
-  PyRef begun = PyRef::Steal(PyObject_CallMethod(calls_.get(), "begin", "O", calls.get()));
+bool Coroutines::Begin() { return BeginAll(std::exchange(adding_, PyRef::Steal(PyList_New(0)))); }
+
+bool Coroutines::Begin(std::unique_ptr<CoroutineCall> call, PyRef coroutine) const {
+  const PyRef lone = PyRef::Steal(PyList_New(0));
+  if (!lone) throw std::bad_alloc();
+  AddTo(lone, std::move(call), std::move(coroutine));
+  return BeginAll(lone);
+}
+
+bool Coroutines::BeginAll(const PyRef& pairs) const {
+  if (PyList_GET_SIZE(pairs.get()) == 0) return true;
+  PyRef begun = PyRef::Steal(PyObject_CallMethod(calls_.get(), "begin", "O", pairs.get()));
   if (begun) return true;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls.get()); ++i) {
-    CloseCoroutine(PyTuple_GET_ITEM(PyList_GET_ITEM(calls.get(), i), 1));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.get()); ++i) {
+    CloseCoroutine(PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1));
   }
   return false;
 }

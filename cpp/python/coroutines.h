@@ -14,6 +14,7 @@ namespace penstock {
 // context holds, and with it tasks that the function has left behind.
 class CoroutineCall {
  public:
+  CoroutineCall() = default;
   explicit CoroutineCall(const ElementRandom& random) : random_(random) {}
   virtual ~CoroutineCall() = default;
   CoroutineCall(const CoroutineCall&) = delete;
@@ -21,10 +22,13 @@ class CoroutineCall {
   // With the GIL, on the loop's thread; the task is done; null: it was cancelled, because the run
   // or the process ends.
   virtual void Ended(PyObject* task) = 0;
+  // Before it begins: what random operations of the call draw from.
+  void DrawFrom(const ElementRandom& random) { random_ = random; }
+  void DrawFrom(const CoroutineCall& other) { random_ = other.random_; }
 
  private:
   friend RandomKey OperationKey(std::optional<uint64_t> seed);
-  ElementRandom random_;  // what random operations of the call draw from
+  ElementRandom random_;
 };
 
 // Some calls, from the thread that begins them. Needs the GIL, attached.
@@ -36,10 +40,14 @@ class Coroutines final {
   void Add(std::unique_ptr<CoroutineCall> call, PyRef coroutine);
   // Begins what was added. False, with an error set, when the process ends: none has begun.
   bool Begin();
+  // Begins this one at once, on any thread. False, with an error set, when the process ends.
+  bool Begin(std::unique_ptr<CoroutineCall> call, PyRef coroutine) const;
   // All calls end soon after.
   void Cancel();
 
  private:
+  bool BeginAll(const PyRef& pairs) const;
+
   PyRef calls_;   // penstock.coroutines.Calls
   PyRef adding_;  // pairs of call and coroutine
 };

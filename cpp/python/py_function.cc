@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/retries.h"
 #include "data/pending.h"
 #include "python/bind.h"
 #include "python/call_note.h"
@@ -220,7 +221,7 @@ class PyFunction final : public Function {
 
   bool needs_lock() const override { return true; }
   bool suspends() const override { return awaits_; }
-  std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take) override;
+  std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t retries) override;
 
  private:
   friend class OngoingCoroutines;
@@ -346,8 +347,9 @@ class PyFunction final : public Function {
 
 // The rows of one Begin, for as long as calls of theirs are in progress.
 struct BegunRows {
-  Block rows;
+  Block rows;  // the first calls take them out
   CallInfo info;
+  Block kept;  // for further ones
 };
 
 // What the calls of a stage share with those that have ended: it outlives their owner.
@@ -372,8 +374,9 @@ struct OngoingShared {
 // Calls of a coroutine function on the event loop.
 class OngoingCoroutines final : public OngoingCalls {
  public:
-  OngoingCoroutines(PyFunction& function, Take take)
+  OngoingCoroutines(PyFunction& function, Take take, int64_t retries)
       : function_(function),
+        retries_(retries),
         shared_(std::make_shared<OngoingShared>()),
         coroutines_([shared = shared_] { shared->TakeEnded(); }) {
     shared_->take = std::move(take);
@@ -389,7 +392,8 @@ class OngoingCoroutines final : public OngoingCalls {
 
   void Begin(Block&& rows, const CallInfo& info, int64_t number) override {
     Attachment& gil = EnsureAttached();
-    auto begun = std::make_shared<BegunRows>(BegunRows{std::move(rows), info});
+    auto begun = std::make_shared<BegunRows>(BegunRows{std::move(rows), info, {}});
+    if (retries_ > 0) begun->kept = begun->rows.SliceApart(0, begun->rows.rows);
     std::vector<Ended> failed;
     int64_t added = 0;
     {
@@ -400,18 +404,14 @@ class OngoingCoroutines final : public OngoingCalls {
       for (; row < begun->rows.rows; ++row) {
         gil.Yield();
         random.For(begun->rows.key(row));
-        std::unique_ptr<ElementRngs::Lease> rng;
-        if (function_.rng_name_) rng = std::make_unique<ElementRngs::Lease>(function_.rngs_);
-        PyRef coroutine =
-            PyRef::Steal(function_.CallRow(begun->rows, row, arguments, true, rng.get()));
-        arguments.Clear();
+        auto call = std::make_unique<Call>(*this, begun, row, number + row, retries_);
+        PyRef coroutine = call->Begun(begun->rows, row, arguments);
+        if (!coroutine) coroutine = call->BegunAgain(function_.UserError(begun->rows, row, info));
         if (coroutine) {
-          coroutines_.Add(std::make_unique<Call>(*this, begun, row, number + row, std::move(rng)),
-                          std::move(coroutine));
+          coroutines_.Add(std::move(call), std::move(coroutine));
           ++added;
         } else {
-          failed.push_back({number + row, {}});
-          failed.back().results.push_back(Block::Of(function_.UserError(begun->rows, row, info)));
+          failed.push_back({number + row, call->TakeFailure()});
         }
       }
     }
@@ -426,15 +426,48 @@ class OngoingCoroutines final : public OngoingCalls {
  private:
   class Call final : public CoroutineCall {
    public:
+    // `left`: how often it may be made again.
     Call(OngoingCoroutines& owner, std::shared_ptr<BegunRows> begun, int64_t row, int64_t number,
-         std::unique_ptr<ElementRngs::Lease> rng)
-        : CoroutineCall(CurrentElementRandom()),
+         int64_t left)
+        : owner_(owner),
           function_(owner.function_),
           shared_(owner.shared_),
           begun_(std::move(begun)),
           row_(row),
           number_(number),
-          rng_(std::move(rng)) {}
+          left_(left) {}
+
+    // The coroutine that the function makes of row `row` of `rows`; null with an error set.
+    PyRef Begun(Block& rows, int64_t row, Arguments& arguments) {
+      if (function_.rng_name_ && !rng_)
+        rng_ = std::make_unique<ElementRngs::Lease>(function_.rngs_);
+      PyRef coroutine = PyRef::Steal(function_.CallRow(rows, row, arguments, true, rng_.get()));
+      arguments.Clear();
+      DrawFrom(CurrentElementRandom());
+      return coroutine;
+    }
+
+    // After `error`: that of another try, or null, with the last error as the failure.
+    PyRef BegunAgain(Error error) {
+      CallInfo info = begun_->info;
+      info.index += row_;
+      ScopedRandom random(info.random);
+      Arguments arguments;
+      while (left_ > 0 && MayRetry(error)) {
+        --left_;
+        CountRetry(info);
+        Block row = begun_->kept.SliceApart(row_, 1);
+        constexpr int64_t kRow = 0;
+        const RunningCall running(info, row, kRow);
+        random.For(row.key(0));
+        if (PyRef coroutine = Begun(row, 0, arguments)) return coroutine;
+        error = function_.UserError(row, 0, info);
+      }
+      if (owner_.retries_ > 0) NoteTries(error, owner_.retries_);
+      failure_.push_back(Block::Of(std::move(error)));
+      return {};
+    }
+    std::vector<Block> TakeFailure() { return std::move(failure_); }
 
     void Ended(PyObject* task) override {
       std::vector<Block> results;
@@ -443,9 +476,12 @@ class OngoingCoroutines final : public OngoingCalls {
         RowCollector collector(policy, 1, nullptr, 0, &function_.last_structure_);
         PyRef result = PyRef::Steal(PyObject_CallMethod(task, "result", nullptr));
         if (!result || !collector.Add(result.get(), begun_->rows.origin(row_))) {
-          collector.AddError(function_.UserError(begun_->rows, row_, begun_->info));
+          PyRef again = BegunAgain(function_.UserError(begun_->rows, row_, begun_->info));
+          if (again) return GoOn(std::move(again));
+          results = TakeFailure();
+        } else {
+          collector.Finish(results);
         }
-        collector.Finish(results);
       }
       shared_->Add(number_, std::move(results));
       rng_.reset();
@@ -453,22 +489,36 @@ class OngoingCoroutines final : public OngoingCalls {
     }
 
    private:
+    // On the loop's thread. The owner waits for what it has begun.
+    void GoOn(PyRef coroutine) {
+      auto next = std::make_unique<Call>(owner_, begun_, row_, number_, left_);
+      next->DrawFrom(*this);
+      next->rng_ = std::move(rng_);
+      if (owner_.coroutines_.Begin(std::move(next), std::move(coroutine))) return;
+      PyErr_Clear();  // the process ends
+      shared_->Add(number_, {});
+    }
+
+    OngoingCoroutines& owner_;
     PyFunction& function_;
     std::shared_ptr<OngoingShared> shared_;
     std::shared_ptr<BegunRows> begun_;
     const int64_t row_;
     const int64_t number_;
+    int64_t left_;
     std::unique_ptr<ElementRngs::Lease> rng_;
+    std::vector<Block> failure_;
   };
 
   PyFunction& function_;
+  const int64_t retries_;
   const std::shared_ptr<OngoingShared> shared_;
   Coroutines coroutines_;
 };
 
-std::unique_ptr<OngoingCalls> PyFunction::Ongoing(OngoingCalls::Take take) {
+std::unique_ptr<OngoingCalls> PyFunction::Ongoing(OngoingCalls::Take take, int64_t retries) {
   EnsureAttached();
-  return std::make_unique<OngoingCoroutines>(*this, std::move(take));
+  return std::make_unique<OngoingCoroutines>(*this, std::move(take), retries);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ py::list StatsOf(const Session* session) {
                            "busy_seconds"_a = static_cast<double>(s.busy_ns) * 1e-9,
                            "wait_seconds"_a = static_cast<double>(s.wait_ns) * 1e-9,
                            "buffer_size"_a = s.buffer_size, "buffer_limit"_a = s.buffer_limit,
-                           "parallelism"_a = s.parallelism));
+                           "parallelism"_a = s.parallelism, "retries"_a = s.retries));
   }
   return stages;
 }

@@ -26,7 +26,7 @@ std::vector<StageSnapshot> StatsSink::Snapshot() const {
     const StageStats& s = entry.stats;
     all.push_back({entry.path, entry.label, read(s.steps), read(s.blocks), read(s.errors),
                    read(s.busy_ns), read(s.wait_ns), read(s.buffer_size), read(s.buffer_limit),
-                   read(s.parallelism)});
+                   read(s.parallelism), read(s.retries)});
   }
   return all;
 }

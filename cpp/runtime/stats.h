@@ -25,6 +25,7 @@ struct alignas(64) StageStats {
   std::atomic<int32_t> buffer_size{0};   // now in the stage's buffer (elements)
   std::atomic<int32_t> buffer_limit{0};  // allowed in it; 0: no buffer
   std::atomic<int32_t> parallelism{0};   // threads or tasks at once; 0: none of its own
+  std::atomic<int32_t> retries{0};       // calls that were made again
 
   template <class Number>
   static void Add(std::atomic<Number>& counter, Number n) {
@@ -49,6 +50,7 @@ struct StageSnapshot {
   int32_t buffer_size = 0;
   int32_t buffer_limit = 0;
   int32_t parallelism = 0;
+  int32_t retries = 0;
 };
 
 class StatsSink final {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <new>
 
+#include "compute/retries.h"
 #include "data/block_size.h"
 #include "engine/registry.h"
 #include "engine/row_cursor.h"
@@ -80,6 +81,7 @@ class FilterIterator final : public BlockIterator {
   // The next row, if it passes; an interrupted test is done again.
   std::optional<Element> TestNext() {
     CallInfo info{&stage_, random_, index_++};
+    info.retries = &stats().retries;
     Element element = rows_.block().Row(rows_.next());
     rows_.Pass();
     try {
@@ -144,10 +146,12 @@ IteratorPtr FilterDataset::MakeIterator(const RunContext& context) const {
                                           Randomness(context), context.cancel);
 }
 
-const RegisterDataset filter_stage(
-    "filter", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      return std::make_shared<FilterDataset>(args.Callable("predicate"));
-    });
+const RegisterDataset filter_stage("filter", {.timing_arguments = {"max_retries"}},
+                                   [](const std::vector<DatasetPtr>&,
+                                      const Args& args) -> std::shared_ptr<Dataset> {
+                                     return std::make_shared<FilterDataset>(
+                                         WithRetries(args.Callable("predicate"), args));
+                                   });
 
 }  // namespace
 }  // namespace penstock

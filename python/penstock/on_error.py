@@ -12,6 +12,7 @@ from penstock.labels import stage_label
 OnError: TypeAlias = str | Callable[[Exception, ErrorInfo], bool | None]
 
 MAX_ERRORS = 100
+_RETRIES = 3  # of on_error="retry"
 
 
 class ErrorHandler:
@@ -59,17 +60,34 @@ class ErrorHandler:
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
 
-def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[str, Any]:
-    """Return the arguments of the engine's ignore_errors."""
-    known = isinstance(on_error, str) and on_error in ("raise", "skip", "log")
+def _check(stage: str, on_error: OnError) -> None:
+    known = isinstance(on_error, str) and on_error in ("raise", "skip", "log", "retry")
     if not (callable(on_error) or known):
         raise ValueError(
-            f'{stage}: on_error must be "raise", "skip", "log" or a function of (error, info), '
-            f"got {shown(on_error)}"
+            f'{stage}: on_error must be "raise", "skip", "log", "retry" or a function of (error, '
+            f"info), got {shown(on_error)}"
         )
+
+
+def retrying(stage: str, on_error: OnError, max_retries: int | None) -> dict[str, int]:
+    """Return the argument of a stage of the engine that says how often it makes a call again."""
+    _check(stage, on_error)
+    if max_retries is None:
+        return {"max_retries": _RETRIES} if on_error == "retry" else {}
+    if on_error == "raise":
+        raise ValueError(
+            f"{stage}: max_retries counts calls that are made again; give on_error too: "
+            '"retry", or "skip", "log" or a function for what still fails then'
+        )
+    return {"max_retries": max_retries}
+
+
+def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[str, Any]:
+    """Return the arguments of the engine's ignore_errors."""
+    _check(stage, on_error)
     if max_errors is not None and max_errors < 1:
         raise ValueError(f"{stage}: max_errors must be >= 1, or None for any, got {max_errors}")
-    if on_error == "raise" and max_errors != MAX_ERRORS:
+    if on_error in ("raise", "retry") and max_errors != MAX_ERRORS:
         raise ValueError(
             f"{stage}: max_errors counts elements that are left out; give on_error too: "
             '"skip", "log" or a function'

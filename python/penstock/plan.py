@@ -13,6 +13,8 @@ from penstock.options import merged
 from penstock.stage import Stage
 from penstock.traits import main_form, traits_of
 
+_WITH_RETRIES = ("map", "filter")
+
 
 class Plan(Stage):
     """Base of what adds stages to a plan; Dataset is all of these together."""
@@ -76,4 +78,10 @@ class Plan(Stage):
     def _without_errors(self, stage: str, on_error: OnError, max_errors: int | None) -> Self:
         """Return this plan with what a stage's `on_error` asks for after it."""
         args = leaving_out(stage, on_error, max_errors)
-        return self if on_error == "raise" else self._then("ignore_errors", **args)
+        if on_error == "retry" and stage not in _WITH_RETRIES:
+            raise ValueError(
+                f'{stage}: on_error="retry" is for functions of {" and ".join(_WITH_RETRIES)}; use '
+                '"skip", "log" or a function of (error, info)'
+            )
+        kept = on_error in ("raise", "retry")
+        return self if kept else self._then("ignore_errors", **args)

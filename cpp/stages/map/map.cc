@@ -1,4 +1,5 @@
 // map without parallel calls: the function runs inline in whoever pulls.
+#include "compute/retries.h"
 #include "engine/input.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
@@ -78,6 +79,7 @@ class MapIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     CallInfo info{&stage_, random_, index_};
     info.ragged = ragged_;
+    info.retries = &stats().retries;
     Block block = calls_.Next(max_rows, *function_, info, [&] {
       input_.Keep(input_.position());
       return input_.NextBlock(max_rows);
@@ -104,10 +106,13 @@ IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
 std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {
   MaybeSpec declared;
   if (args.Has("output_signature")) declared = args.Spec("output_signature");
-  return std::make_shared<MapDataset>(args.Callable("map_func"), std::move(declared));
+  return std::make_shared<MapDataset>(WithRetries(args.Callable("map_func"), args),
+                                      std::move(declared));
 }
 
-const RegisterDataset map_stage("map", {.arguments = {{"output_signature", ArgumentForm::kSpec}}},
+const RegisterDataset map_stage("map",
+                                {.timing_arguments = {"max_retries"},
+                                 .arguments = {{"output_signature", ArgumentForm::kSpec}}},
                                 MakeMap);
 // The input gives positions; the function has the rows.
 const RegisterDataset from_indexable_stage(

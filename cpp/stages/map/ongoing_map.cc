@@ -105,7 +105,10 @@ class OngoingMapIterator final : public BlockIterator {
 
  private:
   CallInfo Info(int64_t position) const {
-    return {&stage_, random_, progress_.base_index() + position, nullptr, 0, ragged_};
+    CallInfo info{&stage_, random_, progress_.base_index() + position};
+    info.ragged = ragged_;
+    info.retries = &stats_->retries;
+    return info;
   }
 
   void Start() {
@@ -128,7 +131,7 @@ class OngoingMapIterator final : public BlockIterator {
     Session::Serving serving(session_);
     try {
       const std::unique_ptr<OngoingCalls> ongoing = function_->Ongoing(
-          [this](std::vector<OngoingCalls::Ended> ended) { Take(std::move(ended)); });
+          [this](std::vector<OngoingCalls::Ended> ended) { Take(std::move(ended)); }, 0);
       while (BeginMore(*ongoing)) continue;
       // Those that are in progress end by themselves, or are cancelled with the stage.
       WaitUntil(room_, cancel_, [this] { return InProgress() == 0; });

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <vector>
 
+#include "compute/retries.h"
 #include "data/block_size.h"
 #include "data/pending.h"
 #include "engine/out_of_memory.h"
@@ -121,8 +122,7 @@ class ParallelMapIterator final : public BlockIterator {
       if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
       Packet packet;
       WaitStatus status = Pop(packet);
-      if (status == WaitStatus::kTimeout)
-        return in_line_->Next(max_rows, {&stage_, random_, 0, nullptr, 0, ragged_});
+      if (status == WaitStatus::kTimeout) return in_line_->Next(max_rows, Info(0));
       if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
@@ -146,6 +146,13 @@ class ParallelMapIterator final : public BlockIterator {
 
  private:
   using Packet = MapPacket;
+
+  CallInfo Info(int64_t position) const {
+    CallInfo info{&stage_, random_, progress_.base_index() + position};
+    info.ragged = ragged_;
+    info.retries = &stats_->retries;
+    return info;
+  }
 
   void StartWorkers() {
     int width = tuning_.width();
@@ -245,12 +252,9 @@ class ParallelMapIterator final : public BlockIterator {
     packet.end = std::exchange(rows.end, false);
     int64_t count = rows.rows;
     if (count > 0) {
-      CallInfo info{&stage_,
-                    random_,
-                    progress_.base_index() + packet.position,
-                    slabs_ ? &*slabs_ : nullptr,
-                    packet.position,
-                    ragged_};
+      CallInfo info = Info(packet.position);
+      info.slabs = slabs_ ? &*slabs_ : nullptr;
+      info.first_row = packet.position;
       info.cancel = &cancel_;
       try {
         function_->Map(std::move(rows), info, packet.results);
@@ -382,13 +386,14 @@ std::shared_ptr<Dataset> MakeParallelMap(const char* kind, const std::vector<Dat
   if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
   std::optional<bool> ordered;
   if (args.Has("deterministic")) ordered = args.Bool("deterministic");
-  return std::make_shared<ParallelMapDataset>(args.Callable("map_func"), std::move(declared), calls,
-                                              ordered, MakeDataset(kind, inputs, args));
+  return std::make_shared<ParallelMapDataset>(WithRetries(args.Callable("map_func"), args),
+                                              std::move(declared), calls, ordered,
+                                              MakeDataset(kind, inputs, args));
 }
 
 const RegisterDataset parallel_map_stage("parallel_map",
                                          {.form_of = "map",
-                                          .timing_arguments = {"num_parallel_calls"},
+                                          .timing_arguments = {"num_parallel_calls", "max_retries"},
                                           .share_states = {"deterministic"},
                                           .arguments = {{"output_signature", ArgumentForm::kSpec}}},
                                          [](const std::vector<DatasetPtr>& inputs,

@@ -42,6 +42,7 @@ _KINDS: dict[str, Check] = {
     **dict.fromkeys(_FUNCTIONS.split(), checks.function),
     **dict.fromkeys(_COUNTS.split(), _count),
     "max_errors": checks.or_none(_count),
+    "max_retries": checks.or_none(whole(0, 2**31 - 1)),
     "pin_memory_device": checks.text,
     "replacement_char": whole(0, 0x10FFFF),
     "example_name": checks.texts,

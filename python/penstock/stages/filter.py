@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.on_error import MAX_ERRORS, OnError
+from penstock.on_error import MAX_ERRORS, OnError, retrying
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
 
@@ -24,6 +24,7 @@ class Filter(Plan):
         *,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        max_retries: int | None = None,
     ) -> Self:
         """Keep the elements for which `predicate` returns True.
 
@@ -33,10 +34,13 @@ class Filter(Plan):
             Takes the element as `map` does; returns one bool. A coroutine function is awaited.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
-        on_error : "raise", "skip", "log" or callable
+        on_error : "raise", "skip", "log", "retry" or callable
             What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
             The most errors in a row to leave out, >= 1; None means any number.
+        max_retries : int, optional
+            How often a call that fails is made again, before `on_error` is asked; None is 3 for
+            "retry", and 0 otherwise.
 
         Returns
         -------
@@ -55,5 +59,6 @@ class Filter(Plan):
         [0, 3]
         """
         check_callable("filter", "predicate", predicate)
-        kept = self._then("filter", predicate=predicate, name=name)
+        retries = retrying("filter", on_error, max_retries)
+        kept = self._then("filter", predicate=predicate, name=name, **retries)
         return kept._without_errors("filter", on_error, max_errors)

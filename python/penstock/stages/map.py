@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from penstock.arguments.checked import checked_methods
-from penstock.on_error import MAX_ERRORS, OnError
+from penstock.on_error import MAX_ERRORS, OnError, retrying
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
 from penstock.workers.process_function import Executor, executed
@@ -34,6 +34,7 @@ class Map(Plan):
         worker_timeout: float | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
+        max_retries: int | None = None,
     ) -> Self:
         """Apply `map_func` to each element.
 
@@ -63,10 +64,13 @@ class Map(Plan):
         worker_timeout : float, optional
             Seconds that a call in a worker process may take before the worker is ended; None is any
             time.
-        on_error : "raise", "skip", "log" or callable
+        on_error : "raise", "skip", "log", "retry" or callable
             What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
             The most errors in a row to leave out, >= 1; None means any number.
+        max_retries : int, optional
+            How often a call that fails is made again, before `on_error` is asked; None is 3 for
+            "retry", and 0 otherwise.
 
         Returns
         -------
@@ -102,10 +106,12 @@ class Map(Plan):
         """
         check_callable("map", "map_func", map_func)
         map_func = executed("map", map_func, executor, worker_timeout)
+        more: dict[str, Any] = {
+            "output_signature": output_signature,
+            **retrying("map", on_error, max_retries),
+        }
         if num_parallel_calls is None:
-            mapped = self._then(
-                "map", map_func=map_func, output_signature=output_signature, name=name
-            )
+            mapped = self._then("map", map_func=map_func, name=name, **more)
             return mapped._without_errors("map", on_error, max_errors)
         if synchronous:
             raise ValueError(
@@ -116,8 +122,8 @@ class Map(Plan):
             map_func=map_func,
             num_parallel_calls=num_parallel_calls,
             deterministic=deterministic,
-            output_signature=output_signature,
             name=name,
+            **more,
         )
         return mapped._without_errors("map", on_error, max_errors)
 

@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/blocking.h"
+#include "runtime/fork.h"
 #if defined(__linux__)
 #include <poll.h>
 #include <sys/socket.h>
@@ -23,9 +25,33 @@ constexpr size_t kRead = 64 << 10;
 // How late a cancel is noticed: nothing else ends a wait for a socket.
 constexpr int kSliceMs = 20;
 
+std::mutex g_sockets_mutex;  // a leaf lock
+// Of the channels of this process.
+std::set<int>& Sockets() {
+  static auto* sockets = new std::set<int>();
+  return *sockets;
+}
+
 }  // namespace
 
-Channel::~Channel() { close(socket_); }
+Channel::Channel(int socket) : socket_(socket) {
+  static const bool installed = [] {
+    HoldAcrossFork(g_sockets_mutex);
+    OnForkChild([] {
+      for (int socket : Sockets()) close(socket);
+      Sockets().clear();
+    });
+    return true;
+  }();
+  static_cast<void>(installed);
+  std::lock_guard lock(g_sockets_mutex);
+  Sockets().insert(socket_);
+}
+
+Channel::~Channel() {
+  std::lock_guard lock(g_sockets_mutex);
+  if (Sockets().erase(socket_)) close(socket_);
+}
 
 bool Channel::Closed() const {
   char byte;
@@ -100,6 +126,7 @@ ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, 
 
 #else
 
+Channel::Channel(int socket) : socket_(socket) {}
 Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
 ChannelStatus Channel::Send(std::string_view, const CancelToken*) { return ChannelStatus::kClosed; }

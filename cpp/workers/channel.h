@@ -16,8 +16,9 @@ enum class ChannelStatus { kDone, kClosed, kCancelled, kInterrupted, kTimeout };
 // One end. Used by one thread at a time.
 class Channel {
  public:
-  // Takes over the socket.
-  explicit Channel(int socket) : socket_(socket) {}
+  // Takes over the socket. A fork child closes it at once: otherwise the other end would not see
+  // that this process has ended.
+  explicit Channel(int socket);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

@@ -2,9 +2,11 @@
 #include "workers/pool.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "runtime/fork.h"
+#include "runtime/wait.h"
 #include "workers/wire.h"
 
 namespace penstock {
@@ -17,6 +19,8 @@ std::vector<std::string>& Command() {
   static auto* command = new std::vector<std::string>();
   return *command;
 }
+
+bool Owes(const std::unique_ptr<Worker>& worker) { return worker->owes; }
 
 // Whether it can be used: what was still to come of a call that no one waits for has come.
 bool IsFree(Worker& worker) {
@@ -50,36 +54,74 @@ void SetWorkerCommand(std::vector<std::string> command) {
   Command() = std::move(command);
 }
 
-WorkerPool::Lease WorkerPool::Take(bool fresh) {
-  std::vector<std::string> command;
+std::unique_ptr<Worker> WorkerPool::TakeIdle() {
+  std::erase_if(idle_, [](auto& worker) { return worker->channel().Closed(); });
+  auto free = std::ranges::find_if(idle_, [](auto& worker) { return IsFree(*worker); });
+  if (free == idle_.end()) return nullptr;
+  std::unique_ptr<Worker> taken = std::move(*free);
+  idle_.erase(free);
+  return taken;
+}
+
+WorkerPool::Lease WorkerPool::Take(const CancelToken* cancel) {
   {
     std::lock_guard lock(mutex_);
-    std::erase_if(idle_, [](auto& worker) { return worker->channel().Closed(); });
-    for (auto worker = idle_.begin(); !fresh && worker != idle_.end(); ++worker) {
-      if (!IsFree(**worker)) continue;
-      std::unique_ptr<Worker> taken = std::move(*worker);
-      idle_.erase(worker);
-      return Lease(*this, std::move(taken));
-    }
+    ++leases_;
+    if (auto worker = TakeIdle()) return Lease(*this, std::move(worker));
   }
+  std::vector<std::string> command;
   {
     std::lock_guard lock(g_pool_mutex);
     command = Command();
   }
-  return Lease(*this, Worker::Start(command));
+  try {
+    return Lease(*this, Worker::Start(command));
+  } catch (...) {
+    GiveBack(nullptr);
+    const std::exception_ptr refusal = std::current_exception();
+    std::unique_ptr<Worker> other = AwaitIdle(cancel);
+    if (!other) GiveBack(nullptr);
+    if (!other) std::rethrow_exception(refusal);
+    return Lease(*this, std::move(other));
+  }
+}
+
+WorkerPool::Lease WorkerPool::TakeStarted(const CancelToken* cancel) {
+  return Lease(*this, AwaitIdle(cancel));
+}
+
+std::unique_ptr<Worker> WorkerPool::AwaitIdle(const CancelToken* cancel) {
+  const CancelToken never;
+  const CancelToken& until = cancel ? *cancel : never;
+  const CancelToken::Watch watch(until, given_back_);
+  std::unique_ptr<Worker> taken;
+  const WaitStatus status = WaitUntil(given_back_, until, [&] {
+    std::lock_guard lock(mutex_);
+    taken = TakeIdle();
+    const bool ready = taken || leases_ == 0;
+    leases_ += ready;
+    return ready;
+  });
+  if (status == WaitStatus::kCancelled) throw Error(ErrorKind::kCancelled, "");
+  if (status == WaitStatus::kInterrupted) throw Error(ErrorKind::kInterrupted, "");
+  return taken;
 }
 
 void WorkerPool::GiveBack(std::unique_ptr<Worker> worker) {
-  // More than that many calls that no one waits for are ended with their processes.
-  constexpr size_t kMostOwing = 16;
   std::unique_ptr<Worker> ended;
-  std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(worker));
-  auto owing = std::ranges::count_if(idle_, [](auto& each) { return each->owes; });
-  if (owing <= static_cast<ptrdiff_t>(kMostOwing)) return;
-  auto oldest = std::ranges::find_if(idle_, [](auto& each) { return each->owes; });
-  ended = std::move(*oldest);
-  idle_.erase(oldest);
+  {
+    std::lock_guard lock(mutex_);
+    --leases_;
+    if (worker) idle_.push_back(std::move(worker));
+    // More than that many calls that no one waits for are ended with their processes.
+    constexpr ptrdiff_t kMostOwing = 16;
+    if (std::ranges::count_if(idle_, Owes) > kMostOwing) {
+      auto oldest = std::ranges::find_if(idle_, Owes);
+      ended = std::move(*oldest);
+      idle_.erase(oldest);
+    }
+  }
+  given_back_.NotifyAll();
 }
 
 std::vector<int64_t> WorkerPool::Idle() {

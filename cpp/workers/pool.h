@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cancel.h"
+#include "runtime/event_count.h"
 #include "workers/worker.h"
 
 namespace penstock {
@@ -18,9 +20,9 @@ class WorkerPool {
    public:
     Lease(WorkerPool& pool, std::unique_ptr<Worker> worker)
         : pool_(pool), worker_(std::move(worker)) {}
-    ~Lease() {
-      if (worker_) pool_.GiveBack(std::move(worker_));
-    }
+    ~Lease() { pool_.GiveBack(std::move(worker_)); }
+    // False: there is none.
+    explicit operator bool() const { return worker_ != nullptr; }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     Worker* operator->() const { return worker_.get(); }
@@ -33,17 +35,26 @@ class WorkerPool {
     std::unique_ptr<Worker> worker_;
   };
 
-  // One that no one uses, or a new one, always so with `fresh`. Throws an Error when none can be
-  // started.
-  Lease Take(bool fresh);
+  // One that no one uses, or a new one; where the system refuses a new one, the next that is given
+  // back. Throws an Error when none can be started and none is in use, or when the wait ends early.
+  // `cancel` may be null.
+  Lease Take(const CancelToken* cancel);
+  // The next that no one uses; null when none is in use either.
+  Lease TakeStarted(const CancelToken* cancel);
   // The ids of their processes, in no order.
   std::vector<int64_t> Idle();
 
  private:
+  std::unique_ptr<Worker> TakeIdle();
+  // For a lease that is made of it, also when it is null.
+  std::unique_ptr<Worker> AwaitIdle(const CancelToken* cancel);
+  // What a Lease has had; null: it has ended.
   void GiveBack(std::unique_ptr<Worker> worker);
 
   std::mutex mutex_;  // a leaf lock
   std::vector<std::unique_ptr<Worker>> idle_;
+  int leases_ = 0;
+  EventCount given_back_;
 };
 
 // How a worker is started; before the first Take.

@@ -124,15 +124,19 @@ class ProcessFunction final : public Function {
       form_ = std::move(form);
   }
 
-  // Has a worker answer. A worker that ends before it has begun is replaced, a few times.
+  // Has a worker answer. For one that ends before it has begun another one is taken, a few times;
+  // after a new one that has ended so, only one that had started before.
   template <typename Read>
   std::optional<Death> Call(const Block& rows, const CallInfo& info, int64_t first,
                             const Target& target, Read read) {
     constexpr int kTries = 3;
     std::optional<Death> death;
+    bool may_start = true;
     for (int i = 0; i < kTries; ++i) {
       LeaveForeignLock();
-      WorkerPool::Lease worker = ThePool().Take(i + 1 == kTries);
+      WorkerPool::Lease worker =
+          may_start ? ThePool().Take(info.cancel) : ThePool().TakeStarted(info.cancel);
+      if (!worker) break;
       worker->heap().table().row.store(-1, std::memory_order_relaxed);
       std::string message;
       ChannelStatus status = Ask(rows, info, first, target, *worker);
@@ -154,6 +158,7 @@ class ProcessFunction final : public Function {
             "");
       }
       death = DeathOf(status, *worker);
+      if (!worker->tried()) may_start = false;
       worker.Drop();
       if (death->row >= 0) break;
     }
@@ -210,10 +215,17 @@ class ProcessFunction final : public Function {
               row};
     }
     const int pid = worker.pid();
-    return {Format("worker process {} {} {}", pid, worker.HowItEnded(),
-                   std::string_view(row < 0 ? "before it took this element"
-                                            : "while it had this element")),
-            row};
+    const std::string how = worker.HowItEnded();
+    const std::string_view when =
+        row < 0 ? "before it took this element" : "while it had this element";
+    // What it has written to stderr may say more: a library that got no thread, say.
+    const std::string_view advice =
+        row < 0 && !worker.tried()
+            ? "; if it lacks processes, threads, files or memory, use fewer workers, raise the "
+              "limit (ulimit -u, -n, -v), or executor='thread'"
+        : how.find("(SIGKILL)") != how.npos ? "; the system does that where memory runs out"
+                                            : "";
+    return {Format("worker process {} {} {}{}", pid, how, when, advice), row};
   }
 
   const std::shared_ptr<const std::string> payload_;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "data/error.h"
@@ -11,6 +12,7 @@
 #include "workers/wire.h"
 #include "workers/worker.h"
 #if defined(__linux__)
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 #endif
@@ -39,14 +41,18 @@ class BrokenFunction final : public Function {
 // Ends this process when the other one has ended, whatever is being called.
 void EndWithParent([[maybe_unused]] int socket) {
 #if defined(__linux__)
-  std::thread([socket] {
+  auto watch = [socket] {
     pollfd closed{socket, POLLRDHUP, 0};
     // Again and again: a wait keeps a socket open that a function has closed meanwhile.
     constexpr int kLookMs = 500;
     while (poll(&closed, 1, kLookMs) <= 0) {
     }
     _exit(0);
-  }).detach();
+  };
+  try {
+    std::thread(watch).detach();
+  } catch (const std::system_error&) {  // then after the call that it is in
+  }
 #endif
 }
 
@@ -153,6 +159,11 @@ class Server {
 }  // namespace
 
 void Serve(const std::function<FunctionPtr(std::string_view payload)>& load) {
+#if defined(__linux__)
+  // Programs that functions start must keep neither the socket open nor the memory.
+  for (int file : {Worker::kSocketFile, Worker::kParentHeapFile, Worker::kOwnHeapFile})
+    fcntl(file, F_SETFD, FD_CLOEXEC);
+#endif
   UseOwnHeap(Worker::kOwnHeapFile);
   Server(load).Run();
 }

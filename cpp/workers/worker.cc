@@ -36,10 +36,16 @@ std::vector<uint64_t> Worker::ForgetEnded() {
 namespace {
 
 [[noreturn]] void ThrowRefused(const char* what) {
+  const int code = errno;
+  const std::string_view limit =
+      code == EMFILE   ? ", raise the limit on open files (ulimit -n)"
+      : code == EAGAIN ? ", raise the limit on processes and threads (ulimit -u, or the pids "
+                         "limit of the container)"
+                       : "";
   throw Error(ErrorKind::kWorker,
-              "worker processes: the system refused {}: {}; use fewer workers, raise the limit "
-              "(ulimit -n, ulimit -u), or executor='thread'",
-              std::string_view(what), std::string_view(std::strerror(errno)));
+              "worker processes: the system refused {}: {}; use fewer workers{}, or "
+              "executor='thread'",
+              std::string_view(what), std::string_view(std::strerror(code)), limit);
 }
 
 // Files of this process that are closed when they are not given away.
@@ -61,7 +67,11 @@ class Opened {
 };
 
 // The same file under a number that is none of those that the worker expects.
-int Elsewhere(int file) { return fcntl(file, F_DUPFD_CLOEXEC, Worker::kOwnHeapFile + 1); }
+int Elsewhere(int file) {
+  const int copy = fcntl(file, F_DUPFD_CLOEXEC, Worker::kOwnHeapFile + 1);
+  if (copy < 0 && errno == EINVAL) errno = EMFILE;  // the limit is below this number
+  return copy;
+}
 
 class SpawnPlan {
  public:

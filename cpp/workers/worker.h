@@ -38,9 +38,12 @@ class Worker {
   std::shared_ptr<Slab> writes_to;
   // Whether an answer is still to come, which no one waits for any more.
   bool owes = false;
+  // Whether it has ever answered.
+  bool tried() const { return tried_; }
 
   // Its answer has come.
   void Answered() {
+    tried_ = true;
     lent_.clear();
     writes_to = nullptr;
     owes = false;
@@ -60,6 +63,7 @@ class Worker {
   int pid_;
   std::map<uint64_t, std::weak_ptr<const std::string>> known_;
   std::vector<Stretch> lent_;
+  bool tried_ = false;
 };
 
 // The heap of this process, which all its workers read.

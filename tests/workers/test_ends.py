@@ -2,89 +2,20 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from worker_programs import HEAD, NO_CLOUDPICKLE, SHOW_WORKERS, gone, run, start, workers_of
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
-
-# Without cloudpickle the functions of a script are found by importing it again.
-NO_CLOUDPICKLE = """
-import importlib.util, sys
-found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name == "cloudpickle" else found(name, *rest)
-"""
-HEAD = """
-import os, sys, time
-import numpy as np
-import penstock as ps
-from penstock import _core
-
-def slow(x):
-    time.sleep(0.02)
-    return np.full((100, 100), x)
-
-def stuck(x):
-    if x == 3:
-        time.sleep(100)
-    return x
-
-def made(function, n=12, calls=2):
-    return ps.Dataset.range(n).map(function, num_parallel_calls=calls, executor="process")
-
-"""
-
-
-def start(tmp_path, body, head=HEAD, **options):
-    file = tmp_path / "program.py"
-    file.write_text(head + body)
-    return subprocess.Popen(
-        [sys.executable, str(file)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
-def run(tmp_path, body, head=HEAD):
-    program = start(tmp_path, body, head)
-    out, err = program.communicate(timeout=60)
-    return program.returncode, out, err
-
-
-def alive(pids):
-    found = []
-    for pid in pids:
-        stat = Path(f"/proc/{pid}/stat")
-        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
-            found.append(pid)
-    return found
-
-
-def gone(pids, seconds=20):
-    end = time.monotonic() + seconds
-    while alive(pids) and time.monotonic() < end:
-        time.sleep(0.02)
-    return not alive(pids)
-
-
-def workers_of(program):
-    return [int(pid) for pid in program.stdout.readline().split()]
 
 
 def test_workers_end_with_a_process_that_is_killed(tmp_path):
     program = start(
         tmp_path,
-        "it = iter(made(stuck)); next(it)\n"
-        "list(made(slow))\n"
-        "import glob\n"
-        "children = ' '.join(open(f).read() for f in glob.glob('/proc/self/task/*/children'))\n"
-        "print(children, flush=True)\n"
-        "time.sleep(60)\n",
+        "it = iter(made(stuck)); next(it)\nlist(made(slow))\n" + SHOW_WORKERS + "time.sleep(60)\n",
     )
     pids = workers_of(program)
     assert len(pids) >= 2

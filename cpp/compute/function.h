@@ -12,6 +12,7 @@
 #include "data/slab.h"
 #include "data/spec.h"
 #include "runtime/stage_label.h"
+#include "runtime/stats.h"
 
 namespace penstock {
 
@@ -68,6 +69,9 @@ class Function {
   virtual DatasetPtr Open(const Element& element, const CallInfo& info);
   // The spec of the datasets that Open returns, when it is known beforehand.
   virtual MaybeSpec opened_spec() const { return std::nullopt; }
+  // Whether other processes make its calls, and those that do.
+  virtual bool has_workers() const { return false; }
+  virtual std::vector<WorkerReport> Workers() const { return {}; }
   // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
   virtual bool needs_lock() const = 0;
   // Where the memory of the batches should come from that results are written to.

@@ -54,6 +54,8 @@ class RetryingFunction final : public Function {
     return Retried<DatasetPtr>(info, [&] { return function_->Open(element, info); });
   }
   MaybeSpec opened_spec() const override { return function_->opened_spec(); }
+  bool has_workers() const override { return function_->has_workers(); }
+  std::vector<WorkerReport> Workers() const override { return function_->Workers(); }
   bool needs_lock() const override { return function_->needs_lock(); }
   Tensor::Memory slab_memory() const override { return function_->slab_memory(); }
   bool suspends() const override { return function_->suspends(); }

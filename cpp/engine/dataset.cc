@@ -33,7 +33,11 @@ Dataset::~Dataset() {
 }
 
 const FunctionPtr& RunContext::Called(const PlannedFunction& planned) const {
-  return planned.debugged && session->options().debug ? planned.debugged : planned.usual;
+  const bool debugs = planned.debugged && session->options().debug;
+  const FunctionPtr& called = debugs ? planned.debugged : planned.usual;
+  if (called && called->has_workers())
+    session->stats().SetWorkers(path, [called] { return called->Workers(); });
+  return called;
 }
 
 IteratorPtr Dataset::Start(const RunContext& context) const {

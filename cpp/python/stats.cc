@@ -16,6 +16,16 @@ py::object OrNone(const std::string& text) {
   return py::reinterpret_steal<py::object>(StringToPython(DType::Of(TypeCode::kText), text));
 }
 
+py::list WorkersOf(const StageSnapshot& stage) {
+  py::list workers;
+  for (const WorkerReport& each : stage.workers) {
+    workers.append(
+        py::dict("pid"_a = each.pid, "calls"_a = each.calls, "functions"_a = each.functions,
+                 "resident_bytes"_a = each.resident_bytes, "shared_bytes"_a = each.shared_bytes));
+  }
+  return workers;
+}
+
 }  // namespace
 
 py::list StatsOf(const Session* session) {
@@ -29,7 +39,8 @@ py::list StatsOf(const Session* session) {
                            "busy_seconds"_a = static_cast<double>(s.busy_ns) * 1e-9,
                            "wait_seconds"_a = static_cast<double>(s.wait_ns) * 1e-9,
                            "buffer_size"_a = s.buffer_size, "buffer_limit"_a = s.buffer_limit,
-                           "parallelism"_a = s.parallelism, "retries"_a = s.retries));
+                           "parallelism"_a = s.parallelism, "retries"_a = s.retries,
+                           "workers"_a = WorkersOf(s)));
   }
   return stages;
 }

@@ -17,6 +17,12 @@ StageStats* StatsSink::Add(std::string stage_path, StageLabel label) {
   return &entry.stats;
 }
 
+void StatsSink::SetWorkers(const std::string& stage_path,
+                           std::function<std::vector<WorkerReport>()> workers) {
+  const std::lock_guard lock(mutex_);
+  workers_[stage_path] = std::move(workers);
+}
+
 std::vector<StageSnapshot> StatsSink::Snapshot() const {
   const auto read = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
   const std::lock_guard lock(mutex_);
@@ -24,9 +30,11 @@ std::vector<StageSnapshot> StatsSink::Snapshot() const {
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) {
     const StageStats& s = entry.stats;
+    const auto workers = workers_.find(entry.path);
     all.push_back({entry.path, entry.label, read(s.steps), read(s.blocks), read(s.errors),
                    read(s.busy_ns), read(s.wait_ns), read(s.buffer_size), read(s.buffer_limit),
-                   read(s.parallelism), read(s.retries)});
+                   read(s.parallelism), read(s.retries),
+                   workers == workers_.end() ? std::vector<WorkerReport>() : workers->second()});
   }
   return all;
 }

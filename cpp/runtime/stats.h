@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -38,6 +39,15 @@ struct alignas(64) StageStats {
 };
 static_assert(sizeof(StageStats) == 64);
 
+// A process that makes calls for a stage.
+struct WorkerReport {
+  int64_t pid = 0;
+  int64_t calls = 0;           // since it was started, of all functions
+  int64_t functions = 0;       // that it has
+  int64_t resident_bytes = 0;  // in memory
+  int64_t shared_bytes = 0;    // of these, what other processes may have too
+};
+
 // The numbers of one stage at one moment; fields as in StageStats.
 struct StageSnapshot {
   std::string path;
@@ -51,6 +61,7 @@ struct StageSnapshot {
   int32_t buffer_limit = 0;
   int32_t parallelism = 0;
   int32_t retries = 0;
+  std::vector<WorkerReport> workers;
 };
 
 class StatsSink final {
@@ -62,6 +73,11 @@ class StatsSink final {
   // Thread-safe. The entry lives as long as the sink; the same path gives the same entry, so the
   // counts of a stage that is made again (repeat) go on. The first label wins.
   StageStats* Add(std::string stage_path, StageLabel label);
+
+  // Asks for the processes that make calls for the stage of this path; `workers` may be called at
+  // any time, by any thread.
+  void SetWorkers(const std::string& stage_path,
+                  std::function<std::vector<WorkerReport>()> workers);
 
   // In the order of Add.
   std::vector<StageSnapshot> Snapshot() const;
@@ -76,6 +92,7 @@ class StatsSink final {
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;
   std::unordered_map<std::string_view, Entry*> by_path_;
+  std::unordered_map<std::string, std::function<std::vector<WorkerReport>()>> workers_;
 };
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "runtime/fork.h"
@@ -56,10 +57,11 @@ void SetWorkerCommand(std::vector<std::string> command) {
 
 std::unique_ptr<Worker> WorkerPool::TakeIdle() {
   std::erase_if(idle_, [](auto& worker) { return worker->channel().Closed(); });
-  auto free = std::ranges::find_if(idle_, [](auto& worker) { return IsFree(*worker); });
-  if (free == idle_.end()) return nullptr;
+  // The last one has the function that was called last.
+  auto free = std::find_if(idle_.rbegin(), idle_.rend(), [](auto& each) { return IsFree(*each); });
+  if (free == idle_.rend()) return nullptr;
   std::unique_ptr<Worker> taken = std::move(*free);
-  idle_.erase(free);
+  idle_.erase(std::next(free).base());
   return taken;
 }
 
@@ -75,7 +77,11 @@ WorkerPool::Lease WorkerPool::Take(const CancelToken* cancel) {
     command = Command();
   }
   try {
-    return Lease(*this, Worker::Start(command));
+    std::unique_ptr<Worker> worker = Worker::Start(command);
+    std::lock_guard lock(mutex_);
+    std::erase_if(accounts_, [](auto& account) { return account.expired(); });
+    accounts_.push_back(worker->account());
+    return Lease(*this, std::move(worker));
   } catch (...) {
     GiveBack(nullptr);
     const std::exception_ptr refusal = std::current_exception();
@@ -122,6 +128,17 @@ void WorkerPool::GiveBack(std::unique_ptr<Worker> worker) {
     }
   }
   given_back_.NotifyAll();
+}
+
+std::vector<WorkerReport> WorkerPool::Reports(uint64_t function) {
+  std::vector<WorkerReport> reports;
+  std::lock_guard lock(mutex_);
+  for (const auto& each : accounts_) {
+    const auto account = each.lock();
+    if (!account) continue;
+    if (auto report = account->Report(function)) reports.push_back(*report);
+  }
+  return reports;
 }
 
 std::vector<int64_t> WorkerPool::Idle() {

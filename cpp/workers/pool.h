@@ -41,7 +41,9 @@ class WorkerPool {
   Lease Take(const CancelToken* cancel);
   // The next that no one uses; null when none is in use either.
   Lease TakeStarted(const CancelToken* cancel);
-  // The ids of their processes, in no order.
+  // Of those that have a function.
+  std::vector<WorkerReport> Reports(uint64_t function);
+  // The ids of the processes that no one uses, in no order.
   std::vector<int64_t> Idle();
 
  private:
@@ -54,6 +56,7 @@ class WorkerPool {
   std::mutex mutex_;  // a leaf lock
   std::vector<std::unique_ptr<Worker>> idle_;
   int leases_ = 0;
+  std::vector<std::weak_ptr<const WorkerAccount>> accounts_;
   EventCount given_back_;
 };
 

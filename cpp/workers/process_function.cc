@@ -34,6 +34,8 @@ class ProcessFunction final : public Function {
     }
   }
 
+  bool has_workers() const override { return true; }
+  std::vector<WorkerReport> Workers() const override { return ThePool().Reports(id_); }
   bool needs_lock() const override { return true; }
   Tensor::Memory slab_memory() const override { return &SharedMemory; }
 
@@ -176,7 +178,7 @@ class ProcessFunction final : public Function {
       const ChannelStatus sent = send(forget);
       if (sent != ChannelStatus::kDone) return sent;
     }
-    if (worker.known().try_emplace(id_, payload_).second) {
+    if (worker.Learn(id_, payload_)) {
       MessageWriter function(MessageKind::kFunction, worker.channel());
       uint64_t id = id_;
       std::string payload = *payload_;
@@ -185,6 +187,7 @@ class ProcessFunction final : public Function {
       const ChannelStatus sent = send(function);
       if (sent != ChannelStatus::kDone) return sent;
     }
+    worker.account()->AddCalls(rows.rows);
     MessageWriter call(MessageKind::kMap, worker.channel());
     CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged};
     header.Visit(call.head());

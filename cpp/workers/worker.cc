@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -22,6 +23,36 @@
 
 namespace penstock {
 
+void WorkerAccount::SetFunctions(std::set<uint64_t> ids) {
+  std::lock_guard lock(mutex_);
+  functions_ = std::move(ids);
+}
+
+std::optional<WorkerReport> WorkerAccount::Report(uint64_t function) const {
+  WorkerReport report{pid_, calls_.load(std::memory_order_relaxed)};
+  {
+    std::lock_guard lock(mutex_);
+    if (!functions_.contains(function)) return std::nullopt;
+    report.functions = static_cast<int64_t>(functions_.size());
+  }
+  std::ifstream pages(Format("/proc/{}/statm", pid_));
+  int64_t all = 0, resident = 0, shared = 0;
+  pages >> all >> resident >> shared;
+  if (resident == 0) return std::nullopt;
+#if defined(__linux__)
+  static const int64_t page = sysconf(_SC_PAGESIZE);
+  report.resident_bytes = resident * page;
+  report.shared_bytes = shared * page;
+#endif
+  return report;
+}
+
+bool Worker::Learn(uint64_t id, const std::shared_ptr<const std::string>& payload) {
+  const bool learnt = known_.try_emplace(id, payload).second;
+  if (learnt) TellFunctions();
+  return learnt;
+}
+
 std::vector<uint64_t> Worker::ForgetEnded() {
   std::vector<uint64_t> ended;
   std::erase_if(known_, [&](const auto& each) {
@@ -29,7 +60,14 @@ std::vector<uint64_t> Worker::ForgetEnded() {
     ended.push_back(each.first);
     return true;
   });
+  if (!ended.empty()) TellFunctions();
   return ended;
+}
+
+void Worker::TellFunctions() {
+  std::set<uint64_t> ids;
+  for (const auto& [id, payload] : known_) ids.insert(id);
+  account_->SetFunctions(std::move(ids));
 }
 
 #if defined(__linux__)

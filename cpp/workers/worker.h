@@ -1,16 +1,37 @@
 // A worker process, as the process sees it that has started it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "data/slab.h"
+#include "runtime/stats.h"
 #include "workers/channel.h"
 #include "workers/shared_heap.h"
 
 namespace penstock {
+
+// What others than the user of a worker may know of it, as long as it lives. Thread-safe.
+class WorkerAccount {
+ public:
+  explicit WorkerAccount(int pid) : pid_(pid) {}
+  void AddCalls(int64_t calls) { calls_.fetch_add(calls, std::memory_order_relaxed); }
+  void SetFunctions(std::set<uint64_t> ids);
+  // Nothing where the worker has not this function, or has ended.
+  std::optional<WorkerReport> Report(uint64_t function) const;
+
+ private:
+  const int pid_;
+  std::atomic<int64_t> calls_{0};
+  mutable std::mutex mutex_;  // a leaf lock
+  std::set<uint64_t> functions_;
+};
 
 // Used by one thread at a time.
 class Worker {
@@ -28,9 +49,10 @@ class Worker {
   int pid() const { return pid_; }
   // The row that it works on.
   int64_t row() { return heap_.table().row.load(std::memory_order_relaxed); }
-  // What it has been sent of functions, by their ids: gone with the function.
-  std::map<uint64_t, std::weak_ptr<const std::string>>& known() { return known_; }
-  // Takes those out that have gone, and returns their ids: it is to be told.
+  const std::shared_ptr<WorkerAccount>& account() const { return account_; }
+  // Whether the function of this id and payload must be sent to it first: it has not been before.
+  bool Learn(uint64_t id, const std::shared_ptr<const std::string>& payload);
+  // Forgets functions whose payloads have gone, and returns their ids: it is to be told.
   std::vector<uint64_t> ForgetEnded();
   // What it has been lent for the call that it works on.
   std::vector<Stretch>& lent() { return lent_; }
@@ -56,11 +78,17 @@ class Worker {
   void Kill();
 
  private:
-  Worker(int socket, int heap_file, int pid) : channel_(socket), heap_(heap_file), pid_(pid) {}
+  Worker(int socket, int heap_file, int pid)
+      : channel_(socket),
+        heap_(heap_file),
+        pid_(pid),
+        account_(std::make_shared<WorkerAccount>(pid)) {}
+  void TellFunctions();
 
   Channel channel_;
   PeerHeap heap_;
   int pid_;
+  const std::shared_ptr<WorkerAccount> account_;
   std::map<uint64_t, std::weak_ptr<const std::string>> known_;
   std::vector<Stretch> lent_;
   bool tried_ = false;

@@ -442,3 +442,31 @@ def test_a_function_that_cannot_be_sent_says_what_to_do():
     lock = threading.Lock()
     with pytest.raises(TypeError, match="map: executor='process' sends the function to other"):
         numbers().map(lambda x: lock and x, executor="process")
+
+
+def test_stats_show_what_each_worker_holds():
+    it = iter(ps.Dataset.range(12).map(rows, 2, executor="process", on_error="retry").batch(2))
+    kept = list(it)
+    assert len(kept) == 6
+    batches, stage, source = it.stats()
+    assert batches["workers"] == source["workers"] == []
+    assert stage["workers"]
+    for worker in stage["workers"]:
+        assert worker["pid"] in _core.idle_workers()
+        assert worker["calls"] > 0
+        assert worker["functions"] > 0
+        assert 10**6 < worker["shared_bytes"] < worker["resident_bytes"]
+    os.kill(stage["workers"][0]["pid"], signal.SIGKILL)
+    list(ps.Dataset.range(1).map(square, executor="process"))
+    left = {worker["pid"] for worker in it.stats()[1]["workers"]}
+    assert left == {worker["pid"] for worker in stage["workers"][1:]}
+
+
+def test_workers_forget_the_functions_of_datasets_that_are_gone():
+    most = []
+    for i in range(20):
+        it = iter(ps.Dataset.range(4).map(lambda x, i=i: x + i, executor="process"))
+        list(it)
+        most.append(max(worker["functions"] for worker in it.stats()[0]["workers"]))
+        del it
+    assert most[-1] <= most[0] + 1

@@ -24,9 +24,10 @@ struct NativeFunction {
 
 // A function that worker processes call.
 struct ProcessFunctionOfPython {
-  std::string pickled;     // what a worker makes it of
-  pybind11::object plain;  // what it is a copy of, and is run as when debugging
-  int64_t timeout_ns;      // of a row; 0: none
+  std::string pickled;              // what a worker makes it of
+  pybind11::object plain;           // what it is a copy of, and is run as when debugging
+  int64_t timeout_ns;               // of a row; 0: none
+  std::shared_ptr<const int> file;  // what of it is not in `pickled`; may be null
 };
 PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
                                        std::shared_ptr<const ElementSpec> declared, bool wants_rng);

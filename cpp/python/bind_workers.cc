@@ -35,7 +35,7 @@ struct FunctionForm {
 
 void ServeFrom(const py::function& load) {
   Attachment attachment(Attachment::Role::kLane);
-  Serve([&](std::string_view payload) {
+  Serve([&](std::string_view payload, int file) {
     EnsureAttached();
     FunctionForm form;
     StateVisitor visitor(payload, "worker processes");
@@ -43,8 +43,10 @@ void ServeFrom(const py::function& load) {
     const std::string_view pickled = visitor.TextView();
     PyRef bytes = PyRef::Steal(
         PyBytes_FromStringAndSize(pickled.data(), static_cast<Py_ssize_t>(pickled.size())));
-    PyRef function = PyRef::Steal(
-        bytes ? CallPython([&] { return PyObject_CallOneArg(load.ptr(), bytes.get()); }) : nullptr);
+    PyRef function = PyRef::Steal(bytes ? CallPython([&] {
+      return PyObject_CallFunction(load.ptr(), "Oi", bytes.get(), file);
+    })
+                                        : nullptr);
     if (!function) throw CurrentUserError();
     return MakePyFunction(std::move(function), std::move(form.declared),
                           {.wants_rng = form.wants_rng});
@@ -63,17 +65,19 @@ PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
   form.Visit(visitor);
   std::string pickled = function.pickled;
   visitor.Text(pickled);
-  return {MakeProcessFunction(std::move(payload), function.timeout_ns),
+  return {MakeProcessFunction(std::move(payload), function.file, function.timeout_ns),
           MakePyFunction(PyRef::Borrow(function.plain.ptr()), std::move(declared),
                          {.wants_rng = wants_rng})};
 }
 
 void BindWorkers(py::module_& module) {
   py::class_<ProcessFunctionOfPython>(module, "ProcessFunction", py::custom_type_setup(MadeWhole))
-      .def(py::init([](const py::bytes& pickled, const py::object& plain, double timeout) {
-             return ProcessFunctionOfPython{pickled, plain, static_cast<int64_t>(timeout * 1e9)};
-           }),
-           py::arg("pickled"), py::arg("plain"), py::arg("timeout"));
+      .def(
+          py::init([](const py::bytes& pickled, const py::object& plain, double timeout, int file) {
+            return ProcessFunctionOfPython{pickled, plain, static_cast<int64_t>(timeout * 1e9),
+                                           KeepFile(file)};
+          }),
+          py::arg("pickled"), py::arg("plain"), py::arg("timeout"), py::arg("file"));
   module.def("set_worker_command", &SetWorkerCommand, py::arg("command"));
   module.def("idle_workers", [] { return ThePool().Idle(); });
   module.def("serve", &ServeFrom, py::arg("load"));

@@ -49,6 +49,7 @@ Channel::Channel(int socket) : socket_(socket) {
 }
 
 Channel::~Channel() {
+  for (int file : files_) close(file);
   std::lock_guard lock(g_sockets_mutex);
   if (Sockets().erase(socket_)) close(socket_);
 }
@@ -58,15 +59,58 @@ bool Channel::Closed() const {
   return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-ChannelStatus Channel::Send(std::string_view message, const CancelToken* cancel) {
+int Channel::TakeFile() {
+  if (files_.empty()) return -1;
+  const int file = files_.front();
+  files_.pop_front();
+  return file;
+}
+
+ptrdiff_t Channel::SendSome(std::string_view bytes, int file) {
+  if (file < 0) return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  iovec data{const_cast<char*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof file);
+  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  return sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ptrdiff_t Channel::ReceiveSome(char* bytes, size_t size) {
+  iovec data{bytes, size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ptrdiff_t n = recvmsg(socket_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (n <= 0) return n;
+  // One at most: the bytes that come with a file are not joined with those of another one.
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int file = -1;
+    std::memcpy(&file, CMSG_DATA(header), sizeof file);
+    files_.push_back(file);
+  }
+  return n;
+}
+
+ChannelStatus Channel::Send(std::string_view message, const CancelToken* cancel, int file) {
   LeaveForeignLock();
   const Length length = message.size();
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
   bytes += message;
   for (size_t sent = 0; sent < bytes.size();) {
-    const ssize_t n =
-        send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ptrdiff_t n = SendSome(std::string_view(bytes).substr(sent), sent == 0 ? file : -1);
     if (n >= 0) {
       sent += static_cast<size_t>(n);
       continue;
@@ -114,9 +158,9 @@ ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, 
     const size_t had = partial_.size();
     const size_t missing = sizeof length + length > had ? sizeof length + length - had : 0;
     partial_.resize(had + std::max(missing, kRead));
-    const ssize_t n = recv(socket_, partial_.data() + had, partial_.size() - had, MSG_DONTWAIT);
+    const ptrdiff_t n = ReceiveSome(partial_.data() + had, partial_.size() - had);
     const int code = errno;
-    partial_.resize(had + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+    partial_.resize(had + static_cast<size_t>(std::max<ptrdiff_t>(n, 0)));
     if (n > 0 || (n < 0 && code == EINTR)) continue;
     if (n == 0 || (code != EAGAIN && code != EWOULDBLOCK)) return ChannelStatus::kClosed;
     const ChannelStatus waited = Wait(POLLIN, cancel, deadline);
@@ -129,7 +173,10 @@ ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, 
 Channel::Channel(int socket) : socket_(socket) {}
 Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
-ChannelStatus Channel::Send(std::string_view, const CancelToken*) { return ChannelStatus::kClosed; }
+int Channel::TakeFile() { return -1; }
+ChannelStatus Channel::Send(std::string_view, const CancelToken*, int) {
+  return ChannelStatus::kClosed;
+}
 ChannelStatus Channel::Receive(std::string&, const CancelToken*, MonoTime) {
   return ChannelStatus::kClosed;
 }

@@ -1,6 +1,8 @@
 // Messages between a process and its worker, over a socket.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,18 +32,26 @@ class Channel {
   bool Closed() const;
   // Gives up the foreign lock. After a cancel or an interrupt a part of the message may have been
   // sent, and the channel is of no more use. `cancel` may be null, here and below.
-  ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr);
+  // `file`, unless it is -1, is given to the other end too.
+  ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr, int file = -1);
   // The next message. Gives up the foreign lock while there is none. What has come of a message
   // when the wait is cancelled, interrupted or over stays, and the next call goes on with it.
   ChannelStatus Receive(std::string& message, const CancelToken* cancel,
                         MonoTime deadline = kNoDeadline);
 
+  // The files of messages that were received: the first that was not taken, -1 where there is none.
+  int TakeFile();
+
  private:
+  // As send(2) and recv(2), with files.
+  ptrdiff_t SendSome(std::string_view bytes, int file);
+  ptrdiff_t ReceiveSome(char* bytes, size_t size);
   // Until the socket has bytes, or room, as `events` of poll(2) says.
   ChannelStatus Wait(short events, const CancelToken* cancel, MonoTime deadline);
 
   const int socket_;
   std::string partial_;
+  std::deque<int> files_;
   std::set<std::string> announced_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,14 +13,19 @@
 #include "runtime/clock.h"
 #include "workers/pool.h"
 #include "workers/wire.h"
+#if defined(__linux__)
+#include <fcntl.h>
+#include <unistd.h>
+#endif
 
 namespace penstock {
 namespace {
 
 class ProcessFunction final : public Function {
  public:
-  ProcessFunction(std::string payload, int64_t timeout_ns)
+  ProcessFunction(std::string payload, KeptFile file, int64_t timeout_ns)
       : payload_(std::make_shared<const std::string>(std::move(payload))),
+        file_(std::move(file)),
         timeout_ns_(timeout_ns),
         id_(++last_id_) {}
 
@@ -169,8 +175,8 @@ class ProcessFunction final : public Function {
 
   ChannelStatus Ask(const Block& rows, const CallInfo& info, int64_t first, const Target& target,
                     Worker& worker) {
-    auto send = [&](MessageWriter& message) {
-      return worker.channel().Send(message.Finish(OwnHeap(), worker.lent()), info.cancel);
+    auto send = [&](MessageWriter& message, int file = -1) {
+      return worker.channel().Send(message.Finish(OwnHeap(), worker.lent()), info.cancel, file);
     };
     for (uint64_t gone : worker.ForgetEnded()) {
       MessageWriter forget(MessageKind::kForget, worker.channel());
@@ -184,7 +190,9 @@ class ProcessFunction final : public Function {
       std::string payload = *payload_;
       function.head().UInt(id);
       function.head().Text(payload);
-      const ChannelStatus sent = send(function);
+      bool has_file = file_ != nullptr;
+      function.head().Bool(has_file);
+      const ChannelStatus sent = send(function, has_file ? *file_ : -1);
       if (sent != ChannelStatus::kDone) return sent;
     }
     worker.account()->AddCalls(rows.rows);
@@ -232,6 +240,7 @@ class ProcessFunction final : public Function {
   }
 
   const std::shared_ptr<const std::string> payload_;
+  const KeptFile file_;  // may be null
   const int64_t timeout_ns_;
   const uint64_t id_;
   std::mutex form_mutex_;  // a leaf lock
@@ -241,8 +250,22 @@ class ProcessFunction final : public Function {
 
 }  // namespace
 
-FunctionPtr MakeProcessFunction(std::string payload, int64_t timeout_ns) {
-  return std::make_shared<ProcessFunction>(std::move(payload), timeout_ns);
+KeptFile KeepFile(int file) {
+  if (file < 0) return nullptr;
+#if defined(__linux__)
+  const int copy = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw Error::FromErrno(errno, "", "worker processes: the arrays of a function");
+  return KeptFile(new int(copy), [](const int* kept) {
+    close(*kept);
+    delete kept;
+  });
+#else
+  return nullptr;
+#endif
+}
+
+FunctionPtr MakeProcessFunction(std::string payload, KeptFile file, int64_t timeout_ns) {
+  return std::make_shared<ProcessFunction>(std::move(payload), std::move(file), timeout_ns);
 }
 
 }  // namespace penstock

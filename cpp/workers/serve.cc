@@ -58,7 +58,7 @@ void EndWithParent([[maybe_unused]] int socket) {
 
 class Server {
  public:
-  explicit Server(const std::function<FunctionPtr(std::string_view)>& load)
+  explicit Server(const FunctionLoader& load)
       : load_(load), channel_(Worker::kSocketFile), parent_(Worker::kParentHeapFile) {}
 
   void Run() {
@@ -83,8 +83,10 @@ class Server {
     uint64_t id = 0;
     request.head().UInt(id);
     const std::string_view payload = request.head().TextView();
+    bool has_file = false;
+    request.head().Bool(has_file);
     try {
-      functions_[id] = load_(payload);
+      functions_[id] = load_(payload, has_file ? channel_.TakeFile() : -1);
     } catch (const Error& error) {
       functions_[id] = std::make_shared<BrokenFunction>(error);
     }
@@ -150,7 +152,7 @@ class Server {
     return sendable;
   }
 
-  const std::function<FunctionPtr(std::string_view)>& load_;
+  const FunctionLoader& load_;
   Channel channel_;
   PeerHeap parent_;
   std::map<uint64_t, FunctionPtr> functions_;
@@ -158,7 +160,7 @@ class Server {
 
 }  // namespace
 
-void Serve(const std::function<FunctionPtr(std::string_view payload)>& load) {
+void Serve(const FunctionLoader& load) {
 #if defined(__linux__)
   // Programs that functions start must keep neither the socket open nor the memory.
   for (int file : {Worker::kSocketFile, Worker::kParentHeapFile, Worker::kOwnHeapFile})

@@ -8,9 +8,11 @@
 
 namespace penstock {
 
-// Calls until the other process closes the channel. `load` makes the function of what
-// MakeProcessFunction was given; an Error that it throws is the result of each row. The files are
-// those of Worker::Start.
-void Serve(const std::function<FunctionPtr(std::string_view payload)>& load);
+// Makes the function of what MakeProcessFunction was given; it takes over the file, -1 for none.
+using FunctionLoader = std::function<FunctionPtr(std::string_view payload, int file)>;
+
+// Calls until the other process closes the channel. An Error that `load` throws is the result of
+// each row. The files are those of Worker::Start.
+void Serve(const FunctionLoader& load);
 
 }  // namespace penstock

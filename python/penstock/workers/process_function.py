@@ -11,7 +11,8 @@ from typing import Any, Literal
 from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.ops.native import NativeFunction
-from penstock.workers.objects import advice, dumps
+from penstock.workers.arrays import SharedArrays, dumps, mapped, shared
+from penstock.workers.objects import advice
 
 Executor = Literal["thread", "process"]
 
@@ -24,7 +25,7 @@ class ProcessFunction:
     stage : str
         For errors.
     function : callable
-        It is pickled now: what it refers to is copied.
+        It is pickled now: what it refers to is copied, large arrays once for all workers.
     timeout : float
         Seconds that one call may take; 0 is any time.
     """
@@ -36,7 +37,8 @@ class ProcessFunction:
                 f"its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
             )
         self.__wrapped__ = function
-        self._payload = _payload(stage, function)
+        self._payload, self._arrays = _payload(stage, function)
+        self._stage = stage
         self._timeout = timeout
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -46,10 +48,14 @@ class ProcessFunction:
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProcessFunction, (self._stage, self.__wrapped__, self._timeout)
+
     def encoded(self) -> _core.ProcessFunction:
         """Return it as the engine takes it."""
         _core.set_worker_command(_command())
-        return _core.ProcessFunction(self._payload, self.__wrapped__, self._timeout)
+        file = self._arrays.file if self._arrays else -1
+        return _core.ProcessFunction(self._payload, self.__wrapped__, self._timeout, file)
 
 
 def executed(
@@ -93,10 +99,11 @@ def executed(
     return ProcessFunction(stage, function, timeout or 0)
 
 
-def load(payload: bytes) -> Callable[..., Any]:
-    """Return the function of a payload, in a worker process."""
+def load(payload: bytes, file: int) -> Callable[..., Any]:
+    """Return the function of a payload and the file of its arrays, in a worker process."""
     global _importing
-    path, main, pickled = pickle.loads(payload)
+    path, main, spans, pickled = pickle.loads(payload)
+    buffers = mapped(file, spans)
     sys.path[:] = path + [each for each in sys.path if each not in path]
     if main is not None and "__mp_main__" not in sys.modules:
         from multiprocessing import spawn
@@ -106,7 +113,7 @@ def load(payload: bytes) -> Callable[..., Any]:
             spawn.prepare({"init_main_from_path": main})
         finally:
             _importing = False
-    function: Callable[..., Any] = pickle.loads(pickled)
+    function: Callable[..., Any] = pickle.loads(pickled, buffers=buffers)
     return function
 
 
@@ -126,10 +133,10 @@ _serving = False  # whether this is a worker process
 _importing = False  # whether it imports the main module now
 
 
-def _payload(stage: str, function: Callable[..., Any]) -> bytes:
+def _payload(stage: str, function: Callable[..., Any]) -> tuple[bytes, SharedArrays | None]:
     """Return what `load` makes the function of."""
     try:
-        pickled = dumps(function)
+        pickled, large = dumps(function)
     except Exception as error:
         raise TypeError(
             f"{stage}: executor='process' sends the function to other processes, and {function!r} "
@@ -138,7 +145,8 @@ def _payload(stage: str, function: Callable[..., Any]) -> bytes:
     # Without cloudpickle what is of the main module is found by importing it.
     alone = importlib.util.find_spec("cloudpickle") is None
     main = getattr(sys.modules["__main__"], "__file__", None) if alone else None
-    return pickle.dumps((sys.path, main, pickled))
+    arrays = shared(large)
+    return pickle.dumps((sys.path, main, arrays.spans if arrays else (), pickled)), arrays
 
 
 def _command() -> list[str]:

@@ -34,7 +34,7 @@ std::set<int>& Sockets() {
 
 }  // namespace
 
-Channel::Channel(int socket) : socket_(socket) {
+NoForks::NoForks() {
   static const bool installed = [] {
     HoldAcrossFork(g_sockets_mutex);
     OnForkChild([] {
@@ -44,9 +44,10 @@ Channel::Channel(int socket) : socket_(socket) {
     return true;
   }();
   static_cast<void>(installed);
-  std::lock_guard lock(g_sockets_mutex);
-  Sockets().insert(socket_);
+  lock_ = std::unique_lock(g_sockets_mutex);
 }
+
+Channel::Channel(int socket, const NoForks&) : socket_(socket) { Sockets().insert(socket_); }
 
 Channel::~Channel() {
   for (int file : files_) close(file);
@@ -170,7 +171,8 @@ ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, 
 
 #else
 
-Channel::Channel(int socket) : socket_(socket) {}
+NoForks::NoForks() = default;
+Channel::Channel(int socket, const NoForks&) : socket_(socket) {}
 Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
 int Channel::TakeFile() { return -1; }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,12 +16,23 @@ namespace penstock {
 // How a wait for the other end has ended: with a message, because it has closed, or without one.
 enum class ChannelStatus { kDone, kClosed, kCancelled, kInterrupted, kTimeout };
 
+// While one lives no fork child is made, which would keep sockets that it knows nothing of. No
+// channel may be destroyed meanwhile.
+class NoForks {
+ public:
+  NoForks();
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 // One end. Used by one thread at a time.
 class Channel {
  public:
   // Takes over the socket. A fork child closes it at once: otherwise the other end would not see
   // that this process has ended.
-  explicit Channel(int socket);
+  explicit Channel(int socket) : Channel(socket, NoForks()) {}
+  Channel(int socket, const NoForks& since_it_was_made);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

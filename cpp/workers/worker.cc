@@ -187,6 +187,7 @@ void UseOwnHeap(int file) {
 
 std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
   SharedHeap& own = OwnHeap();
+  const NoForks no_forks;
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0) ThrowRefused("a socket");
   Opened ours(sockets[0], "a socket"), theirs(sockets[1], "a socket");
@@ -200,7 +201,7 @@ std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
   plan.Give(lent.get(), kParentHeapFile);
   plan.Give(made.get(), kOwnHeapFile);
   const pid_t pid = plan.Run(command);
-  return std::unique_ptr<Worker>(new Worker(ours.Release(), heap.Release(), pid));
+  return std::unique_ptr<Worker>(new Worker(ours.Release(), heap.Release(), pid, no_forks));
 }
 
 Worker::~Worker() {

@@ -78,17 +78,17 @@ class Worker {
   void Kill();
 
  private:
-  Worker(int socket, int heap_file, int pid)
-      : channel_(socket),
-        heap_(heap_file),
+  Worker(int socket, int heap_file, int pid, const NoForks& no_forks)
+      : heap_(heap_file),
         pid_(pid),
-        account_(std::make_shared<WorkerAccount>(pid)) {}
+        account_(std::make_shared<WorkerAccount>(pid)),
+        channel_(socket, no_forks) {}
   void TellFunctions();
 
-  Channel channel_;
   PeerHeap heap_;
   int pid_;
   const std::shared_ptr<WorkerAccount> account_;
+  Channel channel_;  // after what may throw
   std::map<uint64_t, std::weak_ptr<const std::string>> known_;
   std::vector<Stretch> lent_;
   bool tried_ = false;

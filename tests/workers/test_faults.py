@@ -1,5 +1,6 @@
 """What ends worker processes, or what they lack: found out from the outside."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -55,14 +56,22 @@ def test_each_way_to_end_is_an_error_of_its_element(tmp_path):
     assert "in stage map(ends), element 10 (10)" in memory
 
 
-def memory_files():
-    return sorted(Path("/dev/shm").iterdir())
+def files_with_names(pids, folders):
+    """Return the files in these folders that processes have open or mapped."""
+    found = set()
+    for pid in pids:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        found |= {line.split(maxsplit=5)[-1] for line in lines}
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                found.add(str(link.readlink()))
+    return {name for name in found if name.startswith(tuple(map(str, folders)))}
 
 
 @pytest.mark.parametrize("forks", [False, True])
 def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, forks):
-    before = memory_files()
-    (tmp_path / "temporary").mkdir()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     program = start(
         tmp_path,
         "def busy(x):\n"
@@ -74,17 +83,17 @@ def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, forks):
         # A child that goes on must not keep the workers of its parent alive.
         + (f"if {forks} and os.fork() == 0:\n    os.closerange(0, 3); time.sleep(30)\n")
         + "print('ready', flush=True)\ntime.sleep(60)\n",
-        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        env={**os.environ, "TMPDIR": str(temporary)},
         start_new_session=True,
     )
     pids = workers_of(program)
     assert len(pids) >= 2
     assert program.stdout.readline() == "ready\n"
+    assert not files_with_names([program.pid, *pids], ["/dev/shm", temporary])
     program.kill()
     try:
         assert gone(pids)
-        assert memory_files() == before
-        assert not list((tmp_path / "temporary").iterdir())
+        assert not list(temporary.iterdir())
     finally:
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()

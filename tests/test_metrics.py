@@ -11,7 +11,13 @@ import pytest
 import penstock as ps
 
 NAMES = {
-    *("elements_total", "errors_total", "busy_seconds_total", "wait_seconds_total"),
+    *(
+        "elements_total",
+        "errors_total",
+        "retries_total",
+        "busy_seconds_total",
+        "wait_seconds_total",
+    ),
     *("buffer_elements", "buffer_limit_elements", "parallel_calls"),
 }
 LINE = re.compile(r'penstock_(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\} (-?[\d.e+-]+)')

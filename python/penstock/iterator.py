@@ -24,6 +24,7 @@ _MOST_SHOWN = 10  # differences in a message
 METRICS = {
     "elements_total": ("counter", "Elements that the stage has given."),
     "errors_total": ("counter", "Elements that were errors."),
+    "retries_total": ("counter", "Calls that were made again."),
     "busy_seconds_total": ("counter", "Seconds inside the stage and its inputs."),
     "wait_seconds_total": ("counter", "Seconds that its consumer has waited for it."),
     "buffer_elements": ("gauge", "Elements in its buffer now."),
@@ -31,7 +32,7 @@ METRICS = {
     "parallel_calls": ("gauge", "Calls that it may have at the same time."),
 }
 _OF_STATS = {
-    **{"elements_total": "elements", "errors_total": "errors"},
+    **{"elements_total": "elements", "errors_total": "errors", "retries_total": "retries"},
     **{"busy_seconds_total": "busy_seconds", "wait_seconds_total": "wait_seconds"},
     **{"buffer_elements": "buffer_size", "buffer_limit_elements": "buffer_limit"},
     **{"parallel_calls": "parallelism"},
@@ -307,7 +308,7 @@ the state has 6; set_state(state, strict=False) takes it all the same
         -------
         list of dict
             The stages as in `stats`, by ``dataset``, ``path``, ``kind``, ``name`` and ``function``.
-            Counters, which only grow, are ``elements_total``, ``errors_total``,
+            Counters, which only grow, are ``elements_total``, ``errors_total``, ``retries_total``,
             ``busy_seconds_total`` and ``wait_seconds_total``; gauges are ``buffer_elements``,
             ``buffer_limit_elements`` and ``parallel_calls``. Empty before the first ``next``.
 

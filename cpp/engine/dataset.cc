@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "engine/auto_function.h"
 #include "engine/session.h"
 #include "engine/stack_need.h"
 #include "runtime/trace.h"
@@ -34,6 +35,21 @@ Dataset::~Dataset() {
 
 const FunctionPtr& RunContext::Called(const PlannedFunction& planned) const {
   return planned.debugged && session->options().debug ? planned.debugged : planned.usual;
+}
+
+FunctionPtr RunContext::Executed(const PlannedFunction& planned, const Dataset& data,
+                                 int64_t calls) const {
+  const RunOptions& options = session->options();
+  if (options.debug || !planned.gone_over) return Called(planned);
+  const bool of_run = planned.executor == Executor::kOfRun;
+  switch (of_run ? options.executor : planned.executor) {
+    case Executor::kProcess:
+      return planned.usual->InProcesses(data.name());
+    case Executor::kAuto:
+      return MakeAutoFunction(*session, planned, data, calls);
+    default:
+      return planned.usual;
+  }
 }
 
 IteratorPtr Dataset::Start(const RunContext& context) const {

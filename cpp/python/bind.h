@@ -28,6 +28,21 @@ struct ProcessFunctionOfPython {
   pybind11::object plain;  // what it is a copy of, and is run as when debugging
   int64_t timeout_ns;      // of a row; 0: none
 };
+// What else a worker process needs to know of a function.
+struct ProcessForm {
+  std::shared_ptr<const ElementSpec> declared;
+  bool wants_rng = false;
+  int64_t timeout_ns = 0;
+};
+// With the GIL. Throws an Error for what cannot be pickled, which names `stage`.
+FunctionPtr PickledProcessFunction(const std::string& stage, const PyRef& function,
+                                   const ProcessForm& form);
+// A function that says who calls it, other than ProcessFunctionOfPython.
+struct ExecutedFunctionOfPython {
+  pybind11::object plain;
+  std::string executor;  // as ExecutorOf takes it
+  int64_t timeout_ns;    // of a row in a worker process; 0: none
+};
 PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
                                        std::shared_ptr<const ElementSpec> declared, bool wants_rng);
 

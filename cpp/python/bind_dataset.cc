@@ -167,6 +167,14 @@ bool IsAside(const py::handle& name) {
   return name.equal(py::str(kWantsRng)) || name.equal(py::str(kAwaits));
 }
 
+PlannedFunction Planned(const py::handle& function,
+                        const std::shared_ptr<const ElementSpec>& declared, CallForm form) {
+  PlannedFunction planned{MakePyFunction(PyRef::Borrow(function.ptr()), declared, form)};
+  planned.executor = form.executor;
+  if (!form.awaits) planned.gone_over = std::make_shared<std::atomic<bool>>(false);
+  return planned;
+}
+
 // `argument` is for errors: "range: stop". The last two are for functions.
 Args::Value ToArg(const std::string& argument, const py::handle& value,
                   const std::shared_ptr<const ElementSpec>& declared, CallForm form) {
@@ -208,9 +216,13 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
     if (!TextToBytes(value.ptr(), &text)) throw py::error_already_set();
     return text;
   }
-  if (PyCallable_Check(value.ptr())) {
-    return PlannedFunction{MakePyFunction(PyRef::Borrow(value.ptr()), declared, form)};
+  if (py::isinstance<ExecutedFunctionOfPython>(value)) {
+    auto& [plain, executor, timeout_ns] = value.cast<const ExecutedFunctionOfPython&>();
+    form.executor = ExecutorOf(executor);
+    form.timeout_ns = timeout_ns;
+    return Planned(plain, declared, form);
   }
+  if (PyCallable_Check(value.ptr())) return Planned(value, declared, form);
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
     try {
       return value.cast<std::vector<int64_t>>();
@@ -233,6 +245,10 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
     }
     if (py::isinstance<ProcessFunctionOfPython>(value)) {
       roots.push_back(value.cast<const ProcessFunctionOfPython&>().plain.ptr());
+      continue;
+    }
+    if (py::isinstance<ExecutedFunctionOfPython>(value)) {
+      roots.push_back(value.cast<const ExecutedFunctionOfPython&>().plain.ptr());
       continue;
     }
     if (py::isinstance<Elements>(value) || py::isinstance<TableRows>(value)) continue;
@@ -303,7 +319,10 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
       return dict.contains(aside) && dict[aside].contains(name);
     };
     std::string argument = owner + ": " + std::string(py::str(name));
-    args.Set(py::str(name), ToArg(argument, value, declared, {listed(kWantsRng), listed(kAwaits)}));
+    CallForm form{listed(kWantsRng), listed(kAwaits)};
+    // A function of penstock's own, which the options of a run do not mean.
+    if (dict.contains("part_of")) form.executor = Executor::kThread;
+    args.Set(py::str(name), ToArg(argument, value, declared, form));
   }
   return args;
 }

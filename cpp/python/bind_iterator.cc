@@ -197,6 +197,7 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.first_calls = dict["first_calls"].cast<int64_t>();
   options.least_calls = dict["least_calls"].cast<int64_t>();
   options.counted = dict["counted"].cast<bool>();
+  options.executor = ExecutorOf(dict["executor"].cast<std::string>());
   return options;
 }
 

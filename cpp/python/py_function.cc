@@ -141,7 +141,10 @@ class Arguments {
 class PyFunction final : public Function {
  public:
   PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared, CallForm form)
-      : callable_(std::move(callable)), declared_(std::move(declared)), awaits_(form.awaits) {
+      : callable_(std::move(callable)),
+        declared_(std::move(declared)),
+        awaits_(form.awaits),
+        timeout_ns_(form.timeout_ns) {
     if (!form.wants_rng) return;
     rng_name_ = PyRef::Steal(Py_BuildValue("(s)", "rng"));
     if (!rng_name_) throw CurrentPythonError();
@@ -220,6 +223,15 @@ class PyFunction final : public Function {
 
   bool needs_lock() const override { return true; }
   bool suspends() const override { return awaits_; }
+  FunctionPtr InProcesses(const std::string& stage) override {
+    if (awaits_) return nullptr;
+    EnsureAttached();
+    if (!in_processes_) {
+      in_processes_ = PickledProcessFunction(
+          stage, callable_, {declared_, static_cast<bool>(rng_name_), timeout_ns_});
+    }
+    return in_processes_;
+  }
   std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take) override;
 
  private:
@@ -339,6 +351,8 @@ class PyFunction final : public Function {
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
   const bool awaits_;            // it returns something to await
+  const int64_t timeout_ns_;     // of a call in a worker process
+  FunctionPtr in_processes_;     // once it was asked for; with the GIL
   PyRef rng_name_;               // ("rng",) when the function takes a generator
   ElementRngs rngs_;             // with the GIL
   StructureRef last_structure_;  // with the GIL

@@ -15,6 +15,7 @@
 
 #if defined(PENSTOCK_LINUX)
 #include <sched.h>
+#include <time.h>
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -101,6 +102,16 @@ int CpuCount() {
     read_at.store(now, std::memory_order_relaxed);
   }
   return result;
+}
+
+int64_t ThreadCpuNs() {
+#if defined(PENSTOCK_LINUX)
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+#else
+  return NowNs();
+#endif
 }
 
 bool CpuHasCrc32c() {

@@ -27,6 +27,8 @@ class WorkerPool {
     Worker& operator*() const { return *worker_; }
     // It has ended, or is to end.
     void Drop() { worker_.reset(); }
+    // It is another process's, of which this one is a fork child.
+    void Leave() { static_cast<void>(worker_.release()); }
 
    private:
     WorkerPool& pool_;

@@ -34,12 +34,23 @@ class ProcessFunction final : public Function {
     }
   }
 
+  void TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    CallInfo test = info;
+    test.tests = true;
+    Map(std::move(rows), test, out);
+  }
+
+  bool Test(const Element& element, const CallInfo& info) override {
+    std::vector<Block> answer;
+    TestRows(Block::Of(element), info, answer);
+    if (answer.at(0).error) throw *answer[0].error;
+    return answer[0].columns.at(0).items.value<bool>();
+  }
+
   bool needs_lock() const override { return true; }
-  Tensor::Memory slab_memory() const override { return &SharedMemory; }
+  Tensor::Memory slab_memory() const override { return &AllocateForWorkers; }
 
  private:
-  static BufferRef SharedMemory(size_t size) { return OwnHeap().Allocate(size); }
-
   // A worker that has ended, and the row that it had then.
   struct Death {
     std::string how;
@@ -181,7 +192,8 @@ class ProcessFunction final : public Function {
       if (sent != ChannelStatus::kDone) return sent;
     }
     MessageWriter call(MessageKind::kMap, worker.channel());
-    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged};
+    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged,
+                      info.tests};
     header.Visit(call.head());
     call.Put(target.at, target.row);
     call.Put(rows);
@@ -225,6 +237,8 @@ class ProcessFunction final : public Function {
 };
 
 }  // namespace
+
+BufferRef AllocateForWorkers(size_t size) { return OwnHeap().Allocate(size); }
 
 FunctionPtr MakeProcessFunction(std::string payload, int64_t timeout_ns) {
   return std::make_shared<ProcessFunction>(std::move(payload), timeout_ns);

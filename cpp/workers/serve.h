@@ -2,15 +2,33 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "compute/function.h"
+#include "workers/process_stream.h"
 
 namespace penstock {
 
+// Elements that this process makes one after another for the other one.
+class ServedElements {
+ public:
+  virtual ~ServedElements() = default;
+  // The next ones, so many at most, or an error, or the end.
+  virtual Block Next(int64_t most) = 0;
+};
+
+struct ServeHooks {
+  std::function<FunctionPtr(std::string_view payload)> load;
+  // `progress` is given the number of the element that is being made.
+  std::function<std::unique_ptr<ServedElements>(const StreamOrder& order,
+                                                std::atomic<int64_t>* progress)>
+      open;
+};
+
 // Calls until the other process closes the channel. `load` makes the function of what
-// MakeProcessFunction was given; an Error that it throws is the result of each row. The files are
-// those of Worker::Start.
-void Serve(const std::function<FunctionPtr(std::string_view payload)>& load);
+// MakeProcessFunction was given, `open` the elements of what a ProcessStream was given; an Error
+// that they throw is the result of each row. The files are those of Worker::Start.
+void Serve(const ServeHooks& hooks);
 
 }  // namespace penstock

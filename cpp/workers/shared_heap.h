@@ -25,6 +25,8 @@ struct HeapTable {
   static constexpr uint64_t kSlots = 16384;
   // The row that the owner's call works on, for whoever finds the owner dead.
   std::atomic<int64_t> row;
+  // Not 0: the other process wants nothing more of what the owner makes ahead.
+  std::atomic<int64_t> stop;
   std::atomic<uint32_t> held[kSlots];
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);

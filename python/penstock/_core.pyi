@@ -62,6 +62,9 @@ class NativeFunction: ...
 
 # Worker processes.
 
+class ExecutedFunction:
+    def __init__(self, plain: Callable[..., Any], executor: str, timeout: float) -> None: ...
+
 class ProcessFunction:
     def __init__(self, pickled: bytes, plain: Callable[..., Any], timeout: float) -> None: ...
 

@@ -97,7 +97,7 @@ class MapIterator final : public BlockIterator {
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<MapIterator>(label(), StartInput(context), context.Called(function_),
+  return std::make_unique<MapIterator>(label(), StartInput(context), context.Executed(function_, *this, 1),
                                        Randomness(context), context.ragged);
 }
 

@@ -6,17 +6,16 @@ import importlib.util
 import pickle
 import sys
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.ops.native import NativeFunction
+from penstock.workers.executors import ExecutedFunction, Executor
 from penstock.workers.objects import advice, dumps
 
-Executor = Literal["thread", "process"]
 
-
-class ProcessFunction:
+class ProcessFunction(ExecutedFunction):
     """A function that worker processes call, and the calling process where it debugs.
 
     Parameters
@@ -30,30 +29,16 @@ class ProcessFunction:
     """
 
     def __init__(self, stage: str, function: Callable[..., Any], timeout: float) -> None:
-        if _serving:
-            raise RuntimeError(
-                f"{stage}: executor='process' was asked for by a worker process, which has none of "
-                f"its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
-            )
-        self.__wrapped__ = function
-        self._payload = _payload(stage, function)
-        self._timeout = timeout
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function in this process."""
-        return self.__wrapped__(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return repr(self.__wrapped__)
+        super().__init__(function, "process", timeout)
+        self._payload = sent(stage, function)
 
     def encoded(self) -> _core.ProcessFunction:
         """Return it as the engine takes it."""
-        _core.set_worker_command(_command())
         return _core.ProcessFunction(self._payload, self.__wrapped__, self._timeout)
 
 
 def executed(
-    stage: str, function: Callable[..., Any], executor: str, timeout: float | None
+    stage: str, function: Callable[..., Any], executor: Executor | None, timeout: float | None
 ) -> Callable[..., Any]:
     """Return `function` as the executor of this name calls it.
 
@@ -61,15 +46,16 @@ def executed(
     ----------
     stage, function
         Errors name the stage.
-    executor : "thread" or "process"
-        Who calls it.
+    executor : "thread", "process" or "auto", optional
+        Who calls it; None is what the options of the run say.
     timeout : float, optional
         Seconds that one call in a worker process may take; None is any time.
 
     Returns
     -------
     callable
-        The function itself for threads, and for native functions, which need no process.
+        The function itself where there is nothing to say, and for native functions, which need no
+        process.
 
     Raises
     ------
@@ -83,14 +69,36 @@ def executed(
             f"{stage}: worker_timeout must be a number of seconds > 0, and is for "
             f"executor='process', got {timeout!r} with {executor!r}"
         )
-    if executor == "thread" or isinstance(function, NativeFunction):
+    if (executor is None and timeout is None) or isinstance(function, NativeFunction):
         return function
+    if executor != "process":
+        return ExecutedFunction(function, executor, timeout or 0)
     if is_coroutine_function(function):
         raise TypeError(
             f"{stage}: a coroutine function runs on the event loop of this process; leave "
             "executor='process' out"
         )
     return ProcessFunction(stage, function, timeout or 0)
+
+
+def sent(stage: str, function: Callable[..., Any]) -> bytes:
+    """Return a function as worker processes get it, which can be started from now on.
+
+    Raises
+    ------
+    RuntimeError
+        In a worker process, which has none of its own.
+    TypeError
+        If it cannot be pickled.
+    """
+    if _serving:
+        raise RuntimeError(
+            f"{stage}: executor='process' was asked for by a worker process, which has none of "
+            f"its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
+        )
+    payload = _payload(stage, function)
+    _core.set_worker_command(_command())
+    return payload
 
 
 def load(payload: bytes) -> Callable[..., Any]:

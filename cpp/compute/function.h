@@ -36,8 +36,8 @@ struct CallInfo {
   bool tests = false;                        // the call is a TestRows
 };
 
-// The numbers of the rows for which a native predicate, mapped, has returned True; nullopt when some
-// results are no bools: testing each row alone then shows which.
+// The numbers of the rows for which a native predicate, mapped, has returned True; nullopt when
+// some results are no bools: testing each row alone then shows which.
 std::optional<std::vector<int64_t>> PassingRows(const std::vector<Block>& results);
 
 // Where a call failed: at its row number `row`, which is `element`.

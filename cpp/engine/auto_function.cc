@@ -23,8 +23,6 @@ namespace {
 
 constexpr int64_t kMeasureNs = 250'000'000;
 constexpr int64_t kBetweenKnocksNs = 5'000'000;
-// Whoever takes the lock while it is free has it at once, however busy the machine is.
-constexpr int64_t kFreeNs = 100'000;
 constexpr int64_t kFewestRows = 4;  // long calls are measured for longer
 // Below this share of the time, threads lose little to each other.
 constexpr double kMuch = 0.6;
@@ -38,8 +36,9 @@ constexpr double kGain = 0.9;
 enum Choice : int64_t { kThreads, kProcesses };  // as the moves of a session have them
 
 // Threads call the function, and their processor time is counted. Meanwhile one thread asks for the
-// lock now and then. The share of these times at which the lock was not free, but no more than the
-// share of the time in which calls used a processor, is how much of the time they held it.
+// lock now and then: the share of these times at which it was not free is how much of the time it
+// was held. By these calls, as far as they have used a processor: for that share of the time, or,
+// where the machine is busy with others, for that share of what this process had.
 class AutoFunction final : public Function {
  public:
   AutoFunction(Session& session, const PlannedFunction& planned, const Dataset& data, int64_t calls)
@@ -59,9 +58,8 @@ class AutoFunction final : public Function {
   ~AutoFunction() override { cancel_.Cancel(); }
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
-    Call(std::move(rows), out, [&](Function& function, Block&& given) {
-      function.Map(std::move(given), info, out);
-    });
+    Call(std::move(rows), out,
+         [&](Function& function, Block&& given) { function.Map(std::move(given), info, out); });
   }
   void TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
     Call(std::move(rows), out, [&](Function& function, Block&& given) {
@@ -117,20 +115,19 @@ class AutoFunction final : public Function {
     LeaveForeignLock();
     auto has_begun = [this] { return has_begun_.load(std::memory_order_relaxed); };
     if (WaitUntil(begun_, cancel_, has_begun) != WaitStatus::kReady) return;
-    const int64_t start = NowNs();
+    const int64_t start = NowNs(), cpu_start = ProcessCpuNs();
     int64_t looks = 0, held = 0;
     while (NowNs() - start < kMeasureNs || rows_.load(std::memory_order_relaxed) < kFewestRows) {
       const MonoTime next = NowNs() + kBetweenKnocksNs;
       if (WaitUntil(begun_, cancel_, next, [] { return false; }) != WaitStatus::kTimeout) return;
       ++looks;
       if (running_.load(std::memory_order_relaxed) == 0) continue;
-      const int64_t asked = NowNs();
-      TheForeignRuntime().TakeLock();
-      held += NowNs() - asked > kFreeNs;
+      held += TheForeignRuntime().TakeLock();
       LeaveForeignLock();
     }
-    const auto cpu_ns = static_cast<double>(cpu_ns_.load(std::memory_order_relaxed));
-    const double used = cpu_ns / static_cast<double>(NowNs() - start);
+    const auto all_ns =
+        static_cast<double>(std::clamp<int64_t>(ProcessCpuNs() - cpu_start, 1, NowNs() - start));
+    const double used = static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) / all_ns;
     Decide(std::min(used, static_cast<double>(held) / static_cast<double>(looks)));
   }
 
@@ -139,8 +136,8 @@ class AutoFunction final : public Function {
     const double row_ns = static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) / rows;
     const double row_bytes = static_cast<double>(bytes_.load(std::memory_order_relaxed)) / rows;
     const int processors = CpuCount();
-    const double together =
-        static_cast<double>(calls_ == kAutotune ? processors : std::min<int64_t>(calls_, processors));
+    const double together = static_cast<double>(
+        calls_ == kAutotune ? processors : std::min<int64_t>(calls_, processors));
     const double hand_over_ns = kHandOverNs + kHandOverNsPerByte * row_bytes;
     const int64_t percent = std::lround(100 * share);
     const std::string held = Format("its calls held the GIL {} % of the time", percent);
@@ -197,8 +194,8 @@ FunctionPtr MakeAutoFunction(Session& session, const PlannedFunction& planned, c
                              int64_t calls) {
   auto stay = [&](const std::string& reason) {
     const StageLabel& label = data.label();
-    session.LogMove({0, {data.kind(), label.name, label.function}, "executor", kThreads, kThreads,
-                     reason});
+    session.LogMove(
+        {0, {data.kind(), label.name, label.function}, "executor", kThreads, kThreads, reason});
     return planned.usual;
   };
   if (calls == 1) return stay("it makes one call at a time; give it num_parallel_calls");

@@ -122,11 +122,10 @@ Error InWords() {
 // With the GIL.
 std::string Pickled(const std::string& stage, const PyRef& function) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.workers.process_function"));
-  PyRef bytes = PyRef::Steal(
-      module ? CallPython([&] {
-        return PyObject_CallMethod(module.get(), "sent", "sO", stage.c_str(), function.get());
-      })
-             : nullptr);
+  PyRef bytes = PyRef::Steal(module ? CallPython([&] {
+    return PyObject_CallMethod(module.get(), "sent", "sO", stage.c_str(), function.get());
+  })
+                                    : nullptr);
   char* data;
   Py_ssize_t size;
   if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &size) < 0) throw InWords();

@@ -27,6 +27,7 @@ constexpr int64_t kClockNs = 20'000;
 thread_local Attachment* t_attachment = nullptr;
 // Consumers that want the GIL back after a wait: lanes step aside for them.
 std::atomic<int> g_wanting{0};
+std::atomic<int> g_lanes_wanting{0};  // threads of lanes that take it, or leave a gap before
 // Threads that run Python only through the engine: lanes, and consumers that are inside, detached.
 std::atomic<int> g_lane_threads{0};
 std::atomic<int> g_consumers_apart{0};
@@ -144,9 +145,11 @@ Attachment::~Attachment() {
 void Attachment::Attach() {
   if (attached_) return;
   if (role_ == Role::kLane) {
+    g_lanes_wanting.fetch_add(1, std::memory_order_relaxed);
     int64_t apart = gap_ ? NowNs() - detached_at_ : kGapNs;
     if (apart < kGapNs) SleepFor(kGapNs - apart);
     CallPython([this] { PyEval_RestoreThread(thread_); });
+    g_lanes_wanting.fetch_sub(1, std::memory_order_relaxed);
     attached_at_ = last_clock_ = NowNs();
   } else {
     if (!on_lane_ && MustPark()) Park();
@@ -157,6 +160,15 @@ void Attachment::Attach() {
   }
   attached_ = true;
   if (g_dropped.load(std::memory_order_relaxed)) DrainDecrefs();
+}
+
+bool TakeGil() {
+  // Whoever takes it while it is free has it at once, however busy the machine is.
+  constexpr int64_t kFreeNs = 10'000;
+  const bool wanted = g_lanes_wanting.load(std::memory_order_relaxed) > 0;
+  const int64_t asked = NowNs();
+  EnsureAttached();
+  return NowNs() - asked > kFreeNs || wanted;
 }
 
 void Attachment::Detach() {
@@ -322,7 +334,7 @@ void DrainDecrefs() {
 }
 
 void ForgetWaiters() {
-  for (auto* count : {&g_wanting, &g_lane_threads, &g_consumers_apart}) {
+  for (auto* count : {&g_wanting, &g_lanes_wanting, &g_lane_threads, &g_consumers_apart}) {
     count->store(0, std::memory_order_relaxed);
   }
 }

@@ -57,8 +57,8 @@ class GeneratorDataset final : public Dataset {
     if (payload_.empty()) {
       PyRef module = PyRef::Steal(PyImport_ImportModule("functools"));
       PyRef arguments = PyRef::Steal(Py_BuildValue("(O)", callable_.get()));
-      arguments = PyRef::Steal(arguments ? PySequence_Concat(arguments.get(), Arguments())
-                                         : nullptr);
+      arguments =
+          PyRef::Steal(arguments ? PySequence_Concat(arguments.get(), Arguments()) : nullptr);
       PyRef partial = PyRef::Steal(
           module && arguments ? PyObject_GetAttrString(module.get(), "partial") : nullptr);
       PyRef bound =
@@ -71,8 +71,8 @@ class GeneratorDataset final : public Dataset {
   }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
   PyRef Open() const {
-    PyRef made = PyRef::Steal(
-        PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()));
+    PyRef made =
+        PyRef::Steal(PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()));
     if (!made) return {};
     if (IsAsync(made.get())) {
       PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
@@ -450,12 +450,10 @@ GeneratorDataset::Served ServedAs(const Args& args) {
 std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Args& args) {
   MaybeSpec declared;
   if (args.Has("output_signature")) declared = args.Spec("output_signature");
-  return std::make_shared<GeneratorDataset>(args.owner(), args.Object("generator"),
-                                            args.Object("args"), std::move(declared),
-                                            args.Bool("opaque"), args.Int("length", kUnknown),
-                                            args.Has("executor") ? ExecutorOf(args.Text("executor"))
-                                                                 : Executor::kThread,
-                                            ServedAs(args));
+  return std::make_shared<GeneratorDataset>(
+      args.owner(), args.Object("generator"), args.Object("args"), std::move(declared),
+      args.Bool("opaque"), args.Int("length", kUnknown),
+      args.Has("executor") ? ExecutorOf(args.Text("executor")) : Executor::kThread, ServedAs(args));
 }
 
 const RegisterDataset from_generator_stage("from_generator",

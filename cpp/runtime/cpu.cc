@@ -104,15 +104,21 @@ int CpuCount() {
   return result;
 }
 
-int64_t ThreadCpuNs() {
 #if defined(PENSTOCK_LINUX)
+namespace {
+int64_t ReadClock(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(clock, &time);
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-#else
-  return NowNs();
-#endif
 }
+}  // namespace
+
+int64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+int64_t ProcessCpuNs() { return ReadClock(CLOCK_PROCESS_CPUTIME_ID); }
+#else
+int64_t ThreadCpuNs() { return NowNs(); }
+int64_t ProcessCpuNs() { return 0; }
+#endif
 
 bool CpuHasCrc32c() {
 #if defined(PENSTOCK_PORTABLE)

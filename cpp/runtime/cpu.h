@@ -22,6 +22,8 @@ double CgroupQuotaFrom(const std::string& membership_file, const std::string& mo
 // Nanoseconds that the calling thread has run on a processor; where the system does not say, of
 // the monotonic clock.
 int64_t ThreadCpuNs();
+// The same of all threads of this process; where the system does not say, 0.
+int64_t ProcessCpuNs();
 
 // Whether they have an instruction for CRC-32C (SSE4.2; CRC32 of ARMv8).
 bool CpuHasCrc32c();

@@ -192,8 +192,7 @@ class ProcessFunction final : public Function {
       if (sent != ChannelStatus::kDone) return sent;
     }
     MessageWriter call(MessageKind::kMap, worker.channel());
-    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged,
-                      info.tests};
+    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged, info.tests};
     header.Visit(call.head());
     call.Put(target.at, target.row);
     call.Put(rows);

@@ -153,7 +153,8 @@ class Server {
     const bool closes = request.kind() == MessageKind::kClose;
     if (closes) elements_ = nullptr;
     const bool stopped = OwnHeap().table().stop.load(std::memory_order_relaxed) != 0;
-    const int64_t left = order_.most < 0 ? std::numeric_limits<int64_t>::max() : order_.most - made_;
+    const int64_t left =
+        order_.most < 0 ? std::numeric_limits<int64_t>::max() : order_.most - made_;
     Block block;
     if (closes || stopped || left <= 0 || !elements_) {
       block.end = true;

@@ -1,4 +1,6 @@
 // map with parallel calls: workers share the input, and their results meet in a slot ring.
+#include "stages/map/parallel_map.h"
+
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -17,7 +19,6 @@
 #include "stages/map/crew.h"
 #include "stages/map/map_in_line.h"
 #include "stages/map/ongoing_map.h"
-#include "stages/map/parallel_map.h"
 #include "stages/map/progress.h"
 #include "stages/map/shared_input.h"
 

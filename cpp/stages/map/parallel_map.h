@@ -1,5 +1,5 @@
-// Calls of a function ahead of the consumer, some at a time: what map and filter with parallel calls
-// are made of.
+// Calls of a function ahead of the consumer, some at a time: what map and filter with parallel
+// calls are made of.
 #pragma once
 
 #include "compute/function.h"

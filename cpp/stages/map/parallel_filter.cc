@@ -118,7 +118,7 @@ FunctionPtr Flagging(FunctionPtr predicate) {
   return std::make_shared<FlaggingFunction>(std::move(predicate));
 }
 
-Block KeptRows(Block flagged) {
+Block RowsThatStay(Block flagged) {
   if (flagged.rows == 0) return flagged;
   const StructureRef structure = flagged.structure->children()[0];
   flagged.structure = structure;

@@ -121,7 +121,7 @@ class ParallelMapIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     if (!flagged_) return NextResults(max_rows);
     for (;;) {
-      Block block = KeptRows(NextResults(max_rows));
+      Block block = RowsThatStay(NextResults(max_rows));
       if (block.rows > 0 || block.last()) return block;
     }
   }

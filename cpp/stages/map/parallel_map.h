@@ -21,6 +21,6 @@ IteratorPtr MakeParallelCalls(const Dataset& data, const RunContext& context, Pa
 // A function that gives its rows with one more leaf: whether they stay, as the predicate says.
 FunctionPtr Flagging(FunctionPtr predicate);
 // Those of its results that stay, as they were.
-Block KeptRows(Block flagged);
+Block RowsThatStay(Block flagged);
 
 }  // namespace penstock

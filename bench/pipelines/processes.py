@@ -1,8 +1,8 @@
 """executor="process" and "auto" against the serial loop, and against threads, on two processors.
 
 Functions of pure Python, which hold the GIL: of 1 ms with a tiny result, of 1 ms with a result of
-600 KB, of 5 us; a predicate of 1 ms; a generator of 1 ms for each value, beside a loop that takes as
-long. Then the cost of an image that goes to a worker and comes back, beyond the function, of a
+600 KB, of 5 us; a predicate of 1 ms; a generator of 1 ms for each value, beside a loop that takes
+as long. Then the cost of an image that goes to a worker and comes back, beyond the function, of a
 small value of a generator, and the time until the first element when no worker is there yet.
 """
 

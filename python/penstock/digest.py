@@ -29,10 +29,10 @@ from penstock.contents import (
     varies,
 )
 from penstock.encode import Indexable, Reader
+from penstock.executors import ExecutedFunction
 from penstock.ops.native import NativeFunction
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
-from penstock.workers.executors import ExecutedFunction
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)

@@ -10,6 +10,7 @@ import numpy as np
 from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.errors import TraceError
+from penstock.executors import ExecutedFunction
 from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
@@ -18,7 +19,6 @@ from penstock.probing import find_spec
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
 from penstock.traits import traits_of
-from penstock.workers.executors import ExecutedFunction
 
 
 class Reader:

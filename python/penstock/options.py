@@ -9,6 +9,7 @@ from typing import Any
 from penstock import debugging
 from penstock.arguments.checked import checked
 from penstock.arguments.checks import MOST_THREADS
+from penstock.executors import EXECUTORS
 from penstock.option_set import Alias, Group, Option, OptionSet
 from penstock.unused_options import (
     AutotuneAlgorithm,
@@ -17,7 +18,6 @@ from penstock.unused_options import (
     OptimizationOptions,
     ServiceOptions,
 )
-from penstock.workers.executors import EXECUTORS
 
 
 class ThreadingOptions(OptionSet):

@@ -10,11 +10,11 @@ from typing import Any
 from penstock import _core
 from penstock._core import flatten
 from penstock.encode import Reader
+from penstock.executors import ExecutedFunction
 from penstock.lint.function import FunctionView
 from penstock.ops.native import NativeFunction
 from penstock.probing import find_spec, first_of
 from penstock.traits import main_form, traits_of
-from penstock.workers.executors import ExecutedFunction
 
 _FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
 # Sources over which a shuffle holds positions.

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.executors import Executor
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
-from penstock.workers.executors import Executor
 from penstock.workers.process_function import executed
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from penstock import _core
 from penstock.arity import is_coroutine_function
+from penstock.executors import ExecutedFunction, Executor
 from penstock.ops.native import NativeFunction
-from penstock.workers.executors import ExecutedFunction, Executor
 from penstock.workers.objects import advice, dumps
 
 

@@ -41,13 +41,15 @@ enum Choice : int64_t { kThreads, kProcesses };  // as the moves of a session ha
 // where the machine is busy with others, for that share of what this process had.
 class AutoFunction final : public Function {
  public:
-  AutoFunction(Session& session, const PlannedFunction& planned, const Dataset& data, int64_t calls)
-      : session_(session),
+  AutoFunction(const RunContext& context, const PlannedFunction& planned, const Dataset& data,
+               int64_t calls)
+      : session_(*context.session),
         here_(planned.usual),
         gone_over_(planned.gone_over),
         name_(data.name()),
         stage_{data.kind(), data.label().name, data.label().function},
         calls_(calls),
+        cancel_(context.cancel.Child()),
         begun_watch_(cancel_, begun_) {
     if (gone_over_->load(std::memory_order_relaxed)) {
       GoOver("the run before has found that worker processes are faster");
@@ -190,8 +192,9 @@ class AutoFunction final : public Function {
 
 }  // namespace
 
-FunctionPtr MakeAutoFunction(Session& session, const PlannedFunction& planned, const Dataset& data,
-                             int64_t calls) {
+FunctionPtr MakeAutoFunction(const RunContext& context, const PlannedFunction& planned,
+                             const Dataset& data, int64_t calls) {
+  Session& session = *context.session;
   auto stay = [&](const std::string& reason) {
     const StageLabel& label = data.label();
     session.LogMove(
@@ -207,7 +210,7 @@ FunctionPtr MakeAutoFunction(Session& session, const PlannedFunction& planned, c
   }
   try {
     session.NoteThreads();
-    return std::make_shared<AutoFunction>(session, planned, data, calls);
+    return std::make_shared<AutoFunction>(context, planned, data, calls);
   } catch (const std::system_error& refusal) {
     session.NoteRefusal(data.label(), refusal);
     return stay("no thread could be had to measure it");

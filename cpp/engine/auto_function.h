@@ -8,7 +8,7 @@ namespace penstock {
 
 // For one run of a stage, `data`, that makes `calls` calls at a time (kAutotune: several). Why it
 // chooses what is among the moves of the session.
-FunctionPtr MakeAutoFunction(Session& session, const PlannedFunction& planned, const Dataset& data,
-                             int64_t calls);
+FunctionPtr MakeAutoFunction(const RunContext& context, const PlannedFunction& planned,
+                             const Dataset& data, int64_t calls);
 
 }  // namespace penstock

@@ -46,7 +46,7 @@ FunctionPtr RunContext::Executed(const PlannedFunction& planned, const Dataset& 
     case Executor::kProcess:
       return planned.usual->InProcesses(data.name());
     case Executor::kAuto:
-      return MakeAutoFunction(*session, planned, data, calls);
+      return MakeAutoFunction(*this, planned, data, calls);
     default:
       return planned.usual;
   }

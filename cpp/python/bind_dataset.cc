@@ -159,12 +159,14 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   }
 }
 
-// Of the arguments of a stage, which functions take a random generator, and which are coroutine
-// functions: no arguments themselves.
+// Of the arguments of a stage, which functions take a random generator, which are coroutine
+// functions, and which are penstock's own: no arguments themselves.
 constexpr const char* kWantsRng = "wants_rng";
 constexpr const char* kAwaits = "awaits";
+constexpr const char* kOwn = "own";
 bool IsAside(const py::handle& name) {
-  return name.equal(py::str(kWantsRng)) || name.equal(py::str(kAwaits));
+  return name.equal(py::str(kWantsRng)) || name.equal(py::str(kAwaits)) ||
+         name.equal(py::str(kOwn));
 }
 
 PlannedFunction Planned(const py::handle& function,
@@ -320,8 +322,8 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
     };
     std::string argument = owner + ": " + std::string(py::str(name));
     CallForm form{listed(kWantsRng), listed(kAwaits)};
-    // A function of penstock's own, which the options of a run do not mean.
-    if (dict.contains("part_of")) form.executor = Executor::kThread;
+    // The options of a run mean the functions of users.
+    if (dict.contains("part_of") || listed(kOwn)) form.executor = Executor::kThread;
     args.Set(py::str(name), ToArg(argument, value, declared, form));
   }
   return args;

@@ -16,7 +16,7 @@ namespace {
 // Blocks that are asked for before they are wanted. A block of quick elements takes about a
 // millisecond.
 constexpr int kAhead = 4;
-constexpr MonoTime kPatienceNs = 1'000'000'000;
+constexpr MonoTime kPatienceNs = 500'000'000;
 
 }  // namespace
 

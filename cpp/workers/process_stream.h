@@ -30,7 +30,7 @@ class ProcessStream {
   // `fresh`: by a new worker. Throws an Error when none can be had.
   explicit ProcessStream(StreamOrder order, bool fresh = false);
   // Ends what makes the elements, and waits for that as long as it takes to make one, but no longer
-  // than a second: then the worker is ended.
+  // than half a second: then the worker is ended.
   ~ProcessStream();
   ProcessStream(const ProcessStream&) = delete;
   ProcessStream& operator=(const ProcessStream&) = delete;

@@ -11,6 +11,7 @@ from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.errors import TraceError
 from penstock.executors import ExecutedFunction
+from penstock.labels import is_internal
 from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
@@ -182,7 +183,11 @@ def encode(
 
 def _asides(encoded: Mapping[str, Any], name: str, function: Any) -> dict[str, Any]:
     """Return what the engine is told about a function beside it."""
-    found = {"wants_rng": _wants_rng(function), "awaits": is_coroutine_function(function)}
+    found = {
+        "wants_rng": _wants_rng(function),
+        "awaits": is_coroutine_function(function),
+        "own": is_internal(function),
+    }
     return {aside: (*encoded.get(aside, ()), name) for aside, holds in found.items() if holds}
 
 

@@ -83,6 +83,8 @@ def test_native_coroutine_and_own_functions_do_without_processes(tmp_path):
     (tmp_path / "a.json").write_text('{"a": 1}')
     rows = ps.JSONLinesDataset(str(tmp_path / "a.json"))  # a map of penstock's own
     assert len(list(rows.with_options(options("process")))) == 1
+    padded = numbers(3).shard_evenly(2, 0, remainder="pad")  # and functions of its own in them
+    assert len(list(padded.with_options(options("process")))) == 2
     assert set(_core.idle_workers()) == before
 
 

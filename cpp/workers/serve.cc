@@ -36,20 +36,6 @@ class BrokenFunction final : public Function {
   const Error error_;
 };
 
-// Ends this process when the other one has ended, whatever is being called.
-void EndWithParent([[maybe_unused]] int socket) {
-#if defined(__linux__)
-  std::thread([socket] {
-    pollfd closed{socket, POLLRDHUP, 0};
-    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
-    constexpr int kLookMs = 500;
-    while (poll(&closed, 1, kLookMs) <= 0) {
-    }
-    _exit(0);
-  }).detach();
-#endif
-}
-
 class Server {
  public:
   explicit Server(const std::function<FunctionPtr(std::string_view)>& load)
@@ -151,6 +137,19 @@ class Server {
 };
 
 }  // namespace
+
+void EndWithParent([[maybe_unused]] int socket) {
+#if defined(__linux__)
+  std::thread([socket] {
+    pollfd closed{socket, POLLRDHUP, 0};
+    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
+    constexpr int kLookMs = 500;
+    while (poll(&closed, 1, kLookMs) <= 0) {
+    }
+    _exit(0);
+  }).detach();
+#endif
+}
 
 void Serve(const std::function<FunctionPtr(std::string_view payload)>& load) {
   UseOwnHeap(Worker::kOwnHeapFile);

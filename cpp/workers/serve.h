@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+// Ends this process when the other end of the socket has closed, whatever is being done.
+void EndWithParent(int socket);
+
 // Calls until the other process closes the channel. `load` makes the function of what
 // MakeProcessFunction was given; an Error that it throws is the result of each row. The files are
 // those of Worker::Start.

@@ -137,8 +137,7 @@ class ProcessPass(Pass):
         """Return the number of the next batch when it is there, None at the end."""
         deadline = time.monotonic() + self._timeout
         while True:
-            # The one that is due is no longer ahead.
-            self._ask_ahead(self._ahead + 1)
+            self._ask_ahead(self._ahead)
             if not self._asked:
                 return None
             number = next(iter(self._asked)) if self._in_order else self._any_there()
@@ -148,6 +147,8 @@ class ProcessPass(Pass):
                 self._ended.add(self._asked[number].worker)
                 del self._asked[number], self._answers[number]
             else:
+                # The one that is due is no longer ahead.
+                self._ask_ahead(self._ahead + 1)
                 return number
 
     def _any_there(self) -> int | None:

@@ -147,8 +147,6 @@ class AnsweringProcess:
         if not self.answers and not self._worker.receive_into(self.answers):
             return None
         number, answer = unpacked(self.answers[0])
-        if type(answer) is Failure and answer.unprepared:
-            self._first = -1  # of no more use
         return max(number - self._first - 1, -1), answer
 
     def received(self) -> None:
@@ -168,7 +166,7 @@ class AnsweringProcess:
         """Drop its object, and let others use the process."""
         try:
             self._leave()
-            if self._first >= 0 and self._worker.send(packed((0, "drop", None))):
+            if self._worker.send(packed((0, "drop", None))):
                 _idle.append(self)
         except _core_errors():
             return
@@ -212,7 +210,12 @@ def take() -> tuple[AnsweringProcess, bool]:
 def serve() -> None:
     """Be a worker process until the process that has started this one ends."""
     begin_to_serve()
-    _Server().run()
+    try:
+        _Server().run()
+    except SystemExit as leaving:
+        # At once: a thread ends this process, with no code of its own, when its files are closed.
+        sys.stdout.flush()
+        os._exit(leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None))
 
 
 class _Server:

@@ -77,8 +77,7 @@ class Share(Stream):
     def __iter__(self):
         info = ps.get_worker_info()
         first, step = (0, 1) if info is None else (info.id, info.num_workers)
-        for i in range(first, self.n, step):
-            yield i
+        yield from range(first, self.n, step)
 
 
 class KeptShare(Share):
@@ -130,9 +129,8 @@ class EndsOnce(Share):
 
     def __iter__(self):
         for i in super().__iter__():
-            if i == 4 and not os.path.exists(self.file):
-                with open(self.file, "w"):
-                    pass
+            if i == 4 and not self.file.exists():
+                self.file.touch()
                 os._exit(5)
             yield i
 
@@ -145,7 +143,7 @@ class Sleeps(Ones):
         self.at, self.file = at, file
 
     def __getitem__(self, i):
-        while i == self.at and not os.path.exists(self.file):
+        while i == self.at and not self.file.exists():
             time.sleep(0.01)
         return i
 

@@ -32,10 +32,6 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 
 def check_method(method: str, context: Any, num_workers: int, dataset: Any) -> None:
     """Raise ValueError for workers that cannot be, or cannot have this dataset."""
-    if method not in ("thread", "process"):
-        raise ValueError(
-            f"DataLoader: worker_method must be 'thread' or 'process', got {method!r:.200}"
-        )
     if context is not None:
         name = context if isinstance(context, str) else getattr(context, "_name", None)
         if method == "thread":

@@ -26,4 +26,6 @@ def empty(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if not _shared or size < _FEWEST:
         return np.empty(shape, dtype)
-    return np.frombuffer(_core.shared_bytes(size), dtype).reshape(shape)
+    memory: Any = _core.shared_bytes(size)
+    array: npt.NDArray[Any] = np.frombuffer(memory, dtype).reshape(shape)
+    return array

@@ -210,9 +210,10 @@ def _keeps_state(thing: Any) -> bool:
 
 
 def shown(indices: Any) -> str:
-    shown = [*itertools.islice(indices, _MOST_SHOWN + 1)]
-    more = ", ..." if len(shown) > _MOST_SHOWN else ""
-    return f"[{', '.join(map(repr, shown[:_MOST_SHOWN]))}{more}]"
+    """Return the first indices of a batch, for an error."""
+    first = [*itertools.islice(indices, _MOST_SHOWN + 1)]
+    more = ", ..." if len(first) > _MOST_SHOWN else ""
+    return f"[{', '.join(map(repr, first[:_MOST_SHOWN]))}{more}]"
 
 
 def _texts(samples: Any) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
 from typing import Any, Literal
 
+from penstock import debugging
 from penstock.account import account_of_values, differences
 from penstock.arguments.checked import checked
-from penstock import debugging
 from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import (
     check,
@@ -28,7 +28,10 @@ from penstock.data_loader.team import Team
 from penstock.errors import StateError
 
 _VERSION = 1
-_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "worker_method")
+_FIXED = (
+    *("batch_size", "batch_sampler", "sampler", "drop_last", "dataset"),
+    *("persistent_workers", "worker_method"),
+)
 
 
 class DataLoader(Settings):
@@ -50,8 +53,8 @@ class DataLoader(Settings):
         Lists of indices, one for each batch; excludes `batch_size`, `shuffle`, `sampler` and
         `drop_last`.
     num_workers : int
-        Threads or processes that make batches ahead of use. 0: each batch is made by the thread that asks for
-        it, when it asks.
+        Threads or processes that make batches ahead of use. 0: each batch is made by the thread
+        that asks for it, when it asks.
     collate_fn : callable, optional
         From a list of samples to a batch; `default_collate` if there is none. With
         ``batch_size=None`` it is given a single sample.

@@ -249,9 +249,7 @@ def _drawn(
     try:
         items = iter(loader._index_sampler)
         # The global generator is where it was, so from it the seed is drawn again.
-        base_seed = draw_base_seed(
-            loader, goes_on and torch_rules.is_generator(loader.generator)
-        )
+        base_seed = draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))
         # The first one is drawn here: by this thread, before anything else draws.
         ready = list(itertools.islice(items, start, start + 1))
     finally:

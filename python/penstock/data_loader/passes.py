@@ -116,8 +116,9 @@ class InlinePass(Pass):
         if self._pulled or (self._order is not None and not self._cut):
             self._position.finish()
         elif not self._cut:
+            error = self._ended_by_an_interrupt()
             self._cut = True
-            raise self._ended_by_an_interrupt()
+            raise error
         raise StopIteration
 
     def close(self) -> None:

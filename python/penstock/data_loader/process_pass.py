@@ -20,7 +20,7 @@ from penstock.data_loader.orders import (
     draw_base_seed,
 )
 from penstock.data_loader.passes import Pass, inputs_of, numbers_of
-from penstock.data_loader.position import Position
+from penstock.data_loader.position import Position, Reached
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
 from penstock.data_loader.workers import too_late
@@ -87,7 +87,18 @@ class ProcessPass(Pass):
             self._position.finish()
             self.close()
             raise StopIteration
-        return self._hand_over(due)
+        position = self._position
+        batch, error, reached, reading = self._result(due)
+        # No look for signals until the caller has it.
+        position.reached = reached
+        self._reading = reading
+        del self._asked[due], self._answers[due]
+        if error is None:
+            return batch
+        try:
+            raise error
+        finally:
+            del error, batch  # an error refers to this frame
 
     def close(self) -> None:
         """End the pass: no more batches come."""
@@ -103,35 +114,21 @@ class ProcessPass(Pass):
             with suppress(Exception):  # when the interpreter ends there is no more to do
                 self.close()
 
-    def _hand_over(self, number: int) -> Any:
-        """Return a batch that is there, or raise the error in place of it."""
-        position, made = self._position, self._answers[number]
-        batch, failure = made.batch, made.failure
-        error = None if failure is None else _error_of(failure)
+    def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Reading | None]:
+        """Return a batch that is there, or the error in place of it, and what is reached then."""
+        position, reading, made = self._position, self._reading, self._answers[number]
+        error = None if made.failure is None else _error_of(made.failure)
+        if made.last and error is not None:
+            self.close()
+            raise error
+        batch = made.batch
         if error is None and self._pins:
             batch = torch_rules.pinned(batch)
-        reading = self._reading
-        if made.last:
-            self.close()
-            assert error is not None
-            raise error
         if reading is None:
-            after = None
-            reached = position.after(number, None)
-        else:
-            after = reading.after(self._asked[number].worker, made)
-            reached = position.after(position.reached.low, after.state(), failed=made.unread)
-        del made
-        # No look for signals until the caller has it.
-        position.reached = reached
-        self._reading = after
-        del self._asked[number], self._answers[number]
-        if error is None:
-            return batch
-        try:
-            raise error
-        finally:
-            del error, batch
+            return batch, error, position.after(number, None, failed=made.unread), None
+        reading = reading.after(self._asked[number].worker, made)
+        low = position.reached.low
+        return batch, error, position.after(low, reading.state(), failed=made.unread), reading
 
     def _due(self) -> int | None:
         """Return the number of the next batch when it is there, None at the end."""
@@ -170,8 +167,9 @@ class ProcessPass(Pass):
             self._pull_upcoming()
         if not self._upcoming:
             if self._order is None and not self._all_drawn:
+                error = self._ended_by_an_interrupt()
                 self._cut = True
-                raise self._ended_by_an_interrupt()
+                raise error
             return False
         upcoming = self._upcoming[0]
         if upcoming is END:
@@ -247,13 +245,13 @@ class ProcessPass(Pass):
         if came is None:
             self._has_ended(worker)
             return
-        number, answer = came[0] - 1, came[1]
+        number, answer = came[0] - 1, came[1]  # 0 was the Opening
         if type(answer) is Failure:
             member.fit = member.fit and not answer.unprepared
             answer = Made(failure=answer.pickled)
+        member.used = member.used and number < -2  # which is from before
         if number in self._asked:
             self._answers[number] = answer
-            member.used = False
         member.process.received()
 
     def _has_ended(self, worker: int) -> None:

@@ -20,7 +20,7 @@ class Member:
     process : AnsweringProcess
         The one that it is now.
     used : bool
-        Whether the process is not new, and has not answered yet: it may have ended before.
+        Whether the process is not new, and has not been given the loader: it may have ended before.
     posted : int
         The number of the latest request that it was sent; -1 for none.
     fit : bool
@@ -72,9 +72,11 @@ class Team:
     def begin(self, base_seed: int) -> None:
         """Begin a pass: workers that are kept stay as they are."""
         if self.members:
-            for member in self.members:
+            for number, member in enumerate(self.members):
                 member.process.renew()
-                member.posted, member.used = -1, True
+                member.posted = -1
+                if not member.process.finishes():
+                    self.replace(number)
             return
         self._base_seed = base_seed
         for number in range(self._workers):

@@ -61,7 +61,7 @@ def replace_tensors(module: Any) -> None:
     theirs = getattr(module, "collate_tensor_fn", None)
     table = getattr(module, "default_collate_fn_map", {})
     tensor = torch_rules.torch().Tensor
-    if theirs is None or table.get(tensor) is not theirs or type(theirs) is _Stacking:
+    if table.get(tensor) is not theirs or theirs is None or type(theirs) is _Stacking:
         return
     module.collate_tensor_fn = table[tensor] = _Stacking(theirs)
 

@@ -6,13 +6,17 @@ import itertools
 import mmap
 import os
 import pickle
+import select
 import socket
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from penstock import _core
+from penstock.errors import WorkerError
 from penstock.workers.objects import pickled_error, unpickled_error
 from penstock.workers.parcels import packed, unpacked
 from penstock.workers.process_function import begin_to_serve, command, enter, surroundings
@@ -66,7 +70,7 @@ class ObjectFile:
     """
 
     def __init__(self, parcel: Sequence[Any]) -> None:
-        around = pickle.dumps((*surroundings(), os.getcwd(), dict(os.environ), sys.argv))
+        around = pickle.dumps((*surroundings(), Path.cwd(), dict(os.environ), sys.argv))
         views = [memoryview(part).cast("B") for part in (around, *parcel)]
         sizes = [view.nbytes for view in views]
         head = pickle.dumps(sizes)
@@ -142,12 +146,12 @@ class AnsweringProcess:
         """Return the number of a request and its answer, None if the worker has ended.
 
         It stays to be received until `received` is called. Waits while there is none. The number is
-        -1 for what no one waits for.
+        -1 for that of `load`, and less for what was asked for before.
         """
         if not self.answers and not self._worker.receive_into(self.answers):
             return None
         number, answer = unpacked(self.answers[0])
-        return max(number - self._first - 1, -1), answer
+        return number - self._first - 1, answer
 
     def received(self) -> None:
         """Note that what `receive` returned is kept elsewhere."""
@@ -168,7 +172,7 @@ class AnsweringProcess:
             self._leave()
             if self._worker.send(packed((0, "drop", None))):
                 _idle.append(self)
-        except _core_errors():
+        except (WorkerError, OSError):  # it is a parent's, or has ended
             return
 
     def kill(self) -> None:
@@ -176,15 +180,12 @@ class AnsweringProcess:
         self._worker.kill()
 
     def _leave(self) -> None:
-        """What was asked for and has not begun is no longer wanted."""
+        """Want no longer what was asked for and has not begun."""
         self.answers = []
         self._worker.want((self._first // _ROUND + 1) * _ROUND)
 
-    def _finishes(self) -> bool:
-        """Return whether it is there, and done with what it was asked for before."""
-        import select
-        import time
-
+    def finishes(self) -> bool:
+        """Return whether it is there, and soon done with what it was asked for before."""
         waiting = select.poll()
         waiting.register(self, select.POLLIN)
         until = time.monotonic() + _UNFINISHED
@@ -201,7 +202,7 @@ def take() -> tuple[AnsweringProcess, bool]:
     with suppress(IndexError):
         while True:
             process = _idle.pop()
-            if process._finishes():
+            if process.finishes():
                 return process, True
             process.kill()
     return AnsweringProcess(), False
@@ -294,12 +295,6 @@ _idle: list[AnsweringProcess] = []
 os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
 
 
-def _core_errors() -> tuple[type[Exception], ...]:
-    from penstock.errors import WorkerError
-
-    return (WorkerError, OSError)
-
-
 def _object_of(file: int) -> Any:
     """Return the object of an ObjectFile, whose memory is this process's to change."""
     try:
@@ -322,7 +317,7 @@ def _object_of(file: int) -> Any:
 
 def _starts(head: int, sizes: Sequence[int]) -> list[int]:
     """Return where each part begins, after a head of that size."""
-    ends = itertools.accumulate((-(-size // _ALIGN) * _ALIGN for size in (head, *sizes)))
+    ends = itertools.accumulate(-(-size // _ALIGN) * _ALIGN for size in (head, *sizes))
     return [*ends][:-1]
 
 

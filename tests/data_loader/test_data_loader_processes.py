@@ -218,6 +218,7 @@ def test_workers_that_end_between_the_passes_are_replaced():
         pids = {int(pid) for _, _, pids in one for pid in pids}
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         again = {int(pid) for _, _, pids in one for pid in pids}
         assert len(again) == 2
         assert not pids & again

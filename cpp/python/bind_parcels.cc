@@ -188,6 +188,7 @@ class AnsweringWorker {
 class RequestsOfParent {
  public:
   RequestsOfParent() : channel_(Worker::kSocketFile), parent_(Worker::kParentHeapFile) {
+    KeepFreedMemory();
     UseOwnHeap(Worker::kOwnHeapFile);
     EndWithParent(channel_.socket());
   }

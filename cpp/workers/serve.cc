@@ -14,6 +14,9 @@
 #include <poll.h>
 #include <unistd.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace penstock {
 namespace {
@@ -138,6 +141,13 @@ class Server {
 
 }  // namespace
 
+void KeepFreedMemory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
+}
+
 void EndWithParent([[maybe_unused]] int socket) {
 #if defined(__linux__)
   std::thread([socket] {
@@ -152,6 +162,7 @@ void EndWithParent([[maybe_unused]] int socket) {
 }
 
 void Serve(const std::function<FunctionPtr(std::string_view payload)>& load) {
+  KeepFreedMemory();
   UseOwnHeap(Worker::kOwnHeapFile);
   Server(load).Run();
 }

@@ -8,6 +8,10 @@
 
 namespace penstock {
 
+// Memory that a function of this process has freed stays its own, up to some: rows of a size come
+// again and again, and the system would clear their pages each time.
+void KeepFreedMemory();
+
 // Ends this process when the other end of the socket has closed, whatever is being done.
 void EndWithParent(int socket);
 

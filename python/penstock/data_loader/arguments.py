@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from penstock.arguments.checks import MOST_THREADS
@@ -45,7 +46,13 @@ def check_method(method: str, context: Any, num_workers: int, dataset: Any) -> N
                 "of them: worker processes begin afresh, since this process has threads, got "
                 f"{context!r:.200}"
             )
-    if method == "process" and num_workers and isinstance(dataset, Stage):
+    if method == "thread" or num_workers == 0:
+        return
+    if sys.platform != "linux":
+        raise ValueError(
+            "DataLoader: worker_method='process' needs Linux; leave it out, and workers are threads"
+        )
+    if isinstance(dataset, Stage):
         raise ValueError(
             "DataLoader: worker_method='process' gives each worker a copy of the dataset, and this "
             "one is a pipeline that works in parallel itself; leave worker_method out, and give "

@@ -292,7 +292,8 @@ class _Server:
 
 _rounds: Iterator[int] = itertools.count(1)
 _idle: list[AnsweringProcess] = []
-os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
 
 
 def _object_of(file: int) -> Any:

@@ -166,8 +166,9 @@ class PyFunction final : public Function {
         gil.Yield();
         if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
-        PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
-                                   : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
+        PyObject* result =
+            scalars ? CallScalar(rows.columns[0], row, arguments)
+                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
         if (result && awaits_) result = Await(PyRef::Steal(result));
         bool added = result && (collector.AddScalar(result, rows, row) ||
                                 (IsValue(result, info) && collector.Add(result, rows.origin(row))));
@@ -296,8 +297,8 @@ class PyFunction final : public Function {
   }
 
   PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume,
-                    ElementRngs::Lease* rng) {
-    if (!arguments.FromRow(rows, row, consume)) return nullptr;
+                    ElementRngs::Lease* rng, const RunningCall& running) {
+    if (!running.Changing([&] { return arguments.FromRow(rows, row, consume); })) return nullptr;
     size_t count = arguments.size();
     if (rng) {
       rng->Key(NextOperationKey());
@@ -318,7 +319,7 @@ class PyFunction final : public Function {
     Arguments arguments;
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
-    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr));
+    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr, running));
     return result && awaits_ ? PyRef::Steal(Await(std::move(result))) : std::move(result);
   }
 
@@ -338,10 +339,10 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
-  const bool awaits_;            // it returns something to await
-  PyRef rng_name_;               // ("rng",) when the function takes a generator
-  ElementRngs rngs_;             // with the GIL
-  StructureRef last_structure_;  // with the GIL
+  const bool awaits_;  // it returns something to await
+  PyRef rng_name_;     // ("rng",) when the function takes a generator
+  ElementRngs rngs_;
+  LastStructure last_structure_;
 };
 
 // The rows of one Begin, for as long as calls of theirs are in progress.
@@ -403,7 +404,7 @@ class OngoingCoroutines final : public OngoingCalls {
         std::unique_ptr<ElementRngs::Lease> rng;
         if (function_.rng_name_) rng = std::make_unique<ElementRngs::Lease>(function_.rngs_);
         PyRef coroutine =
-            PyRef::Steal(function_.CallRow(begun->rows, row, arguments, true, rng.get()));
+            PyRef::Steal(function_.CallRow(begun->rows, row, arguments, true, rng.get(), running));
         arguments.Clear();
         if (coroutine) {
           coroutines_.Add(std::make_unique<Call>(*this, begun, row, number + row, std::move(rng)),

@@ -289,7 +289,7 @@ class GeneratorIterator final : public BlockIterator {
   Session& session_;
   const CancelToken cancel_;
   ShownRef iterator_;
-  StructureRef last_structure_;
+  LastStructure last_structure_;
   StructureRef structure_;  // of the first value
   std::vector<DType> dtypes_;
   PendingBlocks waiting_;

@@ -1,7 +1,6 @@
 """Many threads at once in what one thread of a Python with a GIL had for itself."""
 
 import gc
-
 import sysconfig
 import threading
 
@@ -113,7 +112,7 @@ def test_collector_in_a_loop_beside_pipelines():
         import gc
 
         def rows(x):
-            for i in range(20):
+            for i in range(10):
                 yield {"x": x, "row": np.full(4, i), "text": f"{i}"}
 
         def opened(x):
@@ -121,7 +120,7 @@ def test_collector_in_a_loop_beside_pipelines():
 
         def run():
             count = 0
-            ds = Dataset.range(8).interleave(opened, cycle_length=2, num_parallel_calls=2)
+            ds = Dataset.range(4).interleave(opened, cycle_length=2, num_parallel_calls=2)
             for row, x in ds.map(lambda row, x: (row["row"] + x[0], row["text"]),
                                  num_parallel_calls=2).prefetch(2):
                 count += 1
@@ -142,8 +141,8 @@ def test_collector_in_a_loop_beside_pipelines():
         collecting = threading.Thread(target=collect)
         collecting.start()
         counts = []
-        runs = [threading.Thread(target=lambda: counts.extend(run() for _ in range(8)))
-                for _ in range(3)]
+        runs = [threading.Thread(target=lambda: counts.extend(run() for _ in range(5)))
+                for _ in range(2)]
         for each in runs:
             each.start()
         for each in runs:
@@ -154,7 +153,7 @@ def test_collector_in_a_loop_beside_pipelines():
         """,
         timeout=100,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "{160} 24 True\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{40} 10 True\n", "")
 
 
 def test_functions_that_return_one_dict_which_others_change():

@@ -61,6 +61,18 @@ inline bool IsUnique(PyObject* object) {
 #endif
 }
 
+// Whether the collector has found the object to be garbage, which it may just be finalizing: it
+// decides while all threads are stopped, and then lets them run. For who has taken a reference, and
+// would be the only one to have it: the collector sees that reference the next time.
+inline bool IsCondemned(PyObject* object) {
+#if PY_VERSION_HEX < 0x030F0000
+  constexpr uint8_t kUnreachable = 1 << 2;  // pycore_gc.h
+  return _Py_atomic_load_uint8_relaxed(&object->ob_gc_bits) & kUnreachable;
+#else
+  return PyObject_GC_IsFinalized(object);
+#endif
+}
+
 #else
 
 class InsteadOfGil final {
@@ -89,6 +101,8 @@ class ObjectLock final {
 };
 
 inline bool IsUnique(PyObject* object) { return Py_REFCNT(object) == 1; }
+
+inline bool IsCondemned(PyObject*) { return false; }
 
 #endif
 

@@ -45,7 +45,7 @@ class Arguments {
   // New references in values(), to be released after the call.
   // With `consume` the leaves are moved out of the row: memory without other owners is then
   // writeable.
-  bool FromRow(Block& rows, int64_t row, bool consume) {
+  bool FromRow(Block& rows, int64_t row, bool consume, const RunningCall& running) {
     Clear();
     const StructureRef structure = rows.structure;
     PyObject* leaves[kInline];
@@ -56,13 +56,8 @@ class Arguments {
       many.resize(count);
       made = many.data();
     }
-    for (size_t i = 0; i < count; ++i) {
-      made[i] = LeafValue(rows, row, i, consume);
-      if (!made[i]) {
-        for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
-        return false;
-      }
-    }
+    const bool all = running.Changing([&] { return LeafValues(rows, row, consume, made, count); });
+    if (!all) return false;
     if (structure->kind() != Structure::Kind::kTuple) {
       values_.push_back(Unflatten(structure, made));
       return values_.back() != nullptr;
@@ -116,6 +111,17 @@ class Arguments {
 
  private:
   static constexpr size_t kInline = 16;
+
+  // False, with an error set and nothing made, when one cannot be.
+  bool LeafValues(Block& rows, int64_t row, bool consume, PyObject** made, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      made[i] = LeafValue(rows, row, i, consume);
+      if (made[i]) continue;
+      for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
+      return false;
+    }
+    return true;
+  }
 
   PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
     if (!rows.stacked()) {
@@ -298,7 +304,7 @@ class PyFunction final : public Function {
 
   PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume,
                     ElementRngs::Lease* rng, const RunningCall& running) {
-    if (!running.Changing([&] { return arguments.FromRow(rows, row, consume); })) return nullptr;
+    if (!arguments.FromRow(rows, row, consume, running)) return nullptr;
     size_t count = arguments.size();
     if (rng) {
       rng->Key(NextOperationKey());

@@ -87,7 +87,8 @@ class GeneratorIterator final : public BlockIterator {
     // thread that holds the GIL.
     if (!CurrentAttachment() || !iterator_) return;
     EnsureAttached();
-    if (IsAsync(iterator_.Use())) CloseAsync();
+    const PyRef values = iterator_.Use();
+    if (values && IsAsync(values)) CloseAsync(values);
   }
 
   void VisitState(StateVisitor& visitor) override {
@@ -124,6 +125,7 @@ class GeneratorIterator final : public BlockIterator {
       }
     }
     const PyRef values = iterator_.Use();
+    if (!values) return Block::Of(Error(ErrorKind::kCancelled, ""));
     while (to_skip_ > 0) {
       // There may be no end of values, and the number may be that of a forged state.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -256,8 +258,8 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   // Its finally blocks have run when this returns.
-  void CloseAsync() {
-    PyRef closing = PyRef::Steal(PyObject_CallMethod(iterator_.Use().get(), "close", nullptr));
+  static void CloseAsync(const PyRef& values) {
+    PyRef closing = PyRef::Steal(PyObject_CallMethod(values.get(), "close", nullptr));
     if (closing) Finish(std::move(closing));
     PyErr_Clear();
   }

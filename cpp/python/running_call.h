@@ -31,7 +31,8 @@ class RunningCall {
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
 
-  // Changes rows that another thread may just be asking for.
+  // Changes rows that another thread may just be showing. Without code of the user's, which could
+  // make calls of its own.
   template <typename Change>
   auto Changing(const Change& change) const {
 #if defined(Py_GIL_DISABLED)

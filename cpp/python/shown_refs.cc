@@ -41,7 +41,11 @@ void ShownRef::Release(void* node) {
   Py_DECREF(owned->object);
 }
 
-PyRef ShownRef::Use() const { return PyRef::Borrow(node_ ? node_->object : nullptr); }
+PyRef ShownRef::Use() const {
+  PyRef object = PyRef::Borrow(node_ ? node_->object : nullptr);
+  if (object && IsCondemned(object.get())) return {};
+  return object;
+}
 
 void ShownRefs::MakeFor(Session& session) { session.set_foreign(std::make_shared<ShownRefs>()); }
 

@@ -38,7 +38,8 @@ class ShownRef final {
   ~ShownRef();
 
   explicit operator bool() const { return node_ != nullptr; }
-  // With the GIL: a reference for as long as the object is worked with.
+  // With the GIL: a reference for as long as the object is worked with. Null where the collector
+  // has found that it is garbage, and so the run: treat that as cancelled.
   PyRef Use() const;
 
  private:

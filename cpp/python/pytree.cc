@@ -95,6 +95,22 @@ ForeignRef FormOf(Kind kind, PyRef object, const std::vector<std::string>& field
   return NameForeign(kind, {object.release(), name ? name : "", name && lasting}, fields);
 }
 
+// Of a dict, kept where others can reach it. Null for none, perhaps with an error set.
+PyObject* ItemOf(PyObject* dict, PyObject* key, Flattened* out) {
+#if defined(Py_GIL_DISABLED)
+  // Never a borrowed one: looking takes the lock of the dict, and gives up one that this thread
+  // has.
+  PyObject* found = nullptr;
+  if (PyDict_GetItemRef(dict, key, &found) <= 0) return nullptr;
+  const PyRef item = PyRef::Steal(found);
+  out->KeepIfShared(item.get());
+  return item.get();
+#else
+  (void)out;
+  return PyDict_GetItemWithError(dict, key);
+#endif
+}
+
 StructureRef FlattenInto(PyObject* object, Flattened* out, int depth);
 
 // `foreign`: the class or the canonical keys, null for a plain tuple.
@@ -146,11 +162,7 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
     std::vector<std::string> names;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
       PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
-      {
-        const ObjectLock lock(object);
-        items.push_back(PyDict_GetItemWithError(object, key));
-        if (items.back()) out->KeepIfShared(items.back());
-      }
+      items.push_back(ItemOf(object, key, out));
       if (!items.back()) {
         if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);  // it was there a moment ago
         return nullptr;
@@ -219,9 +231,12 @@ bool NestedLike(const Structure* like, PyObject* object, Flattened* out) {
       for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject *wanted = PyTuple_GET_ITEM(keys, i), *key, *value = nullptr;
         in_order = in_order && PyDict_Next(object, &place, &key, &value) && key == wanted;
-        if (!in_order) value = PyDict_GetItemWithError(object, wanted);
+        if (in_order) {
+          out->KeepIfShared(value);
+        } else {
+          value = ItemOf(object, wanted, out);
+        }
         if (!value) return false;
-        out->KeepIfShared(value);
         if (!LikeInto(children[i], value, out)) return false;
       }
       return true;

@@ -1,6 +1,7 @@
 // The plan in Python: generic making of nodes, values and specifications.
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 
@@ -296,10 +297,12 @@ void MadeWhole(PyHeapTypeObject* heap) {
 
 Tensor DatasetToPython(DatasetPtr plan) {
   Attachment& gil = EnsureAttached();
-  static PyObject* wrap = nullptr;
+  static std::atomic<PyObject*> of_node{nullptr};            // never freed
+  PyObject* wrap = of_node.load(std::memory_order_acquire);  // pairs with the release below
   if (!wrap) {
     PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.dataset"));
     wrap = module ? PyObject_GetAttrString(module.get(), "of_node") : nullptr;
+    of_node.store(wrap, std::memory_order_release);
   }
   PyRef node = PyRef::Steal(py::cast(Node{std::move(plan), {}}).release().ptr());
   PyRef dataset = PyRef::Steal(

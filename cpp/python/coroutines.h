@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "data/random.h"
+#include "python/free_threads.h"
 #include "python/python.h"
 
 namespace penstock {
@@ -24,6 +25,7 @@ class CoroutineCall {
 
  private:
   friend RandomKey OperationKey(std::optional<uint64_t> seed);
+  InsteadOfGil mutex_;    // threads that the call starts draw too
   ElementRandom random_;  // what random operations of the call draw from
 };
 

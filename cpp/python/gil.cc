@@ -24,6 +24,12 @@ constexpr int64_t kGapNs = 30'000;
 // Reading the clock costs as much as a small call: about every 20 us is enough.
 constexpr int64_t kClockNs = 20'000;
 
+#if defined(Py_GIL_DISABLED)
+constexpr bool kGil = false;  // threads run Python at the same time, and none waits for another
+#else
+constexpr bool kGil = true;
+#endif
+
 thread_local Attachment* t_attachment = nullptr;
 // Consumers that want the GIL back after a wait: lanes step aside for them.
 std::atomic<int> g_wanting{0};
@@ -175,7 +181,7 @@ void Attachment::Detach() {
   if (!attached_) return;
   if (role_ == Role::kLane) {
     EndIfForked();
-    gap_ = OthersMayRun();
+    gap_ = kGil && OthersMayRun();
   } else if (!on_lane_) {
     g_consumers_apart.fetch_add(1, std::memory_order_relaxed);
   }
@@ -186,7 +192,7 @@ void Attachment::Detach() {
 
 void Attachment::Yield() {
   if (role_ != Role::kLane || !attached_) return;
-  bool wanted = g_wanting.load(std::memory_order_relaxed) > 0;
+  bool wanted = kGil && g_wanting.load(std::memory_order_relaxed) > 0;
   if (!wanted && --calls_until_clock_ > 0) return;
   EndIfForked();
   int64_t now = NowNs();
@@ -194,7 +200,8 @@ void Attachment::Yield() {
   last_clock_ = now;
   calls_per_clock_ = static_cast<int>(std::clamp<int64_t>(kClockNs / per_call, 1, 256));
   calls_until_clock_ = calls_per_clock_;
-  if (wanted || (now - attached_at_ > kBurstNs && OthersMayRun())) {
+  // Without a GIL too: whoever stops all threads, the collector for example, waits for this one.
+  if (wanted || (now - attached_at_ > kBurstNs && (!kGil || OthersMayRun()))) {
     Detach();
     Attach();
   }

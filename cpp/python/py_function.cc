@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "python/coroutines.h"
 #include "python/element_rng.h"
 #include "python/errors.h"
+#include "python/free_threads.h"
 #include "python/gil.h"
 #include "python/pytree.h"
 #include "python/rows.h"
@@ -45,7 +47,7 @@ class Arguments {
   // New references in values(), to be released after the call.
   // With `consume` the leaves are moved out of the row: memory without other owners is then
   // writeable.
-  bool FromRow(Block& rows, int64_t row, bool consume) {
+  bool FromRow(Block& rows, int64_t row, bool consume, const RunningCall& running) {
     Clear();
     const StructureRef structure = rows.structure;
     PyObject* leaves[kInline];
@@ -56,13 +58,8 @@ class Arguments {
       many.resize(count);
       made = many.data();
     }
-    for (size_t i = 0; i < count; ++i) {
-      made[i] = LeafValue(rows, row, i, consume);
-      if (!made[i]) {
-        for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
-        return false;
-      }
-    }
+    const bool all = running.Changing([&] { return LeafValues(rows, row, consume, made, count); });
+    if (!all) return false;
     if (structure->kind() != Structure::Kind::kTuple) {
       values_.push_back(Unflatten(structure, made));
       return values_.back() != nullptr;
@@ -117,6 +114,17 @@ class Arguments {
  private:
   static constexpr size_t kInline = 16;
 
+  // False, with an error set and nothing made, when one cannot be.
+  bool LeafValues(Block& rows, int64_t row, bool consume, PyObject** made, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      made[i] = LeafValue(rows, row, i, consume);
+      if (made[i]) continue;
+      for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
+      return false;
+    }
+    return true;
+  }
+
   PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
     if (!rows.stacked()) {
       Tensor& leaf = rows.elements[row].leaves[i];
@@ -169,8 +177,9 @@ class PyFunction final : public Function {
         gil.Yield();
         if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
-        PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
-                                   : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
+        PyObject* result =
+            scalars ? CallScalar(rows.columns[0], row, arguments)
+                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
         if (result && awaits_) result = Await(PyRef::Steal(result));
         bool added = result && (collector.AddScalar(result, rows, row) ||
                                 (IsValue(result, info) && collector.Add(result, rows.origin(row))));
@@ -226,10 +235,15 @@ class PyFunction final : public Function {
   FunctionPtr InProcesses(const std::string& stage) override {
     if (awaits_) return nullptr;
     EnsureAttached();
-    if (!in_processes_) {
-      in_processes_ = PickledProcessFunction(
-          stage, callable_, {declared_, static_cast<bool>(rng_name_), timeout_ns_});
+    {
+      const std::lock_guard lock(in_processes_lock_);
+      if (in_processes_) return in_processes_;
     }
+    // Runs code of Python, in which another thread may come here.
+    FunctionPtr made = PickledProcessFunction(
+        stage, callable_, {declared_, static_cast<bool>(rng_name_), timeout_ns_});
+    const std::lock_guard lock(in_processes_lock_);
+    if (!in_processes_) in_processes_ = std::move(made);
     return in_processes_;
   }
   std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take) override;
@@ -308,8 +322,8 @@ class PyFunction final : public Function {
   }
 
   PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume,
-                    ElementRngs::Lease* rng) {
-    if (!arguments.FromRow(rows, row, consume)) return nullptr;
+                    ElementRngs::Lease* rng, const RunningCall& running) {
+    if (!arguments.FromRow(rows, row, consume, running)) return nullptr;
     size_t count = arguments.size();
     if (rng) {
       rng->Key(NextOperationKey());
@@ -330,7 +344,7 @@ class PyFunction final : public Function {
     Arguments arguments;
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
-    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr));
+    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr, running));
     return result && awaits_ ? PyRef::Steal(Await(std::move(result))) : std::move(result);
   }
 
@@ -350,12 +364,13 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
-  const bool awaits_;            // it returns something to await
-  const int64_t timeout_ns_;     // of a call in a worker process
-  FunctionPtr in_processes_;     // once it was asked for; with the GIL
-  PyRef rng_name_;               // ("rng",) when the function takes a generator
-  ElementRngs rngs_;             // with the GIL
-  StructureRef last_structure_;  // with the GIL
+  const bool awaits_;         // it returns something to await
+  const int64_t timeout_ns_;  // of a call in a worker process
+  InsteadOfGil in_processes_lock_;
+  FunctionPtr in_processes_;  // once it was asked for
+  PyRef rng_name_;            // ("rng",) when the function takes a generator
+  ElementRngs rngs_;
+  LastStructure last_structure_;
 };
 
 // The rows of one Begin, for as long as calls of theirs are in progress.
@@ -417,7 +432,7 @@ class OngoingCoroutines final : public OngoingCalls {
         std::unique_ptr<ElementRngs::Lease> rng;
         if (function_.rng_name_) rng = std::make_unique<ElementRngs::Lease>(function_.rngs_);
         PyRef coroutine =
-            PyRef::Steal(function_.CallRow(begun->rows, row, arguments, true, rng.get()));
+            PyRef::Steal(function_.CallRow(begun->rows, row, arguments, true, rng.get(), running));
         arguments.Clear();
         if (coroutine) {
           coroutines_.Add(std::make_unique<Call>(*this, begun, row, number + row, std::move(rng)),

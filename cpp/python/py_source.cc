@@ -1,6 +1,7 @@
 // generator: the values of a Python iterable that is made again for each iterator.
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "engine/session.h"
 #include "python/coroutines.h"
 #include "python/errors.h"
+#include "python/free_threads.h"
 #include "python/generator.h"
 #include "python/gil.h"
 #include "python/rows.h"
@@ -52,21 +54,15 @@ class GeneratorDataset final : public Dataset {
   }
   const Served& served() const { return served_; }
   // What worker processes make it of.
-  const std::string& Payload() const {
+  std::string Payload() const {
     EnsureAttached();
-    if (payload_.empty()) {
-      PyRef module = PyRef::Steal(PyImport_ImportModule("functools"));
-      PyRef arguments = PyRef::Steal(Py_BuildValue("(O)", callable_.get()));
-      arguments =
-          PyRef::Steal(arguments ? PySequence_Concat(arguments.get(), Arguments()) : nullptr);
-      PyRef partial = PyRef::Steal(
-          module && arguments ? PyObject_GetAttrString(module.get(), "partial") : nullptr);
-      PyRef bound =
-          PyRef::Steal(partial ? PyObject_CallObject(partial.get(), arguments.get()) : nullptr);
-      if (!bound) throw CurrentPythonError();
-      auto declared = declared_ ? std::make_shared<const ElementSpec>(*declared_) : nullptr;
-      payload_ = PickledGenerator(name_, bound, std::move(declared), opaque_);
+    {
+      const std::lock_guard lock(payload_lock_);
+      if (!payload_.empty()) return payload_;
     }
+    std::string made = MakePayload();
+    const std::lock_guard lock(payload_lock_);
+    if (payload_.empty()) payload_ = std::move(made);
     return payload_;
   }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
@@ -94,6 +90,19 @@ class GeneratorDataset final : public Dataset {
 
  private:
   PyObject* Arguments() const { return static_cast<PyObject*>(arguments_.get()); }
+  // Runs code of Python, in which another thread may ask, too.
+  std::string MakePayload() const {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("functools"));
+    PyRef arguments = PyRef::Steal(Py_BuildValue("(O)", callable_.get()));
+    arguments = PyRef::Steal(arguments ? PySequence_Concat(arguments.get(), Arguments()) : nullptr);
+    PyRef partial = PyRef::Steal(
+        module && arguments ? PyObject_GetAttrString(module.get(), "partial") : nullptr);
+    PyRef bound =
+        PyRef::Steal(partial ? PyObject_CallObject(partial.get(), arguments.get()) : nullptr);
+    if (!bound) throw CurrentPythonError();
+    auto declared = declared_ ? std::make_shared<const ElementSpec>(*declared_) : nullptr;
+    return PickledGenerator(name_, bound, std::move(declared), opaque_);
+  }
   static bool IsAsync(PyObject* made) {
     const PyAsyncMethods* methods = Py_TYPE(made)->tp_as_async;
     return methods && methods->am_aiter && !Py_TYPE(made)->tp_iter;
@@ -107,7 +116,8 @@ class GeneratorDataset final : public Dataset {
   int64_t length_;
   Executor executor_;
   Served served_;
-  mutable std::string payload_;  // a cache, once it was asked for; with the GIL
+  mutable InsteadOfGil payload_lock_;
+  mutable std::string payload_;  // a cache, once it was asked for
 };
 
 class GeneratorIterator final : public BlockIterator {
@@ -125,7 +135,8 @@ class GeneratorIterator final : public BlockIterator {
     // thread that holds the GIL.
     if (!CurrentAttachment() || !iterator_) return;
     EnsureAttached();
-    if (IsAsync(iterator_.Use())) CloseAsync();
+    const PyRef values = iterator_.Use();
+    if (values && IsAsync(values)) CloseAsync(values);
   }
 
   void VisitState(StateVisitor& visitor) override {
@@ -163,6 +174,7 @@ class GeneratorIterator final : public BlockIterator {
       }
     }
     const PyRef values = iterator_.Use();
+    if (!values) return Block::Of(Error(ErrorKind::kCancelled, ""));
     while (to_skip_ > 0) {
       // There may be no end of values, and the number may be that of a forged state.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -302,8 +314,8 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   // Its finally blocks have run when this returns.
-  void CloseAsync() {
-    PyRef closing = PyRef::Steal(PyObject_CallMethod(iterator_.Use().get(), "close", nullptr));
+  static void CloseAsync(const PyRef& values) {
+    PyRef closing = PyRef::Steal(PyObject_CallMethod(values.get(), "close", nullptr));
     if (closing) Finish(std::move(closing));
     PyErr_Clear();
   }
@@ -335,7 +347,7 @@ class GeneratorIterator final : public BlockIterator {
   Session& session_;
   const CancelToken cancel_;
   ShownRef iterator_;
-  StructureRef last_structure_;
+  LastStructure last_structure_;
   StructureRef structure_;  // of the first value
   std::vector<DType> dtypes_;
   PendingBlocks waiting_;

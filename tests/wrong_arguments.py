@@ -530,7 +530,7 @@ def other_calls(folder):
         | {"collate_fn": same, "pin_memory": False, "drop_last": False, "timeout": 0}
         | {"worker_init_fn": one, "prefetch_factor": 2, "persistent_workers": True}
         | {"multiprocessing_context": None, "pin_memory_device": "", "in_order": True}
-        | {"generator": None},
+        | {"generator": None, "worker_method": "thread"},
         "DataLoader (sampler)": {"dataset": [1, 2, 3], "sampler": [0, 1]},
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},

@@ -151,6 +151,7 @@ PYBIND11_MODULE(_core, m) {
   BindDataset(m);
   BindIterator(m);
   BindOp(m);
+  BindParcels(m);
   BindRemote(m);
   BindTensorOperators(m);
   BindWorkers(m);

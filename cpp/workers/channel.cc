@@ -74,6 +74,13 @@ ChannelStatus Channel::Wait(short events, const CancelToken* cancel, MonoTime de
   }
 }
 
+bool Channel::HasMessage() const {
+  Length length = 0;
+  if (partial_.size() < sizeof length) return false;
+  std::memcpy(&length, partial_.data(), sizeof length);
+  return partial_.size() - sizeof length >= length;
+}
+
 ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, MonoTime deadline) {
   for (;;) {
     Length length = 0;
@@ -102,6 +109,7 @@ ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, 
 
 Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
+bool Channel::HasMessage() const { return false; }
 ChannelStatus Channel::Send(std::string_view, const CancelToken*) { return ChannelStatus::kClosed; }
 ChannelStatus Channel::Receive(std::string&, const CancelToken*, MonoTime) {
   return ChannelStatus::kClosed;

@@ -30,6 +30,8 @@ class Channel {
   // Gives up the foreign lock. After a cancel or an interrupt a part of the message may have been
   // sent, and the channel is of no more use. `cancel` may be null, here and below.
   ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr);
+  // Whether a whole message has been read from the socket and waits for Receive.
+  bool HasMessage() const;
   // The next message. Gives up the foreign lock while there is none. What has come of a message
   // when the wait is cancelled, interrupted or over stays, and the next call goes on with it.
   ChannelStatus Receive(std::string& message, const CancelToken* cancel,

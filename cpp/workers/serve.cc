@@ -16,6 +16,9 @@
 #include <poll.h>
 #include <unistd.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace penstock {
 namespace {
@@ -53,20 +56,6 @@ class BrokenElements final : public ServedElements {
  private:
   std::optional<Error> error_;
 };
-
-// Ends this process when the other one has ended, whatever is being called.
-void EndWithParent([[maybe_unused]] int socket) {
-#if defined(__linux__)
-  std::thread([socket] {
-    pollfd closed{socket, POLLRDHUP, 0};
-    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
-    constexpr int kLookMs = 500;
-    while (poll(&closed, 1, kLookMs) <= 0) {
-    }
-    _exit(0);
-  }).detach();
-#endif
-}
 
 class Server {
  public:
@@ -220,7 +209,28 @@ class Server {
 
 }  // namespace
 
+void KeepFreedMemory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
+}
+
+void EndWithParent([[maybe_unused]] int socket) {
+#if defined(__linux__)
+  std::thread([socket] {
+    pollfd closed{socket, POLLRDHUP, 0};
+    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
+    constexpr int kLookMs = 500;
+    while (poll(&closed, 1, kLookMs) <= 0) {
+    }
+    _exit(0);
+  }).detach();
+#endif
+}
+
 void Serve(const ServeHooks& hooks) {
+  KeepFreedMemory();
   UseOwnHeap(Worker::kOwnHeapFile);
   Server(hooks).Run();
 }

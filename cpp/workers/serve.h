@@ -26,6 +26,13 @@ struct ServeHooks {
       open;
 };
 
+// Memory that a function of this process has freed stays its own, up to some: rows of a size come
+// again and again, and the system would clear their pages each time.
+void KeepFreedMemory();
+
+// Ends this process when the other end of the socket has closed, whatever is being done.
+void EndWithParent(int socket);
+
 // Calls until the other process closes the channel. `load` makes the function of what
 // MakeProcessFunction was given, `open` the elements of what a ProcessStream was given; an Error
 // that they throw is the result of each row. The files are those of Worker::Start.

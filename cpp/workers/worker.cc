@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -61,7 +62,7 @@ class Opened {
 };
 
 // The same file under a number that is none of those that the worker expects.
-int Elsewhere(int file) { return fcntl(file, F_DUPFD_CLOEXEC, Worker::kOwnHeapFile + 1); }
+int Elsewhere(int file) { return fcntl(file, F_DUPFD_CLOEXEC, Worker::kGivenFile + 1); }
 
 class SpawnPlan {
  public:
@@ -137,7 +138,7 @@ void UseOwnHeap(int file) {
   g_heap = new SharedHeap(file);
 }
 
-std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
+std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command, int given) {
   SharedHeap& own = OwnHeap();
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0) ThrowRefused("a socket");
@@ -151,6 +152,8 @@ std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
   plan.Give(socket.get(), kSocketFile);
   plan.Give(lent.get(), kParentHeapFile);
   plan.Give(made.get(), kOwnHeapFile);
+  std::optional<Opened> more;
+  if (given >= 0) plan.Give(more.emplace(Elsewhere(given), "a file").get(), kGivenFile);
   const pid_t pid = plan.Run(command);
   return std::unique_ptr<Worker>(new Worker(ours.Release(), heap.Release(), pid));
 }
@@ -195,7 +198,7 @@ SharedHeap& OwnHeap() {
   throw Error(ErrorKind::kWorker, "worker processes: they need Linux; use executor='thread'");
 }
 void UseOwnHeap(int) {}
-std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&) {
+std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&, int) {
   OwnHeap();
   return nullptr;
 }

@@ -140,6 +140,7 @@ _KINDS: dict[str, Check] = {
     "storage_options": checks.or_none(checks.mapping),
     "timeout": checks.seconds,
     "executor": checks.or_none(checks.one_of("thread", "process", "auto")),
+    "worker_method": checks.one_of("thread", "process"),
     "worker_timeout": checks.or_none(checks.seconds),
 }
 

@@ -91,20 +91,39 @@ def sent(stage: str, function: Callable[..., Any]) -> bytes:
     TypeError
         If it cannot be pickled.
     """
-    if _serving:
-        raise RuntimeError(
-            f"{stage}: executor='process' was asked for by a worker process, which has none of "
-            f"its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
-        )
+    refuse_in_worker(stage, "executor='process'")
     payload = _payload(stage, function)
-    _core.set_worker_command(_command())
+    _core.set_worker_command(command(__name__))
     return payload
 
 
 def load(payload: bytes) -> Callable[..., Any]:
     """Return the function of a payload, in a worker process."""
-    global _importing
     path, main, pickled = pickle.loads(payload)
+    enter(path, main)
+    function: Callable[..., Any] = pickle.loads(pickled)
+    return function
+
+
+def refuse_in_worker(stage: str, asked: str) -> None:
+    """Raise RuntimeError if this is a worker process: it has none of its own."""
+    if _serving:
+        raise RuntimeError(
+            f"{stage}: {asked} was asked for by a worker process, which has none of its own; "
+            f"{_IN_MAIN if _importing else _IN_FUNCTION}"
+        )
+
+
+def surroundings() -> tuple[list[str], str | None]:
+    """Return what a worker process needs to find what is pickled by name."""
+    # Without cloudpickle what is of the main module is found by importing it.
+    alone = importlib.util.find_spec("cloudpickle") is None
+    return sys.path, getattr(sys.modules["__main__"], "__file__", None) if alone else None
+
+
+def enter(path: list[str], main: str | None) -> None:
+    """Make a worker process find what another process finds: `surroundings` of that one."""
+    global _importing
     sys.path[:] = path + [each for each in sys.path if each not in path]
     if main is not None and "__mp_main__" not in sys.modules:
         from multiprocessing import spawn
@@ -114,15 +133,27 @@ def load(payload: bytes) -> Callable[..., Any]:
             spawn.prepare({"init_main_from_path": main})
         finally:
             _importing = False
-    function: Callable[..., Any] = pickle.loads(pickled)
-    return function
 
 
 def serve() -> None:
     """Be a worker process until the process that has started this one ends."""
+    begin_to_serve()
+    _core.serve(load)
+
+
+def begin_to_serve() -> None:
+    """Note that this is a worker process."""
     global _serving
     _serving = True
-    _core.serve(load)
+
+
+def command(module: str) -> list[str]:
+    """Return how a worker process is started that runs `serve` of a module."""
+    import subprocess
+
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve()"
+    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *options, "-c", program]
 
 
 _IN_MAIN = (
@@ -143,19 +174,4 @@ def _payload(stage: str, function: Callable[..., Any]) -> bytes:
             f"{stage}: executor='process' sends the function to other processes, and {function!r} "
             f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
         ) from error
-    # Without cloudpickle what is of the main module is found by importing it.
-    alone = importlib.util.find_spec("cloudpickle") is None
-    main = getattr(sys.modules["__main__"], "__file__", None) if alone else None
-    return pickle.dumps((sys.path, main, pickled))
-
-
-def _command() -> list[str]:
-    """Return how a worker process is started."""
-    import subprocess
-
-    program = (
-        f"import sys; sys.path[:] = {sys.path!r}; "
-        "from penstock.workers.process_function import serve; serve()"
-    )
-    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *options, "-c", program]
+    return pickle.dumps((*surroundings(), pickled))

@@ -234,10 +234,11 @@ void BindParcels(py::module_& module) {
       .def("how_it_ended", &AnsweringWorker::HowItEnded)
       .def("kill", &AnsweringWorker::Kill);
   py::class_<RequestsOfParent>(module, "RequestsOfParent", py::custom_type_setup(MadeWhole))
-      .def(py::init<>())
       .def_property_readonly("wanted", &RequestsOfParent::wanted)
       .def("receive", &RequestsOfParent::Receive, py::arg("seconds"))
       .def("send", &RequestsOfParent::Send, py::arg("parts"));
+  // In a worker process, once: it takes over the files that it was started with.
+  module.def("requests_of_parent", [] { return std::make_unique<RequestsOfParent>(); });
   module.def(
       "shared_bytes", [](size_t size) { return SharedBytes{OwnHeap().Allocate(size), 0, size}; },
       py::arg("size"));

@@ -105,7 +105,7 @@ STAGES = {
     ),
     "filter": Stage(
         args(predicate=st.sampled_from(PREDICATES)),
-        lambda ds, run, predicate: ds.filter(predicate),
+        lambda ds, run, predicate: ds.filter(predicate, num_parallel_calls=run.parallel()),
         lambda again, expect, predicate: oracle.filter(again(), predicate),
     ),
     "shard": Stage(

@@ -26,6 +26,7 @@ PUBLIC = {
     "numpy_rows": ps.NumpyDataset,
     "indexed_records": ps.index,
     "parallel_from_indexable": ps.Dataset.from_indexable,
+    "parallel_filter": ps.Dataset.filter,
     "parallel_map": ps.Dataset.map,
     "permutation": ps.Dataset.global_shuffle,
     "random_numbers": ps.Dataset.random,

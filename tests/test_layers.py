@@ -28,7 +28,7 @@ CPP_LAYERS = [
 ]
 PYTHON_LAYERS = [
     {"_core"},
-    {"storage_options"},
+    {"storage_options", "executors"},
     {"paths", "traits"},
     {"arguments"},
     {

@@ -22,6 +22,7 @@ FIELDS = {
     "autotune.ram_budget": (1 << 30, "1G"),
     "dataset_name": ("train", 3),
     "deterministic": (False, 0),
+    "executor": ("process", 1),
     "experimental_deterministic": (False, "no"),
     "experimental_distribute.auto_shard_policy": (ex.AutoShardPolicy.OFF, -1),
     "experimental_distribute.num_devices": (2, "2"),

@@ -38,6 +38,8 @@ TAKEN = {
     "crop_stride": "None array",
     "keys": "None",
     "description": "None word empty",
+    "executor": "None",
+    "penstock.prefetch.executor": "",
     "penstock.progress.iterable": "word empty cyclic array",
     "filters": "None",
     "null_values": "None",

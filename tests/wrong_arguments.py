@@ -164,10 +164,11 @@ def dataset_calls(folder):
         "concatenate": {"dataset": RANGE},
         "counter": {"start": 1, "step": 1, "dtype": np.int64},
         "enumerate": {"start": 1},
-        "filter": {"predicate": yes, **errors, "max_retries": 1},
+        "filter": {"predicate": yes, "num_parallel_calls": 1, **errors, "max_retries": 1}
+        | {"executor": "process", "worker_timeout": 60.0},
         "flat_map": {"map_func": single, "output_signature": ps.TensorSpec((), np.int64), **errors},
         "from_generator": {"generator": values_up_to, "args": (3,), **errors}
-        | {"output_types": np.int64, "output_shapes": ()},
+        | {"output_types": np.int64, "output_shapes": (), "executor": "process"},
         "from_generator (signature)": {"generator": values}
         | {"output_signature": ps.TensorSpec((), np.int64)},
         "from_indexable": {"obj": Rows(), "num_parallel_calls": 1, "deterministic": True}
@@ -529,7 +530,7 @@ def other_calls(folder):
         | {"collate_fn": same, "pin_memory": False, "drop_last": False, "timeout": 0}
         | {"worker_init_fn": one, "prefetch_factor": 2, "persistent_workers": True}
         | {"multiprocessing_context": None, "pin_memory_device": "", "in_order": True}
-        | {"generator": None},
+        | {"generator": None, "worker_method": "thread"},
         "DataLoader (sampler)": {"dataset": [1, 2, 3], "sampler": [0, 1]},
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
@@ -540,7 +541,7 @@ def other_calls(folder):
         "native": {"function": same, "check": 2},
         "numpy_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64}
         | {"stateful": True},
-        "prefetch": {"iterable": values, "buffer_size": 2},
+        "prefetch": {"iterable": values, "buffer_size": 2, "executor": "process"},
         "progress": {"iterable": [1, 2], "description": "a"},
         "py_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64},
         "set_seed": {"seed": None},

@@ -23,6 +23,7 @@ KINDS = (".py", ".h", ".cc", ".txt", ".toml", ".typed", "")
 NUMPY = "numpy==2.4.6"
 TORCH = "torch==2.13.0"  # first in its environment: a range would bring gigabytes of CUDA
 DECODING = ("simplejpeg==1.9.0", "opencv-python-headless==5.0.0.93")  # for loaders without a codec
+PILLOW = "pillow==13.0.0"
 CRC = "google-crc32c==1.9.0"
 
 
@@ -36,9 +37,13 @@ class Peer(NamedTuple):
 
 
 PEERS = {
-    "penstock": Peer("penstock", (NUMPY, "pillow==13.0.0", "matplotlib==3.11.2"), built=True),
+    "penstock": Peer(
+        "penstock", (NUMPY, PILLOW, "matplotlib==3.11.2", "cloudpickle==3.1.2"), built=True
+    ),
+    "processes": Peer("penstock, processes", environment="penstock"),
+    "loader": Peer("ps.DataLoader, processes", environment="penstock"),
     "tfdata": Peer("tf.data", (NUMPY, "tensorflow-cpu==2.21.0")),
-    "torch": Peer("PyTorch DataLoader", (NUMPY, TORCH, "torchdata==0.11.0", *DECODING)),
+    "torch": Peer("PyTorch DataLoader", (NUMPY, TORCH, "torchdata==0.11.0", PILLOW, *DECODING)),
     "nodes": Peer("torchdata.nodes", environment="torch"),
     "grain": Peer("Grain", (NUMPY, "grain==0.2.18", *DECODING)),
     "mlx": Peer("mlx-data", (NUMPY, "mlx-data==0.1.0")),

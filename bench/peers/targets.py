@@ -10,7 +10,7 @@ from bench.peers.environments import PEERS
 from bench.peers.results import Cell, Measured
 from bench.spread import Spread, lay_out, number
 
-ALONE = ("penstock", "limit")  # not among "the others"
+ALONE = ("penstock", "processes", "loader", "limit")  # not among "the others"
 BEST = "best"  # the quickest of the others
 MEMORY = 1.1  # penstock's peak over the least of the others
 

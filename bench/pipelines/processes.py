@@ -1,8 +1,9 @@
-"""map with executor="process" against the serial loop, and against threads, on two processors.
+"""executor="process" and "auto" against the serial loop, and against threads, on two processors.
 
 Functions of pure Python, which hold the GIL: of 1 ms with a tiny result, of 1 ms with a result of
-600 KB, of 5 us. Then the cost of an image that goes to a worker and comes back, beyond the
-function, and the time until the first element when no worker is there yet.
+600 KB, of 5 us; a predicate of 1 ms; a generator of 1 ms for each value, beside a loop that takes
+as long. Then the cost of an image that goes to a worker and comes back, beyond the function, of a
+small value of a generator, and the time until the first element when no worker is there yet.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,15 @@ def quick(x: Any) -> Any:
     return work(QUICK)
 
 
+def kept(x: Any) -> Any:
+    return work(SLOW) >= 0
+
+
+def generated(n: int) -> Iterator[int]:
+    for _ in range(n):
+        yield work(SLOW)
+
+
 def same(x: Any) -> Any:
     return x
 
@@ -82,6 +92,62 @@ def same(x: Any) -> Any:
 def _serial(function: Callable[[Any], Any], n: int) -> None:
     for i in range(n):
         function(i)
+
+
+def _beside(values: Iterable[Any]) -> None:
+    """Go through values in a loop that takes 1 ms for each."""
+    for _ in values:
+        work(SLOW)
+
+
+def _others() -> list[Figure]:
+    """Return the figures of filter, of executor="auto" and of generators."""
+    n = 800
+    numbers = ps.Dataset.range(n)
+    filtered = numbers.filter(kept, num_parallel_calls=2, executor="process")
+    chosen = numbers.map(slow, num_parallel_calls=2, executor="auto")
+    source = ps.Dataset.from_generator
+    ahead = source(generated, args=(n,), executor="process")
+    threads = source(generated, args=(n,)).prefetch(8)
+    rounds = interleaved(
+        {
+            "serial": timed(lambda: _serial(slow, n), n),
+            "filter": timed(lambda: drain(filtered), n),
+            "auto": timed(lambda: drain(chosen), n),
+            "loop": timed(lambda: _beside(generated(n)), n),
+            "generator": timed(lambda: _beside(ahead), n),
+            "thread": timed(lambda: _beside(threads), n),
+        }
+    )
+    small, many = 200_000, ps.Dataset.from_generator
+    values = interleaved(
+        {
+            "sent": timed(lambda: drain(many(range, args=(small,), executor="process")), small),
+            "here": timed(lambda: drain(many(range, args=(small,))), small),
+        }
+    )
+    return [
+        Figure(
+            "filter, 1 ms: 2 processes against the serial loop",
+            rounds.ratio("serial", "filter"),
+            "x",
+            at_least=1.75,
+        ),
+        Figure("1 ms, a number: auto against the serial loop", rounds.ratio("serial", "auto"), "x"),
+        Figure(
+            "generator of 1 ms beside a loop of 1 ms: a process against one loop",
+            rounds.ratio("loop", "generator"),
+            "x",
+            at_least=1.75,
+        ),
+        Figure("the same: a thread", rounds.ratio("loop", "thread"), "x"),
+        Figure(
+            "a number of a generator, from a worker",
+            values.seconds("sent").scaled(1e6),
+            "us",
+            note=f"{values.seconds('here').median * 1e6:.2g} us from a thread",
+        ),
+    ]
 
 
 def _start() -> float:
@@ -140,6 +206,7 @@ def run() -> list[Figure]:
                 at_least=0.94 if "KB" in name else None,
             ),
         ]
+    figures += _others()
     images = ps.Dataset.from_tensors(IMAGE).repeat(IMAGES)
     sent = images.map(same, num_parallel_calls=2, executor="process")
     here = images.map(same)

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/block.h"
@@ -33,7 +35,12 @@ struct CallInfo {
   const CancelToken* cancel = nullptr;       // ends a wait for another process
   std::atomic<int64_t>* progress = nullptr;  // is given the row that is being worked on
   std::atomic<int32_t>* retries = nullptr;   // counts calls that are made again
+  bool tests = false;                        // the call is a TestRows
 };
+
+// The numbers of the rows for which a native predicate, mapped, has returned True; nullopt when
+// some results are no bools: testing each row alone then shows which.
+std::optional<std::vector<int64_t>> PassingRows(const std::vector<Block>& results);
 
 // Where a call failed: at its row number `row`, which is `element`.
 FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& element);
@@ -66,6 +73,8 @@ class Function {
   virtual void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) = 0;
   // As a predicate, and as a reader that turns an element into a dataset.
   virtual bool Test(const Element& element, const CallInfo& info);
+  // As Map, with one bool per row.
+  virtual void TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out);
   virtual DatasetPtr Open(const Element& element, const CallInfo& info);
   // The spec of the datasets that Open returns, when it is known beforehand.
   virtual MaybeSpec opened_spec() const { return std::nullopt; }
@@ -81,14 +90,26 @@ class Function {
   virtual bool suspends() const { return false; }
   // A call that fails is begun again, up to `retries` times.
   virtual std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t retries);
+  // The same as worker processes call it; null where there is no such form. Throws an Error, which
+  // names `stage`, for what cannot be sent to them. On a thread that may call it.
+  virtual std::shared_ptr<Function> InProcesses(const std::string& stage);
 };
 using FunctionPtr = std::shared_ptr<Function>;
 
-// A function as a plan holds it. Which of the two a run calls is chosen when an iterator is made
-// (RunContext::Called).
+// Who calls functions that worker processes can call; kOfRun: what the options of the run say.
+enum class Executor { kOfRun, kThread, kProcess, kAuto };
+// Of "thread", "process", "auto" and "".
+Executor ExecutorOf(std::string_view name);
+
+// A function as a plan holds it. Which form a run calls is chosen when an iterator is made
+// (RunContext::Called, RunContext::Executed).
 struct PlannedFunction {
   FunctionPtr usual;
   FunctionPtr debugged = nullptr;  // what a run calls that is debugged; null: the same
+  Executor executor = Executor::kOfRun;
+  // Whether a run with kAuto has gone over to worker processes: the next one begins with them. Null
+  // for a function without such a form.
+  std::shared_ptr<std::atomic<bool>> gone_over = nullptr;
 
   explicit operator bool() const { return usual != nullptr; }
 };

@@ -2,7 +2,9 @@
 #include "compute/retries.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,35 +20,11 @@ class RetryingFunction final : public Function {
       : function_(std::move(function)), retries_(retries) {}
 
   void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
-    // A call may write to its arguments.
-    const Block kept = rows.SliceApart(0, rows.rows);
-    std::vector<Block> made;
-    std::optional<Error> stopped;
-    try {
-      function_->Map(std::move(rows), info, made);
-    } catch (const Error& error) {
-      stopped = error;
-    }
-    int64_t row = 0;
-    for (Block& block : made) {
-      const std::optional<Error> error = std::exchange(block.error, std::nullopt);
-      row += block.rows;
-      if (block.rows > 0) out.push_back(std::move(block));
-      if (!error) continue;
-      if (stopped) break;  // it comes again with those after it
-      try {
-        out.push_back(Again(kept, row, *error, info));
-      } catch (const Error& transient) {
-        stopped = transient;
-        break;
-      }
-      ++row;
-    }
-    if (!stopped) return;
-    rows = kept.SliceApart(row, kept.rows - row);
-    throw *std::move(stopped);
+    Call(&Function::Map, std::move(rows), info, out);
   }
-
+  void TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    Call(&Function::TestRows, std::move(rows), info, out);
+  }
   bool Test(const Element& element, const CallInfo& info) override {
     return Retried<bool>(info, [&] { return function_->Test(element, info); });
   }
@@ -62,10 +40,47 @@ class RetryingFunction final : public Function {
   std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t) override {
     return function_->Ongoing(std::move(take), retries_);
   }
+  FunctionPtr InProcesses(const std::string& stage) override {
+    FunctionPtr function = function_->InProcesses(stage);
+    if (!function) return nullptr;
+    return std::make_shared<RetryingFunction>(std::move(function), retries_);
+  }
 
  private:
+  using ForRows = void (Function::*)(Block&&, const CallInfo&, std::vector<Block>&);
+
+  void Call(ForRows call, Block&& rows, const CallInfo& info, std::vector<Block>& out) {
+    // A call may write to its arguments.
+    const Block kept = rows.SliceApart(0, rows.rows);
+    std::vector<Block> made;
+    std::optional<Error> stopped;
+    try {
+      (*function_.*call)(std::move(rows), info, made);
+    } catch (const Error& error) {
+      stopped = error;
+    }
+    int64_t row = 0;
+    for (Block& block : made) {
+      const std::optional<Error> error = std::exchange(block.error, std::nullopt);
+      row += block.rows;
+      if (block.rows > 0) out.push_back(std::move(block));
+      if (!error) continue;
+      if (stopped) break;  // it comes again with those after it
+      try {
+        out.push_back(Again(call, kept, row, *error, info));
+      } catch (const Error& transient) {
+        stopped = transient;
+        break;
+      }
+      ++row;
+    }
+    if (!stopped) return;
+    rows = kept.SliceApart(row, kept.rows - row);
+    throw *std::move(stopped);
+  }
+
   // What calls for one row give after the first one. Throws transient errors.
-  Block Again(const Block& kept, int64_t row, Error error, const CallInfo& info) {
+  Block Again(ForRows call, const Block& kept, int64_t row, Error error, const CallInfo& info) {
     CallInfo alone = info;
     alone.index += row;
     alone.first_row += row;
@@ -73,7 +88,7 @@ class RetryingFunction final : public Function {
       if (info.cancel && info.cancel->cancelled()) throw Error(ErrorKind::kCancelled, "");
       CountRetry(info);
       std::vector<Block> made;
-      function_->Map(kept.SliceApart(row, 1), alone, made);
+      (*function_.*call)(kept.SliceApart(row, 1), alone, made);
       if (!made.at(0).error) return std::move(made[0]);
       error = *std::move(made[0].error);
     }

@@ -21,6 +21,7 @@ ForeignRef ForeignRuntime::FindForm(Structure::Kind, const std::string&,
 }
 Tensor ForeignRuntime::ErrorObject(const Error&) { return {}; }
 bool ForeignRuntime::EndsProgram(const Error&) { return false; }
+bool ForeignRuntime::TakeLock() { return false; }
 Tensor ForeignRuntime::WrapDataset(std::shared_ptr<const Dataset>) { return {}; }
 std::string ForeignRuntime::Pickle(const Tensor&) { return {}; }
 Tensor ForeignRuntime::Unpickle(std::string_view, const Shape&) { return {}; }

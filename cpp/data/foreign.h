@@ -37,6 +37,9 @@ class ForeignRuntime {
   // calls the runtime, so a stage that uses it is registered as foreign. May throw a transient
   // error: call it again.
   virtual Tensor WrapDataset(std::shared_ptr<const Dataset> dataset);
+  // Waits for the lock that calls of the runtime need, on a thread that may call it. Whether it was
+  // held, or wanted by other threads of the engine, which may be about to have it.
+  virtual bool TakeLock();
   // Objects and exceptions on their way to another process. Each calls the runtime, and throws an
   // Error for what has no such form.
   virtual std::string Pickle(const Tensor& objects);

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "engine/auto_function.h"
 #include "engine/session.h"
 #include "engine/stack_need.h"
 #include "runtime/trace.h"
@@ -35,9 +36,31 @@ Dataset::~Dataset() {
 const FunctionPtr& RunContext::Called(const PlannedFunction& planned) const {
   const bool debugs = planned.debugged && session->options().debug;
   const FunctionPtr& called = debugs ? planned.debugged : planned.usual;
+  NoteWorkers(called);
+  return called;
+}
+
+void RunContext::NoteWorkers(const FunctionPtr& called) const {
   if (called && called->has_workers())
     session->stats().SetWorkers(path, [called] { return called->Workers(); });
-  return called;
+}
+
+FunctionPtr RunContext::Executed(const PlannedFunction& planned, const Dataset& data,
+                                 int64_t calls) const {
+  const RunOptions& options = session->options();
+  if (options.debug || !planned.gone_over) return Called(planned);
+  const bool of_run = planned.executor == Executor::kOfRun;
+  switch (of_run ? options.executor : planned.executor) {
+    case Executor::kProcess: {
+      FunctionPtr called = planned.usual->InProcesses(data.name());
+      NoteWorkers(called);
+      return called;
+    }
+    case Executor::kAuto:
+      return MakeAutoFunction(*this, planned, data, calls);
+    default:
+      return planned.usual;
+  }
 }
 
 IteratorPtr Dataset::Start(const RunContext& context) const {

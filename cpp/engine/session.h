@@ -30,6 +30,7 @@ struct RunOptions {
   int64_t cpu_budget = 0;    // concurrent calls of all stages under AUTOTUNE; 0: no limit
   int64_t first_calls = 0;   // where AUTOTUNE starts each stage; 0: by the number of threads
   int64_t least_calls = 1;   // AUTOTUNE does not go below it
+  Executor executor = Executor::kThread;  // of functions whose stage does not say
 };
 
 // Why AUTOTUNE moved a knob.

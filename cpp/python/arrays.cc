@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/error.h"
+#include "python/free_threads.h"
 #include "python/gil.h"
 #include "python/odd_values.h"
 #include "python/types.h"
@@ -13,7 +14,8 @@
 namespace penstock {
 namespace {
 
-// Keeps a buffer alive as the base of an array. A free list makes it cheaper than a capsule.
+// Keeps a buffer alive as the base of an array. A free list makes it cheaper than a capsule; where
+// there is no GIL, the lists of Python's allocator are each thread's own.
 struct BufferOwner {
   PyObject_HEAD BufferRef buffer;
 };
@@ -21,7 +23,7 @@ struct BufferOwner {
 constexpr int kOwnersKept = 64;
 BufferOwner* g_owners[kOwnersKept];
 int g_owners_kept = 0;
-PyTypeObject* g_owner_type = nullptr;  // made at first use, with the GIL
+PyTypeObject* g_owner_type = nullptr;  // made at import
 
 void OwnerDealloc(PyObject* self) {
   auto* owner = reinterpret_cast<BufferOwner*>(self);
@@ -45,18 +47,7 @@ PyGetSetDef g_owner_attributes[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-bool MakeOwnerType() {
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(OwnerDealloc)},
-                         {Py_tp_getset, g_owner_attributes},
-                         {0, nullptr}};
-  PyType_Spec spec = {"penstock._core.BufferOwner", sizeof(BufferOwner), 0, Py_TPFLAGS_DEFAULT,
-                      slots};
-  g_owner_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return g_owner_type != nullptr;
-}
-
 PyObject* NewOwner(BufferRef buffer) {
-  if (!g_owner_type && !MakeOwnerType()) return nullptr;
   BufferOwner* owner;
   if (g_owners_kept > 0) {
     owner = g_owners[--g_owners_kept];
@@ -145,7 +136,7 @@ bool ObjectArray(PyArrayObject* array, Tensor* tensor) {
   return true;
 }
 
-bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssize_t owned) {
+bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor) {
   PyArray_Descr* descr = PyArray_DESCR(array);
   DType dtype;
   if (!DTypeOfDescr(descr, &dtype)) return false;
@@ -160,7 +151,7 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssi
     if (!objects) return false;
     auto* items = reinterpret_cast<PyArrayObject*>(objects.get());
     if (PyArray_NDIM(items) == 0) {
-      return ToTensor(*static_cast<PyObject**>(PyArray_DATA(items)), sharing, tensor, 2);
+      return ToTensor(*static_cast<PyObject**>(PyArray_DATA(items)), sharing, tensor);
     }
     bool done = ObjectArray(items, tensor);
     if (done && tensor->elements() == 0 && dtype.code != TypeCode::kObject) {
@@ -172,13 +163,13 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssi
   bool direct = PyArray_ISCARRAY_RO(array) && PyArray_ISNOTSWAPPED(array);
   if (direct && sharing != Sharing::kCopy && shape.rank() > 0) {
     auto* self = reinterpret_cast<PyObject*>(array);
-    bool unique = Py_REFCNT(self) <= owned;
+    bool unique = IsUnique(self);
     PyObject* base = PyArray_BASE(array);
     if (base && Py_TYPE(base) == g_owner_type) {
       auto& buffer = reinterpret_cast<BufferOwner*>(base)->buffer;
       // What the user can write to is no longer the engine's own, though it came from there.
-      bool untouched = sharing == Sharing::kBorrow ? !PyArray_ISWRITEABLE(array)
-                                                   : unique && Py_REFCNT(base) == 1;
+      bool untouched =
+          sharing == Sharing::kBorrow ? !PyArray_ISWRITEABLE(array) : unique && IsUnique(base);
       if (untouched) {
         size_t offset =
             static_cast<size_t>(static_cast<uint8_t*>(PyArray_DATA(array)) - buffer->data());
@@ -216,12 +207,18 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor, Py_ssi
 // Whether the first scalar inside nested lists is a string: NumPy would make dtype S or U of them
 // and drop trailing NULs.
 bool HoldsStrings(PyObject* object) {
-  for (int depth = 0; depth < kMaxRank && (PyList_Check(object) || PyTuple_Check(object));
+  PyRef held = PyRef::Borrow(object);
+  for (int depth = 0; depth < kMaxRank && (PyList_Check(held.get()) || PyTuple_Check(held.get()));
        ++depth) {
-    if (PySequence_Fast_GET_SIZE(object) == 0) return false;
-    object = PySequence_Fast_GET_ITEM(object, 0);
+    PyRef first;
+    {
+      const ObjectLock lock(held.get());
+      if (PySequence_Fast_GET_SIZE(held.get()) == 0) return false;
+      first = PyRef::Borrow(PySequence_Fast_GET_ITEM(held.get(), 0));
+    }
+    held = std::move(first);
   }
-  return PyUnicode_Check(object) || PyBytes_Check(object);
+  return PyUnicode_Check(held.get()) || PyBytes_Check(held.get());
 }
 
 // Of a mapping that is no dict, NumPy would take the keys. (Those of pandas are arrays.)
@@ -249,10 +246,20 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
   if (PyArray_TYPE(items) == NPY_OBJECT && PyArray_NDIM(items) == 0) {
     return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   }
-  return ArrayToTensor(items, Sharing::kIfUnique, tensor, 1);
+  return ArrayToTensor(items, Sharing::kIfUnique, tensor);
 }
 
 }  // namespace
+
+bool InitArrays() {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(OwnerDealloc)},
+                         {Py_tp_getset, g_owner_attributes},
+                         {0, nullptr}};
+  PyType_Spec spec = {"penstock._core.BufferOwner", sizeof(BufferOwner), 0, Py_TPFLAGS_DEFAULT,
+                      slots};
+  g_owner_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return g_owner_type != nullptr;
+}
 
 Tensor AdoptObject(TypeCode code, PyRef object) {
   PyObject** slot = NewReferences(1);
@@ -280,10 +287,10 @@ Tensor AdoptObjects(TypeCode code, const Shape& shape, PyObject** objects, size_
   return Tensor::Objects(code, shape, std::move(held));
 }
 
-bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned) {
+bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyArray_Type) {
-    return ArrayToTensor(reinterpret_cast<PyArrayObject*>(object), sharing, tensor, owned);
+    return ArrayToTensor(reinterpret_cast<PyArrayObject*>(object), sharing, tensor);
   }
   if (type == &PyFloat_Type) {
     *tensor = Tensor::Scalar(PyFloat_AS_DOUBLE(object));
@@ -314,9 +321,8 @@ bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owne
     if (!CheckMask(object)) return false;
     PyRef plain = PyRef::Steal(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(object), nullptr,
                                                  NPY_ARRAY_ENSUREARRAY));
-    return plain &&
-           ArrayToTensor(reinterpret_cast<PyArrayObject*>(plain.get()),
-                         sharing == Sharing::kBorrow ? sharing : Sharing::kCopy, tensor, 1);
+    return plain && ArrayToTensor(reinterpret_cast<PyArrayObject*>(plain.get()),
+                                  sharing == Sharing::kBorrow ? sharing : Sharing::kCopy, tensor);
   }
   if (PyUnicode_Check(object)) {
     PyRef text = PyRef::Steal(PyUnicode_FromObject(object));

@@ -29,6 +29,21 @@ struct ProcessFunctionOfPython {
   int64_t timeout_ns;               // of a row; 0: none
   std::shared_ptr<const int> file;  // what of it is not in `pickled`; may be null
 };
+// What else a worker process needs to know of a function.
+struct ProcessForm {
+  std::shared_ptr<const ElementSpec> declared;
+  bool wants_rng = false;
+  int64_t timeout_ns = 0;
+};
+// With the GIL. Throws an Error for what cannot be pickled, which names `stage`.
+FunctionPtr PickledProcessFunction(const std::string& stage, const PyRef& function,
+                                   const ProcessForm& form);
+// A function that says who calls it, other than ProcessFunctionOfPython.
+struct ExecutedFunctionOfPython {
+  pybind11::object plain;
+  std::string executor;  // as ExecutorOf takes it
+  int64_t timeout_ns;    // of a row in a worker process; 0: none
+};
 PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
                                        std::shared_ptr<const ElementSpec> declared, bool wants_rng);
 
@@ -46,6 +61,7 @@ void MadeWhole(PyHeapTypeObject* heap);
 void BindDataset(pybind11::module_& module);
 void BindIterator(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
+void BindParcels(pybind11::module_& module);
 void BindRemote(pybind11::module_& module);
 void BindTensorOperators(pybind11::module_& module);
 void BindWorkers(pybind11::module_& module);

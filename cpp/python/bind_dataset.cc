@@ -1,6 +1,7 @@
 // The plan in Python: generic making of nodes, values and specifications.
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 
@@ -159,12 +160,22 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   }
 }
 
-// Of the arguments of a stage, which functions take a random generator, and which are coroutine
-// functions: no arguments themselves.
+// Of the arguments of a stage, which functions take a random generator, which are coroutine
+// functions, and which are penstock's own: no arguments themselves.
 constexpr const char* kWantsRng = "wants_rng";
 constexpr const char* kAwaits = "awaits";
+constexpr const char* kOwn = "own";
 bool IsAside(const py::handle& name) {
-  return name.equal(py::str(kWantsRng)) || name.equal(py::str(kAwaits));
+  return name.equal(py::str(kWantsRng)) || name.equal(py::str(kAwaits)) ||
+         name.equal(py::str(kOwn));
+}
+
+PlannedFunction Planned(const py::handle& function,
+                        const std::shared_ptr<const ElementSpec>& declared, CallForm form) {
+  PlannedFunction planned{MakePyFunction(PyRef::Borrow(function.ptr()), declared, form)};
+  planned.executor = form.executor;
+  if (!form.awaits) planned.gone_over = std::make_shared<std::atomic<bool>>(false);
+  return planned;
 }
 
 // `argument` is for errors: "range: stop". The last two are for functions.
@@ -208,9 +219,13 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
     if (!TextToBytes(value.ptr(), &text)) throw py::error_already_set();
     return text;
   }
-  if (PyCallable_Check(value.ptr())) {
-    return PlannedFunction{MakePyFunction(PyRef::Borrow(value.ptr()), declared, form)};
+  if (py::isinstance<ExecutedFunctionOfPython>(value)) {
+    auto& [plain, executor, timeout_ns] = value.cast<const ExecutedFunctionOfPython&>();
+    form.executor = ExecutorOf(executor);
+    form.timeout_ns = timeout_ns;
+    return Planned(plain, declared, form);
   }
+  if (PyCallable_Check(value.ptr())) return Planned(value, declared, form);
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
     try {
       return value.cast<std::vector<int64_t>>();
@@ -233,6 +248,10 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
     }
     if (py::isinstance<ProcessFunctionOfPython>(value)) {
       roots.push_back(value.cast<const ProcessFunctionOfPython&>().plain.ptr());
+      continue;
+    }
+    if (py::isinstance<ExecutedFunctionOfPython>(value)) {
+      roots.push_back(value.cast<const ExecutedFunctionOfPython&>().plain.ptr());
       continue;
     }
     if (py::isinstance<Elements>(value) || py::isinstance<TableRows>(value)) continue;
@@ -278,10 +297,12 @@ void MadeWhole(PyHeapTypeObject* heap) {
 
 Tensor DatasetToPython(DatasetPtr plan) {
   Attachment& gil = EnsureAttached();
-  static PyObject* wrap = nullptr;
+  static std::atomic<PyObject*> of_node{nullptr};            // never freed
+  PyObject* wrap = of_node.load(std::memory_order_acquire);  // pairs with the release below
   if (!wrap) {
     PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.dataset"));
     wrap = module ? PyObject_GetAttrString(module.get(), "of_node") : nullptr;
+    of_node.store(wrap, std::memory_order_release);
   }
   PyRef node = PyRef::Steal(py::cast(Node{std::move(plan), {}}).release().ptr());
   PyRef dataset = PyRef::Steal(
@@ -303,7 +324,10 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
       return dict.contains(aside) && dict[aside].contains(name);
     };
     std::string argument = owner + ": " + std::string(py::str(name));
-    args.Set(py::str(name), ToArg(argument, value, declared, {listed(kWantsRng), listed(kAwaits)}));
+    CallForm form{listed(kWantsRng), listed(kAwaits)};
+    // The options of a run mean the functions of users.
+    if (dict.contains("part_of") || listed(kOwn)) form.executor = Executor::kThread;
+    args.Set(py::str(name), ToArg(argument, value, declared, form));
   }
   return args;
 }

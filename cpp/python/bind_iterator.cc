@@ -54,7 +54,7 @@ int64_t Undelivered(const Iter* it) {
   return rows + (run.block.error && !run.block.error->transient());
 }
 
-void CloseRun(Iter* it, bool wait) {
+void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   Run& run = *it->run;
   run.closed = true;
   it->scalars_left = 0;
@@ -83,10 +83,10 @@ void CloseRun(Iter* it, bool wait) {
     session->Cancel();
     if (wait) {
       Attachment attachment(Attachment::Role::kConsumer);
+      const ObjectLock::Released released(lock, attachment);
       if (session->has_threads()) attachment.Detach();
       session->Close();
       session.reset();
-      attachment.Attach();
     } else {
       Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
     }
@@ -112,7 +112,8 @@ void IterFinalize(PyObject* self) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   try {
-    CloseRun(it, false);
+    ObjectLock lock(self);
+    CloseRun(it, false, lock);
   } catch (const std::exception&) {
     PyErr_Clear();
   }
@@ -161,10 +162,12 @@ PyObject* IterNew(PyTypeObject* cls, PyObject*, PyObject*) {
   return reinterpret_cast<PyObject*>(it);
 }
 
+// A method of the iterator, which is called with its lock.
 template <typename Call>
-PyObject* Guarded(Call call) {
+PyObject* Guarded(PyObject* self, Call call) {
   try {
-    return py::object(call()).release().ptr();
+    ObjectLock lock(self);
+    return py::object(call(lock)).release().ptr();
   } catch (const Error& error) {
     RaisePython(error);
   } catch (py::error_already_set& error) {
@@ -197,12 +200,13 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.first_calls = dict["first_calls"].cast<int64_t>();
   options.least_calls = dict["least_calls"].cast<int64_t>();
   options.counted = dict["counted"].cast<bool>();
+  options.executor = ExecutorOf(dict["executor"].cast<std::string>());
   return options;
 }
 
 // The dataset, and its options.
 int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* done = Guarded([&]() -> py::object {
+  PyObject* done = Guarded(self, [&](ObjectLock& lock) -> py::object {
     auto* it = reinterpret_cast<Iter*>(self);
     // Threads may be inside the run that it has.
     if (it->run) {
@@ -234,6 +238,7 @@ int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
       const Entered entered(*run, "iter");
       Begin(*run);
       Attachment attachment(Attachment::Role::kConsumer);
+      const ObjectLock::Released released(lock, attachment);
       run->session->Warm();
     }
     return py::none();
@@ -250,7 +255,7 @@ std::string_view BytesOf(PyObject* object) {
 }
 
 PyObject* GetState(PyObject* self, PyObject* account) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock& lock) -> py::object {
     Run& run = RunOf(self);
     CheckUsable(run, "get_state");
     std::string about(BytesOf(account));
@@ -264,6 +269,7 @@ PyObject* GetState(PyObject* self, PyObject* account) {
       Begin(run);
       Attachment attachment(Attachment::Role::kConsumer);
       run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));
+      const ObjectLock::Released released(lock, attachment);
       state = run.session->GetState(std::move(about));
     }
     return py::bytes(state);
@@ -271,7 +277,7 @@ PyObject* GetState(PyObject* self, PyObject* account) {
 }
 
 PyObject* SetState(PyObject* self, PyObject* state) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock& lock) -> py::object {
     Run& run = RunOf(self);
     CheckUsable(run, "set_state");
     std::string_view saved = BytesOf(state);
@@ -280,14 +286,13 @@ PyObject* SetState(PyObject* self, PyObject* state) {
     Attachment attachment(Attachment::Role::kConsumer);
     std::shared_ptr<Session> session = MakeSession(run);
     try {
+      const ObjectLock::Released released(lock, attachment);
       session->SetState(saved);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
-      attachment.Attach();
       attachment.RestoreInterrupt();
       throw py::error_already_set();
     }
-    attachment.Attach();
     InstallExitHook();
     RegisterRun(session);
     auto* it = reinterpret_cast<Iter*>(self);
@@ -309,7 +314,7 @@ PyObject* SetState(PyObject* self, PyObject* state) {
 
 // (elements delivered or None, whether they are counted from a restored state, whether closed)
 PyObject* Position(PyObject* self, PyObject*) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock&) -> py::object {
     const Run& run = RunOf(self);
     py::object delivered = py::none();  // a thread that is inside moves on
     if (!run.busy) {
@@ -321,27 +326,28 @@ PyObject* Position(PyObject* self, PyObject*) {
 }
 
 PyObject* Close(PyObject* self, PyObject*) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock& lock) -> py::object {
     RunOf(self);
-    CloseRun(reinterpret_cast<Iter*>(self), true);
+    CloseRun(reinterpret_cast<Iter*>(self), true, lock);
     return py::none();
   });
 }
 
 PyObject* Ready(PyObject* self, PyObject*) {
-  return Guarded([&] { return py::bool_(IsReady(reinterpret_cast<Iter*>(self))); });
+  return Guarded(self,
+                 [&](ObjectLock&) { return py::bool_(IsReady(reinterpret_cast<Iter*>(self))); });
 }
 
 PyObject* FetchNext(PyObject* self, PyObject*) {
-  return Guarded([&]() -> py::object {
-    MakeReady(reinterpret_cast<Iter*>(self));
+  return Guarded(self, [&](ObjectLock& lock) -> py::object {
+    MakeReady(reinterpret_cast<Iter*>(self), lock);
     return py::none();
   });
 }
 
 // Has something called after the last element, once.
 PyObject* OnEnd(PyObject* self, PyObject* call) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock&) -> py::object {
     PyRef before = std::exchange(RunOf(self).on_end, PyRef::Borrow(call));
     return py::none();
   });
@@ -349,7 +355,7 @@ PyObject* OnEnd(PyObject* self, PyObject* call) {
 
 // Seconds that the consumer has spent in waiting for elements, or in making them.
 PyObject* FetchingSeconds(PyObject* self, PyObject*) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock&) -> py::object {
     const Run& run = RunOf(self);
     const int64_t now = run.fetch_began_ns ? NowNs() - run.fetch_began_ns : 0;
     return py::float_(static_cast<double>(run.fetching_ns + now) * 1e-9);
@@ -358,14 +364,14 @@ PyObject* FetchingSeconds(PyObject* self, PyObject*) {
 
 // Whether the system has refused a thread: what was to be made ahead may wait for next().
 PyObject* ShortOfThreads(PyObject* self, PyObject*) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock&) -> py::object {
     const std::shared_ptr<Session> session = RunOf(self).session;  // another thread may replace it
     return py::bool_(session && session->short_of_threads());
   });
 }
 
 PyObject* Stats(PyObject* self, PyObject*) {
-  return Guarded([&] {
+  return Guarded(self, [&](ObjectLock&) {
     const std::shared_ptr<Session> session = RunOf(self).session;  // another thread may replace it
     return StatsOf(session.get());
   });
@@ -373,7 +379,7 @@ PyObject* Stats(PyObject* self, PyObject*) {
 
 // In what stages a state differs from the plan, and the account that was saved in it.
 PyObject* CompareState(PyObject* self, PyObject* state) {
-  return Guarded([&]() -> py::object {
+  return Guarded(self, [&](ObjectLock&) -> py::object {
     Run& run = RunOf(self);
     StateFrame frame = StateFrame::Open(BytesOf(state));
     std::string difference = PlanDifference(frame.plan, PlanText(*run.plan));
@@ -382,7 +388,7 @@ PyObject* CompareState(PyObject* self, PyObject* state) {
 }
 
 PyObject* Moves(PyObject* self, PyObject*) {
-  return Guarded([&] {
+  return Guarded(self, [&](ObjectLock&) {
     const std::shared_ptr<Session> session = RunOf(self).session;
     return MovesOf(session.get());
   });

@@ -2,11 +2,17 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
+#include "data/block_size.h"
+#include "engine/session.h"
 #include "python/bind.h"
 #include "python/errors.h"
+#include "python/generator.h"
 #include "python/gil.h"
 #include "python/py_function.h"
 #include "python/specs.h"
+#include "runtime/clock.h"
 #include "storage/chunk/chunk_index.h"
 #include "workers/pool.h"
 #include "workers/process_function.h"
@@ -21,9 +27,11 @@ namespace {
 struct FunctionForm {
   std::shared_ptr<const ElementSpec> declared;
   bool wants_rng = false;
+  bool opaque = false;  // of a generator
 
   void Visit(StateVisitor& visitor) {
     visitor.Bool(wants_rng);
+    visitor.Bool(opaque);
     bool has = declared != nullptr;
     visitor.Bool(has);
     if (!has) return;
@@ -33,11 +41,36 @@ struct FunctionForm {
   }
 };
 
+std::string PayloadOf(FunctionForm form, std::string pickled) {
+  std::string payload;
+  StateVisitor visitor(&payload);
+  form.Visit(visitor);
+  visitor.Text(pickled);
+  return payload;
+}
+
+// The elements of a run of its own.
+class ServedRun final : public ServedElements {
+ public:
+  explicit ServedRun(const DatasetPtr& dataset)
+      : session_(dataset, RunOptions(), RunIdentity::Next(*dataset, false)) {}
+  Block Next(int64_t most) override {
+    const int64_t start = NowNs();
+    Block block = session_.NextBlock(std::min(grain_.rows(), most));
+    grain_.Learn(block.rows, NowNs() - start);
+    return block;
+  }
+
+ private:
+  Session session_;
+  Grain grain_ = Grain::Ahead(Lane::kPython);
+};
+
 void ServeFrom(const py::function& load) {
   Attachment attachment(Attachment::Role::kLane);
-  Serve([&](std::string_view payload, int file) {
+  // Takes the form from the payload.
+  auto loaded = [&](std::string_view payload, int file, FunctionForm& form) {
     EnsureAttached();
-    FunctionForm form;
     StateVisitor visitor(payload, "worker processes");
     form.Visit(visitor);
     const std::string_view pickled = visitor.TextView();
@@ -48,23 +81,89 @@ void ServeFrom(const py::function& load) {
     })
                                         : nullptr);
     if (!function) throw CurrentUserError();
+    return function;
+  };
+  ServeHooks hooks;
+  hooks.load = [&](std::string_view payload, int file) {
+    FunctionForm form;
+    PyRef function = loaded(payload, file, form);
     return MakePyFunction(std::move(function), std::move(form.declared),
                           {.wants_rng = form.wants_rng});
-  });
+  };
+  hooks.open = [&](const StreamOrder& order, std::atomic<int64_t>* progress) {
+    FunctionForm form;
+    PyRef generator = loaded(order.payload, -1, form);
+    return std::make_unique<ServedRun>(
+        ServedGenerator(std::move(generator), form.declared, form.opaque, order, progress));
+  };
+  Serve(hooks);
   EnsureAttached();
 }
 
 }  // namespace
 
+namespace {
+
+// The exception as an error that says all in words.
+Error InWords() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const bool of_type = PyErr_GivenExceptionMatches(type, PyExc_TypeError);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyRef text = PyRef::Steal(value ? PyObject_Str(value) : nullptr);
+  const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  Error error(of_type ? ErrorKind::kType : ErrorKind::kRuntime, "{}",
+              std::string_view(shown ? shown : "the function cannot be sent to worker processes"));
+  PyErr_Clear();
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return error;
+}
+
+struct PickledFunction {
+  std::string bytes;
+  KeptFile file;  // of its large arrays; may be null
+};
+
+// With the GIL. `shares`: large arrays may be in a file.
+PickledFunction Pickled(const std::string& stage, const PyRef& function, bool shares) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.workers.process_function"));
+  PyRef made = PyRef::Steal(module ? CallPython([&] {
+    return PyObject_CallMethod(module.get(), "sent", "sOO", stage.c_str(), function.get(),
+                               shares ? Py_True : Py_False);
+  })
+                                   : nullptr);
+  PyObject *bytes, *arrays;
+  if (!made || !PyArg_ParseTuple(made.get(), "SO", &bytes, &arrays)) throw InWords();
+  PickledFunction pickled{{PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes))},
+                          nullptr};
+  if (arrays == Py_None) return pickled;
+  PyRef file = PyRef::Steal(PyObject_GetAttrString(arrays, "file"));
+  const long number = file ? PyLong_AsLong(file.get()) : -1;
+  if (number == -1 && PyErr_Occurred()) throw InWords();
+  pickled.file = KeepFile(static_cast<int>(number));
+  return pickled;
+}
+
+}  // namespace
+
+FunctionPtr PickledProcessFunction(const std::string& stage, const PyRef& function,
+                                   const ProcessForm& form) {
+  PickledFunction pickled = Pickled(stage, function, true);
+  return MakeProcessFunction(PayloadOf({form.declared, form.wants_rng}, std::move(pickled.bytes)),
+                             std::move(pickled.file), form.timeout_ns);
+}
+
+std::string PickledGenerator(const std::string& stage, const PyRef& generator,
+                             std::shared_ptr<const ElementSpec> declared, bool opaque) {
+  return PayloadOf({std::move(declared), false, opaque}, Pickled(stage, generator, false).bytes);
+}
+
 PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
                                        std::shared_ptr<const ElementSpec> declared,
                                        bool wants_rng) {
-  std::string payload;
-  StateVisitor visitor(&payload);
-  FunctionForm form{declared, wants_rng};
-  form.Visit(visitor);
-  std::string pickled = function.pickled;
-  visitor.Text(pickled);
+  std::string payload = PayloadOf({declared, wants_rng}, function.pickled);
   return {MakeProcessFunction(std::move(payload), function.file, function.timeout_ns),
           MakePyFunction(PyRef::Borrow(function.plain.ptr()), std::move(declared),
                          {.wants_rng = wants_rng})};
@@ -78,6 +177,11 @@ void BindWorkers(py::module_& module) {
                                            KeepFile(file)};
           }),
           py::arg("pickled"), py::arg("plain"), py::arg("timeout"), py::arg("file"));
+  py::class_<ExecutedFunctionOfPython>(module, "ExecutedFunction", py::custom_type_setup(MadeWhole))
+      .def(py::init([](const py::object& plain, const std::string& executor, double timeout) {
+             return ExecutedFunctionOfPython{plain, executor, static_cast<int64_t>(timeout * 1e9)};
+           }),
+           py::arg("plain"), py::arg("executor"), py::arg("timeout"));
   module.def("set_worker_command", &SetWorkerCommand, py::arg("command"));
   module.def("idle_workers", [] { return ThePool().Idle(); });
   module.def("serve", &ServeFrom, py::arg("load"));

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -223,10 +224,11 @@ RandomKey OperationKey(std::optional<uint64_t> seed) {
   if (!current.active && variable && PyContextVar_Get(variable, nullptr, &found) < 0) PyErr_Clear();
   const PyRef capsule = PyRef::Steal(found);
   if (!capsule || !PyCapsule_IsValid(capsule.get(), kCallName)) return NextOperationKey(seed);
-  ElementRandom& random = InCapsule<CoroutineCall>(capsule.get(), kCallName)->random_;
-  std::swap(current, random);
+  auto* call = InCapsule<CoroutineCall>(capsule.get(), kCallName);
+  std::lock_guard lock(call->mutex_);
+  std::swap(current, call->random_);
   const RandomKey key = NextOperationKey(seed);
-  std::swap(current, random);
+  std::swap(current, call->random_);
   return key;
 }
 

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "data/random.h"
+#include "python/free_threads.h"
 #include "python/python.h"
 
 namespace penstock {
@@ -24,11 +26,15 @@ class CoroutineCall {
   virtual void Ended(PyObject* task) = 0;
   // Before it begins: what random operations of the call draw from.
   void DrawFrom(const ElementRandom& random) { random_ = random; }
-  void DrawFrom(const CoroutineCall& other) { random_ = other.random_; }
+  void DrawFrom(CoroutineCall& other) {
+    const std::lock_guard lock(other.mutex_);
+    random_ = other.random_;
+  }
 
  private:
   friend RandomKey OperationKey(std::optional<uint64_t> seed);
-  ElementRandom random_;
+  InsteadOfGil mutex_;    // threads that the call starts draw too
+  ElementRandom random_;  // what random operations of the call draw from
 };
 
 // Some calls, from the thread that begins them. Needs the GIL, attached.

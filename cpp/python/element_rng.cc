@@ -58,10 +58,13 @@ PyRef MakeGenerator(PyRef capsule) {
 }  // namespace
 
 ElementRngs::Entry ElementRngs::Take() {
-  if (!free_.empty()) {
-    Entry entry = std::move(free_.back());
-    free_.pop_back();
-    return entry;
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      Entry entry = std::move(free_.back());
+      free_.pop_back();
+      return entry;
+    }
   }
   auto rng = std::make_unique<Rng>();
   rng->functions = {rng.get(), &Rng::Next64, &Rng::Next32, &Rng::NextDouble, &Rng::Next64};

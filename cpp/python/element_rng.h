@@ -1,9 +1,11 @@
 // Random operations inside calls of the user's functions draw from the key of the element.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "data/random.h"
+#include "python/free_threads.h"
 #include "python/python.h"
 
 namespace penstock {
@@ -26,7 +28,8 @@ class ScopedRandom {
 };
 
 // Generators for the calls of one function. One is made when more calls run at a time than before,
-// because making it costs 10 us, giving it another key some nanoseconds. All methods need the GIL.
+// because making it costs 10 us, giving it another key some nanoseconds. All methods are called
+// attached.
 class ElementRngs {
  public:
   struct Rng;  // belongs to its generator, which a user may keep
@@ -39,7 +42,10 @@ class ElementRngs {
    public:
     // Throws an Error with the Python exception when NumPy's module cannot be used.
     explicit Lease(ElementRngs& owner) : owner_(owner), entry_(owner.Take()) {}
-    ~Lease() { owner_.free_.push_back(std::move(entry_)); }
+    ~Lease() {
+      std::lock_guard lock(owner_.mutex_);
+      owner_.free_.push_back(std::move(entry_));
+    }
     Lease(const Lease&) = delete;
     // Makes the generator begin again, at the numbers of this key.
     void Key(RandomKey key);
@@ -53,6 +59,7 @@ class ElementRngs {
  private:
   Entry Take();
 
+  InsteadOfGil mutex_;
   std::vector<Entry> free_;
 };
 

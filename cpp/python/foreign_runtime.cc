@@ -115,6 +115,7 @@ class PythonRuntime final : public ForeignRuntime {
     EnsureAttached();
     return ToForeign(Ask("unpickled_error", PyRef::Steal(Bytes(bytes))));
   }
+  bool TakeLock() override { return TakeGil(); }
   Tensor WrapDataset(DatasetPtr dataset) override { return DatasetToPython(std::move(dataset)); }
 };
 

@@ -24,9 +24,16 @@ constexpr int64_t kGapNs = 30'000;
 // Reading the clock costs as much as a small call: about every 20 us is enough.
 constexpr int64_t kClockNs = 20'000;
 
+#if defined(Py_GIL_DISABLED)
+constexpr bool kGil = false;  // threads run Python at the same time, and none waits for another
+#else
+constexpr bool kGil = true;
+#endif
+
 thread_local Attachment* t_attachment = nullptr;
 // Consumers that want the GIL back after a wait: lanes step aside for them.
 std::atomic<int> g_wanting{0};
+std::atomic<int> g_lanes_wanting{0};  // threads of lanes that take it, or leave a gap before
 // Threads that run Python only through the engine: lanes, and consumers that are inside, detached.
 std::atomic<int> g_lane_threads{0};
 std::atomic<int> g_consumers_apart{0};
@@ -144,9 +151,11 @@ Attachment::~Attachment() {
 void Attachment::Attach() {
   if (attached_) return;
   if (role_ == Role::kLane) {
+    g_lanes_wanting.fetch_add(1, std::memory_order_relaxed);
     int64_t apart = gap_ ? NowNs() - detached_at_ : kGapNs;
     if (apart < kGapNs) SleepFor(kGapNs - apart);
     CallPython([this] { PyEval_RestoreThread(thread_); });
+    g_lanes_wanting.fetch_sub(1, std::memory_order_relaxed);
     attached_at_ = last_clock_ = NowNs();
   } else {
     if (!on_lane_ && MustPark()) Park();
@@ -159,11 +168,20 @@ void Attachment::Attach() {
   if (g_dropped.load(std::memory_order_relaxed)) DrainDecrefs();
 }
 
+bool TakeGil() {
+  // Whoever takes it while it is free has it at once, however busy the machine is.
+  constexpr int64_t kFreeNs = 10'000;
+  const bool wanted = g_lanes_wanting.load(std::memory_order_relaxed) > 0;
+  const int64_t asked = NowNs();
+  EnsureAttached();
+  return NowNs() - asked > kFreeNs || wanted;
+}
+
 void Attachment::Detach() {
   if (!attached_) return;
   if (role_ == Role::kLane) {
     EndIfForked();
-    gap_ = OthersMayRun();
+    gap_ = kGil && OthersMayRun();
   } else if (!on_lane_) {
     g_consumers_apart.fetch_add(1, std::memory_order_relaxed);
   }
@@ -174,7 +192,7 @@ void Attachment::Detach() {
 
 void Attachment::Yield() {
   if (role_ != Role::kLane || !attached_) return;
-  bool wanted = g_wanting.load(std::memory_order_relaxed) > 0;
+  bool wanted = kGil && g_wanting.load(std::memory_order_relaxed) > 0;
   if (!wanted && --calls_until_clock_ > 0) return;
   EndIfForked();
   int64_t now = NowNs();
@@ -182,7 +200,8 @@ void Attachment::Yield() {
   last_clock_ = now;
   calls_per_clock_ = static_cast<int>(std::clamp<int64_t>(kClockNs / per_call, 1, 256));
   calls_until_clock_ = calls_per_clock_;
-  if (wanted || (now - attached_at_ > kBurstNs && OthersMayRun())) {
+  // Without a GIL too: whoever stops all threads, the collector for example, waits for this one.
+  if (wanted || (now - attached_at_ > kBurstNs && (!kGil || OthersMayRun()))) {
     Detach();
     Attach();
   }
@@ -322,7 +341,7 @@ void DrainDecrefs() {
 }
 
 void ForgetWaiters() {
-  for (auto* count : {&g_wanting, &g_lane_threads, &g_consumers_apart}) {
+  for (auto* count : {&g_wanting, &g_lanes_wanting, &g_lane_threads, &g_consumers_apart}) {
     count->store(0, std::memory_order_relaxed);
   }
 }

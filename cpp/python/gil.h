@@ -83,6 +83,10 @@ Attachment* CurrentAttachment();
 // For code that is about to call Python: attaches if need be. Throws on a native thread.
 Attachment& EnsureAttached();
 
+// As EnsureAttached, for a thread that is not attached. Whether the GIL was held, or wanted by a
+// lane.
+bool TakeGil();
+
 // Whether this thread holds the GIL. Also for threads that the engine did not make.
 bool HoldsGil();
 // Releases the reference now when this thread holds the GIL, else leaves it to the next holder.

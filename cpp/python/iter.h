@@ -1,10 +1,12 @@
 // The object of Python's iterator.
 #pragma once
 
+#include "python/free_threads.h"
 #include "python/runs.h"
 
 namespace penstock {
 
+// Used with its ObjectLock, as its run.
 struct Iter {
   PyObject_HEAD
       // A run of scalars or strings that is ready: handed out without looking at anything else.
@@ -28,6 +30,6 @@ PyObject* IterNext(PyObject* self);
 // Whether it would return without waiting, and waiting until it would. Throw an Error, or what
 // pybind11 makes of a Python exception.
 bool IsReady(const Iter* it);
-void MakeReady(Iter* it);
+void MakeReady(Iter* it, ObjectLock& lock);
 
 }  // namespace penstock

@@ -52,20 +52,23 @@ bool ShowWarnings(Session& session) {
 }
 
 // The next block; attached again afterwards. False with a Python error set.
-bool Fetch(Iter* it) {
+bool Fetch(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
   Attachment attachment(Attachment::Role::kConsumer);
   bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
   const int64_t start = NowNs();
   run.fetch_began_ns = start;
   Block block;
-  do {
-    block = run.session->NextBlock(run.ask.rows());
-    // One that was raised already and came after the rows before it: the work is taken up again.
-    if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
-  } while (block.rows == 0 && !block.last() && !attachment.interrupted());
-  const int64_t took = NowNs() - start;
-  attachment.Attach();
+  int64_t took;
+  {
+    const ObjectLock::Released released(lock, attachment);
+    do {
+      block = run.session->NextBlock(run.ask.rows());
+      // One that was raised already and came after the rows before it: the work is taken up again.
+      if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
+    } while (block.rows == 0 && !block.last() && !attachment.interrupted());
+    took = NowNs() - start;
+  }
   run.fetching_ns += took;
   run.fetch_began_ns = 0;
   if (attachment.interrupted()) {  // what came with it is kept for the next call
@@ -113,7 +116,7 @@ void SayEnd(Run& run) {
 }
 
 // Fetches, if nothing is ready. False with a Python error set.
-bool FetchOnce(Iter* it) {
+bool FetchOnce(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
   CheckUsable(run, "next");
   if (run.plan->suspends() && !MayWait()) return false;
@@ -121,10 +124,10 @@ bool FetchOnce(Iter* it) {
   // Another thread may have fetched while this one waited to enter.
   if (IsReady(it)) return true;
   Begin(run);
-  return Fetch(it);
+  return Fetch(it, lock);
 }
 
-PyObject* NextSlow(Iter* it) {
+PyObject* NextSlow(Iter* it, ObjectLock& lock) {
   if (!it->run) throw NotMade();
   Run& run = *it->run;
   for (;;) {
@@ -149,7 +152,7 @@ PyObject* NextSlow(Iter* it) {
       SayEnd(run);
       return nullptr;
     }
-    if (!FetchOnce(it)) return nullptr;
+    if (!FetchOnce(it, lock)) return nullptr;
     if (it->scalars_left > 0) return TakeScalar(it);
   }
 }
@@ -163,17 +166,18 @@ bool IsReady(const Iter* it) {
   return run.row < run.block.rows || run.block.last() || run.closed;
 }
 
-void MakeReady(Iter* it) {
+void MakeReady(Iter* it, ObjectLock& lock) {
   while (!IsReady(it)) {
-    if (!FetchOnce(it)) throw py::error_already_set();
+    if (!FetchOnce(it, lock)) throw py::error_already_set();
   }
 }
 
 PyObject* IterNext(PyObject* self) {
   auto* it = reinterpret_cast<Iter*>(self);
+  ObjectLock lock(self);
   if (it->scalars_left > 0) return TakeScalar(it);
   try {
-    return NextSlow(it);
+    return NextSlow(it, lock);
   } catch (const Error& error) {
     RaisePython(error);
   } catch (py::error_already_set& error) {

@@ -2,8 +2,12 @@
 #include "python/known_types.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
+#include "python/free_threads.h"
 #include "python/pytree.h"
 
 namespace penstock {
@@ -12,38 +16,55 @@ namespace {
 // What is known of types, by their addresses; those that are gone are forgotten now and then.
 class KnownTypes {
  public:
-  const bool* Find(PyTypeObject* type) const {
+  std::optional<bool> Find(PyTypeObject* type) {
+    PyRef of;  // goes after the lock, as all references here
+    std::lock_guard lock(mutex_);
     auto found = known_.find(type);
     // A type that is gone has perhaps left its address to this one.
-    return found != known_.end() && IsOf(found->second, type) ? &found->second.leaf : nullptr;
+    if (found == known_.end() || !IsOf(found->second, type, &of)) return std::nullopt;
+    return found->second.leaf;
   }
   void Add(PyTypeObject* type, bool leaf) {
     PyRef seen = PyRef::Steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(type), nullptr));
     if (!seen) return PyErr_Clear();
-    known_.insert_or_assign(type, Known{std::move(seen), leaf});
+    std::vector<PyRef> dropped;
+    std::lock_guard lock(mutex_);
+    Known& known = known_[type];
+    std::swap(known.seen, seen);
+    known.leaf = leaf;
     if (known_.size() <= most_) return;
-    std::erase_if(known_, [](const auto& item) { return !IsOf(item.second, item.first); });
+    for (auto at = known_.begin(); at != known_.end();) {
+      if (IsOf(at->second, at->first, &dropped.emplace_back())) {
+        ++at;
+        continue;
+      }
+      dropped.push_back(std::move(at->second.seen));
+      at = known_.erase(at);
+    }
     most_ = std::max(kFew, 2 * known_.size());
   }
 
  private:
   struct Known {
     PyRef seen;  // weak, of the type
-    bool leaf;
+    bool leaf = false;
   };
   static constexpr size_t kFew = 256;
 
-  static bool IsOf(const Known& known, PyTypeObject* type) {
+  // `held` is given a reference to what the entry is of, perhaps the last one.
+  static bool IsOf(const Known& known, PyTypeObject* type, PyRef* held) {
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject* object = nullptr;
     PyWeakref_GetRef(known.seen.get(), &object);
-    Py_XDECREF(object);
+    *held = PyRef::Steal(object);
 #else
     PyObject* object = PyWeakref_GetObject(known.seen.get());
+    (void)held;
 #endif
     return object == reinterpret_cast<PyObject*>(type);
   }
 
+  InsteadOfGil mutex_;
   std::unordered_map<PyTypeObject*, Known> known_;
   size_t most_ = kFew;  // then they are looked through
 };
@@ -53,7 +74,7 @@ class KnownTypes {
 bool IsLeafOfType(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   static KnownTypes& known = *new KnownTypes;
-  if (const bool* leaf = known.Find(type)) return *leaf;
+  if (const std::optional<bool> leaf = known.Find(type)) return *leaf;
   Flattened flat;
   if (!Flatten(object, &flat)) {
     PyErr_Clear();

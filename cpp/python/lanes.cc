@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "python/errors.h"
+#include "python/free_threads.h"
 #include "python/gil.h"
 #include "python/running_call.h"
 #include "python/runs.h"
@@ -116,12 +117,14 @@ void Finished(Lanes& lanes, const RunningCall::Thread& thread) {
   std::erase_if(lanes.running, [&](const Running& running) { return running.thread == &thread; });
 }
 
-// With the GIL: what is called now, by stages and elements.
+// What is called now, by stages and elements. With the GIL; without one detached, as it waits for
+// threads that make the arguments of their next call.
 std::string CallsInProgress(Lanes& lanes) {
   std::string text;
   std::lock_guard lock(lanes.mutex);
   for (const Running& running : lanes.running) {
     if (!text.empty()) text += "; ";
+    std::lock_guard changing(running.thread->mutex);
     text += running.thread->call ? running.thread->call->text() : running.name;
   }
   return text;
@@ -162,17 +165,19 @@ std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
 
 // While one lives, threads of Python are made with a stack that carries deep pipelines, if they are
 // not anyway. The size is one for all threads of the interpreter: whoever starts one meanwhile gets
-// that stack too, and a size that other code sets meanwhile stays. With the GIL, which other
-// threads may take between the beginning and the end.
+// that stack too, and a size that other code sets meanwhile stays. Attached; several threads may
+// have one.
 class EnoughStack final {
  public:
   EnoughStack() {
+    std::lock_guard lock(mutex_);
     ++open_;
     const size_t set = PyThread_get_stacksize();
     if (set == kWanted || (set == 0 ? UsualIsEnough() : set > kWanted)) return;
     if (PyThread_set_stacksize(kWanted) == 0) of_user_ = set;
   }
   ~EnoughStack() {
+    std::lock_guard lock(mutex_);
     if (--open_ > 0 || !of_user_) return;
     if (PyThread_get_stacksize() == kWanted) PyThread_set_stacksize(*of_user_);
     of_user_.reset();
@@ -189,6 +194,7 @@ class EnoughStack final {
     return UsualThreadStack() >= kThreadStack;
 #endif
   }
+  static inline InsteadOfGil mutex_;
   static inline int open_ = 0;
   static inline std::optional<size_t> of_user_;  // when it is not what is set now
 };
@@ -222,7 +228,7 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
   RunningCall::Thread thread;
   std::optional<Job> own;
   {
-    // With the GIL, as Shutdown: it either waits for this thread, or the thread does not begin.
+    // Shutdown looks with the mutex too: it either waits for this thread, or this does not begin.
     std::lock_guard lock(lanes.mutex);
     if (ShuttingDown()) Py_RETURN_NONE;
     own = JobOfNewThread(lanes, started_for);
@@ -319,7 +325,11 @@ bool Shutdown() {
   const int64_t deadline = NowNs() + g_exit_patience_ns.load(std::memory_order_relaxed);
   WaitStatus status = WaitUntil(lanes.left, CancelToken(), deadline, ended);
   if (status == WaitStatus::kTimeout) {
+#if defined(Py_GIL_DISABLED)
+    attachment.Detach();
+#else
     attachment.Attach();  // as each look for signals does
+#endif
     const std::string calls = CallsInProgress(lanes);
     std::fprintf(stderr,
                  "penstock: the process waits for a function that is still running in stage %s\n",
@@ -336,8 +346,8 @@ bool Shutdown() {
 void SetExitPatience(int64_t ns) { g_exit_patience_ns.store(ns, std::memory_order_relaxed); }
 
 void InstallExitHook() {
-  static bool installed = false;  // written with the GIL held
-  if (installed) return;
+  static std::atomic<bool> installed{false};
+  if (installed.load(std::memory_order_acquire)) return;  // pairs with the release below
   PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
   PyRef hook = core ? PyRef::Steal(PyObject_GetAttrString(core.get(), "shutdown")) : PyRef();
   PyRef atexit = PyRef::Steal(PyImport_ImportModule("atexit"));
@@ -346,7 +356,7 @@ void InstallExitHook() {
     done = PyRef::Steal(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
   }
   if (!done) throw CurrentPythonError();  // threads that outlive the interpreter would crash
-  installed = true;
+  installed.store(true, std::memory_order_release);  // by several threads: the hook is harmless
 }
 
 }  // namespace penstock

@@ -130,12 +130,14 @@ void BindProcess(py::module_& module) {
 #undef PYBIND11_PLUGIN_IMPL
 #define PYBIND11_PLUGIN_IMPL(name) static PyObject* InitByPybind()
 
-PYBIND11_MODULE(_core, m) {
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   using namespace penstock;
   // NumPy's C API is loaded here, on the importing thread: loading it first on a worker can
   // deadlock.
   if (!ImportNumPy()) throw py::error_already_set();
   InitTypes();
+  if (!InitArrays()) throw py::error_already_set();
+  InitPytree();
   InitForeignRuntime();
   ThreadPool::SetPythonSpawner(&SpawnLaneThread);
   OnForkChild(&Attachment::AfterForkInChild);
@@ -151,6 +153,7 @@ PYBIND11_MODULE(_core, m) {
   BindDataset(m);
   BindIterator(m);
   BindOp(m);
+  BindParcels(m);
   BindRemote(m);
   BindTensorOperators(m);
   BindWorkers(m);

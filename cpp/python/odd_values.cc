@@ -1,6 +1,7 @@
 // Looking for masks, and for rows that never end.
 #include "python/odd_values.h"
 
+#include "python/free_threads.h"
 #include "python/types.h"
 
 namespace penstock {
@@ -26,6 +27,7 @@ bool CheckItem(PyObject* item, int depth);
 
 bool CheckItemsAt(PyObject* list, int depth) {
   if (!(PyList_Check(list) || PyTuple_Check(list)) || depth > kDeepest) return true;
+  const ObjectLock lock(list);
   PyTypeObject* harmless = nullptr;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {  // it may change meanwhile
     PyObject* item = PySequence_Fast_GET_ITEM(list, i);

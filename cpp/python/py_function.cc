@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "python/coroutines.h"
 #include "python/element_rng.h"
 #include "python/errors.h"
+#include "python/free_threads.h"
 #include "python/gil.h"
 #include "python/pytree.h"
 #include "python/rows.h"
@@ -46,7 +48,7 @@ class Arguments {
   // New references in values(), to be released after the call.
   // With `consume` the leaves are moved out of the row: memory without other owners is then
   // writeable.
-  bool FromRow(Block& rows, int64_t row, bool consume) {
+  bool FromRow(Block& rows, int64_t row, bool consume, const RunningCall& running) {
     Clear();
     const StructureRef structure = rows.structure;
     PyObject* leaves[kInline];
@@ -57,13 +59,8 @@ class Arguments {
       many.resize(count);
       made = many.data();
     }
-    for (size_t i = 0; i < count; ++i) {
-      made[i] = LeafValue(rows, row, i, consume);
-      if (!made[i]) {
-        for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
-        return false;
-      }
-    }
+    const bool all = running.Changing([&] { return LeafValues(rows, row, consume, made, count); });
+    if (!all) return false;
     if (structure->kind() != Structure::Kind::kTuple) {
       values_.push_back(Unflatten(structure, made));
       return values_.back() != nullptr;
@@ -118,6 +115,17 @@ class Arguments {
  private:
   static constexpr size_t kInline = 16;
 
+  // False, with an error set and nothing made, when one cannot be.
+  bool LeafValues(Block& rows, int64_t row, bool consume, PyObject** made, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      made[i] = LeafValue(rows, row, i, consume);
+      if (made[i]) continue;
+      for (size_t j = 0; j < i; ++j) Py_DECREF(made[j]);
+      return false;
+    }
+    return true;
+  }
+
   PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
     if (!rows.stacked()) {
       Tensor& leaf = rows.elements[row].leaves[i];
@@ -142,7 +150,10 @@ class Arguments {
 class PyFunction final : public Function {
  public:
   PyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared, CallForm form)
-      : callable_(std::move(callable)), declared_(std::move(declared)), awaits_(form.awaits) {
+      : callable_(std::move(callable)),
+        declared_(std::move(declared)),
+        awaits_(form.awaits),
+        timeout_ns_(form.timeout_ns) {
     if (!form.wants_rng) return;
     rng_name_ = PyRef::Steal(Py_BuildValue("(s)", "rng"));
     if (!rng_name_) throw CurrentPythonError();
@@ -167,8 +178,9 @@ class PyFunction final : public Function {
         gil.Yield();
         if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
-        PyObject* result = scalars ? CallScalar(rows.columns[0], row, arguments)
-                                   : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr);
+        PyObject* result =
+            scalars ? CallScalar(rows.columns[0], row, arguments)
+                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
         if (result && awaits_) result = Await(PyRef::Steal(result));
         bool added = result && (collector.AddScalar(result, rows, row) ||
                                 (IsValue(result, info) && collector.Add(result, rows.origin(row))));
@@ -222,6 +234,20 @@ class PyFunction final : public Function {
   bool needs_lock() const override { return true; }
   bool suspends() const override { return awaits_; }
   std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t retries) override;
+  FunctionPtr InProcesses(const std::string& stage) override {
+    if (awaits_) return nullptr;
+    EnsureAttached();
+    {
+      const std::lock_guard lock(in_processes_lock_);
+      if (in_processes_) return in_processes_;
+    }
+    // Runs code of Python, in which another thread may come here.
+    FunctionPtr made = PickledProcessFunction(
+        stage, callable_, {declared_, static_cast<bool>(rng_name_), timeout_ns_});
+    const std::lock_guard lock(in_processes_lock_);
+    if (!in_processes_) in_processes_ = std::move(made);
+    return in_processes_;
+  }
 
  private:
   friend class OngoingCoroutines;
@@ -297,8 +323,8 @@ class PyFunction final : public Function {
   }
 
   PyObject* CallRow(Block& rows, int64_t row, Arguments& arguments, bool consume,
-                    ElementRngs::Lease* rng) {
-    if (!arguments.FromRow(rows, row, consume)) return nullptr;
+                    ElementRngs::Lease* rng, const RunningCall& running) {
+    if (!arguments.FromRow(rows, row, consume, running)) return nullptr;
     size_t count = arguments.size();
     if (rng) {
       rng->Key(NextOperationKey());
@@ -319,7 +345,7 @@ class PyFunction final : public Function {
     Arguments arguments;
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
-    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr));
+    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr, running));
     return result && awaits_ ? PyRef::Steal(Await(std::move(result))) : std::move(result);
   }
 
@@ -339,10 +365,13 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
-  const bool awaits_;            // it returns something to await
-  PyRef rng_name_;               // ("rng",) when the function takes a generator
-  ElementRngs rngs_;             // with the GIL
-  StructureRef last_structure_;  // with the GIL
+  const bool awaits_;         // it returns something to await
+  const int64_t timeout_ns_;  // of a call in a worker process
+  InsteadOfGil in_processes_lock_;
+  FunctionPtr in_processes_;  // once it was asked for
+  PyRef rng_name_;            // ("rng",) when the function takes a generator
+  ElementRngs rngs_;
+  LastStructure last_structure_;
 };
 
 // The rows of one Begin, for as long as calls of theirs are in progress.
@@ -405,7 +434,7 @@ class OngoingCoroutines final : public OngoingCalls {
         gil.Yield();
         random.For(begun->rows.key(row));
         auto call = std::make_unique<Call>(*this, begun, row, number + row, retries_);
-        PyRef coroutine = call->Begun(begun->rows, row, arguments);
+        PyRef coroutine = call->Begun(begun->rows, row, arguments, running);
         if (!coroutine) coroutine = call->BegunAgain(function_.UserError(begun->rows, row, info));
         if (coroutine) {
           coroutines_.Add(std::move(call), std::move(coroutine));
@@ -438,10 +467,11 @@ class OngoingCoroutines final : public OngoingCalls {
           left_(left) {}
 
     // The coroutine that the function makes of row `row` of `rows`; null with an error set.
-    PyRef Begun(Block& rows, int64_t row, Arguments& arguments) {
+    PyRef Begun(Block& rows, int64_t row, Arguments& arguments, const RunningCall& running) {
       if (function_.rng_name_ && !rng_)
         rng_ = std::make_unique<ElementRngs::Lease>(function_.rngs_);
-      PyRef coroutine = PyRef::Steal(function_.CallRow(rows, row, arguments, true, rng_.get()));
+      PyRef coroutine =
+          PyRef::Steal(function_.CallRow(rows, row, arguments, true, rng_.get(), running));
       arguments.Clear();
       DrawFrom(CurrentElementRandom());
       return coroutine;
@@ -460,7 +490,7 @@ class OngoingCoroutines final : public OngoingCalls {
         constexpr int64_t kRow = 0;
         const RunningCall running(info, row, kRow);
         random.For(row.key(0));
-        if (PyRef coroutine = Begun(row, 0, arguments)) return coroutine;
+        if (PyRef coroutine = Begun(row, 0, arguments, running)) return coroutine;
         error = function_.UserError(row, 0, info);
       }
       if (owner_.retries_ > 0) NoteTries(error, owner_.retries_);

@@ -53,7 +53,7 @@ class IndexableFunction final : public Function {
           gil.Yield();
           random.For(rows.key(row));
         }
-        PyRef value = fetched ? PyRef::Borrow(PySequence_Fast_GET_ITEM(fetched.get(), row))
+        PyRef value = fetched ? PyRef::Borrow(PyTuple_GET_ITEM(fetched.get(), row))
                               : Fetch(PositionOf(rows, row));
         if (value && (collector.AddScalar(value.get(), rows, row) ||
                       collector.Add(value.get(), rows.origin(row)))) {
@@ -120,10 +120,12 @@ class IndexableFunction final : public Function {
                    reinterpret_cast<PyObject*>(Py_TYPE(came.get())));
       return false;
     }
-    if (PySequence_Fast_GET_SIZE(came.get()) != rows.rows) {
+    came = PyRef::Steal(PySequence_Tuple(came.get()));  // a list may change meanwhile
+    if (!came) return false;
+    if (PyTuple_GET_SIZE(came.get()) != rows.rows) {
       PyErr_Format(PyExc_ValueError,
                    "from_indexable: __getitems__ of %lld indices must return as many rows, got %zd",
-                   static_cast<long long>(rows.rows), PySequence_Fast_GET_SIZE(came.get()));
+                   static_cast<long long>(rows.rows), PyTuple_GET_SIZE(came.get()));
       return false;
     }
     *fetched = std::move(came);
@@ -141,7 +143,7 @@ class IndexableFunction final : public Function {
   bool many_;       // whether the object has such a method
   int64_t size_;
   std::shared_ptr<const ElementSpec> declared_;
-  StructureRef last_structure_;  // with the GIL
+  LastStructure last_structure_;
 };
 
 }  // namespace

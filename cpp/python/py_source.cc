@@ -1,30 +1,46 @@
 // generator: the values of a Python iterable that is made again for each iterator.
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "data/block_size.h"
 #include "data/pending.h"
 #include "engine/registry.h"
+#include "engine/session.h"
 #include "python/coroutines.h"
 #include "python/errors.h"
+#include "python/free_threads.h"
+#include "python/generator.h"
 #include "python/gil.h"
 #include "python/rows.h"
 #include "python/running_call.h"
 #include "python/shown_refs.h"
+#include "runtime/blocking.h"
+#include "workers/process_stream.h"
 
 namespace penstock {
 namespace {
 
 class GeneratorDataset final : public Dataset {
  public:
+  // Of one in a worker process.
+  struct Served {
+    int64_t skip = 0;
+    std::atomic<int64_t>* progress = nullptr;
+  };
   GeneratorDataset(std::string name, Args::Foreign callable, Args::Foreign arguments,
-                   MaybeSpec declared, bool opaque, int64_t length)
+                   MaybeSpec declared, bool opaque, int64_t length, Executor executor,
+                   Served served)
       : name_(std::move(name)),
         callable_(std::move(callable)),
         arguments_(std::move(arguments)),
         declared_(std::move(declared)),
         opaque_(opaque),
-        length_(length) {}
+        length_(length),
+        executor_(executor),
+        served_(served) {}
   int64_t cardinality() const override { return length_; }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
 
@@ -36,10 +52,23 @@ class GeneratorDataset final : public Dataset {
     policy.opaque = opaque_;
     return policy;
   }
+  const Served& served() const { return served_; }
+  // What worker processes make it of.
+  std::string Payload() const {
+    EnsureAttached();
+    {
+      const std::lock_guard lock(payload_lock_);
+      if (!payload_.empty()) return payload_;
+    }
+    std::string made = MakePayload();
+    const std::lock_guard lock(payload_lock_);
+    if (payload_.empty()) payload_ = std::move(made);
+    return payload_;
+  }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
   PyRef Open() const {
-    PyRef made = PyRef::Steal(PyObject_CallObject(static_cast<PyObject*>(callable_.get()),
-                                                  static_cast<PyObject*>(arguments_.get())));
+    PyRef made =
+        PyRef::Steal(PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()));
     if (!made) return {};
     if (IsAsync(made.get())) {
       PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
@@ -60,6 +89,20 @@ class GeneratorDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
+  PyObject* Arguments() const { return static_cast<PyObject*>(arguments_.get()); }
+  // Runs code of Python, in which another thread may ask, too.
+  std::string MakePayload() const {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("functools"));
+    PyRef arguments = PyRef::Steal(Py_BuildValue("(O)", callable_.get()));
+    arguments = PyRef::Steal(arguments ? PySequence_Concat(arguments.get(), Arguments()) : nullptr);
+    PyRef partial = PyRef::Steal(
+        module && arguments ? PyObject_GetAttrString(module.get(), "partial") : nullptr);
+    PyRef bound =
+        PyRef::Steal(partial ? PyObject_CallObject(partial.get(), arguments.get()) : nullptr);
+    if (!bound) throw CurrentPythonError();
+    auto declared = declared_ ? std::make_shared<const ElementSpec>(*declared_) : nullptr;
+    return PickledGenerator(name_, bound, std::move(declared), opaque_);
+  }
   static bool IsAsync(PyObject* made) {
     const PyAsyncMethods* methods = Py_TYPE(made)->tp_as_async;
     return methods && methods->am_aiter && !Py_TYPE(made)->tp_iter;
@@ -71,6 +114,10 @@ class GeneratorDataset final : public Dataset {
   MaybeSpec declared_;
   bool opaque_;
   int64_t length_;
+  Executor executor_;
+  Served served_;
+  mutable InsteadOfGil payload_lock_;
+  mutable std::string payload_;  // a cache, once it was asked for
 };
 
 class GeneratorIterator final : public BlockIterator {
@@ -80,14 +127,16 @@ class GeneratorIterator final : public BlockIterator {
       : data_(std::move(data)),
         session_(*context.session),
         cancel_(context.cancel),
-        takes_ragged_(context.ragged && !data_->policy().opaque) {}
+        takes_ragged_(context.ragged && !data_->policy().opaque),
+        to_skip_(data_->served().skip) {}
 
   ~GeneratorIterator() override {
     // Closing a generator runs its finally blocks: here if this thread may, else with the next
     // thread that holds the GIL.
     if (!CurrentAttachment() || !iterator_) return;
     EnsureAttached();
-    if (IsAsync(iterator_.Use())) CloseAsync();
+    const PyRef values = iterator_.Use();
+    if (values && IsAsync(values)) CloseAsync(values);
   }
 
   void VisitState(StateVisitor& visitor) override {
@@ -116,6 +165,7 @@ class GeneratorIterator final : public BlockIterator {
     if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
     std::optional<RunningCall> running(std::in_place, data_->label(), asked_);
     if (!iterator_) {
+      Progress();
       iterator_ = ShownRef(&session_, data_->Open(), false);
       if (!iterator_) {
         Error error = Failure();
@@ -124,6 +174,7 @@ class GeneratorIterator final : public BlockIterator {
       }
     }
     const PyRef values = iterator_.Use();
+    if (!values) return Block::Of(Error(ErrorKind::kCancelled, ""));
     while (to_skip_ > 0) {
       // There may be no end of values, and the number may be that of a forged state.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -132,6 +183,7 @@ class GeneratorIterator final : public BlockIterator {
         EnsureAttached();
       }
       gil.Yield();
+      Progress();
       PyRef value = NextValue(values);
       if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();
       if (!value && gil.TakeInterrupt()) {
@@ -151,6 +203,7 @@ class GeneratorIterator final : public BlockIterator {
     bool end = false;
     while (collector.rows() < max_rows) {
       gil.Yield();
+      Progress();
       PyRef value = NextValue(values);
       if (!value && !PyErr_Occurred()) {
         if (cut_short_) {
@@ -185,6 +238,11 @@ class GeneratorIterator final : public BlockIterator {
   }
 
  private:
+  void Progress() const {
+    std::atomic<int64_t>* const progress = data_->served().progress;
+    if (progress) progress->store(asked_, std::memory_order_relaxed);
+  }
+
   // Without a signature the first value fixes structure and dtypes; shapes may differ.
   void CheckAlike(std::vector<Block>& blocks, int64_t index) {
     if (data_->policy().declared || data_->policy().opaque) return;
@@ -256,8 +314,8 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   // Its finally blocks have run when this returns.
-  void CloseAsync() {
-    PyRef closing = PyRef::Steal(PyObject_CallMethod(iterator_.Use().get(), "close", nullptr));
+  static void CloseAsync(const PyRef& values) {
+    PyRef closing = PyRef::Steal(PyObject_CallMethod(values.get(), "close", nullptr));
     if (closing) Finish(std::move(closing));
     PyErr_Clear();
   }
@@ -289,33 +347,130 @@ class GeneratorIterator final : public BlockIterator {
   Session& session_;
   const CancelToken cancel_;
   ShownRef iterator_;
-  StructureRef last_structure_;
+  LastStructure last_structure_;
   StructureRef structure_;  // of the first value
   std::vector<DType> dtypes_;
   PendingBlocks waiting_;
   const bool takes_ragged_;
   RaggedRows ragged_;  // kept for its memory
   int64_t asked_ = 0;
-  int64_t to_skip_ = 0;
+  int64_t to_skip_;
   bool ended_ = false;
   bool cut_short_ = false;  // what was asked for last met an interrupt
 };
 
+// The values of a generator that runs in a worker process.
+class ProcessGeneratorIterator final : public BlockIterator {
+ public:
+  ProcessGeneratorIterator(std::shared_ptr<const GeneratorDataset> data, CancelToken cancel)
+      : data_(std::move(data)), cancel_(std::move(cancel)) {}
+
+  void VisitState(StateVisitor& visitor) override {
+    int64_t asked = asked_ - waiting_.steps();
+    visitor.Count(asked, "values asked for");
+    bool ended = ended_ && waiting_.empty();
+    visitor.Bool(ended);
+    if (visitor.saving()) return;
+    asked_ = asked;
+    ended_ = ended;
+  }
+
+  std::optional<Error> Discard(int64_t& steps) override {
+    if (stream_ || !waiting_.empty()) return Iterator::Discard(steps);
+    asked_ = StepsMore(asked_, std::exchange(steps, 0));
+    return std::nullopt;
+  }
+
+ protected:
+  Block DoNextBlock(int64_t max_rows) override {
+    while (waiting_.empty()) {
+      if (ended_) return Block::AtEnd();
+      if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+      try {
+        Ask();
+      } catch (const Error& error) {
+        ended_ = !error.transient();
+        throw;
+      }
+    }
+    return waiting_.Take(max_rows);
+  }
+
+ private:
+  using Death = ProcessStream::Death;
+
+  void Ask() {
+    constexpr int kTries = 3;
+    if (!stream_) {
+      StreamOrder order{data_->Payload(), data_->label(), asked_};
+      if (died_) order.most = died_->element - asked_;
+      LeaveForeignLock();
+      stream_.emplace(std::move(order), cancel_, tries_ + 1 == kTries);
+    }
+    std::optional<Death> death;
+    for (Block& block : stream_->Next(cancel_, death)) {
+      asked_ += block.steps();
+      ended_ = block.end;
+      block.end = false;
+      if (block.rows > 0 || block.error) waiting_.Add(std::move(block));
+    }
+    if (death) {
+      stream_.reset();
+      // One that has not begun is replaced, and so is one with values that were not handed over:
+      // they are made once more, up to the one that it has died of.
+      const bool lost = death->element < 0 || (!died_ && death->element > asked_);
+      if (!lost || ++tries_ == kTries) return Fail(*death);
+      if (death->element >= 0) died_ = std::move(death);
+    } else if (ended_) {
+      stream_.reset();
+      if (died_) Fail(*died_);
+    }
+  }
+
+  void Fail(const Death& death) {
+    Error error(ErrorKind::kWorker, "{}: {}", data_->label().kind, death.how);
+    error.In({data_->label(), asked_++, ""}, Origin());
+    waiting_.Add(Block::Of(std::move(error)));
+    ended_ = true;
+  }
+
+  std::shared_ptr<const GeneratorDataset> data_;
+  const CancelToken cancel_;
+  PendingBlocks waiting_;
+  std::optional<ProcessStream> stream_;
+  std::optional<Death> died_;  // how a worker has ended; another one makes what is missing before
+  int tries_ = 0;
+  int64_t asked_ = 0;  // values that came, also in a run before
+  bool ended_ = false;
+};
+
 IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<GeneratorIterator>(
-      std::static_pointer_cast<const GeneratorDataset>(shared_from_this()), context);
+  auto self = std::static_pointer_cast<const GeneratorDataset>(shared_from_this());
+  const RunOptions& options = context.session->options();
+  const Executor executor = executor_ == Executor::kOfRun ? options.executor : executor_;
+  if (executor == Executor::kProcess && !options.debug) {
+    return std::make_unique<ProcessGeneratorIterator>(std::move(self), context.cancel);
+  }
+  return std::make_unique<GeneratorIterator>(std::move(self), context);
+}
+
+GeneratorDataset::Served ServedAs(const Args& args) {
+  if (!args.Has("progress")) return {};
+  return {args.Int("skip"), static_cast<std::atomic<int64_t>*>(args.Object("progress").get())};
 }
 
 std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Args& args) {
   MaybeSpec declared;
   if (args.Has("output_signature")) declared = args.Spec("output_signature");
-  return std::make_shared<GeneratorDataset>(args.owner(), args.Object("generator"),
-                                            args.Object("args"), std::move(declared),
-                                            args.Bool("opaque"), args.Int("length", kUnknown));
+  return std::make_shared<GeneratorDataset>(
+      args.owner(), args.Object("generator"), args.Object("args"), std::move(declared),
+      args.Bool("opaque"), args.Int("length", kUnknown),
+      args.Has("executor") ? ExecutorOf(args.Text("executor")) : Executor::kThread, ServedAs(args));
 }
 
 const RegisterDataset from_generator_stage("from_generator",
                                            {.foreign = true,
+                                            .timing_arguments = {"executor"},
                                             .share_states = {"opaque"},
                                             .arguments = {{"generator", ArgumentForm::kObject},
                                                           {"args", ArgumentForm::kObject},
@@ -324,4 +479,22 @@ const RegisterDataset from_generator_stage("from_generator",
                                            MakeGenerator);
 
 }  // namespace
+
+DatasetPtr ServedGenerator(PyRef generator, std::shared_ptr<const ElementSpec> declared,
+                           bool opaque, const StreamOrder& order, std::atomic<int64_t>* progress) {
+  PyRef none = PyRef::Steal(PyTuple_New(0));
+  if (!none) throw CurrentPythonError();
+  Args args("from_generator");
+  args.Set("generator", ToForeign(std::move(generator)));
+  args.Set("args", ToForeign(std::move(none)));
+  if (declared) args.Set("output_signature", std::move(declared));
+  args.Set("opaque", opaque);
+  args.Set("executor", std::string("thread"));
+  args.Set("skip", order.skip);
+  args.Set("progress", Args::Foreign(Args::Foreign(), progress));
+  args.Set("name", order.stage.name);
+  args.Set("function", order.stage.function);
+  return MakeDataset("from_generator", {}, args);
+}
+
 }  // namespace penstock

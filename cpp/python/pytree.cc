@@ -4,6 +4,7 @@
 #include <string>
 
 #include "data/foreign_names.h"
+#include "python/free_threads.h"
 #include "python/gil.h"
 #include "python/key_tuples.h"
 
@@ -12,34 +13,32 @@ namespace {
 
 using Kind = Structure::Kind;
 
+// Interned at import: a thread that waited for another one to do it would be attached meanwhile.
 struct Names {
-  PyObject* fields = PyUnicode_InternFromString("_fields");
-  PyObject* dataclass = PyUnicode_InternFromString("__dataclass_fields__");
-  PyObject* attrs = PyUnicode_InternFromString("__attrs_attrs__");
-  PyObject* name = PyUnicode_InternFromString("name");
+  PyObject* fields;
+  PyObject* dataclass;
+  PyObject* attrs;
+  PyObject* name;
 };
-Names& N() {
-  static Names& names = *new Names;  // made with the GIL held and no other lock
-  return names;
-}
+Names g_names;
 
 bool IsNamedTuple(PyObject* object) {
   if (!PyTuple_Check(object) || PyTuple_CheckExact(object)) return false;
-  return PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), N().fields);
+  return PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), g_names.fields);
 }
 
 // The field names of a dataclass or attrs instance; null (no error) for anything else.
 PyRef RecordFields(PyObject* object) {
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (PyType_Check(object)) return {};
-  if (PyObject_HasAttr(type, N().dataclass)) {
-    PyRef fields = PyRef::Steal(PyObject_GetAttr(type, N().dataclass));
+  if (PyObject_HasAttr(type, g_names.dataclass)) {
+    PyRef fields = PyRef::Steal(PyObject_GetAttr(type, g_names.dataclass));
     if (fields && PyDict_Check(fields.get())) return PyRef::Steal(PyDict_Keys(fields.get()));
     PyErr_Clear();
     return {};
   }
-  if (PyObject_HasAttr(type, N().attrs)) {
-    PyRef attributes = PyRef::Steal(PyObject_GetAttr(type, N().attrs));
+  if (PyObject_HasAttr(type, g_names.attrs)) {
+    PyRef attributes = PyRef::Steal(PyObject_GetAttr(type, g_names.attrs));
     PyRef names = PyRef::Steal(PyList_New(0));
     PyRef items = PyRef::Steal(PySequence_Fast(attributes.get(), ""));
     if (!items) {
@@ -48,7 +47,7 @@ PyRef RecordFields(PyObject* object) {
     }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
       PyRef name =
-          PyRef::Steal(PyObject_GetAttr(PySequence_Fast_GET_ITEM(items.get(), i), N().name));
+          PyRef::Steal(PyObject_GetAttr(PySequence_Fast_GET_ITEM(items.get(), i), g_names.name));
       if (!name || PyList_Append(names.get(), name.get()) < 0) return {};
     }
     return names;
@@ -96,6 +95,22 @@ ForeignRef FormOf(Kind kind, PyRef object, const std::vector<std::string>& field
   return NameForeign(kind, {object.release(), name ? name : "", name && lasting}, fields);
 }
 
+// Of a dict, kept where others can reach it. Null for none, perhaps with an error set.
+PyObject* ItemOf(PyObject* dict, PyObject* key, Flattened* out) {
+#if defined(Py_GIL_DISABLED)
+  // Never a borrowed one: looking takes the lock of the dict, and gives up one that this thread
+  // has.
+  PyObject* found = nullptr;
+  if (PyDict_GetItemRef(dict, key, &found) <= 0) return nullptr;
+  const PyRef item = PyRef::Steal(found);
+  out->KeepIfShared(item.get());
+  return item.get();
+#else
+  (void)out;
+  return PyDict_GetItemWithError(dict, key);
+#endif
+}
+
 StructureRef FlattenInto(PyObject* object, Flattened* out, int depth);
 
 // `foreign`: the class or the canonical keys, null for a plain tuple.
@@ -121,7 +136,7 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
     return nullptr;
   }
   if (object == Py_None) return Structure::None();
-  if (depth > 0 && Py_REFCNT(object) > 1 && (PyTuple_Check(object) || PyDict_Check(object))) {
+  if (depth > 0 && (PyTuple_Check(object) || PyDict_Check(object)) && !IsUnique(object)) {
     out->exclusive = false;
   }
   if (PyTuple_CheckExact(object) || IsNamedTuple(object)) {
@@ -129,7 +144,7 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
                                  &PyTuple_GET_ITEM(object, 0) + PyTuple_GET_SIZE(object));
     if (PyTuple_CheckExact(object)) return FlattenChildren(Kind::kTuple, items, {}, {}, out, depth);
     auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-    PyRef fields = PyRef::Steal(PyObject_GetAttr(type, N().fields));
+    PyRef fields = PyRef::Steal(PyObject_GetAttr(type, g_names.fields));
     std::vector<std::string> names;
     for (Py_ssize_t i = 0;
          fields && PyTuple_Check(fields.get()) && i < PyTuple_GET_SIZE(fields.get()); ++i) {
@@ -147,7 +162,11 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
     std::vector<std::string> names;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
       PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
-      items.push_back(PyDict_GetItemWithError(object, key));
+      items.push_back(ItemOf(object, key, out));
+      if (!items.back()) {
+        if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);  // it was there a moment ago
+        return nullptr;
+      }
       names.push_back(TextOf(key));
     }
     return FlattenChildren(Kind::kDict, items, std::move(names), std::move(keys), out, depth);
@@ -195,14 +214,16 @@ bool NestedLike(const Structure* like, PyObject* object, Flattened* out) {
         return false;
       }
       if (PyTuple_GET_SIZE(object) != count) return false;
-      out->exclusive = out->exclusive && Py_REFCNT(object) == 1;
+      out->exclusive = out->exclusive && IsUnique(object);
       for (Py_ssize_t i = 0; i < count; ++i) {
         if (!LikeInto(children[i], PyTuple_GET_ITEM(object, i), out)) return false;
       }
       return true;
     case Kind::kDict: {
-      if (!PyDict_Check(object) || PyDict_GET_SIZE(object) != count) return false;
-      out->exclusive = out->exclusive && Py_REFCNT(object) == 1;
+      if (!PyDict_Check(object)) return false;
+      const ObjectLock lock(object);
+      if (PyDict_GET_SIZE(object) != count) return false;
+      out->exclusive = out->exclusive && IsUnique(object);
       auto* keys = static_cast<PyObject*>(const_cast<void*>(like->foreign()));
       // Most dicts have their keys, the same objects, in the order of the first one.
       bool in_order = true;
@@ -210,8 +231,13 @@ bool NestedLike(const Structure* like, PyObject* object, Flattened* out) {
       for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject *wanted = PyTuple_GET_ITEM(keys, i), *key, *value = nullptr;
         in_order = in_order && PyDict_Next(object, &place, &key, &value) && key == wanted;
-        if (!in_order) value = PyDict_GetItemWithError(object, wanted);
-        if (!value || !LikeInto(children[i], value, out)) return false;
+        if (in_order) {
+          out->KeepIfShared(value);
+        } else {
+          value = ItemOf(object, wanted, out);
+        }
+        if (!value) return false;
+        if (!LikeInto(children[i], value, out)) return false;
       }
       return true;
     }
@@ -314,8 +340,14 @@ ForeignRef FindPythonForm(Kind kind, const std::string& name,
   return found ? FormOf(kind, std::move(found), fields) : nullptr;
 }
 
+void InitPytree() {
+  g_names = {PyUnicode_InternFromString("_fields"),
+             PyUnicode_InternFromString("__dataclass_fields__"),
+             PyUnicode_InternFromString("__attrs_attrs__"), PyUnicode_InternFromString("name")};
+}
+
 bool Flatten(PyObject* object, Flattened* out) {
-  out->exclusive = Py_REFCNT(object) == 1;
+  out->exclusive = IsUnique(object);
   out->structure = FlattenInto(object, out, 0);
   return static_cast<bool>(out->structure);
 }

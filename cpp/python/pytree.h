@@ -20,7 +20,20 @@ struct Flattened {
   std::vector<PyObject*> leaves;  // borrowed from the value
   std::vector<PyRef> kept;        // attribute values that had to be fetched
   bool exclusive = true;          // every container on the way is referred to by its parent alone
+
+  // For what a container has: without a GIL another thread may take it out at any time, if it can
+  // get at the container.
+  void KeepIfShared(PyObject* value) {
+#if defined(Py_GIL_DISABLED)
+    if (!exclusive) kept.push_back(PyRef::Borrow(value));
+#else
+    (void)value;
+#endif
+  }
 };
+
+// Called once at import.
+void InitPytree();
 
 // Flattens `object`. With `like` it must have that structure down to its leaves (whatever nests
 // below a leaf of `like` belongs to the leaf); returns false without a Python error when it has

@@ -32,10 +32,10 @@ Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
 }  // namespace
 
 RowCollector::RowCollector(const RowPolicy& policy, int64_t max_rows, Slabs* slabs,
-                           int64_t first_row, StructureRef* last_structure)
+                           int64_t first_row, LastStructure* last_structure)
     : policy_(policy),
       max_rows_(max_rows),
-      last_structure_(last_structure),
+      last_structure_(*last_structure),
       builder_(max_rows, slabs, first_row) {
   if (policy_.ragged) policy_.ragged->Clear();
 }
@@ -82,12 +82,12 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
       return false;
     }
   } else {
-    bool like = *last_structure_ && FlattenLike(*last_structure_, value, &flat_) &&
+    bool like = last_structure_.get() && FlattenLike(last_structure_.get(), value, &flat_) &&
                 std::all_of(flat_.leaves.begin(), flat_.leaves.end(), IsLeaf);
     if (!like) {
       flat_ = Flattened();
       if (!Flatten(value, &flat_)) return false;
-      *last_structure_ = flat_.structure;
+      last_structure_.set(flat_.structure);
     }
   }
   if (policy_.ragged && (ragged_ || policy_.ragged->likely() || policy_.ragged->rows() > 0)) {

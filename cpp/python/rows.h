@@ -7,6 +7,7 @@
 #include "compute/function.h"
 #include "data/block_builder.h"
 #include "data/spec.h"
+#include "python/last_structure.h"
 #include "python/python.h"
 #include "python/pytree.h"
 #include "python/ragged_rows.h"
@@ -29,7 +30,7 @@ struct RowPolicy {
 class RowCollector {
  public:
   RowCollector(const RowPolicy& policy, int64_t max_rows, Slabs* slabs, int64_t first_row,
-               StructureRef* last_structure);
+               LastStructure* last_structure);
   ~RowCollector();
   RowCollector(const RowCollector&) = delete;
   RowCollector& operator=(const RowCollector&) = delete;
@@ -67,7 +68,7 @@ class RowCollector {
 
   const RowPolicy& policy_;
   int64_t max_rows_;
-  StructureRef* last_structure_;
+  LastStructure::Use last_structure_;
   int64_t rows_ = 0;
   BlockBuilder builder_;  // has the rows before those of the open block
   // The open block, in column form.

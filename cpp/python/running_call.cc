@@ -15,15 +15,19 @@ void RunningCall::SetThread(Thread* thread) { t_thread = thread; }
 
 RunningCall::RunningCall(const StageLabel& stage, int64_t first, const int64_t& row,
                          const Block* rows)
-    : stage_(stage), first_(first), row_(row), rows_(rows) {
-  if (!t_thread) return;
-  outer_ = t_thread->call;
-  t_thread->call = this;
+    : thread_(t_thread), stage_(stage), first_(first), row_(row), rows_(rows) {
+  if (!thread_) return;
+  std::lock_guard lock(thread_->mutex);
+  outer_ = thread_->call;
+  thread_->call = this;
 }
 
 RunningCall::~RunningCall() {
-  if (!t_thread) return;
-  t_thread->call = outer_;
+  if (!thread_) return;
+  {
+    std::lock_guard lock(thread_->mutex);
+    thread_->call = outer_;
+  }
   CurrentAttachment()->EndIfForked();
 }
 

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "compute/function.h"
+#include "python/free_threads.h"
 
 namespace penstock {
 
-// All of it is used with the GIL held.
+// All of it is used with the GIL held, or where there is none with the mutex of the thread.
 class RunningCall {
  public:
   // The calls of one thread that may be asked about; it lies on that thread's stack.
   struct Thread {
+    mutable InsteadOfGil mutex;
     const RunningCall* call = nullptr;  // the innermost one
   };
   // For the calling thread; null: it is not asked about.
@@ -28,12 +31,26 @@ class RunningCall {
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
 
+  // Changes rows that another thread may just be showing. Without code of the user's, which could
+  // make calls of its own.
+  template <typename Change>
+  auto Changing(const Change& change) const {
+#if defined(Py_GIL_DISABLED)
+    if (thread_) {
+      std::lock_guard lock(thread_->mutex);
+      return change();
+    }
+#endif
+    return change();
+  }
+
   // "map(load), element 17 ('photos/a.jpg', 3)".
   std::string text() const;
 
  private:
   RunningCall(const StageLabel& stage, int64_t first, const int64_t& row, const Block* rows);
 
+  Thread* const thread_;  // of this call; null: it is not asked about
   const StageLabel& stage_;
   const int64_t first_;
   const int64_t& row_;

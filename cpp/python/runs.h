@@ -11,7 +11,9 @@
 
 namespace penstock {
 
-// Everything of an iterator except what tp_iternext touches first. Used with the GIL.
+// Everything of an iterator except what tp_iternext touches first. Used with the GIL, and with the
+// ObjectLock of the iterator; without either only by the thread that has entered it, and only to
+// read.
 struct Run {
   PyRef dataset;  // Python's, which the garbage collector sees; see bind_dataset.cc
   PyRef on_end;   // called without arguments after the last element; may be null

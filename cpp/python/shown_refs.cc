@@ -1,4 +1,4 @@
-// The lists of references, linked and unlinked with the GIL.
+// The lists of references, linked and unlinked while attached.
 #include "python/shown_refs.h"
 
 #include <vector>
@@ -20,6 +20,7 @@ ShownRef::ShownRef(Session* session, PyRef object, bool kept) {
   auto list = session ? std::static_pointer_cast<ShownRefs>(session->foreign()) : nullptr;
   node_ = new Node{object.get(), kept, std::move(list)};
   if (node_->list) {
+    std::lock_guard lock(node_->list->mutex_);
     node_->next = std::exchange(node_->list->first_, node_);
     if (node_->next) node_->next->previous = node_;
   }
@@ -33,28 +34,35 @@ ShownRef::~ShownRef() {
 void ShownRef::Release(void* node) {
   const std::unique_ptr<Node> owned(static_cast<Node*>(node));
   if (owned->list) {
+    std::lock_guard lock(owned->list->mutex_);
     (owned->previous ? owned->previous->next : owned->list->first_) = owned->next;
     if (owned->next) owned->next->previous = owned->previous;
   }
   Py_DECREF(owned->object);
 }
 
-PyRef ShownRef::Use() const { return PyRef::Borrow(node_ ? node_->object : nullptr); }
+PyRef ShownRef::Use() const {
+  PyRef object = PyRef::Borrow(node_ ? node_->object : nullptr);
+  if (object && IsCondemned(object.get())) return {};
+  return object;
+}
 
 void ShownRefs::MakeFor(Session& session) { session.set_foreign(std::make_shared<ShownRefs>()); }
 
 int ShownRefs::Traverse(const Session& session, visitproc visit, void* arg) {
   auto* list = static_cast<ShownRefs*>(session.foreign().get());
-  for (ShownRef::Node* node = list ? list->first_ : nullptr; node; node = node->next) {
-    Py_VISIT(node->object);
-  }
+  if (!list) return 0;
+  std::lock_guard lock(list->mutex_);
+  for (ShownRef::Node* node = list->first_; node; node = node->next) Py_VISIT(node->object);
   return 0;
 }
 
 std::shared_ptr<void> ShownRefs::Keep(const Session& session) {
   auto kept = std::make_shared<std::vector<PyRef>>();
   auto* list = static_cast<ShownRefs*>(session.foreign().get());
-  for (ShownRef::Node* node = list ? list->first_ : nullptr; node; node = node->next) {
+  if (!list) return kept;
+  std::lock_guard lock(list->mutex_);
+  for (ShownRef::Node* node = list->first_; node; node = node->next) {
     if (node->kept) kept->push_back(PyRef::Borrow(node->object));
   }
   return kept;

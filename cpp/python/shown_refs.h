@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "engine/session.h"
+#include "python/free_threads.h"
 #include "python/python.h"
 
 namespace penstock {
@@ -12,8 +14,8 @@ namespace penstock {
 // refers to what holds the iterator of that run. The collector takes such a circle for garbage only
 // if it can account for every reference to what is in it. So each of these has exactly one owner, a
 // ShownRef, which is in its run's list exactly as long as it has the reference, and the iterator
-// shows the list to the collector. The reference and the entry change together, with the GIL held,
-// and nothing in between could start the collector.
+// shows the list to the collector. The reference and the entry change together, attached, and
+// nothing in between could start the collector, or let one of another thread begin.
 //
 // What is in use must not be taken for garbage: a thread holds references of its own to what it
 // works with, for as long as it does (Use). While it has none, it looks whether the run is
@@ -36,7 +38,8 @@ class ShownRef final {
   ~ShownRef();
 
   explicit operator bool() const { return node_ != nullptr; }
-  // With the GIL: a reference for as long as the object is worked with.
+  // With the GIL: a reference for as long as the object is worked with. Null where the collector
+  // has found that it is garbage, and so the run: treat that as cancelled.
   PyRef Use() const;
 
  private:
@@ -59,6 +62,7 @@ class ShownRefs final {
 
  private:
   friend class ShownRef;
+  InsteadOfGil mutex_;
   ShownRef::Node* first_ = nullptr;
 };
 

@@ -26,6 +26,12 @@ py::list WorkersOf(const StageSnapshot& stage) {
   return workers;
 }
 
+// An end of a move; executors have names.
+py::object EndOf(const TuningMove& move, int64_t end) {
+  if (move.knob != "executor") return py::int_(end);
+  return py::str(end == 0 ? "thread" : "process");
+}
+
 }  // namespace
 
 py::list StatsOf(const Session* session) {
@@ -51,7 +57,7 @@ py::list MovesOf(const Session* session) {
   for (auto& m : session->moves()) {
     moves.append(py::dict("seconds"_a = m.seconds, "stage"_a = m.stage.kind,
                           "name"_a = OrNone(m.stage.name), "function"_a = OrNone(m.stage.function),
-                          "knob"_a = m.knob, "from"_a = m.from, "to"_a = m.to,
+                          "knob"_a = m.knob, "from"_a = EndOf(m, m.from), "to"_a = EndOf(m, m.to),
                           "reason"_a = m.reason));
   }
   return moves;

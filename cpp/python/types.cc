@@ -4,10 +4,12 @@
 #include <numpy/arrayscalars.h>
 
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "data/error.h"
+#include "python/free_threads.h"
 
 namespace penstock {
 namespace {
@@ -21,7 +23,12 @@ constexpr int kNumeric = sizeof(kTypeNums) / sizeof(kTypeNums[0]);
 PyTypeObject* g_scalar_types[kNumeric];
 PyArray_Descr* g_descrs[kNumeric];
 std::unordered_map<PyTypeObject*, int>* g_codes;
-std::unordered_map<uint32_t, PyArray_Descr*>* g_time_descrs;  // by code and unit
+// By code and unit. The others stay as they are made at import.
+struct TimeDescrs {
+  InsteadOfGil mutex;
+  std::unordered_map<uint32_t, PyArray_Descr*> of;
+};
+TimeDescrs* g_time_descrs;
 
 // The common sizes without a call.
 inline void CopyItem(void* to, const void* from, size_t size) {
@@ -63,7 +70,7 @@ bool FindAdded(const std::string& name) {
 
 void InitTypes() {
   g_codes = new std::unordered_map<PyTypeObject*, int>;
-  g_time_descrs = new std::unordered_map<uint32_t, PyArray_Descr*>;
+  g_time_descrs = new TimeDescrs;
   for (int i = 0; i < kNumeric; ++i) {
     g_scalar_types[i] = reinterpret_cast<PyTypeObject*>(PyArray_TypeObjectFromType(kTypeNums[i]));
     g_descrs[i] = PyArray_DescrFromType(kTypeNums[i]);
@@ -92,16 +99,21 @@ PyArray_Descr* DescrOf(DType dtype) {
   }
   if (dtype.is_reference()) return PyArray_DescrFromType(NPY_OBJECT);
   uint32_t key = static_cast<uint32_t>(code) << 16 | dtype.param;
-  auto found = g_time_descrs->find(key);
-  if (found == g_time_descrs->end()) {
-    if (dtype.code == TypeCode::kAdded && !FindAdded(dtype.name())) return nullptr;
-    PyRef name = PyRef::Steal(PyUnicode_FromString(dtype.name().c_str()));
-    PyArray_Descr* descr = nullptr;
-    if (!PyArray_DescrConverter(name.get(), &descr)) return nullptr;
-    found = g_time_descrs->emplace(key, descr).first;
+  {
+    std::lock_guard lock(g_time_descrs->mutex);
+    auto found = g_time_descrs->of.find(key);
+    if (found != g_time_descrs->of.end()) {
+      Py_INCREF(found->second);
+      return found->second;
+    }
   }
-  Py_INCREF(found->second);
-  return found->second;
+  if (dtype.code == TypeCode::kAdded && !FindAdded(dtype.name())) return nullptr;
+  PyRef name = PyRef::Steal(PyUnicode_FromString(dtype.name().c_str()));
+  PyArray_Descr* descr = nullptr;
+  if (!PyArray_DescrConverter(name.get(), &descr)) return nullptr;
+  std::lock_guard lock(g_time_descrs->mutex);
+  if (g_time_descrs->of.emplace(key, descr).second) Py_INCREF(descr);
+  return descr;
 }
 
 bool DTypeOfDescr(PyArray_Descr* descr, DType* dtype) {
@@ -238,18 +250,14 @@ PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse) {
                           nullptr);
   }
   PyTypeObject* type = g_scalar_types[code];
-#if !defined(Py_GIL_DISABLED)
-  if (reuse && *reuse && Py_REFCNT(reuse->get()) == 1 && Py_TYPE(reuse->get()) == type) {
+  if (reuse && *reuse && IsUnique(reuse->get()) && Py_TYPE(reuse->get()) == type) {
     CopyItem(ScalarValue(reuse->get(), dtype.code), value, dtype.itemsize);
     return Py_NewRef(reuse->get());
   }
-#endif
   PyObject* scalar = type->tp_alloc(type, 0);
   if (!scalar) return nullptr;
   CopyItem(ScalarValue(scalar, dtype.code), value, dtype.itemsize);
-#if !defined(Py_GIL_DISABLED)
   if (reuse) *reuse = PyRef::Borrow(scalar);
-#endif
   return scalar;
 }
 

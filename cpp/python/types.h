@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-// Called once at import, with the GIL.
+// Called once at import. InitTypes is of types.cc, the other one of arrays.cc, whose error is set.
 void InitTypes();
+bool InitArrays();
 
 // New reference; text, bytes and objects are NumPy's object dtype. Null with an error set where the
 // package of an added type is missing.
@@ -26,14 +27,14 @@ int ScalarTypeCode(PyTypeObject* type);
 void* ScalarValue(PyObject* scalar, TypeCode code);
 size_t ScalarOffset(TypeCode code);  // of that value in the object, in bytes
 // A NumPy scalar with this value. `reuse` may hold one made before: it is used again when there is
-// no other reference to it (only in builds with the GIL).
+// no other reference to it.
 PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse = nullptr);
 
 // Values to tensors. Python and NumPy scalars, arrays, strings, sequences by NumPy's rules, any
-// other object as an opaque leaf. May share memory with arrays that have no references but `object`
-// itself with `owned` ones; else copies, unless `borrow`.
+// other object as an opaque leaf. May share memory with arrays that have no reference but the one
+// that `object` comes from; else copies, unless `kBorrow`.
 enum class Sharing { kCopy, kIfUnique, kBorrow };
-bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor, Py_ssize_t owned = 1);
+bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor);
 // New reference. Moves out of the tensor, so that unshared memory becomes a writeable array.
 PyObject* ToPython(Tensor tensor);
 // The bytes of a text, also of one that os.fsdecode made of the name of a file that is no UTF-8.

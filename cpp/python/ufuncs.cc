@@ -6,11 +6,13 @@
 #define NO_IMPORT_UFUNC
 #include <numpy/ufuncobject.h>
 
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "data/error.h"
+#include "python/free_threads.h"
 #include "python/types.h"
 
 namespace penstock {
@@ -114,23 +116,24 @@ std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
 }  // namespace
 
 std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
-  // With the GIL. A ufunc that is known stays alive; those that are made while a program runs are
-  // not all kept.
+  // A ufunc that is known stays alive; those that are made while a program runs are not all kept.
   struct Known {
     PyRef ufunc;
     std::shared_ptr<const LoopTable> table;
   };
+  using Table = std::unordered_map<PyObject*, Known>;
   constexpr size_t kMostKnown = 512;
-  static auto& known = *new std::unordered_map<PyObject*, Known>;
-  auto found = known.find(object);
-  if (found != known.end()) return found->second.table;
-  static PyObject* type = nullptr;
-  if (!type) {
-    PyRef numpy = PyRef::Steal(PyImport_ImportModule("numpy"));
-    type = numpy ? PyObject_GetAttrString(numpy.get(), "ufunc") : nullptr;
-    if (!type) throw Error(ErrorKind::kRuntime, "native: numpy.ufunc is not there");
+  static auto& mutex = *new InsteadOfGil;
+  static auto& known = *new Table;
+  {
+    std::lock_guard lock(mutex);
+    auto found = known.find(object);
+    if (found != known.end()) return found->second.table;
   }
-  if (!PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type))) {
+  PyRef numpy = PyRef::Steal(PyImport_ImportModule("numpy"));
+  PyRef type = numpy ? PyRef::Steal(PyObject_GetAttrString(numpy.get(), "ufunc")) : PyRef();
+  if (!type) throw Error(ErrorKind::kRuntime, "native: numpy.ufunc is not there");
+  if (!PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type.get()))) {
     throw Error(ErrorKind::kType, "native: a NumPy ufunc was expected");
   }
   auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
@@ -142,8 +145,11 @@ std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
         std::string_view(ufunc->name), kMostOperands);
   }
   std::shared_ptr<const LoopTable> table = MakeTable(ufunc);
-  if (known.size() >= kMostKnown) std::exchange(known, {}).clear();
-  known.insert_or_assign(object, Known{PyRef::Borrow(object), table});
+  Known entry{PyRef::Borrow(object), table};
+  Table forgotten;  // goes after the lock
+  std::lock_guard lock(mutex);
+  if (known.size() >= kMostKnown) forgotten.swap(known);
+  known.try_emplace(object, std::move(entry));
   return table;
 }
 

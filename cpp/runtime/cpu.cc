@@ -15,6 +15,7 @@
 
 #if defined(PENSTOCK_LINUX)
 #include <sched.h>
+#include <time.h>
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -102,6 +103,22 @@ int CpuCount() {
   }
   return result;
 }
+
+#if defined(PENSTOCK_LINUX)
+namespace {
+int64_t ReadClock(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+}  // namespace
+
+int64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+int64_t ProcessCpuNs() { return ReadClock(CLOCK_PROCESS_CPUTIME_ID); }
+#else
+int64_t ThreadCpuNs() { return NowNs(); }
+int64_t ProcessCpuNs() { return 0; }
+#endif
 
 bool CpuHasCrc32c() {
 #if defined(PENSTOCK_PORTABLE)

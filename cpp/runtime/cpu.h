@@ -2,6 +2,7 @@
 // what they can do.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace penstock {
@@ -17,6 +18,12 @@ double CgroupQuota();
 // /sys/fs/cgroup. cgroup v2: the smallest cpu.max from the process's group up to the root; v1:
 // likewise with cpu.cfs_quota_us / cpu.cfs_period_us under cpu,cpuacct or cpu.
 double CgroupQuotaFrom(const std::string& membership_file, const std::string& mount);
+
+// Nanoseconds that the calling thread has run on a processor; where the system does not say, of
+// the monotonic clock.
+int64_t ThreadCpuNs();
+// The same of all threads of this process; where the system does not say, 0.
+int64_t ProcessCpuNs();
 
 // Whether they have an instruction for CRC-32C (SSE4.2; CRC32 of ARMv8).
 bool CpuHasCrc32c();

@@ -115,21 +115,7 @@ class FilterIterator final : public BlockIterator {
     rows.error.reset();
     rows.end = false;
     predicate_->Map(std::move(rows), CallInfo{&stage_, random_, index_}, made_);
-    std::vector<int64_t> passing;
-    int64_t row = 0;
-    for (const Block& block : made_) {
-      if (block.error) return std::nullopt;
-      for (int64_t i = 0; i < block.rows; ++i, ++row) {
-        const bool stacked = block.stacked();
-        const size_t leaves = stacked ? block.columns.size() : block.elements[i].leaves.size();
-        if (leaves != 1) return std::nullopt;
-        const Tensor& value = stacked ? block.columns[0].items : block.elements[i].leaves[0];
-        if (value.dtype().code != TypeCode::kBool || value.elements() != (stacked ? block.rows : 1))
-          return std::nullopt;
-        if (value.data()[stacked ? i : 0]) passing.push_back(row);
-      }
-    }
-    return passing;
+    return PassingRows(made_);
   }
 
   const StageLabel& stage_;
@@ -142,7 +128,8 @@ class FilterIterator final : public BlockIterator {
 };
 
 IteratorPtr FilterDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<FilterIterator>(label(), StartInput(context), context.Called(predicate_),
+  return std::make_unique<FilterIterator>(label(), StartInput(context),
+                                          context.Executed(predicate_, *this, 1),
                                           Randomness(context), context.cancel);
 }
 

@@ -145,6 +145,13 @@ ChannelStatus Channel::Wait(short events, const CancelToken* cancel, MonoTime de
   }
 }
 
+bool Channel::HasMessage() const {
+  Length length = 0;
+  if (partial_.size() < sizeof length) return false;
+  std::memcpy(&length, partial_.data(), sizeof length);
+  return partial_.size() - sizeof length >= length;
+}
+
 ChannelStatus Channel::Receive(std::string& message, const CancelToken* cancel, MonoTime deadline) {
   for (;;) {
     Length length = 0;
@@ -175,6 +182,7 @@ NoForks::NoForks() = default;
 Channel::Channel(int socket, const NoForks&) : socket_(socket) {}
 Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
+bool Channel::HasMessage() const { return false; }
 int Channel::TakeFile() { return -1; }
 ChannelStatus Channel::Send(std::string_view, const CancelToken*, int) {
   return ChannelStatus::kClosed;

@@ -46,6 +46,8 @@ class Channel {
   // sent, and the channel is of no more use. `cancel` may be null, here and below.
   // `file`, unless it is -1, is given to the other end too.
   ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr, int file = -1);
+  // Whether a whole message has been read from the socket and waits for Receive.
+  bool HasMessage() const;
   // The next message. Gives up the foreign lock while there is none. What has come of a message
   // when the wait is cancelled, interrupted or over stays, and the next call goes on with it.
   ChannelStatus Receive(std::string& message, const CancelToken* cancel,

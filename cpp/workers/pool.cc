@@ -65,11 +65,11 @@ std::unique_ptr<Worker> WorkerPool::TakeIdle() {
   return taken;
 }
 
-WorkerPool::Lease WorkerPool::Take(const CancelToken* cancel) {
+WorkerPool::Lease WorkerPool::Take(const CancelToken* cancel, bool fresh) {
   {
     std::lock_guard lock(mutex_);
     ++leases_;
-    if (auto worker = TakeIdle()) return Lease(*this, std::move(worker));
+    if (auto worker = fresh ? nullptr : TakeIdle()) return Lease(*this, std::move(worker));
   }
   std::vector<std::string> command;
   {
@@ -113,11 +113,11 @@ std::unique_ptr<Worker> WorkerPool::AwaitIdle(const CancelToken* cancel) {
   return taken;
 }
 
-void WorkerPool::GiveBack(std::unique_ptr<Worker> worker) {
+void WorkerPool::GiveBack(std::unique_ptr<Worker> worker, bool awaited) {
   std::unique_ptr<Worker> ended;
   {
     std::lock_guard lock(mutex_);
-    --leases_;
+    leases_ -= awaited;
     if (worker) idle_.push_back(std::move(worker));
     // More than that many calls that no one waits for are ended with their processes.
     constexpr ptrdiff_t kMostOwing = 16;

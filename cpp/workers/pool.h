@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/cancel.h"
@@ -20,25 +21,32 @@ class WorkerPool {
    public:
     Lease(WorkerPool& pool, std::unique_ptr<Worker> worker)
         : pool_(pool), worker_(std::move(worker)) {}
-    ~Lease() { pool_.GiveBack(std::move(worker_)); }
+    ~Lease() { pool_.GiveBack(std::move(worker_), awaited_); }
     // False: there is none.
     explicit operator bool() const { return worker_ != nullptr; }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     Worker* operator->() const { return worker_.get(); }
     Worker& operator*() const { return *worker_; }
+    // It is kept for long: no one waits for it.
+    void Keep() {
+      if (std::exchange(awaited_, false)) pool_.GiveBack(nullptr);
+    }
     // It has ended, or is to end.
     void Drop() { worker_.reset(); }
+    // It is another process's, of which this one is a fork child.
+    void Leave() { static_cast<void>(worker_.release()); }
 
    private:
     WorkerPool& pool_;
     std::unique_ptr<Worker> worker_;
+    bool awaited_ = true;  // it is one of leases_
   };
 
-  // One that no one uses, or a new one; where the system refuses a new one, the next that is given
-  // back. Throws an Error when none can be started and none is in use, or when the wait ends early.
-  // `cancel` may be null.
-  Lease Take(const CancelToken* cancel);
+  // One that no one uses, or a new one, at first with `fresh`; where the system refuses a new one,
+  // the next that is given back. Throws an Error when none can be started and none is in use, or
+  // when the wait ends early. `cancel` may be null.
+  Lease Take(const CancelToken* cancel, bool fresh = false);
   // The next that no one uses; null when none is in use either.
   Lease TakeStarted(const CancelToken* cancel);
   // Of those that have a function.
@@ -50,12 +58,12 @@ class WorkerPool {
   std::unique_ptr<Worker> TakeIdle();
   // For a lease that is made of it, also when it is null.
   std::unique_ptr<Worker> AwaitIdle(const CancelToken* cancel);
-  // What a Lease has had; null: it has ended.
-  void GiveBack(std::unique_ptr<Worker> worker);
+  // What a Lease has had; null: it has ended, or is kept. `awaited`: the lease is one of leases_.
+  void GiveBack(std::unique_ptr<Worker> worker, bool awaited = true);
 
   std::mutex mutex_;  // a leaf lock
   std::vector<std::unique_ptr<Worker>> idle_;
-  int leases_ = 0;
+  int leases_ = 0;  // that will be given back soon
   std::vector<std::weak_ptr<const WorkerAccount>> accounts_;
   EventCount given_back_;
 };

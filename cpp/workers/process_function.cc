@@ -40,14 +40,25 @@ class ProcessFunction final : public Function {
     }
   }
 
+  void TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    CallInfo test = info;
+    test.tests = true;
+    Map(std::move(rows), test, out);
+  }
+
+  bool Test(const Element& element, const CallInfo& info) override {
+    std::vector<Block> answer;
+    TestRows(Block::Of(element), info, answer);
+    if (answer.at(0).error) throw *answer[0].error;
+    return answer[0].columns.at(0).items.value<bool>();
+  }
+
   bool has_workers() const override { return true; }
   std::vector<WorkerReport> Workers() const override { return ThePool().Reports(id_); }
   bool needs_lock() const override { return true; }
-  Tensor::Memory slab_memory() const override { return &SharedMemory; }
+  Tensor::Memory slab_memory() const override { return &AllocateForWorkers; }
 
  private:
-  static BufferRef SharedMemory(size_t size) { return OwnHeap().Allocate(size); }
-
   // A worker that has ended, and the row that it had then.
   struct Death {
     std::string how;
@@ -197,7 +208,7 @@ class ProcessFunction final : public Function {
     }
     worker.account()->AddCalls(rows.rows);
     MessageWriter call(MessageKind::kMap, worker.channel());
-    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged};
+    CallHeader header{id_, *info.stage, info.random, info.index + first, info.ragged, info.tests};
     header.Visit(call.head());
     call.Put(target.at, target.row);
     call.Put(rows);
@@ -263,6 +274,8 @@ KeptFile KeepFile(int file) {
   return nullptr;
 #endif
 }
+
+BufferRef AllocateForWorkers(size_t size) { return OwnHeap().Allocate(size); }
 
 FunctionPtr MakeProcessFunction(std::string payload, KeptFile file, int64_t timeout_ns) {
   return std::make_shared<ProcessFunction>(std::move(payload), std::move(file), timeout_ns);

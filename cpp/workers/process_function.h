@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compute/function.h"
+#include "data/buffer.h"
 
 namespace penstock {
 
@@ -16,5 +17,8 @@ KeptFile KeepFile(int file);
 // `payload`, and `file` (may be null): what a worker makes the function of (serve.h). `timeout_ns`:
 // how long one row may take before its worker is ended; 0: any time.
 FunctionPtr MakeProcessFunction(std::string payload, KeptFile file, int64_t timeout_ns);
+
+// Memory of batches that workers can write to. Throws an Error where there are none.
+BufferRef AllocateForWorkers(size_t size);
 
 }  // namespace penstock

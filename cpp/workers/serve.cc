@@ -1,10 +1,12 @@
 // The loop of a worker process.
 #include "workers/serve.h"
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "data/error.h"
 #include "workers/channel.h"
@@ -15,6 +17,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+#endif
+#if defined(__GLIBC__)
+#include <malloc.h>
 #endif
 
 namespace penstock {
@@ -32,34 +37,32 @@ class BrokenFunction final : public Function {
       out.push_back(Block::Of(std::move(error)));
     }
   }
+  void TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    Map(std::move(rows), info, out);
+  }
   bool needs_lock() const override { return true; }
 
  private:
   const Error error_;
 };
 
-// Ends this process when the other one has ended, whatever is being called.
-void EndWithParent([[maybe_unused]] int socket) {
-#if defined(__linux__)
-  auto watch = [socket] {
-    pollfd closed{socket, POLLRDHUP, 0};
-    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
-    constexpr int kLookMs = 500;
-    while (poll(&closed, 1, kLookMs) <= 0) {
-    }
-    _exit(0);
-  };
-  try {
-    std::thread(watch).detach();
-  } catch (const std::system_error&) {  // then after the call that it is in
+// Elements that could not be made.
+class BrokenElements final : public ServedElements {
+ public:
+  explicit BrokenElements(Error error) : error_(std::move(error)) {}
+  Block Next(int64_t) override {
+    if (!error_) return Block::AtEnd();
+    return Block::Of(*std::exchange(error_, std::nullopt));
   }
-#endif
-}
+
+ private:
+  std::optional<Error> error_;
+};
 
 class Server {
  public:
-  explicit Server(const FunctionLoader& load)
-      : load_(load), channel_(Worker::kSocketFile), parent_(Worker::kParentHeapFile) {}
+  explicit Server(const ServeHooks& hooks)
+      : hooks_(hooks), channel_(Worker::kSocketFile), parent_(Worker::kParentHeapFile) {}
 
   void Run() {
     EndWithParent(channel_.socket());
@@ -72,7 +75,9 @@ class Server {
         uint64_t id = 0;
         request.head().UInt(id);
         functions_.erase(id);
-      } else if (!Call(request)) {
+      } else if (request.kind() == MessageKind::kOpen) {
+        Open(request);
+      } else if (!(request.kind() == MessageKind::kMap ? Call(request) : Make(request))) {
         return;
       }
     }
@@ -86,7 +91,7 @@ class Server {
     bool has_file = false;
     request.head().Bool(has_file);
     try {
-      functions_[id] = load_(payload, has_file ? channel_.TakeFile() : -1);
+      functions_[id] = hooks_.load(payload, has_file ? channel_.TakeFile() : -1);
     } catch (const Error& error) {
       functions_[id] = std::make_shared<BrokenFunction>(error);
     }
@@ -108,7 +113,12 @@ class Server {
     Function& function = *functions_.at(header.function);
     std::vector<Block> results;
     try {
-      function.Map(request.TakeBlock(), info, results);
+      Block rows = request.TakeBlock();
+      if (header.tests) {
+        function.TestRows(std::move(rows), info, results);
+      } else {
+        function.Map(std::move(rows), info, results);
+      }
     } catch (const Error& error) {
       results.push_back(Block::Of(error));
     }
@@ -117,6 +127,44 @@ class Server {
       return channel_.Send(Answer(results, lent)) == ChannelStatus::kDone;
     } catch (const Error&) {  // some rows have no form in which they can be sent
       return channel_.Send(Answer(Sendable(results, info), lent)) == ChannelStatus::kDone;
+    }
+  }
+
+  void Open(MessageReader& request) {
+    order_ = {};
+    order_.Visit(request.head());
+    made_ = 0;
+    try {
+      elements_ = hooks_.open(order_, &OwnHeap().table().row);
+    } catch (const Error& error) {
+      elements_ = std::make_unique<BrokenElements>(error);
+    }
+  }
+
+  // The next elements, or their end. False when the other process has gone.
+  bool Make(MessageReader& request) {
+    const bool closes = request.kind() == MessageKind::kClose;
+    if (closes) elements_ = nullptr;
+    const bool stopped = OwnHeap().table().stop.load(std::memory_order_relaxed) != 0;
+    const int64_t left =
+        order_.most < 0 ? std::numeric_limits<int64_t>::max() : order_.most - made_;
+    Block block;
+    if (closes || stopped || left <= 0 || !elements_) {
+      block.end = true;
+    } else {
+      try {
+        block = elements_->Next(left);
+      } catch (const Error& error) {
+        block = Block::Of(error);
+      }
+    }
+    CallInfo info{&order_.stage, {}, order_.skip + made_};
+    made_ += block.steps();
+    std::vector<Stretch> lent;
+    try {
+      return channel_.Send(Answer({block}, lent)) == ChannelStatus::kDone;
+    } catch (const Error&) {  // some elements have no form in which they can be sent
+      return channel_.Send(Answer(Sendable({block}, info), lent)) == ChannelStatus::kDone;
     }
   }
 
@@ -145,6 +193,7 @@ class Server {
         }
         sendable.push_back(std::move(row));
       }
+      if (block.end) sendable.push_back(Block::AtEnd());
       if (!block.error) continue;
       ++number;
       sendable.push_back(Block::Of(*block.error));
@@ -152,22 +201,51 @@ class Server {
     return sendable;
   }
 
-  const FunctionLoader& load_;
+  const ServeHooks& hooks_;
   Channel channel_;
   PeerHeap parent_;
   std::map<uint64_t, FunctionPtr> functions_;
+  // What is being made ahead.
+  StreamOrder order_;
+  std::unique_ptr<ServedElements> elements_;
+  int64_t made_ = 0;
 };
 
 }  // namespace
 
-void Serve(const FunctionLoader& load) {
+void KeepFreedMemory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
+}
+
+void EndWithParent([[maybe_unused]] int socket) {
+#if defined(__linux__)
+  auto watch = [socket] {
+    pollfd closed{socket, POLLRDHUP, 0};
+    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
+    constexpr int kLookMs = 500;
+    while (poll(&closed, 1, kLookMs) <= 0) {
+    }
+    _exit(0);
+  };
+  try {
+    std::thread(watch).detach();
+  } catch (const std::system_error&) {  // then after the call that it is in
+  }
+#endif
+}
+
+void Serve(const ServeHooks& hooks) {
+  KeepFreedMemory();
 #if defined(__linux__)
   // Programs that functions start must keep neither the socket open nor the memory.
   for (int file : {Worker::kSocketFile, Worker::kParentHeapFile, Worker::kOwnHeapFile})
     fcntl(file, F_SETFD, FD_CLOEXEC);
 #endif
   UseOwnHeap(Worker::kOwnHeapFile);
-  Server(load).Run();
+  Server(hooks).Run();
 }
 
 }  // namespace penstock

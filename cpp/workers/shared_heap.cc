@@ -107,6 +107,7 @@ SharedHeap::Part* SharedHeap::MakePart(size_t capacity) {
   auto part = std::make_unique<Part>(Part{this, data, end_, capacity, parts_.size()});
   lent_.reserve(parts_.size() + 1);  // Release must not throw
   free_[capacity].reserve(parts_.size() + 1);
+  by_address_.emplace(data, part.get());
   parts_.push_back(std::move(part));
   end_ += capacity;
   return parts_.back().get();
@@ -126,6 +127,22 @@ Stretch SharedHeap::Lend(const Buffer& buffer) {
   // The message that tells the other process of it comes after this.
   table_->held[part->slot].store(1, std::memory_order_relaxed);
   return {part->offset, part->capacity, part->slot};
+}
+
+std::optional<std::pair<Stretch, uint64_t>> SharedHeap::LendAt(const void* data) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  std::lock_guard lock(mutex_);
+  auto after = by_address_.upper_bound(bytes);
+  if (after == by_address_.begin()) return std::nullopt;
+  const Part& part = *std::prev(after)->second;
+  const auto offset = static_cast<uint64_t>(bytes - part.data);
+  if (offset >= part.capacity) return std::nullopt;
+  uint32_t free = 0;
+  // acquire: pairs with the release of the other process, for what it wrote to an earlier loan
+  if (!table_->held[part.slot].compare_exchange_strong(free, 1, std::memory_order_acquire)) {
+    return std::nullopt;
+  }
+  return std::pair(Stretch{part.offset, part.capacity, part.slot}, offset);
 }
 
 Stretch SharedHeap::Find(const Buffer& buffer) const {
@@ -193,6 +210,7 @@ int MakeHeapFile() {
 SharedHeap::SharedHeap(int file) : file_(file), generation_(0), table_(nullptr), end_(0) {}
 BufferRef SharedHeap::Allocate(size_t) { return {}; }
 Stretch SharedHeap::Lend(const Buffer&) { return {}; }
+std::optional<std::pair<Stretch, uint64_t>> SharedHeap::LendAt(const void*) { return {}; }
 Stretch SharedHeap::Find(const Buffer&) const { return {}; }
 void SharedHeap::Forget(const Stretch&) {}
 PeerHeap::PeerHeap(int file) : state_(std::make_shared<State>(file)) {}

@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "data/buffer.h"
@@ -25,6 +28,10 @@ struct HeapTable {
   static constexpr uint64_t kSlots = 16384;
   // The row that the owner's call works on, for whoever finds the owner dead.
   std::atomic<int64_t> row;
+  // Not 0: the other process wants nothing more of what the owner makes ahead.
+  std::atomic<int64_t> stop;
+  // Requests with smaller numbers are no longer wanted. The other process alone changes it.
+  std::atomic<int64_t> wanted;
   std::atomic<uint32_t> held[kSlots];
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
@@ -57,6 +64,10 @@ class SharedHeap {
   Stretch Lend(const Buffer& buffer);
   // The same for the time of a call, in which this process refers to the buffer.
   Stretch Find(const Buffer& buffer) const;
+  // The same for memory that the caller refers to in another way, and how far from the beginning of
+  // the stretch it lies. None where it is not this heap's, or is lent already: a stretch goes out
+  // once at a time.
+  std::optional<std::pair<Stretch, uint64_t>> LendAt(const void* data);
   // The other process has ended.
   void Forget(const Stretch& stretch);
 
@@ -78,6 +89,7 @@ class SharedHeap {
   std::mutex mutex_;  // a leaf lock
   uint64_t end_;      // of the file
   std::vector<std::unique_ptr<Part>> parts_;
+  std::map<const uint8_t*, Part*> by_address_;
   std::unordered_map<size_t, std::vector<Part*>> free_;  // by capacity
   std::vector<Part*> lent_;  // no longer referred to here, but perhaps still in the other process
 };

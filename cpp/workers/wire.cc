@@ -67,6 +67,7 @@ void CallHeader::Visit(StateVisitor& visitor) {
   visitor.UInt(random.place.value);
   visitor.Int(index);
   visitor.Bool(ragged);
+  visitor.Bool(tests);
 }
 
 uint64_t MessageWriter::Bulk(const void* data, size_t size) {
@@ -174,6 +175,8 @@ void MessageWriter::Put(const Block& block) {
     Origin origin = element.origin;
     VisitOrigin(head_, origin, last);
   }
+  bool end = block.end;
+  head_.Bool(end);
   bool failed = block.error.has_value();
   head_.Bool(failed);
   if (failed) Put(*block.error);
@@ -366,6 +369,7 @@ Block MessageReader::TakeBlock(const SlabRows& at) {
     block.structure = element.structure;
     block.elements.push_back(std::move(element));
   }
+  head_.Bool(block.end);
   bool failed = false;
   head_.Bool(failed);
   if (failed) block.error = TakeError();

@@ -17,7 +17,7 @@
 namespace penstock {
 
 // What a message is about: its first byte.
-enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer };
+enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer, kOpen, kNext, kClose };
 
 // What a call is told beside its rows.
 struct CallHeader {
@@ -26,6 +26,7 @@ struct CallHeader {
   StageRandom random;
   int64_t index = 0;  // of the first row at its stage
   bool ragged = false;
+  bool tests = false;
 
   void Visit(StateVisitor& visitor);
 };

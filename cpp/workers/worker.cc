@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -106,7 +107,7 @@ class Opened {
 
 // The same file under a number that is none of those that the worker expects.
 int Elsewhere(int file) {
-  const int copy = fcntl(file, F_DUPFD_CLOEXEC, Worker::kOwnHeapFile + 1);
+  const int copy = fcntl(file, F_DUPFD_CLOEXEC, Worker::kGivenFile + 1);
   if (copy < 0 && errno == EINVAL) errno = EMFILE;  // the limit is below this number
   return copy;
 }
@@ -185,7 +186,7 @@ void UseOwnHeap(int file) {
   g_heap = new SharedHeap(file);
 }
 
-std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
+std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command, int given) {
   SharedHeap& own = OwnHeap();
   const NoForks no_forks;
   int sockets[2];
@@ -200,6 +201,8 @@ std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command) {
   plan.Give(socket.get(), kSocketFile);
   plan.Give(lent.get(), kParentHeapFile);
   plan.Give(made.get(), kOwnHeapFile);
+  std::optional<Opened> more;
+  if (given >= 0) plan.Give(more.emplace(Elsewhere(given), "a file").get(), kGivenFile);
   const pid_t pid = plan.Run(command);
   return std::unique_ptr<Worker>(new Worker(ours.Release(), heap.Release(), pid, no_forks));
 }
@@ -244,7 +247,7 @@ SharedHeap& OwnHeap() {
   throw Error(ErrorKind::kWorker, "worker processes: they need Linux; use executor='thread'");
 }
 void UseOwnHeap(int) {}
-std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&) {
+std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&, int) {
   OwnHeap();
   return nullptr;
 }

@@ -37,9 +37,10 @@ class WorkerAccount {
 class Worker {
  public:
   // Starts `command`, which is the path of a program and its arguments; it calls Serve (serve.h)
-  // with the numbers of its files that follow. Throws an Error when the system refuses.
-  static std::unique_ptr<Worker> Start(const std::vector<std::string>& command);
-  static constexpr int kSocketFile = 10, kParentHeapFile = 11, kOwnHeapFile = 12;
+  // with the numbers of its files that follow; `given`, if it is not -1, is one more of them.
+  // Throws an Error when the system refuses.
+  static std::unique_ptr<Worker> Start(const std::vector<std::string>& command, int given = -1);
+  static constexpr int kSocketFile = 10, kParentHeapFile = 11, kOwnHeapFile = 12, kGivenFile = 13;
 
   // Ends the process.
   ~Worker();

@@ -24,7 +24,7 @@ from penstock._core import build_info
 
 if TYPE_CHECKING:
     from penstock import experimental, metrics, random, remote
-    from penstock.data_loader import DataLoader, default_collate
+    from penstock.data_loader import DataLoader, default_collate, get_worker_info
     from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
     from penstock.errors import (
         DataError,
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "penstock._core": ("build_info",),
     "penstock": ("experimental", "metrics", "random", "remote"),
-    "penstock.data_loader": ("DataLoader", "default_collate"),
+    "penstock.data_loader": ("DataLoader", "default_collate", "get_worker_info"),
     "penstock.dataset": ("AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"),
     "penstock.errors": (
         *("DataError", "ErrorInfo", "OutOfRangeError", "StateError", "TraceError", "WorkerError"),
@@ -147,6 +147,7 @@ __all__ = [
     "experimental",
     "fill",
     "gather",
+    "get_worker_info",
     "image",
     "index",
     "io",

@@ -29,10 +29,10 @@ from penstock.contents import (
     varies,
 )
 from penstock.encode import Indexable, Reader
+from penstock.executors import ExecutedFunction
 from penstock.ops.native import NativeFunction
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
-from penstock.workers.process_function import ProcessFunction
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
@@ -87,7 +87,7 @@ class Digests:
 
     def _add(self, out: Hasher, value: Any, use: Use | None = None) -> None:
         """Add a value: all of it, or what is used of it."""
-        if isinstance(value, ProcessFunction):  # who calls it changes nothing
+        if isinstance(value, ExecutedFunction):  # who calls it changes nothing
             value = value.__wrapped__
         kind = type(value)
         if kind in SIMPLE:

@@ -10,6 +10,8 @@ import numpy as np
 from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.errors import TraceError
+from penstock.executors import ExecutedFunction
+from penstock.labels import is_internal
 from penstock.ops.checked import comparison
 from penstock.ops.native import NativeFunction
 from penstock.ops.tracing import Traced
@@ -18,7 +20,6 @@ from penstock.probing import find_spec
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
 from penstock.traits import traits_of
-from penstock.workers.process_function import ProcessFunction
 
 
 class Reader:
@@ -154,10 +155,9 @@ def encode(
             encoded["map_func"] = _core.Indexable(value.rows, value.size)
         elif isinstance(value, JsonFields):
             encoded[name] = value.encoded(args.get("part_of", kind))
-        elif isinstance(value, ProcessFunction):
+        elif isinstance(value, ExecutedFunction):
             encoded[name] = value.encoded()
-            if _wants_rng(value.__wrapped__):
-                encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
+            encoded |= _asides(encoded, name, value.__wrapped__)
         elif isinstance(value, NativeFunction) and form != "function":
             if args.get("output_signature") is not None:
                 raise ValueError(
@@ -176,11 +176,19 @@ def encode(
                 raise _naming(kind, name, error) from error
         else:
             encoded[name] = value
-            if callable(value) and _wants_rng(value):
-                encoded["wants_rng"] = (*encoded.get("wants_rng", ()), name)
-            if callable(value) and is_coroutine_function(value):
-                encoded["awaits"] = (*encoded.get("awaits", ()), name)
+            if callable(value):
+                encoded |= _asides(encoded, name, value)
     return encoded
+
+
+def _asides(encoded: Mapping[str, Any], name: str, function: Any) -> dict[str, Any]:
+    """Return what the engine is told about a function beside it."""
+    found = {
+        "wants_rng": _wants_rng(function),
+        "awaits": is_coroutine_function(function),
+        "own": is_internal(function),
+    }
+    return {aside: (*encoded.get(aside, ()), name) for aside, holds in found.items() if holds}
 
 
 def _native(

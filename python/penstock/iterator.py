@@ -340,7 +340,8 @@ the state has 6; set_state(state, strict=False) takes it all the same
             ``function`` of it as in `stats`, ``knob``, ``from``, ``to`` and ``reason``. After them
             a hint for each plain function of `Dataset.map` and `filter` that could be `native`:
             ``knob`` is ``"native"``, ``from`` False and ``to`` True, and ``seconds`` are those that
-            the function had taken when it was looked at.
+            the function had taken when it was looked at. Of a function with ``executor="auto"``
+            the knob is ``"executor"``, also where it stayed with threads.
 
         Notes
         -----

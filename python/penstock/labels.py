@@ -46,7 +46,7 @@ def _qualified_name(function: Any) -> str:
     return str(name or type(function).__qualname__)
 
 
-def _is_internal(function: Any) -> bool:
+def is_internal(function: Any) -> bool:
     """Return whether a function is penstock's own, and none that users can write down."""
     function = _innermost(function)
     if not str(getattr(function, "__module__", None)).startswith("penstock."):
@@ -73,7 +73,7 @@ def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
         for argument, value in args.items()
         if callable(value)
         and (argument.endswith("_func") or argument in _FUNCTIONS)
-        and not _is_internal(value)
+        and not is_internal(value)
     ]
     known = [each for each in names if not each.startswith("<")]
     if names:

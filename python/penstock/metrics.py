@@ -40,12 +40,15 @@ def prometheus() -> str:
 
     Examples
     --------
-    >>> it = iter(ps.Dataset.range(10).batch(5))
+    >>> options = ps.Options()
+    >>> options.dataset_name = "squares"
+    >>> it = iter(ps.Dataset.range(10).batch(5).with_options(options))
     >>> batch = next(it)
     >>> for line in ps.metrics.prometheus().splitlines():
-    ...     if line.startswith("penstock_elements_total{") and 'kind="batch"' in line:
+    ...     if line.startswith("penstock_elements_total{") and "squares" in line:
     ...         print(line.partition(",")[2])
-    path="0",kind="batch"} 1
+    dataset="squares",path="0",kind="batch"} 1
+    dataset="squares",path="0.0",kind="range"} 5
     """
     stages = [(number, stage) for number, it in live_iterators() for stage in it.metrics()]
     lines: list[str] = []

@@ -25,11 +25,13 @@ class Option(Generic[_T]):
         *,
         at_least: int | None = None,
         at_most: int = 2**63 - 1,
+        one_of: tuple[_T, ...] = (),
     ) -> None:
         self.kind = kind
         self.default = default
         self.at_least = at_least
         self.at_most = at_most
+        self.one_of = one_of
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -64,6 +66,8 @@ class Option(Generic[_T]):
         most: Any = self.at_most
         if number and value > most:
             raise ValueError(f"{place} must be <= {most}, got {value}")
+        if self.one_of and value not in self.one_of:
+            raise ValueError(f"{place} must be one of {self.one_of}, got {value!r}")
         return value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from penstock import debugging
 from penstock.arguments.checked import checked
 from penstock.arguments.checks import MOST_THREADS
+from penstock.executors import EXECUTORS
 from penstock.option_set import Alias, Group, Option, OptionSet
 from penstock.unused_options import (
     AutotuneAlgorithm,
@@ -102,6 +103,11 @@ class Options(OptionSet):
     warn : bool or None
         True warns of what `Dataset.lint` finds, once for each rule, at the first iteration; nothing
         is computed for it.
+    executor : "thread", "process", "auto" or None
+        Who calls the functions of `map` and `filter`, and runs the generators of `from_generator`,
+        where their own ``executor`` is None: see :doc:`/guides/python_functions`. None means
+        "thread". Native functions, coroutine functions and looks at `Dataset.element_spec` do
+        without worker processes.
     dataset_name : str or None
         A name that errors (as a note), `Iterator.stats` and traces carry, where a program runs
         several pipelines.
@@ -148,6 +154,7 @@ class Options(OptionSet):
     memory_limit = Alias("autotune", "ram_budget")
     warm_start = Option(bool)
     warn = Option(bool)
+    executor = Option(str, one_of=EXECUTORS)
     dataset_name = Option(str)
     experimental_optimization = Group(OptimizationOptions)
     experimental_distribute = Group(DistributeOptions)
@@ -205,6 +212,7 @@ class Options(OptionSet):
             "memory_limit": self.autotune.ram_budget or 0,
             "counted": counted,
             "debug": debug,
+            "executor": (self.executor if counted else None) or "thread",
             "name": self.dataset_name or "",
             "tunes": self.autotune.enabled is not False,
             "cpu_budget": self.autotune.cpu_budget or 0,

@@ -53,8 +53,8 @@ def set_seed(seed: int | None) -> None:
     other program does not build.
 
     A random operation outside of pipelines takes a seed at the call, and a `DataLoader` with
-    ``shuffle=True`` at the begin of each pass, both from a second count: they do not shift the
-    seeds of iterators.
+    ``shuffle=True`` or with worker processes at the begin of each pass, both from a second count:
+    they do not shift the seeds of iterators.
 
     Nothing else takes one: not what has a seed of its own, not `Dataset.element_spec`, a length,
     a state or a fingerprint. The random generators of Python and NumPy are not touched.

@@ -1,15 +1,24 @@
 """A map-style dataset of squares, its variants, and the workers that a loader is tried with."""
 
+import sys
+
 import numpy as np
 import pytest
 
-WORKERS = [
+THREADS = [
     {},
     {"num_workers": 1},
     {"num_workers": 3},
     {"num_workers": 2, "prefetch_factor": 5, "timeout": 30},
 ]
-workers = pytest.mark.parametrize("workers", WORKERS, ids=repr)
+PROCESSES = [
+    {"num_workers": 2, "worker_method": "process"},
+    {"num_workers": 3, "worker_method": "process", "persistent_workers": True, "timeout": 30},
+]
+if sys.platform != "linux":
+    PROCESSES = []
+threads = pytest.mark.parametrize("workers", THREADS, ids=repr)
+workers = pytest.mark.parametrize("workers", THREADS + PROCESSES, ids=repr)
 
 
 class Squares:

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from squares import Many, Squares, workers
+from squares import Many, Squares, threads, workers
 
 import penstock as ps
 
@@ -65,7 +65,7 @@ def test_rows_of_strings_are_strings():
     assert list(ps.DataLoader(np.array(["a", "b", "c"]), 2)) == [["a", "b"], ["c"]]
 
 
-@workers
+@threads
 def test_without_batches_samples_come_as_they_are(workers):
     rows = [(i, np.array([i])) for i in range(4)]
     for given, seen in zip(rows, ps.DataLoader(rows, None, **workers), strict=True):
@@ -74,7 +74,7 @@ def test_without_batches_samples_come_as_they_are(workers):
     assert list(ps.DataLoader(iter("abc"), None, **workers)) == ["a", "b", "c"]
 
 
-@workers
+@threads
 def test_an_iterable_dataset_is_read_once(workers):
     threads = set()
 

@@ -63,8 +63,13 @@ def test_errors_of_samplers_and_iterables_end_the_pass(workers, batches_ahead):
         yield from range(batches_ahead)
         raise OSError("gone")
 
+    class Breaks:
+        def __iter__(self):
+            info = ps.get_worker_info()
+            return breaks() if info is None or info.id == 0 else iter(())
+
     for loader in (
-        ps.DataLoader(breaks(), 1, **workers),
+        ps.DataLoader(Breaks(), 1, **workers),
         ps.DataLoader(range(9), 1, sampler=breaks(), **workers),
     ):
         seen = []

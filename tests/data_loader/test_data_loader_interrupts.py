@@ -1,5 +1,7 @@
 """Ctrl-C at any place of a pass: a caller that goes on gets each batch once, or an error."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,14 @@ class Rows:
 class Stream:
     def __iter__(self):
         return iter(range(N))
+
+
+class Share:
+    """The numbers, of which each worker reads some."""
+
+    def __iter__(self):
+        info = ps.get_worker_info()
+        return iter(range(info.id * 6, min(N, info.id * 6 + 6)))
 
 
 class Sampler:
@@ -59,6 +69,13 @@ LOADERS = {
     "a timeout": lambda: ps.DataLoader(Rows(), 2, num_workers=1, timeout=30),
     "a stream in threads": lambda: ps.DataLoader(Stream(), 2, num_workers=1),
 }
+if sys.platform == "linux":
+    PROCESSES = {"num_workers": 2, "worker_method": "process"}
+    LOADERS |= {
+        "processes": lambda: ps.DataLoader(Rows(), 2, **PROCESSES),
+        "processes without order": lambda: ps.DataLoader(Rows(), 2, in_order=False, **PROCESSES),
+        "a stream in processes": lambda: ps.DataLoader(Share(), 2, **PROCESSES),
+    }
 MAY_END = ("a sampler", "a stream")  # whose iterator a KeyboardInterrupt has left
 
 

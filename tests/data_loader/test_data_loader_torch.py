@@ -9,6 +9,7 @@ data = torch.utils.data
 
 from torch_datasets import (  # noqa: E402  # it imports torch
     DATASETS,
+    PROCESSES,
     SAMPLERS,
     STREAMS,
     WORKERS,
@@ -59,7 +60,7 @@ def assert_same_passes(make, passes=2, **workers):
     assert_same(runs[0], runs[1])
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=repr)
+@pytest.mark.parametrize("workers", WORKERS + PROCESSES, ids=repr)
 @pytest.mark.parametrize("name", DATASETS)
 def test_map_style_datasets_give_the_same_batches(name, workers):
     for options in OPTIONS:
@@ -78,7 +79,7 @@ def test_iterable_datasets_give_the_same_batches(name, workers):
             assert_same_passes(lambda of, more: of(dataset, **options, **more), **workers)  # noqa: B023
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=repr)
+@pytest.mark.parametrize("workers", WORKERS + PROCESSES, ids=repr)
 @pytest.mark.parametrize("dataset", ["nested", "tensors", "plain"])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_samplers_of_torch_give_the_same_batches(name, dataset, workers):
@@ -92,7 +93,7 @@ def test_samplers_of_torch_give_the_same_batches(name, dataset, workers):
         )
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=repr)
+@pytest.mark.parametrize("workers", WORKERS + PROCESSES, ids=repr)
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_batch_samplers_of_torch_give_the_same_batches(name, workers):
     def make(of, more):
@@ -109,7 +110,7 @@ def test_batch_samplers_of_torch_give_the_same_batches(name, workers):
         assert_same_passes(bulk, **workers)
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=repr)
+@pytest.mark.parametrize("workers", WORKERS + PROCESSES, ids=repr)
 def test_a_generator_of_torch_gives_the_same_orders(workers):
     for dataset in (Rows(), tensors(), Plain()):
         assert_same_passes(

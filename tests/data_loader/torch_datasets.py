@@ -1,6 +1,7 @@
 """Datasets and samplers of PyTorch's kinds, and the comparison of what loaders make of them."""
 
 import collections
+import sys
 
 import numpy as np
 import torch
@@ -119,6 +120,12 @@ SAMPLERS = {
     "tensor": lambda: torch.tensor([3, 1, 4]),
 }
 WORKERS = [{}, {"num_workers": 1}, {"num_workers": 3, "prefetch_factor": 3}]
+PROCESSES = [
+    {"num_workers": 2, "worker_method": "process"},
+    {"num_workers": 2, "worker_method": "process", "persistent_workers": True},
+]
+if sys.platform != "linux":
+    PROCESSES = []
 
 
 def assert_same(a, b):

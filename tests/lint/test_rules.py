@@ -164,7 +164,12 @@ BAD = {
         lambda: numbers().map(with_random_module, 4),
         lambda: numbers().map(functools.partial(with_global_generator), END),
     ],
-    "PS019": [lambda: numbers().map(looping, 4), lambda: numbers().map(lambda x: looping(x), END)],
+    "PS019": [
+        lambda: numbers().map(looping, 4),
+        lambda: numbers().map(lambda x: looping(x), END),
+        lambda: numbers().filter(looping, num_parallel_calls=4),
+        lambda: numbers().map(looping, 4, executor="thread").with_options(in_processes()),
+    ],
     "PS020": [lambda: numbers().map(lambda x: x + 1), lambda: numbers().filter(lambda x: x > 3)],
     "PS021": [lambda: numbers().map(lambda x: x * 2 + 1).batch(8)],
     "PS022": [lambda: records().map(parsed).batch(2)],
@@ -227,12 +232,20 @@ GOOD = {
         lambda: numbers().map(calling_numpy, 4),
         lambda: numbers().map(looping).prefetch(1),
         lambda: numbers().map(looping, 4, executor="process"),
+        lambda: numbers().map(looping, 4, executor="auto"),
+        lambda: numbers().map(looping, 4).with_options(in_processes()),
     ],
     "PS020": [lambda: numbers().map(halved).prefetch(1), lambda: numbers().map(opaque).prefetch(1)],
     "PS021": [lambda: numbers().map(halved).batch(8).prefetch(1)],
     "PS022": [lambda: records().map(ps.native(parsed)).prefetch(1)],
     "PS023": [lambda: images().map(decode_natively, END)],
 }
+
+
+def in_processes():
+    options = ps.Options()
+    options.executor = "process"
+    return options
 
 
 def cases(table):

@@ -305,6 +305,15 @@ def plain_number(x):
     return x
 
 
+def plain_yes(x):
+    return True
+
+
+@pipeline(ids=lambda x: [int(x)])
+def filtered(folder):
+    return ps.Dataset.range(ROWS).filter(plain_yes, num_parallel_calls=2)
+
+
 @pipeline(skips=True)
 def skipping_errors(folder):
     return (

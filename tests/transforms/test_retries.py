@@ -239,19 +239,34 @@ def test_what_ends_the_program_is_not_called_again(calls):
     assert not any("max_retries" in note for note in getattr(caught.value, "__notes__", ()))
 
 
-def test_filter_asks_again():
-    seen = []
-
+@pytest.mark.parametrize("form", [name for name in EACH if "coroutine" not in str(name.values)])
+def test_filter_asks_again(form, tmp_path):
     def odd(x):
-        seen.append(int(x))
-        if x == 3 and seen.count(3) < 3:
+        if x % 4 == 3 and tries(tmp_path, x) < 3:
             raise Boom
         return x % 2 == 1
 
-    it = iter(ps.Dataset.range(6).filter(odd, on_error="retry"))
-    assert [int(x) for x in it] == [1, 3, 5]
-    assert seen.count(3) == 3
-    assert it.stats()[0]["retries"] == 2
+    it = iter(ps.Dataset.range(12).filter(odd, on_error="retry", **FORMS[form]))
+    assert [int(x) for x in it] == [1, 3, 5, 7, 9, 11]
+    assert it.stats()[0]["retries"] == 6
+
+
+@LINUX
+@pytest.mark.parametrize("stage", ["map", "filter"])
+@pytest.mark.parametrize("executor", ["process", "auto"])
+@pytest.mark.parametrize("calls", [None, 2])
+def test_calls_of_any_executor_of_the_run_are_made_again(stage, executor, calls, tmp_path):
+    def flaky(x):
+        if x % 4 == 3 and tries(tmp_path, x) < 3:
+            raise Boom
+        return x >= 0
+
+    options = ps.Options()
+    options.executor = executor
+    ds = getattr(ps.Dataset.range(12), stage)(flaky, num_parallel_calls=calls, on_error="retry")
+    it = iter(ds.with_options(options))
+    assert len(list(it)) == 12
+    assert it.stats()[0]["retries"] == 6
 
 
 def test_elements_by_position_are_tried_again():

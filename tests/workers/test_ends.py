@@ -135,3 +135,68 @@ def test_a_lambda_without_cloudpickle_says_what_to_do(tmp_path):
     code, _, err = run(tmp_path, "made(lambda x: x)\n", NO_CLOUDPICKLE + HEAD)
     assert code == 1
     assert "define it at the top of a module, or python -m pip install cloudpickle" in err
+
+
+LIVE = """
+def count():
+    yield os.getpid()
+    time.sleep(0.0 if {quick} else 100)
+    yield from range(10**9)
+
+def busy(x):
+    return sum(range(2000)) and x
+
+if __name__ == "__main__":
+    its = [
+        iter(ps.Dataset.from_generator(count, executor="process")),
+        iter(ps.Dataset.from_generator(count, executor="process").prefetch(2)),
+        iter(ps.prefetch(count, executor="process")),
+        iter(ps.Dataset.range(10**9).map(busy, num_parallel_calls=2, executor="auto")),
+        iter(ps.Dataset.range(10**9).filter(busy, num_parallel_calls=2, executor="process")),
+    ]
+    first = [next(it) for it in its[:3]]
+    next(its[3])
+    print(*map(int, first), flush=True)
+"""
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_exit_with_live_generators_ends_them_without_a_message(tmp_path, quick):
+    program = start(tmp_path, LIVE.format(quick=quick))
+    pids = workers_of(program)
+    assert len(set(pids)) == 3
+    _, err = program.communicate(timeout=60)
+    assert (program.returncode, err) == (0, "")
+    assert gone(pids)
+
+
+def test_generators_end_with_a_process_that_is_killed(tmp_path):
+    program = start(tmp_path, LIVE.format(quick=False) + "    time.sleep(100)\n")
+    pids = workers_of(program)
+    program.kill()
+    program.communicate(timeout=60)
+    assert gone(pids)
+
+
+def test_ctrl_c_reaches_the_loop_over_a_generator(tmp_path):
+    body = """
+def count():
+    yield os.getpid()
+    time.sleep(100)
+
+if __name__ == "__main__":
+    it = iter(ps.Dataset.from_generator(count, executor="process"))
+    print(int(next(it)), flush=True)
+    try:
+        next(it)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    it.close()
+"""
+    program = start(tmp_path, body)
+    pids = workers_of(program)
+    time.sleep(0.3)
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    assert (out, err) == ("interrupted\n", "")
+    assert gone(pids)

@@ -146,6 +146,24 @@ def test_the_number_of_open_files_limits_the_workers_and_not_the_calls(tmp_path)
     assert (code, out, err) == (0, "100 True\n", "")
 
 
+def test_calls_do_not_wait_for_the_worker_of_a_generator(tmp_path):
+    code, out, err = run(
+        tmp_path,
+        TELL + "import itertools, resource\n"
+        "it = iter(ps.Dataset.from_generator(itertools.count, executor='process'))\n"
+        "next(it)\n"
+        "ds = made(slow, n=2)\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (4, hard))\n"
+        "tell(ds)\n"
+        "print(int(next(it)))\n",
+    )
+    assert (code, err) == (0, "")
+    *refused, value = out.splitlines()
+    assert ["the system refused" in line for line in refused] == [True, True]
+    assert value == "1"
+
+
 def as_other_user():
     """Return a command that makes a program one of an unprivileged user, or skip."""
     tool = shutil.which("setpriv")

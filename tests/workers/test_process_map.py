@@ -428,8 +428,11 @@ def test_debugging_calls_the_function_in_this_process():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"executor": "fork"}, "executor must be 'thread' or 'process', got 'fork'"),
-        ({"worker_timeout": 1.0}, "is for executor='process', got 1.0 with 'thread'"),
+        ({"executor": "fork"}, "executor must be 'thread', 'process' or 'auto', got 'fork'"),
+        (
+            {"executor": "thread", "worker_timeout": 1.0},
+            "is for executor='process', got 1.0 with 'thread'",
+        ),
         ({"executor": "process", "worker_timeout": 0.0}, "a number of seconds > 0"),
     ],
 )

@@ -32,6 +32,7 @@ from bench.peers.workloads import slices as arrays
 from bench.peers.workloads import start as starting
 from bench.peers.workloads import stream as streaming
 from bench.peers.workloads import tfrecord as records
+from bench.peers.workloads import worker_start as first
 
 
 class Generated(grain.IterDataset):  # type: ignore[misc]
@@ -134,13 +135,21 @@ def generator(task: Task) -> Epoch:
 def gil(task: Task) -> Epoch:
     """Holds: mp_prefetch(processors); releases: read threads = processors."""
     source = grain.MapDataset.range(task.n).map(functions.function(task))
-    if task.case == "releases the GIL":
+    if not functions.holds(task):
         threads = source.to_iter_dataset(reading(task))
         return lambda: threads
     options = grain.MultiprocessingOptions(num_workers=task.workers, per_worker_buffer_size=16)
     single = grain.ReadOptions(num_threads=1, prefetch_buffer_size=2)
     processes = source.to_iter_dataset(single).mp_prefetch(options)
     return lambda: processes
+
+
+def worker_start(task: Task) -> float:
+    """mp_prefetch(processors): processes that are spawned."""
+    options = grain.MultiprocessingOptions(num_workers=task.workers, per_worker_buffer_size=16)
+    single = grain.ReadOptions(num_threads=1, prefetch_buffer_size=2)
+    source = grain.MapDataset.range(task.n).map(first.small)
+    return first.until_first(lambda: source.to_iter_dataset(single).mp_prefetch(options))
 
 
 def cache(task: Task) -> Epoch:

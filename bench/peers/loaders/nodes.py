@@ -31,6 +31,7 @@ from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import overhead as counting
 from bench.peers.workloads import padded as lengths
 from bench.peers.workloads import shuffle as shuffling
+from bench.peers.workloads import worker_start as first
 
 
 class Generated:
@@ -87,8 +88,16 @@ def generator(task: Task) -> Epoch:
 def gil(task: Task) -> Epoch:
     """ParallelMapper, one worker per processor: processes if it holds, threads if it releases."""
     source: BaseNode[Any] = IterableWrapper(range(task.n))
-    method: Any = "process" if task.case == "holds the GIL" else "thread"
+    method: Any = "process" if functions.holds(task) else "thread"
     return loader(ParallelMapper(source, functions.function(task), task.workers, method=method))
+
+
+def worker_start(task: Task) -> float:
+    """ParallelMapper, one process per processor, forked."""
+    source: BaseNode[Any] = IterableWrapper(range(task.n))
+    return first.until_first(
+        lambda: loader(ParallelMapper(source, first.small, task.workers, method="process"))()
+    )
 
 
 def elements(task: Task) -> Epoch:

@@ -20,6 +20,7 @@ from bench.peers.workloads import install as installing
 from bench.peers.workloads import interleave as readers
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import overhead as counting
+from bench.peers.workloads import worker_start as first
 
 
 def jpeg(task: Task) -> Epoch:
@@ -70,7 +71,7 @@ def generator(task: Task) -> Epoch:
 def gil(task: Task) -> Epoch:
     """pipe(concurrency=processors): holds: in a ProcessPoolExecutor; releases: in threads."""
     function = functions.function(task)
-    processes = ProcessPoolExecutor(task.workers) if task.case == "holds the GIL" else None
+    processes = ProcessPoolExecutor(task.workers) if functions.holds(task) else None
 
     def epoch() -> Iterator[Any]:
         builder: Any = PipelineBuilder().add_source(range(task.n))
@@ -78,6 +79,18 @@ def gil(task: Task) -> Epoch:
         return run(builder.add_sink(16).build(num_threads=task.workers))
 
     return epoch
+
+
+def worker_start(task: Task) -> float:
+    """pipe(concurrency=processors) in a ProcessPoolExecutor."""
+
+    def build() -> Iterator[Any]:
+        processes = ProcessPoolExecutor(task.workers)
+        builder: Any = PipelineBuilder().add_source(range(task.n))
+        builder = builder.pipe(first.small, concurrency=task.workers, executor=processes)
+        return run(builder.add_sink(16).build(num_threads=task.workers))
+
+    return first.until_first(build)
 
 
 def cache(task: Task) -> Epoch:

@@ -30,10 +30,12 @@ from bench.peers.workloads import interleave as readers
 from bench.peers.workloads import jpeg as photos
 from bench.peers.workloads import overhead as counting
 from bench.peers.workloads import padded as lengths
+from bench.peers.workloads import same_class as classes
 from bench.peers.workloads import shuffle as shuffling
 from bench.peers.workloads import slices as arrays
 from bench.peers.workloads import start as starting
 from bench.peers.workloads import text as lines
+from bench.peers.workloads import worker_start as first
 
 
 class Mapped(Dataset[Any]):
@@ -102,6 +104,20 @@ def gil(task: Task) -> Epoch:
     dataset = Mapped(range(task.n), functions.function(task))
     loader = DataLoader(dataset, batch_size=None, num_workers=task.workers, persistent_workers=True)
     return lambda: loader
+
+
+def same_class(task: Task) -> Epoch:
+    """Processes, one per processor, persistent."""
+    loader = DataLoader(
+        classes.samples(task), task.batch, num_workers=task.workers, persistent_workers=True
+    )
+    return lambda: loader
+
+
+def worker_start(task: Task) -> float:
+    """Processes, one per processor, forked; single results."""
+    dataset = Mapped(range(task.n), first.small)
+    return first.until_first(lambda: DataLoader(dataset, batch_size=None, num_workers=task.workers))
 
 
 def elements(task: Task) -> Epoch:

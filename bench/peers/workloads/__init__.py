@@ -23,6 +23,8 @@ NAMES = (
     "padded",
     "generator",
     "gil",
+    "same_class",
+    "worker_start",
     "cache",
     "latency",
     "interleave",

@@ -1,4 +1,4 @@
-"""A Python function of some 2 ms, which holds the GIL or releases it, on all processors."""
+"""A Python function, which holds the GIL or releases it, on all processors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ import numpy as np
 
 from bench.peers.workload import Task, Workload, expect
 
-TURNS = 40_000
+TURNS = 40_000  # some 2 ms
+FEW_TURNS = 100  # some 5 us
 NUMBERS = 300_000
+LARGE = 75_000  # of float64: 600 kB
+
+RELEASES = "releases the GIL"
+RETURNS_MUCH = "holds the GIL, returns 600 kB"
+IS_QUICK = "holds the GIL, 5 us"
 
 
 class Gil(Workload):
@@ -19,8 +25,11 @@ class Gil(Workload):
     summary = (
         "map with a function of some 2 ms on as many threads or processes as there are processors "
         "(a loader that has both runs with what suits the function): a loop of pure Python, "
-        "which holds the GIL all the time, and np.sort, which releases it. Results are taken one "
-        "by one and timed from the second on, so that starting processes does not count."
+        "which holds the GIL all the time, and np.sort, which releases it. The loop returns a "
+        "number, or an array of 600 kB; a short one takes 5 microseconds. Results are taken one "
+        "by one and timed from the second on, so that starting processes does not count. penstock "
+        "has a row for each of its forms: map in threads, map in processes, and its DataLoader in "
+        "processes."
     )
     unit = "calls/s"
     limit = "the same calls by one process per processor, forked, with no results sent back"
@@ -29,39 +38,65 @@ class Gil(Workload):
         "with processes can, and pay for sending what it returns. In `releases the GIL`, the two "
         "processors and their shared memory, on which both sort."
     )
-    cases = {"holds the GIL": {"n": 100}, "releases the GIL": {"n": 100}}
+    cases = {
+        "holds the GIL": {"n": 100},
+        RETURNS_MUCH: {"n": 100},
+        IS_QUICK: {"n": 1000},
+        RELEASES: {"n": 100},
+    }
     tiny = {"n": 6}
     seconds = 1.0
     skip = 1
     together = True
-    grows = 4000
+    grows = 400_000
 
     def count(self, element: Any, task: Task) -> int:
-        return int(np.size(element))
+        return 1
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
-        found = np.concatenate([np.ravel(element) for element in elements])
+        found = [float(np.ravel(element)[0]) for element in elements]
         expect("results", len(found), task.n)
-        wanted = {float(function(task)(x)) for x in range(task.n)}
-        expect("values", set(map(float, found)), wanted)
+        wanted = {float(np.ravel(function(task)(x))[0]) for x in range(task.n)}
+        expect("values", set(found), wanted)
+
+
+def holds(task: Task) -> bool:
+    """Return whether the function of a case holds the GIL."""
+    return bool(task.case != RELEASES)
 
 
 def function(task: Task) -> Any:
     """Return the function of a case; it takes an integer."""
-    return hold if task.case == "holds the GIL" else release
+    return {RELEASES: release, RETURNS_MUCH: hold_and_fill, IS_QUICK: hold_shortly}.get(
+        task.case, hold
+    )
 
 
 def hold(x: Any) -> int:
     """Count in pure Python."""
-    total = int(x) % 4
-    for i in range(TURNS):
-        total += i & 3
-    return total
+    return _counted(int(x), TURNS)
+
+
+def hold_shortly(x: Any) -> int:
+    """Count in pure Python, not far."""
+    return _counted(int(x), FEW_TURNS)
+
+
+def hold_and_fill(x: Any) -> Any:
+    """Count in pure Python; returns an array."""
+    return np.full(LARGE, _counted(int(x), TURNS), np.float64)
 
 
 def release(x: Any) -> float:
     """Sort numbers; returns the middle one."""
     return float(np.sort(_numbers(int(x) % 4))[NUMBERS // 2])
+
+
+def _counted(x: int, turns: int) -> int:
+    total = x % 4
+    for i in range(turns):
+        total += i & 3
+    return total
 
 
 @cache

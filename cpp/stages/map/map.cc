@@ -99,8 +99,9 @@ class MapIterator final : public BlockIterator {
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<MapIterator>(label(), StartInput(context), context.Called(function_),
-                                       Randomness(context), context.ragged);
+  return std::make_unique<MapIterator>(label(), StartInput(context),
+                                       context.Executed(function_, *this, 1), Randomness(context),
+                                       context.ragged);
 }
 
 std::shared_ptr<Dataset> MakeMap(const std::vector<DatasetPtr>&, const Args& args) {

@@ -1,4 +1,6 @@
 // map with parallel calls: workers share the input, and their results meet in a slot ring.
+#include "stages/map/parallel_map.h"
+
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -44,9 +46,6 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return MapAt(*this, function_, positions, context);
   }
-  const PlannedFunction& function() const { return function_; }
-  int64_t calls() const { return calls_; }
-  std::optional<bool> ordered() const { return ordered_; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -67,18 +66,20 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
 // does.
 class ParallelMapIterator final : public BlockIterator {
  public:
-  ParallelMapIterator(const ParallelMapDataset& data, const RunContext& context, CancelToken cancel)
+  ParallelMapIterator(const Dataset& data, const RunContext& context, CancelToken cancel,
+                      ParallelCalls calls)
       : session_(*context.session),
         stage_(data.label()),
-        function_(context.Called(data.function())),
+        function_(std::move(calls.function)),
         random_(data.Randomness(context)),
         source_(data.input()),
         lane_(data.lane()),
         ragged_(context.ragged),
-        ordered_(context.replayed || data.ordered().value_or(session_.options().deterministic)),
-        most_(MostCalls(session_, data.calls(), !function_->needs_lock())),
+        ordered_(calls.ordered),
+        flagged_(calls.flagged),
+        most_(MostCalls(session_, calls.calls, !function_->needs_lock())),
         cancel_(std::move(cancel)),
-        share_(session_, data.calls() == kAutotune),
+        share_(session_, calls.calls == kAutotune),
         input_(data.StartInput(context.OnThread(cancel_).Replayed())),
         stats_(data.Stats(context)),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
@@ -87,7 +88,7 @@ class ParallelMapIterator final : public BlockIterator {
         ready_watch_(cancel_, ready_),
         turns_(cancel_),
         tuning_(session_, {data.kind(), stage_.name, stage_.function}, "num_parallel_calls",
-                std::max(2, session_.threads()), most_, data.calls() != kAutotune),
+                std::max(2, session_.threads()), most_, calls.calls != kAutotune),
         workers_(
             lane_, stage_.kind.c_str(),
             [this](int number, Parking& parking) { Work(number, parking); },
@@ -106,16 +107,30 @@ class ParallelMapIterator final : public BlockIterator {
     workers_.Join();
   }
 
-  void VisitState(StateVisitor& visitor) override { progress_.VisitState(visitor, input_); }
+  void VisitState(StateVisitor& visitor) override {
+    progress_.VisitState(visitor, input_, !flagged_);
+  }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    if (!workers_.empty() || in_line_) return Iterator::Discard(steps);
+    // Which rows stay is not known before they were tested.
+    if (!workers_.empty() || in_line_ || flagged_) return Iterator::Discard(steps);
     progress_.Discard(steps);
     return std::nullopt;
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
+    if (!flagged_) return NextResults(max_rows);
+    for (;;) {
+      Block block = RowsThatStay(NextResults(max_rows));
+      if (block.rows > 0 || block.last()) return block;
+    }
+  }
+
+ private:
+  using Packet = MapPacket;
+
+  Block NextResults(int64_t max_rows) {
     if (!in_line_) StartWorkers();
     while (pending_.empty()) {
       if (halted_) return Block::Of(OutOfMemory(stage_.kind));
@@ -143,9 +158,6 @@ class ParallelMapIterator final : public BlockIterator {
     Tune();
     return block;
   }
-
- private:
-  using Packet = MapPacket;
 
   CallInfo Info(int64_t position) const {
     CallInfo info{&stage_, random_, progress_.base_index() + position};
@@ -334,6 +346,7 @@ class ParallelMapIterator final : public BlockIterator {
   const Lane lane_;
   const bool ragged_;  // the consumer takes such blocks
   const bool ordered_;
+  const bool flagged_;
   const int most_;
   CancelToken cancel_;
   CallShare share_;
@@ -368,13 +381,10 @@ class ParallelMapIterator final : public BlockIterator {
 
 IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
   if (context.session->options().debug) return in_line_->Start(context);
-  const FunctionPtr function = context.Called(function_);
-  if (function->suspends()) {
-    const bool ordered =
-        context.replayed || ordered_.value_or(context.session->options().deterministic);
-    return MakeOngoingMap(*this, context, {function, calls_, ordered});
-  }
-  return std::make_unique<ParallelMapIterator>(*this, context, context.cancel.Child());
+  const bool ordered =
+      context.replayed || ordered_.value_or(context.session->options().deterministic);
+  return MakeParallelCalls(*this, context,
+                           {context.Executed(function_, *this, calls_), calls_, ordered});
 }
 
 // `kind`: the form without parallel calls.
@@ -412,4 +422,13 @@ const RegisterDataset parallel_from_indexable_stage(
     });
 
 }  // namespace
+
+IteratorPtr MakeParallelCalls(const Dataset& data, const RunContext& context, ParallelCalls calls) {
+  if (calls.function->suspends()) {
+    return MakeOngoingMap(data, context, {std::move(calls.function), calls.calls, calls.ordered});
+  }
+  return std::make_unique<ParallelMapIterator>(data, context, context.cancel.Child(),
+                                               std::move(calls));
+}
+
 }  // namespace penstock

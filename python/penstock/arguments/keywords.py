@@ -48,6 +48,7 @@ _STAGES = {
     "input_columns": "the function gets the whole element",
     "collate_fn": "give it to map after batch, or to ps.DataLoader",
     "pin_memory": "give it to to_torch",
+    "executor": "put the work into a map, which has it, in the datasets that the function returns",
 }
 
 

@@ -140,7 +140,8 @@ _KINDS: dict[str, Check] = {
     "dataset": checks.dataset,
     "storage_options": checks.or_none(checks.mapping),
     "timeout": checks.seconds,
-    "executor": checks.one_of("thread", "process"),
+    "executor": checks.or_none(checks.one_of("thread", "process", "auto")),
+    "worker_method": checks.one_of("thread", "process"),
     "worker_timeout": checks.or_none(checks.seconds),
 }
 
@@ -161,6 +162,8 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("TarDataset", "buffer_size"): _bytes,
     ("cache", "filename"): None,
     ("from_generator", "generator"): None,
+    ("from_generator", "executor"): checks.or_none(checks.one_of("thread", "process")),
+    ("prefetch", "executor"): checks.one_of("thread", "process"),
     ("set_seed", "seed"): None,
     ("empty", "element_spec"): checks.or_none(checks.specification),
     ("decode_csv", "record_defaults"): checks.sequence,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from penstock.arguments.checks import MOST_THREADS
@@ -11,9 +12,7 @@ from penstock.data_loader.samplers import BatchSampler
 from penstock.stage import Stage
 
 
-def check(
-    num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: Any
-) -> None:
+def check(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
     """Raise ValueError for what workers cannot do."""
     if not isinstance(num_workers, int) or num_workers < 0:
         raise ValueError(f"DataLoader: num_workers must be an int >= 0, got {num_workers!r}")
@@ -21,11 +20,6 @@ def check(
         raise ValueError(f"DataLoader: num_workers must be <= {MOST_THREADS}, got {num_workers}")
     if timeout < 0:
         raise ValueError(f"DataLoader: timeout must be >= 0 seconds, got {timeout}")
-    if context is not None:
-        raise ValueError(
-            f"DataLoader: multiprocessing_context={context!r} asks for worker processes, and "
-            "num_workers are threads; leave it out"
-        )
     if prefetch_factor is not None and prefetch_factor < 1:
         raise ValueError(f"DataLoader: prefetch_factor must be >= 1, got {prefetch_factor}")
     for name, asked in {
@@ -35,6 +29,35 @@ def check(
     }.items():
         if asked and num_workers == 0:
             raise ValueError(f"DataLoader: {name} needs num_workers > 0, got num_workers=0")
+
+
+def check_method(method: str, context: Any, num_workers: int, dataset: Any) -> None:
+    """Raise ValueError for workers that cannot be, or cannot have this dataset."""
+    if context is not None:
+        name = context if isinstance(context, str) else getattr(context, "_name", None)
+        if method == "thread":
+            raise ValueError(
+                f"DataLoader: multiprocessing_context={context!r} asks for worker processes, and "
+                "num_workers are threads; leave it out, or give worker_method='process'"
+            )
+        if name not in ("spawn", "forkserver"):
+            raise ValueError(
+                "DataLoader: multiprocessing_context must be 'spawn' or 'forkserver', or a context "
+                "of them: worker processes begin afresh, since this process has threads, got "
+                f"{context!r:.200}"
+            )
+    if method == "thread" or num_workers == 0:
+        return
+    if sys.platform != "linux":
+        raise ValueError(
+            "DataLoader: worker_method='process' needs Linux; leave it out, and workers are threads"
+        )
+    if isinstance(dataset, Stage):
+        raise ValueError(
+            "DataLoader: worker_method='process' gives each worker a copy of the dataset, and this "
+            "one is a pipeline that works in parallel itself; leave worker_method out, and give "
+            "executor='process' to its map"
+        )
 
 
 def is_iterable(dataset: Any, has_sampler: bool) -> bool:

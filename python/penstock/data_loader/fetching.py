@@ -15,6 +15,7 @@ from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
 from penstock.data_loader.orders import END, Failed, Inputs
 from penstock.data_loader.settings import Settings
+from penstock.errors import StateError
 
 Fetch = Callable[[Any], Any]
 
@@ -76,7 +77,7 @@ class _Rows:
         try:
             return self._collate(samples)
         except Exception as error:
-            place = f"dataset[i] for i in {_shown(indices)}"
+            place = f"dataset[i] for i in {shown(indices)}"
             _note(error, f"DataLoader: in the batch of {place}{_texts(samples)}")
             raise
 
@@ -97,7 +98,7 @@ class _Rows:
         try:
             return self._many(indices)
         except Exception as error:
-            _name(error, f"dataset.__getitems__({_shown(indices)})")
+            _name(error, f"dataset.__getitems__({shown(indices)})")
             raise
 
 
@@ -177,6 +178,13 @@ def samples_of(
 
 def _opened(dataset: Any, state: Any) -> tuple[Iterator[Any], bool]:
     """Return the iterator of a dataset, and whether it stands where `_kept` gave the state."""
+    if "workers" in (state or {}):
+        count = len(state["workers"])
+        raise StateError(
+            "DataLoader: a state of one reader of the dataset was expected, got one of "
+            f"{count} worker processes; give worker_method='process' and num_workers={count}",
+            [f"DataLoader: threads, the state has {count} worker processes"],
+        )
     keeper = (state or {}).get("of")
     if keeper == "dataset" and _keeps_state(dataset):
         dataset.load_state_dict(copy.deepcopy(state["state"]))
@@ -201,10 +209,11 @@ def _keeps_state(thing: Any) -> bool:
     return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
 
 
-def _shown(indices: Any) -> str:
-    shown = [*itertools.islice(indices, _MOST_SHOWN + 1)]
-    more = ", ..." if len(shown) > _MOST_SHOWN else ""
-    return f"[{', '.join(map(repr, shown[:_MOST_SHOWN]))}{more}]"
+def shown(indices: Any) -> str:
+    """Return the first indices of a batch, for an error."""
+    first = [*itertools.islice(indices, _MOST_SHOWN + 1)]
+    more = ", ..." if len(first) > _MOST_SHOWN else ""
+    return f"[{', '.join(map(repr, first[:_MOST_SHOWN]))}{more}]"
 
 
 def _texts(samples: Any) -> str:

@@ -5,25 +5,37 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
-from typing import Any
+from typing import Any, Literal
 
+from penstock import debugging
 from penstock.account import account_of_values, differences
 from penstock.arguments.checked import checked
 from penstock.data_loader import collate, torch_rules
-from penstock.data_loader.arguments import check, check_order, choose_samplers, is_iterable
+from penstock.data_loader.arguments import (
+    check,
+    check_method,
+    check_order,
+    choose_samplers,
+    is_iterable,
+)
 from penstock.data_loader.orders import restore_epochs, samplers_state
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
+from penstock.data_loader.process_pass import ProcessPass
 from penstock.data_loader.processes import check_accelerate
 from penstock.data_loader.settings import Settings
+from penstock.data_loader.team import Team
 from penstock.errors import StateError
 
 _VERSION = 1
-_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+_FIXED = (
+    *("batch_size", "batch_sampler", "sampler", "drop_last", "dataset"),
+    *("persistent_workers", "worker_method"),
+)
 
 
 class DataLoader(Settings):
-    """Batches of a dataset: PyTorch's DataLoader with threads instead of processes.
+    """Batches of a dataset: PyTorch's DataLoader with threads, or with processes as there.
 
     Parameters
     ----------
@@ -41,8 +53,8 @@ class DataLoader(Settings):
         Lists of indices, one for each batch; excludes `batch_size`, `shuffle`, `sampler` and
         `drop_last`.
     num_workers : int
-        Threads that make batches ahead of use. 0: each batch is made by the thread that asks for
-        it, when it asks.
+        Threads or processes that make batches ahead of use. 0: each batch is made by the thread
+        that asks for it, when it asks.
     collate_fn : callable, optional
         From a list of samples to a batch; `default_collate` if there is none. With
         ``batch_size=None`` it is given a single sample.
@@ -53,28 +65,35 @@ class DataLoader(Settings):
     timeout : float
         Seconds that a batch may take; 0 for no limit. Needs `num_workers`.
     worker_init_fn : callable, optional
-        Called in each worker thread of a pass before it fetches, with its number from 0 to
+        Called in each worker of a pass before it fetches, with its number from 0 to
         ``num_workers - 1``.
-    multiprocessing_context : None
-        There are no worker processes yet: anything else is refused.
+    multiprocessing_context : None, "spawn", "forkserver" or a context of these
+        For worker processes, which always begin afresh: "fork" is refused, since this process has
+        threads.
     generator : int, numpy.random.Generator or torch.Generator, optional
         What orders are drawn from. None: PyTorch's global generator for its datasets, else
         `set_seed` if it was called, else the operating system.
     prefetch_factor : int, optional
         Batches ahead of use for each worker, >= 1; 2 if there are workers.
     persistent_workers : bool
-        Accepted: threads are not worth keeping.
+        Whether worker processes keep their dataset from pass to pass, so that `worker_init_fn` is
+        called once. Threads are not worth keeping.
     pin_memory_device : str
         Accepted; the current accelerator counts, as in PyTorch.
     in_order : bool
         Whether batches come in their order, or each as soon as it is made.
+    worker_method : "thread" or "process"
+        What the workers are. Processes are for datasets that hold the GIL, as pure Python does.
 
     Raises
     ------
     ValueError
         If arguments exclude each other, or one is out of its range.
     TypeError
-        If `dataset` is neither of the two kinds.
+        If `dataset` is neither of the two kinds; when a pass begins, if it is for worker processes
+        and cannot be pickled.
+    penstock.WorkerError
+        Where a batch is due whose worker process has ended.
     RuntimeError
         When a pass begins, if Accelerate runs several processes and no `sampler` says what each of
         them has: ``accelerator.prepare`` does not divide this loader.
@@ -88,7 +107,13 @@ class DataLoader(Settings):
     that names the index; the next batch follows.
 
     Threads: an iterable dataset is read by one of them, so nothing comes twice, and the others
-    collate. What differs from PyTorch is listed in :doc:`/guides/trainers`.
+    collate.
+
+    Processes: as in PyTorch. Batch ``i`` comes from worker ``i % num_workers``, each worker has its
+    own copy of the dataset, its number (`get_worker_info`) and its seeds, and reads all of an
+    iterable dataset unless that divides itself. Batches come through shared memory, without a copy.
+
+    What differs from PyTorch is listed in :doc:`/guides/trainers`.
 
     Examples
     --------
@@ -122,8 +147,10 @@ class DataLoader(Settings):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        worker_method: Literal["thread", "process"] = "thread",
     ) -> None:
-        check(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        check(num_workers, timeout, prefetch_factor, persistent_workers)
+        check_method(worker_method, multiprocessing_context, num_workers, dataset)
         self._order_given = sampler is not None or batch_sampler is not None
         self._iterable = is_iterable(dataset, self._order_given)
         self.dataset = dataset
@@ -136,6 +163,8 @@ class DataLoader(Settings):
         self.multiprocessing_context = multiprocessing_context
         self.generator = generator
         self.in_order = in_order
+        self.worker_method: str = worker_method
+        self._team: Team | None = None  # that persists
         self.persistent_workers = persistent_workers
         check_order(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         batched = batch_size is not None
@@ -171,7 +200,15 @@ class DataLoader(Settings):
     def __iter__(self) -> Pass:
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
-        made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
+        made: Pass
+        if self._in_processes and not debugging.enabled():
+            team = self._team
+            if team is None or not team.take(self.num_workers):
+                team = Team(self)
+            self._team = team if self.persistent_workers else None
+            made = ProcessPass(self, position, team)
+        else:
+            made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
         self._position, self._saved = position, None
         return made
 
@@ -271,4 +308,4 @@ class DataLoader(Settings):
         return {"batch_size": self.batch_size, "drop_last": self.drop_last, "samples": samples}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_position": None}
+        return self.__dict__ | {"_position": None, "_team": None}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from penstock import random
 from penstock.data_loader import torch_rules
 from penstock.data_loader.samplers import BatchSampler, RandomSampler, SequentialSampler
 from penstock.data_loader.settings import Settings
@@ -17,6 +18,8 @@ from penstock.data_loader.settings import Settings
 # Of each batch: its number, what is fetched for it, the dataset's state after it.
 Input = tuple[int, Any, Any]
 Inputs = Iterator[Input]
+
+_OF_WORKERS = 1  # beside the seed of an order: for another one that follows from it
 
 # Comes after the last one. An interruption that reaches a generator ends it without.
 END: Input = (-1, None, None)
@@ -154,16 +157,42 @@ def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
             sampler.set_epoch(state["epoch"])
 
 
-def draw_base_seed(loader: Settings, goes_on: bool) -> None:
-    """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same."""
+def draw_base_seed(loader: Settings, goes_on: bool) -> int | None:
+    """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same.
+
+    None: it draws nothing then, or has drawn it when the pass began first.
+    """
     if not loader._follows_torch:
-        return
+        return None
     given = loader.generator if torch_rules.is_generator(loader.generator) else None
     restored = given is not None and any(
         getattr(sampler, "generator", None) is given for sampler in _chain(loader)
     )
-    if restored or not goes_on:
-        torch_rules.random_integer(given)
+    return torch_rules.random_integer(given) if restored or not goes_on else None
+
+
+def base_seed_of(
+    drawn: int | None, saved: Mapping[str, Any], state: Mapping[str, Any] | None = None
+) -> int:
+    """Return what the seeds of worker processes follow from.
+
+    Parameters
+    ----------
+    drawn : int or None
+        What `draw_base_seed` has returned.
+    saved : mapping
+        Of the pass that goes on.
+    state : mapping, optional
+        Of the order: a seed of it decides this one too, so that no more is drawn than for threads.
+    """
+    if "base_seed" in saved:
+        return int(saved["base_seed"])
+    if drawn is not None:
+        return drawn
+    if state is not None and "seed" in state:
+        pair = np.random.SeedSequence((state["seed"], _OF_WORKERS))
+        return int(pair.generate_state(1, np.uint64)[0] >> 1)
+    return int(random.uniform((), 0, 2**63 - 1, np.int64))
 
 
 def _known(
@@ -177,10 +206,10 @@ def _known(
     indices: _Indices
     last = None
     if type(sampler) is SequentialSampler or torch_rules.is_exactly("SequentialSampler", sampler):
-        draw_base_seed(loader, goes_on)
+        base_seed = draw_base_seed(loader, goes_on)
         indices = range(len(sampler.data_source))
     elif type(sampler) is RandomSampler:
-        draw_base_seed(loader, goes_on)
+        base_seed = draw_base_seed(loader, goes_on)
         drawn = sampler.draw()
         state["seed"] = saved.get("seed", drawn)
         indices = sampler.permutation(state["seed"])
@@ -189,7 +218,7 @@ def _known(
         and not sampler.replacement
         and getattr(sampler, "_num_samples", 0) is None
     ):
-        draw_base_seed(loader, goes_on)
+        base_seed = draw_base_seed(loader, goes_on)
         torch = torch_rules.torch()
         last = generator = sampler.generator
         if generator is None:
@@ -199,6 +228,8 @@ def _known(
         indices = torch.randperm(len(sampler.data_source), generator=generator).numpy()
     else:
         return None
+    if loader._in_processes:
+        state["base_seed"] = base_seed_of(base_seed, saved, state)
     return KnownOrder(indices, batch_size, drop_last, state, last)
 
 
@@ -218,12 +249,14 @@ def _drawn(
     try:
         items = iter(loader._index_sampler)
         # The global generator is where it was, so from it the seed is drawn again.
-        draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))
+        base_seed = draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))
         # The first one is drawn here: by this thread, before anything else draws.
         ready = list(itertools.islice(items, start, start + 1))
     finally:
         if repeats:
             torch_rules.set_state_of(torch_rules.torch().default_generator, present or b"")
+    if loader._in_processes:
+        state["base_seed"] = base_seed_of(base_seed, saved)
     return DrawnOrder(itertools.chain(ready, items), state)
 
 

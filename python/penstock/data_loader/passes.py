@@ -38,9 +38,6 @@ class Pass(Closing):
         # At most one: what came, and was not handed over before an interruption.
         self._pulled: list[Any] = []
         self._loader_length = loader.__len__
-        self._fetch = fetch_of(loader)
-        if torch_rules.pins(loader.pin_memory):
-            self._fetch = _pinning(self._fetch)
 
     def __iter__(self) -> Pass:
         return self
@@ -62,6 +59,14 @@ class Pass(Closing):
         """
         self._pulled.extend(itertools.islice(source, 1))
 
+    def _ended_by_an_interrupt(self) -> RuntimeError:
+        return RuntimeError(
+            "DataLoader: a KeyboardInterrupt reached the iterator of the dataset or the sampler, "
+            f"which may have ended by it, so that batch {self._position.reached.low} and those "
+            "after it did not come; to continue there, call "
+            "loader.load_state_dict(loader.state_dict()) and begin another pass"
+        )
+
     def __reduce__(self) -> Any:
         raise TypeError(
             "DataLoader: a pass cannot be pickled; pickle the loader, and its state_dict()"
@@ -73,9 +78,10 @@ class InlinePass(Pass):
 
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
-        inputs = _inputs(loader, position)
+        self._fetch = _fetching(loader)
+        inputs = inputs_of(loader, position)
         self._order = position.order if isinstance(position.order, KnownOrder) else None
-        self._source: Iterator[Any] = inputs if self._order is None else _numbers(position)
+        self._source: Iterator[Any] = inputs if self._order is None else numbers_of(position)
 
     def __next__(self) -> Any:
         position = self._position
@@ -110,13 +116,9 @@ class InlinePass(Pass):
         if self._pulled or (self._order is not None and not self._cut):
             self._position.finish()
         elif not self._cut:
+            error = self._ended_by_an_interrupt()
             self._cut = True
-            raise RuntimeError(
-                "DataLoader: a KeyboardInterrupt reached the iterator of the dataset or the "
-                "sampler, which may have ended by it, so that batch "
-                f"{self._position.reached.low} and those after it did not come; to continue there, "
-                "call loader.load_state_dict(loader.state_dict()) and begin another pass"
-            )
+            raise error
         raise StopIteration
 
     def close(self) -> None:
@@ -134,7 +136,7 @@ class ThreadedPass(Pass):
         if loader.timeout > 0 and not debugging.enabled():  # debugged, nothing runs ahead
             self._progress = Progress(loader.timeout)
         self._in_order = loader.in_order or loader.num_workers == 1
-        dataset = _pipeline(loader, position, self._fetch, self._progress)
+        dataset = _pipeline(loader, position, _fetching(loader), self._progress)
         options = Options()
         options.warm_start = True  # as PyTorch's workers, which do not wait for the first next()
         self._iterator = iter(dataset.with_options(options))
@@ -176,7 +178,7 @@ class ThreadedPass(Pass):
         self._iterator.close()
 
 
-def _inputs(loader: Settings, position: Position) -> Inputs:
+def inputs_of(loader: Settings, position: Position) -> Inputs:
     """Begin a pass at its position; returns what is still to be fetched, if not all is known."""
     low, ahead, dataset_state, failed = position.reached
     without = frozenset(ahead)
@@ -188,7 +190,7 @@ def _inputs(loader: Settings, position: Position) -> Inputs:
     return iter(()) if isinstance(order, KnownOrder) else order.inputs(low, without)
 
 
-def _numbers(position: Position) -> Iterator[int]:
+def numbers_of(position: Position) -> Iterator[int]:
     """Return the numbers of the batches that are still to come, without running Python code."""
     low, ahead, *_ = position.reached
     return itertools.filterfalse(frozenset(ahead).__contains__, range(low, len(position.order)))
@@ -198,7 +200,7 @@ def _pipeline(
     loader: Settings, position: Position, fetch: Fetch, progress: Progress | None
 ) -> Dataset:
     workers = loader.num_workers
-    inputs = _inputs(loader, position)
+    inputs = inputs_of(loader, position)
     source, wanted = _source(loader, position, inputs, progress)
     work = Worker(fetch, wanted, loader.worker_init_fn, workers, progress)
     factor = loader.prefetch_factor or 1
@@ -221,7 +223,7 @@ def _source(
             progress.ends(len(order))
         numbers = Dataset.range(position.reached.low, len(order))
         if position.reached.ahead:
-            numbers = Dataset.from_tensor_slices(np.fromiter(_numbers(position), np.int64))
+            numbers = Dataset.from_tensor_slices(np.fromiter(numbers_of(position), np.int64))
         known = order
         return numbers, lambda number: (int(number), known[int(number)], None)
 
@@ -246,5 +248,8 @@ def _source(
     return Dataset._make("from_generator", (), args), lambda item: item.value
 
 
-def _pinning(fetch: Fetch) -> Fetch:
+def _fetching(loader: Settings) -> Fetch:
+    fetch = fetch_of(loader)
+    if not torch_rules.pins(loader.pin_memory):
+        return fetch
     return lambda what: torch_rules.pinned(fetch(what))

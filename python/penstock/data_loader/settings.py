@@ -22,6 +22,8 @@ class Settings:
     generator: Any
     prefetch_factor: int | None
     in_order: bool
+    persistent_workers: bool
+    worker_method: str
 
     _iterable: bool  # whether the dataset is read from begin to end
     _follows_torch: bool  # whether it draws as PyTorch's loader does
@@ -33,6 +35,10 @@ class Settings:
         if self.batch_size is None:
             return samples
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+    @property
+    def _in_processes(self) -> bool:
+        return self.worker_method == "process" and self.num_workers > 0
 
     @property
     def _index_sampler(self) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock.data_loader import torch_rules
+from penstock.data_loader import batch_memory, torch_rules
 
 SHAPE = operator.attrgetter("shape")
 DTYPE = operator.attrgetter("dtype")
@@ -53,10 +53,48 @@ def _arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     return torch_rules.collate_module().collate_numpy_array_fn(batch, collate_fn_map=collate_fn_map)
 
 
+def replace_tensors(module: Any) -> None:
+    """Have tensors stacked in the memory of batches; `module` is PyTorch's with `collate`.
+
+    In a worker, where PyTorch's own function takes memory from ``/dev/shm``.
+    """
+    theirs = getattr(module, "collate_tensor_fn", None)
+    table = getattr(module, "default_collate_fn_map", {})
+    tensor = torch_rules.torch().Tensor
+    if table.get(tensor) is not theirs or theirs is None or type(theirs) is _Stacking:
+        return
+    module.collate_tensor_fn = table[tensor] = _Stacking(theirs)
+
+
+class _Stacking:
+    """PyTorch's ``collate_tensor_fn`` with another memory for plain tensors."""
+
+    def __init__(self, theirs: Callable[..., Any]) -> None:
+        self._theirs = theirs
+
+    def __call__(self, batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+        torch = torch_rules.torch()
+        first = batch[0]
+        dtype, shape = first.dtype, first.shape
+        if not first.numel() or not all(
+            type(each) is torch.Tensor
+            and each.layout == torch.strided
+            and each.is_cpu
+            and not each.requires_grad
+            and each.dtype == dtype
+            and each.shape == shape
+            for each in batch
+        ):
+            return self._theirs(batch, collate_fn_map=collate_fn_map)
+        size = len(batch) * first.numel() * first.element_size()
+        made = torch.frombuffer(batch_memory.empty((size,), np.uint8), dtype=dtype)
+        return torch.stack(batch, 0, out=made.view(len(batch), *shape))
+
+
 def stacked(arrays: Sequence[Any], dtype: Any) -> npt.NDArray[Any]:
     """Return arrays of one shape, of one dimension or more, stacked in C order whatever theirs."""
     n, (rows, *rest) = len(arrays), arrays[0].shape
-    made = np.empty((n, rows, *rest), dtype)
+    made = batch_memory.empty((n, rows, *rest), dtype)
     np.concatenate(arrays, out=made.reshape(n * rows, *rest))
     return made
 

@@ -62,10 +62,15 @@ class Progress:
 
         with self._changed:
             if not self._changed.wait_for(ready, self._timeout):
-                raise RuntimeError(
-                    f"DataLoader: a batch was expected within timeout={self._timeout} seconds, and "
-                    f"batch {reached.low} is not there yet; raise timeout or num_workers"
-                )
+                raise too_late(self._timeout, reached.low)
+
+
+def too_late(timeout: float, number: int) -> RuntimeError:
+    """Return the error of a batch that has not come within the loader's timeout."""
+    return RuntimeError(
+        f"DataLoader: a batch was expected within timeout={timeout} seconds, and batch {number} is "
+        "not there yet; raise timeout or num_workers"
+    )
 
 
 class Worker:

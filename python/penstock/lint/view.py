@@ -10,11 +10,11 @@ from typing import Any
 from penstock import _core
 from penstock._core import flatten
 from penstock.encode import Reader
+from penstock.executors import ExecutedFunction
 from penstock.lint.function import FunctionView
 from penstock.ops.native import NativeFunction
 from penstock.probing import find_spec, first_of
 from penstock.traits import main_form, traits_of
-from penstock.workers.process_function import ProcessFunction
 
 _FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
 # Sources over which a shuffle holds positions.
@@ -101,8 +101,14 @@ class StageView:
 
     @property
     def in_processes(self) -> bool:
-        """Whether worker processes call its function."""
-        return any(isinstance(value, ProcessFunction) for value in self.args.values())
+        """Whether worker processes call its function, or may come to do so."""
+        values = self.args.values()
+        own = [each.executor for each in values if isinstance(each, ExecutedFunction)]
+        last = self
+        while last.consumer is not None:
+            last = last.consumer
+        executor = next(filter(None, own), None) or last._stage._options.executor
+        return executor in ("process", "auto")
 
     @property
     def holds_elements(self) -> bool:

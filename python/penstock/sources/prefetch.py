@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.iterator import Iterator
+from penstock.workers.process_function import sent
 
 
 class _Prefetched:
     """An iterable whose items are produced in the background."""
 
-    def __init__(self, source: Any, buffer_size: int) -> None:
-        again = source if callable(source) else lambda: _looped(source)
-        args = {"generator": again, "args": (), "output_signature": None, "opaque": True}
+    def __init__(self, source: Any, buffer_size: int, executor: str) -> None:
+        again = source if callable(source) else functools.partial(_looped, source)
+        if executor == "process":
+            sent("prefetch", again, shares=False)
+        args = {
+            "generator": again,
+            "args": (),
+            "output_signature": None,
+            "opaque": True,
+            "executor": executor,
+        }
         self._source = source
         self._dataset = Dataset._make("from_generator", (), args)._then(
             "prefetch", buffer_size=buffer_size
@@ -33,7 +43,10 @@ class _Prefetched:
 
 @checked
 def prefetch(
-    iterable: Callable[[], Iterable[Any]] | Iterable[Any], buffer_size: int = 2
+    iterable: Callable[[], Iterable[Any]] | Iterable[Any],
+    buffer_size: int = 2,
+    *,
+    executor: Literal["thread", "process"] = "thread",
 ) -> _Prefetched:
     """Produce the items of an existing loader in the background, ahead of use.
 
@@ -45,16 +58,20 @@ def prefetch(
         ``__len__`` and ``__getitem__`` only, the items 0 to ``len() - 1``.
     buffer_size : int
         Items to have ready, >= 1; AUTOTUNE (-1) chooses.
+    executor : "thread" or "process"
+        "process" iterates in a worker process, to which `iterable` is pickled: see
+        :doc:`/guides/python_functions`.
 
     Returns
     -------
     iterable
-        Gives the same items, the very same objects, in the same order; ``len()`` as the original.
+        Gives the same items, in the same order; ``len()`` as the original. With threads they are
+        the very same objects, from a worker process they are copies.
 
     Raises
     ------
     TypeError
-        If `iterable` is neither callable nor iterable.
+        If `iterable` is neither callable nor iterable, or cannot be pickled for a process.
     ValueError
         If `buffer_size` is 0 or < -1.
 
@@ -78,7 +95,7 @@ def prefetch(
         )
     if isinstance(buffer_size, int) and buffer_size == 0:
         raise ValueError("prefetch: buffer_size must be >= 1, got 0")
-    return _Prefetched(iterable, buffer_size)
+    return _Prefetched(iterable, buffer_size, executor)
 
 
 def _looped(source: Any) -> Iterable[Any]:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.executors import Executor
 from penstock.on_error import MAX_ERRORS, OnError, retrying
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
+from penstock.workers.process_function import executed
 
 
 @checked_methods
@@ -22,6 +24,9 @@ class Filter(Plan):
         predicate: Callable[..., Any],
         name: str | None = None,
         *,
+        num_parallel_calls: int | None = None,
+        executor: Executor | None = None,
+        worker_timeout: float | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_retries: int | None = None,
@@ -34,6 +39,16 @@ class Filter(Plan):
             Takes the element as `map` does; returns one bool. A coroutine function is awaited.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
+        num_parallel_calls : int, optional
+            Calls of `predicate` at a time, each on its own thread; AUTOTUNE (-1) chooses. None
+            calls in the thread that asks. The elements and their order are the same.
+        executor : "thread", "process" or "auto", optional
+            Who calls `predicate`: threads of this process, or worker processes, for functions that
+            hold the GIL: see :doc:`/guides/python_functions`. "auto" begins with threads and
+            measures. None takes it from `Options` ("thread" by default).
+        worker_timeout : float, optional
+            Seconds that a call in a worker process may take before the worker is ended; None is any
+            time.
         on_error : "raise", "skip", "log", "retry" or callable
             What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
@@ -59,6 +74,16 @@ class Filter(Plan):
         [0, 3]
         """
         check_callable("filter", "predicate", predicate)
+        predicate = executed("filter", predicate, executor, worker_timeout)
         retries = retrying("filter", on_error, max_retries)
-        kept = self._then("filter", predicate=predicate, name=name, **retries)
+        if num_parallel_calls is None:
+            kept = self._then("filter", predicate=predicate, name=name, **retries)
+        else:
+            kept = self._then(
+                "parallel_filter",
+                predicate=predicate,
+                num_parallel_calls=num_parallel_calls,
+                name=name,
+                **retries,
+            )
         return kept._without_errors("filter", on_error, max_errors)

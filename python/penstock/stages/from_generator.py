@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from types import AsyncGeneratorType, GeneratorType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.structure import TensorSpec
+from penstock.workers.process_function import sent
 
 
 @checked_methods
@@ -28,6 +29,7 @@ class FromGenerator(Plan):
         output_signature: Any = None,
         name: str | None = None,
         *,
+        executor: Literal["thread", "process"] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
     ) -> Self:
@@ -47,6 +49,10 @@ class FromGenerator(Plan):
             array. Without it the first value fixes structure and dtypes; shapes may differ.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
+        executor : "thread" or "process", optional
+            "process" runs the generator in a worker process, some values ahead: see
+            :doc:`/guides/python_functions`. None takes it from `Options` ("thread" by default, as
+            with "auto").
         on_error : "raise", "skip", "log" or callable
             What to do with a value that does not match, or an exception of the generator, which
             ends the data in any case: see :doc:`/guides/errors`.
@@ -102,6 +108,8 @@ class FromGenerator(Plan):
                 output_signature = _signature(output_types, output_shapes)
             except (TypeError, ValueError, RecursionError) as error:
                 raise TypeError(f"from_generator: output_shapes: {error}") from error
+        if executor == "process":
+            sent("from_generator", generator, shares=False)
         values = tuple(_as_numpy(a) for a in (() if args is None else args))
         values_of = cls._make(
             "from_generator",
@@ -111,6 +119,7 @@ class FromGenerator(Plan):
                 "args": values,
                 "output_signature": output_signature,
                 "opaque": False,
+                "executor": executor or "",
             },
             name,
         )

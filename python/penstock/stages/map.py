@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from penstock.arguments.checked import checked_methods
+from penstock.executors import Executor
 from penstock.on_error import MAX_ERRORS, OnError, retrying
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
-from penstock.workers.process_function import Executor, executed
+from penstock.workers.process_function import executed
 
 _P = TypeVar("_P", bound=Plan)
 
@@ -30,7 +31,7 @@ class Map(Plan):
         name: str | None = None,
         *,
         output_signature: Any = None,
-        executor: Executor = "thread",
+        executor: Executor | None = None,
         worker_timeout: float | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
@@ -58,9 +59,10 @@ class Map(Plan):
         output_signature : nested TensorSpec, optional
             What results are converted to and checked against; makes `element_spec` known without a
             call.
-        executor : "thread" or "process"
+        executor : "thread", "process" or "auto", optional
             Who calls the function: threads of this process, or worker processes, for functions that
-            hold the GIL: see :doc:`/guides/python_functions`.
+            hold the GIL: see :doc:`/guides/python_functions`. "auto" begins with threads and
+            measures. None takes it from `Options` ("thread" by default).
         worker_timeout : float, optional
             Seconds that a call in a worker process may take before the worker is ended; None is any
             time.

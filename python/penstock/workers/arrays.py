@@ -95,16 +95,17 @@ def mapped(file: int, spans: Sequence[tuple[int, int]]) -> list[memoryview]:
     return [whole[begin:end] for begin, end in spans]
 
 
-def dumps(value: Any) -> tuple[bytes, list[memoryview]]:
+def dumps(value: Any, shares: bool = True) -> tuple[bytes, list[memoryview]]:
     """Return `value` as bytes and large buffers, as `penstock.workers.objects.dumps` does.
 
-    Arrays of memory-mapped files are written as their files' names.
+    Arrays of memory-mapped files are written as their files' names. Without `shares` there are no
+    large buffers: all is in the bytes.
     """
     large: list[memoryview] = []
 
     def is_in_band(buffer: pickle.PickleBuffer) -> bool:
         raw = buffer.raw()
-        if raw.nbytes >= _LARGE and hasattr(os, "memfd_create"):
+        if shares and raw.nbytes >= _LARGE and hasattr(os, "memfd_create"):
             large.append(raw)
             return False
         return True

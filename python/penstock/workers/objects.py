@@ -106,7 +106,7 @@ def unpickled_error(data: bytes) -> BaseException:
 def _of_the_user(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback from the first frame on that is not penstock's own."""
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith(
-        "penstock.workers"
+        ("penstock.workers", "penstock.data_loader")
     ):
         trace = trace.tb_next
     return trace

@@ -6,18 +6,17 @@ import importlib.util
 import pickle
 import sys
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from penstock import _core
 from penstock.arity import is_coroutine_function
+from penstock.executors import ExecutedFunction, Executor
 from penstock.ops.native import NativeFunction
 from penstock.workers.arrays import SharedArrays, dumps, mapped, shared
 from penstock.workers.objects import advice
 
-Executor = Literal["thread", "process"]
 
-
-class ProcessFunction:
+class ProcessFunction(ExecutedFunction):
     """A function that worker processes call, and the calling process where it debugs.
 
     Parameters
@@ -31,35 +30,21 @@ class ProcessFunction:
     """
 
     def __init__(self, stage: str, function: Callable[..., Any], timeout: float) -> None:
-        if _serving:
-            raise RuntimeError(
-                f"{stage}: executor='process' was asked for by a worker process, which has none of "
-                f"its own; {_IN_MAIN if _importing else _IN_FUNCTION}"
-            )
-        self.__wrapped__ = function
-        self._payload, self._arrays = _payload(stage, function)
+        super().__init__(function, "process", timeout)
+        self._payload, self._arrays = sent(stage, function)
         self._stage = stage
-        self._timeout = timeout
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function in this process."""
-        return self.__wrapped__(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return repr(self.__wrapped__)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ProcessFunction, (self._stage, self.__wrapped__, self._timeout)
 
     def encoded(self) -> _core.ProcessFunction:
         """Return it as the engine takes it."""
-        _core.set_worker_command(_command())
         file = self._arrays.file if self._arrays else -1
         return _core.ProcessFunction(self._payload, self.__wrapped__, self._timeout, file)
 
 
 def executed(
-    stage: str, function: Callable[..., Any], executor: str, timeout: float | None
+    stage: str, function: Callable[..., Any], executor: Executor | None, timeout: float | None
 ) -> Callable[..., Any]:
     """Return `function` as the executor of this name calls it.
 
@@ -67,15 +52,16 @@ def executed(
     ----------
     stage, function
         Errors name the stage.
-    executor : "thread" or "process"
-        Who calls it.
+    executor : "thread", "process" or "auto", optional
+        Who calls it; None is what the options of the run say.
     timeout : float, optional
         Seconds that one call in a worker process may take; None is any time.
 
     Returns
     -------
     callable
-        The function itself for threads, and for native functions, which need no process.
+        The function itself where there is nothing to say, and for native functions, which need no
+        process.
 
     Raises
     ------
@@ -89,8 +75,10 @@ def executed(
             f"{stage}: worker_timeout must be a number of seconds > 0, and is for "
             f"executor='process', got {timeout!r} with {executor!r}"
         )
-    if executor == "thread" or isinstance(function, NativeFunction):
+    if (executor is None and timeout is None) or isinstance(function, NativeFunction):
         return function
+    if executor != "process":
+        return ExecutedFunction(function, executor, timeout or 0)
     if is_coroutine_function(function):
         raise TypeError(
             f"{stage}: a coroutine function runs on the event loop of this process; leave "
@@ -99,11 +87,72 @@ def executed(
     return ProcessFunction(stage, function, timeout or 0)
 
 
+def sent(
+    stage: str, function: Callable[..., Any], shares: bool = True
+) -> tuple[bytes, SharedArrays | None]:
+    """Return a function as worker processes get it, which can be started from now on.
+
+    Parameters
+    ----------
+    stage, function
+        Errors name the stage.
+    shares : bool
+        Large arrays may be outside the bytes.
+
+    Returns
+    -------
+    tuple
+        The bytes, and where its large arrays are: None if it has none.
+
+    Raises
+    ------
+    RuntimeError
+        In a worker process, which has none of its own.
+    TypeError
+        If it cannot be pickled.
+    """
+    refuse_in_worker(stage, "executor='process'")
+    try:
+        pickled, large = dumps(function, shares)
+    except Exception as error:
+        raise TypeError(
+            f"{stage}: executor='process' sends the function to other processes, and {function!r} "
+            f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
+        ) from error
+    arrays = shared(large)
+    payload = pickle.dumps((*surroundings(), arrays.spans if arrays else (), pickled))
+    _core.set_worker_command(command(__name__))
+    return payload, arrays
+
+
 def load(payload: bytes, file: int) -> Callable[..., Any]:
     """Return the function of a payload and the file of its arrays, in a worker process."""
-    global _importing
     path, main, spans, pickled = pickle.loads(payload)
     buffers = mapped(file, spans)
+    enter(path, main)
+    function: Callable[..., Any] = pickle.loads(pickled, buffers=buffers)
+    return function
+
+
+def refuse_in_worker(stage: str, asked: str) -> None:
+    """Raise RuntimeError if this is a worker process: it has none of its own."""
+    if _serving:
+        raise RuntimeError(
+            f"{stage}: {asked} was asked for by a worker process, which has none of its own; "
+            f"{_IN_MAIN if _importing else _IN_FUNCTION}"
+        )
+
+
+def surroundings() -> tuple[list[str], str | None]:
+    """Return what a worker process needs to find what is pickled by name."""
+    # Without cloudpickle what is of the main module is found by importing it.
+    alone = importlib.util.find_spec("cloudpickle") is None
+    return sys.path, getattr(sys.modules["__main__"], "__file__", None) if alone else None
+
+
+def enter(path: list[str], main: str | None) -> None:
+    """Make a worker process find what another process finds: `surroundings` of that one."""
+    global _importing
     sys.path[:] = path + [each for each in sys.path if each not in path]
     if main is not None and "__mp_main__" not in sys.modules:
         from multiprocessing import spawn
@@ -113,15 +162,27 @@ def load(payload: bytes, file: int) -> Callable[..., Any]:
             spawn.prepare({"init_main_from_path": main})
         finally:
             _importing = False
-    function: Callable[..., Any] = pickle.loads(pickled, buffers=buffers)
-    return function
 
 
 def serve() -> None:
     """Be a worker process until the process that has started this one ends."""
+    begin_to_serve()
+    _core.serve(load)
+
+
+def begin_to_serve() -> None:
+    """Note that this is a worker process."""
     global _serving
     _serving = True
-    _core.serve(load)
+
+
+def command(module: str) -> list[str]:
+    """Return how a worker process is started that runs `serve` of a module."""
+    import subprocess
+
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve()"
+    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *options, "-c", program]
 
 
 _IN_MAIN = (
@@ -131,31 +192,3 @@ _IN_MAIN = (
 _IN_FUNCTION = "use executor='thread' in functions that workers call"
 _serving = False  # whether this is a worker process
 _importing = False  # whether it imports the main module now
-
-
-def _payload(stage: str, function: Callable[..., Any]) -> tuple[bytes, SharedArrays | None]:
-    """Return what `load` makes the function of."""
-    try:
-        pickled, large = dumps(function)
-    except Exception as error:
-        raise TypeError(
-            f"{stage}: executor='process' sends the function to other processes, and {function!r} "
-            f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
-        ) from error
-    # Without cloudpickle what is of the main module is found by importing it.
-    alone = importlib.util.find_spec("cloudpickle") is None
-    main = getattr(sys.modules["__main__"], "__file__", None) if alone else None
-    arrays = shared(large)
-    return pickle.dumps((sys.path, main, arrays.spans if arrays else (), pickled)), arrays
-
-
-def _command() -> list[str]:
-    """Return how a worker process is started."""
-    import subprocess
-
-    program = (
-        f"import sys; sys.path[:] = {sys.path!r}; "
-        "from penstock.workers.process_function import serve; serve()"
-    )
-    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *options, "-c", program]

@@ -48,6 +48,8 @@ std::vector<Pipeline> Pipelines() {
        Batch(Map(Range(kMany), That(Does::kRow)), 16)},
       {"slabs of batches of what is left", Batch(rows(Filter(Range(kMany), IsEven()), 3), 7),
        Batch(Map(Filter(Range(kMany), IsEven()), That(Does::kRow)), 7)},
+      {"parallel filter", ParallelFilter(Prefetch(Range(kMany), 2), IsEven(), 4),
+       Filter(Range(kMany), IsEven())},
       {"interleave", Interleave(Range(60), Opens(Slow), 5, 3),
        Interleave(Range(60), Opens(Slow), 5, 0)},
       {"nested", Prefetch(Interleave(Prefetch(Range(60), 2), Opens(SlowInParallel), 4, 2), 3),

@@ -110,6 +110,10 @@ DatasetPtr ParallelMap(DatasetPtr input, PlannedFunction function, int64_t calls
 DatasetPtr Filter(DatasetPtr input, PlannedFunction predicate) {
   return Make("filter", {std::move(input)}, {{"predicate", std::move(predicate)}});
 }
+DatasetPtr ParallelFilter(DatasetPtr input, PlannedFunction predicate, int64_t calls) {
+  return Make("parallel_filter", {std::move(input)},
+              {{"predicate", std::move(predicate)}, {"num_parallel_calls", calls}});
+}
 DatasetPtr Batch(DatasetPtr input, int64_t size) {
   return Make("batch", {std::move(input)}, {{"batch_size", size}, {"drop_remainder", false}});
 }

@@ -17,6 +17,7 @@ DatasetPtr Map(DatasetPtr input, PlannedFunction function);
 // `calls`: kAutotune, or how many there are at a time.
 DatasetPtr ParallelMap(DatasetPtr input, PlannedFunction function, int64_t calls);
 DatasetPtr Filter(DatasetPtr input, PlannedFunction predicate);
+DatasetPtr ParallelFilter(DatasetPtr input, PlannedFunction predicate, int64_t calls);
 DatasetPtr Batch(DatasetPtr input, int64_t size);
 DatasetPtr Unbatch(DatasetPtr input);
 DatasetPtr Prefetch(DatasetPtr input, int64_t buffer);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -65,6 +67,7 @@ def generator(task: Task) -> Epoch:
 def gil(task: Task) -> float:
     """One forked process per processor, each with its share of the calls."""
     function = functions.function(task)
+    calls = CALLS * 100 if task.case == functions.IS_QUICK else CALLS
     for x in range(4):
         function(x)  # inputs that the processes share
     fork = multiprocessing.get_context("fork")
@@ -72,7 +75,7 @@ def gil(task: Task) -> float:
 
     def share(number: int) -> None:
         begin.wait()
-        for x in range(number, CALLS, task.workers):
+        for x in range(number, calls, task.workers):
             function(x)
 
     started = [fork.Process(target=share, args=(number,)) for number in range(task.workers)]
@@ -82,7 +85,16 @@ def gil(task: Task) -> float:
     start = time.perf_counter()
     for process in started:
         process.join()
-    return (time.perf_counter() - start) / CALLS
+    return (time.perf_counter() - start) / calls
+
+
+def worker_start(task: Task) -> float:
+    """sys.executable -c "import numpy", one per processor."""
+    start = time.perf_counter()
+    command = [sys.executable, "-c", "import numpy"]
+    for process in [subprocess.Popen(command) for _ in range(task.workers)]:
+        process.wait()
+    return time.perf_counter() - start
 
 
 def elements(task: Task) -> Epoch:

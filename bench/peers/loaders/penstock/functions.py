@@ -8,6 +8,7 @@ from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
 from bench.peers.workloads import overhead as counting
+from bench.peers.workloads import same_class as classes
 
 
 def overhead(task: Task) -> Epoch:
@@ -34,11 +35,17 @@ def generator(task: Task) -> Epoch:
 
 
 def gil(task: Task) -> Epoch:
-    """range.map(function, num_parallel_calls=processors)."""
+    """range.map(function, num_parallel_calls=processors): threads."""
     dataset = ps.Dataset.range(task.n).map(
         functions.function(task), num_parallel_calls=task.workers
     )
     return lambda: dataset
+
+
+def same_class(task: Task) -> Epoch:
+    """ps.DataLoader, threads, one per processor."""
+    loader = ps.DataLoader(classes.samples(task), task.batch, num_workers=task.workers)
+    return lambda: loader
 
 
 def elements(task: Task) -> Epoch:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bench.peers.workloads import elements as many
 from bench.peers.workloads import generator as images
 from bench.peers.workloads import gil as functions
 from bench.peers.workloads import overhead as counting
+from bench.peers.workloads import worker_start as starting
 
 
 def overhead(task: Task) -> Epoch:
@@ -41,13 +43,21 @@ def generator(task: Task) -> Epoch:
 
 
 def gil(task: Task) -> Epoch:
-    """Holds: ProcessPoolExecutor(processors).map, chunks of 4; releases: ThreadPoolExecutor."""
+    """Holds: multiprocessing.Pool(processors).imap, chunks of 4 (5 us: 256); releases: threads."""
     function = functions.function(task)
-    if task.case == "releases the GIL":
+    if not functions.holds(task):
         threads = ThreadPoolExecutor(task.workers)
         return lambda: threads.map(function, range(task.n))
-    processes = ProcessPoolExecutor(task.workers)
-    return lambda: processes.map(function, range(task.n), chunksize=4)
+    processes = multiprocessing.Pool(task.workers)
+    chunk = 256 if task.case == functions.IS_QUICK else 4
+    return lambda: processes.imap(function, range(task.n), chunk)
+
+
+def worker_start(task: Task) -> float:
+    """multiprocessing.Pool(processors).imap, forked."""
+    return starting.until_first(
+        lambda: multiprocessing.Pool(task.workers).imap(starting.small, range(task.n))
+    )
 
 
 def elements(task: Task) -> Epoch:

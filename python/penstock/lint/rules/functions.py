@@ -59,7 +59,12 @@ def threads_for_pure_python(stage: StageView) -> Said:
     """
     function = stage.function
     in_threads = stage.parallel and not stage.in_processes
-    if in_threads and stage.kind == "map" and function is not None and function.holds_gil:
+    if (
+        in_threads
+        and stage.kind in ("map", "filter")
+        and function is not None
+        and function.holds_gil
+    ):
         yield (
             "its calls are loops of plain Python, and hold the GIL",
             'give executor="process", or make the function @ps.native',

@@ -1,0 +1,107 @@
+"""map in two threads against the serial loop, for functions of pure Python, without a GIL.
+
+A free-threaded Python (python3.13t, python3.14t) runs them at the same time; with a GIL the
+figures show that it does not, and have no target. Beside them: two bare threads that return
+nothing, which is what the interpreter itself allows. Then what an iterator costs that eight
+threads share.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import penstock as ps
+from bench.pipelines.measure import Figure, drain, interleaved, main, timed
+from bench.pipelines.processes import turns_in, work
+
+FREE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+SLOW = turns_in(1e-3)
+QUICK = turns_in(5e-6)
+SHARED = 400_000
+
+
+def slow(x: Any) -> Any:
+    return work(SLOW)
+
+
+def quick(x: Any) -> Any:
+    return work(QUICK)
+
+
+def words(x: Any) -> Any:
+    """Return a dict that is new, as most functions of users do."""
+    text = f"{x} and {x + 1} and {x + 2}"
+    return {"length": sum(len(word) for word in text.split() * 20), "text": text}
+
+
+def _in_threads(call: Callable[[int], None], threads: int) -> None:
+    started = [threading.Thread(target=call, args=(i,)) for i in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+
+
+def _serial(function: Callable[[Any], Any], first: int, n: int, step: int = 1) -> None:
+    for i in range(first, n, step):
+        function(i)
+
+
+def run() -> list[Figure]:
+    figures = []
+    cases: dict[str, tuple[Callable[[Any], Any], int, float | None]] = {
+        "1 ms, a number": (slow, 600, 1.8),
+        "5 us, a number": (quick, 100_000, None),
+        "a new dict": (words, 50_000, None),
+    }
+    for name, (function, n, target) in cases.items():
+        mapped = ps.Dataset.range(n).map(function, num_parallel_calls=2)
+
+        def bare(number: int, function: Callable[[Any], Any] = function, n: int = n) -> None:
+            _serial(function, number, n, 2)
+
+        rounds = interleaved(
+            {
+                "serial": timed(lambda f=function, n=n: _serial(f, 0, n), n),
+                "threads": timed(lambda ds=mapped: drain(ds), n),
+                "bare": timed(lambda call=bare: _in_threads(call, 2), n),
+            }
+        )
+        note = f"{rounds.seconds('serial').median * 1e6:.3g} us a call"
+        figures += [
+            Figure(
+                f"{name}: map in 2 threads against the serial loop",
+                rounds.ratio("serial", "threads"),
+                "x",
+                at_least=target if FREE else None,
+                note=note,
+            ),
+            Figure(
+                f"{name}: 2 bare threads against the serial loop",
+                rounds.ratio("serial", "bare"),
+                "x",
+            ),
+        ]
+
+    def share(threads: int) -> None:
+        it = iter(ps.Dataset.range(SHARED))
+        _in_threads(lambda number: drain(it), threads)
+
+    rounds = interleaved(
+        {
+            "one": timed(lambda: share(1), SHARED),
+            "eight": timed(lambda: share(8), SHARED),
+        }
+    )
+    for case in ("one", "eight"):
+        figures.append(
+            Figure(f"an element, {case} on an iterator", rounds.seconds(case).scaled(1e9), "ns")
+        )
+    return figures
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

@@ -1,0 +1,247 @@
+// Worker processes that are sent objects as bytes, one request after the other: both ends.
+
+#include <pybind11/stl.h>
+
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "python/bind.h"
+#include "python/gil.h"
+#include "runtime/clock.h"
+#include "runtime/fork.h"
+#include "workers/parcel.h"
+#include "workers/serve.h"
+#include "workers/worker.h"
+
+namespace py = pybind11;
+
+namespace penstock {
+namespace {
+
+// Memory that is shared with another process, as Python sees it.
+struct SharedBytes {
+  BufferRef buffer;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+
+  py::buffer_info Info() const {
+    return {buffer->data() + offset, static_cast<py::ssize_t>(size), false};
+  }
+};
+
+// The bytes of Python objects for the time of a call; with the GIL.
+class BorrowedBytes {
+ public:
+  explicit BorrowedBytes(const py::list& objects) : views_(objects.size()) {
+    for (Py_buffer& view : views_) {
+      const py::handle object = objects[taken_];
+      if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) < 0) {
+        Release();
+        throw py::error_already_set();
+      }
+      ++taken_;
+      parts_.emplace_back(static_cast<const char*>(view.buf), static_cast<size_t>(view.len));
+    }
+  }
+  ~BorrowedBytes() { Release(); }
+  BorrowedBytes(const BorrowedBytes&) = delete;
+  BorrowedBytes& operator=(const BorrowedBytes&) = delete;
+  std::span<const std::string_view> parts() const { return parts_; }
+
+ private:
+  void Release() {
+    while (taken_ > 0) PyBuffer_Release(&views_[--taken_]);
+  }
+
+  std::vector<Py_buffer> views_;
+  size_t taken_ = 0;
+  std::vector<std::string_view> parts_;
+};
+
+py::list ListOf(std::vector<ParcelPart> parts) {
+  py::list list;
+  for (ParcelPart& part : parts) {
+    list.append(SharedBytes{std::move(part.buffer), part.offset, part.size});
+  }
+  return list;
+}
+
+// What has gone out with a message that no one will read is let go of.
+class Outgoing {
+ public:
+  Outgoing(std::span<const std::string_view> parts, Channel& channel) {
+    try {
+      message_ = PackParcel(parts, OwnHeap(), lent_);
+    } catch (...) {
+      Forget();
+      throw;
+    }
+    status_ = channel.Send(message_);
+    if (status_ != ChannelStatus::kDone) Forget();
+  }
+  ChannelStatus status() const { return status_; }
+  std::vector<Stretch> TakeLent() { return std::move(lent_); }
+
+ private:
+  void Forget() {
+    for (const Stretch& stretch : lent_) OwnHeap().Forget(stretch);
+    lent_.clear();
+  }
+
+  std::vector<Stretch> lent_;
+  std::string message_;
+  ChannelStatus status_ = ChannelStatus::kDone;
+};
+
+// Whether a message has gone or come; false when the other end has closed. Raises when a signal
+// has ended the wait.
+bool Arrived(ChannelStatus status, Attachment& attachment) {
+  attachment.Attach();
+  if (status == ChannelStatus::kInterrupted) {
+    attachment.RestoreInterrupt();
+    throw py::error_already_set();
+  }
+  return status == ChannelStatus::kDone;
+}
+
+// A worker process that answers each request with one message. Used by one thread at a time.
+class AnsweringWorker {
+ public:
+  AnsweringWorker(const std::vector<std::string>& command, int given)
+      : generation_(ForkGeneration()), worker_(Worker::Start(command, given)) {}
+  ~AnsweringWorker() {
+    // In a fork child it goes on to be the parent's.
+    if (generation_ == ForkGeneration())
+      Kill();
+    else
+      static_cast<void>(worker_.release());
+  }
+  AnsweringWorker(const AnsweringWorker&) = delete;
+  AnsweringWorker& operator=(const AnsweringWorker&) = delete;
+
+  int pid() const { return pid_; }
+  int socket() { return Mine().channel().socket(); }
+  size_t outstanding() const { return lent_.size(); }
+  void Want(int64_t from) { Mine().heap().table().wanted.store(from, std::memory_order_relaxed); }
+
+  bool Send(const py::list& objects) {
+    const BorrowedBytes bytes(objects);
+    Worker& worker = Mine();
+    Attachment attachment(Attachment::Role::kConsumer);
+    attachment.Detach();
+    Outgoing outgoing(bytes.parts(), worker.channel());
+    if (outgoing.status() == ChannelStatus::kDone) lent_.push_back(outgoing.TakeLent());
+    return Arrived(outgoing.status(), attachment);
+  }
+
+  // The list is longer by each answer at once: an interrupt finds it there, or not come. All that
+  // was read from the socket is taken: no one would wait for the rest.
+  bool ReceiveInto(py::list answers) {
+    Worker& worker = Mine();
+    Attachment attachment(Attachment::Role::kConsumer);
+    std::string message;
+    do {
+      if (!Arrived(worker.channel().Receive(message, nullptr), attachment)) return false;
+      lent_.pop_front();
+      answers.append(ListOf(UnpackParcel(message, worker.heap())));
+    } while (worker.channel().HasMessage());
+    return true;
+  }
+
+  std::string HowItEnded() {
+    Worker& worker = Mine();
+    Attachment attachment(Attachment::Role::kConsumer);
+    attachment.Detach();
+    if (how_it_ended_.empty()) how_it_ended_ = worker.HowItEnded();
+    return how_it_ended_;
+  }
+
+  void Kill() {
+    if (!worker_ || generation_ != ForkGeneration()) return;
+    worker_.reset();
+    for (const auto& each : lent_) {
+      for (const Stretch& stretch : each) OwnHeap().Forget(stretch);
+    }
+    lent_.clear();
+  }
+
+ private:
+  Worker& Mine() {
+    if (generation_ != ForkGeneration()) {
+      throw Error(ErrorKind::kWorker,
+                  "worker processes: they belong to the process that has forked this one; begin "
+                  "another pass here");
+    }
+    if (!worker_) throw Error(ErrorKind::kWorker, "worker processes: this one was ended");
+    return *worker_;
+  }
+
+  const uint64_t generation_;
+  std::unique_ptr<Worker> worker_;
+  const int pid_ = worker_->pid();
+  std::string how_it_ended_;
+  std::deque<std::vector<Stretch>> lent_;  // of each request that is not answered
+};
+
+// The other end, in the worker.
+class RequestsOfParent {
+ public:
+  RequestsOfParent() : channel_(Worker::kSocketFile), parent_(Worker::kParentHeapFile) {
+    KeepFreedMemory();
+    UseOwnHeap(Worker::kOwnHeapFile);
+    EndWithParent(channel_.socket());
+  }
+
+  int64_t wanted() { return OwnHeap().table().wanted.load(std::memory_order_relaxed); }
+
+  py::object Receive(double seconds) {
+    Attachment attachment(Attachment::Role::kConsumer);
+    const MonoTime deadline =
+        seconds > 0 ? NowNs() + static_cast<MonoTime>(seconds * 1e9) : kNoDeadline;
+    std::string message;
+    if (!Arrived(channel_.Receive(message, nullptr, deadline), attachment)) return py::none();
+    return ListOf(UnpackParcel(message, parent_));
+  }
+
+  bool Send(const py::list& objects) {
+    const BorrowedBytes bytes(objects);
+    Attachment attachment(Attachment::Role::kConsumer);
+    attachment.Detach();
+    Outgoing outgoing(bytes.parts(), channel_);
+    return Arrived(outgoing.status(), attachment);
+  }
+
+ private:
+  Channel channel_;
+  PeerHeap parent_;
+};
+
+}  // namespace
+
+void BindParcels(py::module_& module) {
+  py::class_<SharedBytes>(module, "SharedBytes", py::buffer_protocol(),
+                          py::custom_type_setup(MadeWhole))
+      .def_buffer(&SharedBytes::Info);
+  py::class_<AnsweringWorker>(module, "AnsweringWorker", py::custom_type_setup(MadeWhole))
+      .def(py::init<const std::vector<std::string>&, int>(), py::arg("command"), py::arg("given"))
+      .def_property_readonly("pid", &AnsweringWorker::pid)
+      .def_property_readonly("outstanding", &AnsweringWorker::outstanding)
+      .def("fileno", &AnsweringWorker::socket)
+      .def("want", &AnsweringWorker::Want, py::arg("first"))
+      .def("send", &AnsweringWorker::Send, py::arg("parts"))
+      .def("receive_into", &AnsweringWorker::ReceiveInto, py::arg("answers"))
+      .def("how_it_ended", &AnsweringWorker::HowItEnded)
+      .def("kill", &AnsweringWorker::Kill);
+  py::class_<RequestsOfParent>(module, "RequestsOfParent", py::custom_type_setup(MadeWhole))
+      .def_property_readonly("wanted", &RequestsOfParent::wanted)
+      .def("receive", &RequestsOfParent::Receive, py::arg("seconds"))
+      .def("send", &RequestsOfParent::Send, py::arg("parts"));
+  // In a worker process, once: it takes over the files that it was started with.
+  module.def("requests_of_parent", [] { return std::make_unique<RequestsOfParent>(); });
+  module.def(
+      "shared_bytes", [](size_t size) { return SharedBytes{OwnHeap().Allocate(size), 0, size}; },
+      py::arg("size"));
+}
+
+}  // namespace penstock

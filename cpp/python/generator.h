@@ -1,0 +1,23 @@
+// Generators in worker processes.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "engine/dataset.h"
+#include "python/python.h"
+#include "workers/process_stream.h"
+
+namespace penstock {
+
+// What StreamOrder::payload is for a generator function without arguments. With the GIL. Throws an
+// Error for what cannot be pickled, which names `stage`.
+std::string PickledGenerator(const std::string& stage, const PyRef& generator,
+                             std::shared_ptr<const ElementSpec> declared, bool opaque);
+// In a worker: the dataset of that generator, from where the order says. `progress` is given the
+// number of the value that is being made, and stays as long as the process.
+DatasetPtr ServedGenerator(PyRef generator, std::shared_ptr<const ElementSpec> declared,
+                           bool opaque, const StreamOrder& order, std::atomic<int64_t>* progress);
+
+}  // namespace penstock

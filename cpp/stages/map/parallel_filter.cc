@@ -1,0 +1,150 @@
+// filter with parallel calls: a parallel map finds out which rows stay, and the others are dropped
+// where they are delivered.
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "compute/retries.h"
+#include "engine/registry.h"
+#include "engine/session.h"
+#include "stages/map/parallel_map.h"
+
+namespace penstock {
+namespace {
+
+class FlaggingFunction final : public Function {
+ public:
+  explicit FlaggingFunction(FunctionPtr predicate) : predicate_(std::move(predicate)) {}
+
+  void Map(Block&& rows, const CallInfo& info, std::vector<Block>& out) override {
+    std::vector<Block> held;
+    if (!predicate_->needs_lock()) {
+      Block tested = rows;
+      CallInfo tried = info;
+      tried.retries = nullptr;  // what fails is tested again below
+      predicate_->Map(std::move(tested), tried, held);
+      if (auto passing = PassingRows(held)) {
+        Tensor flags = Tensor::Make(DTypeOf<bool>(), {rows.rows});
+        std::memset(flags.mutable_data(), 0, flags.nbytes());
+        for (int64_t row : *passing) flags.mutable_data()[row] = 1;
+        out.push_back(Flagged(std::move(rows), flags));
+        return;
+      }
+      held.clear();
+    }
+    try {
+      Block tested = rows;
+      predicate_->TestRows(std::move(tested), info, held);
+    } catch (const Error& error) {
+      if (!error.transient()) throw;
+      const int64_t done = AddFlagged(rows, held, out);
+      rows = rows.Slice(done, rows.rows - done);
+      throw;
+    }
+    AddFlagged(rows, held, out);
+  }
+
+  bool needs_lock() const override { return predicate_->needs_lock(); }
+
+ private:
+  // Returns for how many rows there are answers.
+  static int64_t AddFlagged(const Block& rows, const std::vector<Block>& held,
+                            std::vector<Block>& out) {
+    int64_t done = 0;
+    for (const Block& block : held) {
+      if (block.rows > 0) {
+        out.push_back(Flagged(rows.Slice(done, block.rows), block.columns[0].items));
+      }
+      done += block.rows;
+      if (!block.error) continue;
+      out.push_back(Block::Of(*block.error));
+      ++done;
+    }
+    return done;
+  }
+
+  static Block Flagged(Block rows, const Tensor& flags) {
+    const StructureRef structure = Structure::Tuple({rows.structure, Structure::Leaf()});
+    rows.structure = structure;
+    if (rows.stacked()) {
+      rows.columns.emplace_back(flags);
+      return rows;
+    }
+    for (int64_t row = 0; row < rows.rows; ++row) {
+      Element& element = rows.elements[static_cast<size_t>(row)];
+      element.structure = structure;
+      element.leaves.push_back(flags.Row(row));
+    }
+    return rows;
+  }
+
+  const FunctionPtr predicate_;
+};
+
+class ParallelFilterDataset final : public Dataset {
+ public:
+  ParallelFilterDataset(PlannedFunction predicate, int64_t calls, DatasetPtr in_line)
+      : predicate_(std::move(predicate)), calls_(calls), in_line_(std::move(in_line)) {}
+  int64_t cardinality() const override { return kUnknown; }
+  MaybeSpec spec() const override { return input_spec(); }
+  bool asynchronous() const override { return true; }
+  bool apart() const override { return true; }
+
+ protected:
+  IteratorPtr MakeIterator(const RunContext& context) const override {
+    if (context.session->options().debug) return in_line_->Start(context);
+    RunContext rows = context;
+    rows.batch_rows = 0;  // which rows a batch will have is not known when they are tested
+    rows.ragged = false;
+    FunctionPtr predicate = context.Executed(predicate_, *this, calls_);
+    return MakeParallelCalls(*this, rows, {Flagging(std::move(predicate)), calls_, true, true});
+  }
+
+ private:
+  PlannedFunction predicate_;
+  int64_t calls_;
+  DatasetPtr in_line_;  // the same filter, for whoever debugs
+};
+
+const RegisterDataset parallel_filter_stage(
+    "parallel_filter",
+    {.form_of = "filter", .timing_arguments = {"num_parallel_calls", "max_retries"}},
+    [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
+      int64_t calls = args.Int("num_parallel_calls");
+      if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
+      return std::make_shared<ParallelFilterDataset>(WithRetries(args.Callable("predicate"), args),
+                                                     calls, MakeDataset("filter", inputs, args));
+    });
+
+}  // namespace
+
+FunctionPtr Flagging(FunctionPtr predicate) {
+  return std::make_shared<FlaggingFunction>(std::move(predicate));
+}
+
+Block RowsThatStay(Block flagged) {
+  if (flagged.rows == 0) return flagged;
+  const StructureRef structure = flagged.structure->children()[0];
+  flagged.structure = structure;
+  std::vector<int64_t> kept;
+  if (flagged.stacked()) {
+    const Tensor flags = flagged.columns.back().items;
+    flagged.columns.pop_back();
+    for (int64_t row = 0; row < flagged.rows; ++row) {
+      if (flags.data()[row]) kept.push_back(row);
+    }
+  } else {
+    for (int64_t row = 0; row < flagged.rows; ++row) {
+      Element& element = flagged.elements[static_cast<size_t>(row)];
+      if (element.leaves.back().value<bool>()) kept.push_back(row);
+      element.leaves.pop_back();
+      element.structure = structure;
+    }
+  }
+  Block rows = flagged.Take(kept);
+  rows.error = std::exchange(flagged.error, std::nullopt);
+  rows.end = flagged.end;
+  return rows;
+}
+
+}  // namespace penstock

@@ -1,0 +1,131 @@
+"""What a worker process holds for a loader: its copy of the dataset, and what makes batches."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from penstock.data_loader import batch_memory, torch_rules, worker_info
+from penstock.data_loader.collate import default_collate
+from penstock.data_loader.fetching import fetch_of, samples_of
+from penstock.data_loader.orders import END, Failed, Inputs
+from penstock.data_loader.settings import Settings
+from penstock.workers.objects import pickled_error
+
+
+class Preparation(NamedTuple):
+    """What one of several workers is told when it is given the loader.
+
+    Attributes
+    ----------
+    number : int
+        Its own.
+    workers : int
+        How many there are.
+    base_seed : int
+        What the seeds of all of them follow from.
+    """
+
+    number: int
+    workers: int
+    base_seed: int
+
+
+class Opening(NamedTuple):
+    """Where a worker begins to read its copy of an iterable dataset.
+
+    Attributes
+    ----------
+    batches : int
+        How many of its batches are not wanted.
+    failed : tuple of int
+        The numbers of those that were errors.
+    dataset_state : object
+        The dataset's state after them, or None.
+    """
+
+    batches: int = 0
+    failed: tuple[int, ...] = ()
+    dataset_state: Any = None
+
+
+class Made(NamedTuple):
+    """A batch, or an error in place of it.
+
+    Attributes
+    ----------
+    batch : object
+        The batch.
+    failure : bytes or Exception, optional
+        The exception; pickled where it comes from a worker.
+    dataset_state : object
+        The dataset's state after it, or None.
+    unread : bool
+        Whether reading the dataset has failed.
+    last : bool
+        Whether nothing comes after it: without a failure, the end itself.
+    """
+
+    batch: Any = None
+    failure: bytes | Exception | None = None
+    dataset_state: Any = None
+    unread: bool = False
+    last: bool = False
+
+
+class LoaderInWorker(Settings):
+    """The arguments of a loader that its workers need.
+
+    Parameters
+    ----------
+    loader : Settings
+        The loader.
+    """
+
+    def __init__(self, loader: Settings) -> None:
+        self.dataset = loader.dataset
+        self.batch_size = loader.batch_size
+        self.drop_last = loader.drop_last
+        self.collate_fn = loader.collate_fn
+        self.worker_init_fn = loader.worker_init_fn
+        self.sampler = None
+        self.batch_sampler = None if loader.batch_sampler is None else ()  # that there is one
+        self._iterable = loader._iterable
+
+    def begin(self, what: Preparation) -> None:
+        """Be one of the workers."""
+        worker_info.be(what.number, what.workers, what.base_seed, self.dataset)
+        default = (default_collate, getattr(torch_rules.data(), "default_collate", None))
+        # No one but this module has the batches that these make.
+        batch_memory.share(self.collate_fn in default)
+        if self.worker_init_fn is not None:
+            self.worker_init_fn(what.number)
+        self._fetch = fetch_of(self)
+        self._inputs: Inputs = iter(())
+
+    def answer(self, what: Any) -> Made | None:
+        """Return the batch of some indices, or the next one; None for an Opening."""
+        if type(what) is Opening:
+            self._inputs = samples_of(self, what.batches, (), what.failed, what.dataset_state)
+            return None
+        if not self._iterable:
+            return self._made(what, None)
+        try:
+            number, samples, state = next(self._inputs, END)
+        except Exception as error:
+            return Made(failure=pickled_error(error), last=True)
+        if number < 0:
+            return Made(last=True)
+        if type(samples) is Failed:
+            return Made(failure=pickled_error(samples.error), dataset_state=state, unread=True)
+        return self._made(samples, state)
+
+    def end(self) -> None:
+        """Let go of the dataset."""
+        worker_info.end()
+        batch_memory.share(False)
+
+    def _made(self, what: Any, state: Any) -> Made:
+        try:
+            return Made(self._fetch(what), dataset_state=state)
+        except Exception as error:
+            return Made(failure=pickled_error(error), dataset_state=state)

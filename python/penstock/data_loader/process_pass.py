@@ -1,0 +1,340 @@
+"""One pass over a DataLoader whose batches worker processes make."""
+
+from __future__ import annotations
+
+import itertools
+import select
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from penstock.data_loader import torch_rules
+from penstock.data_loader.fetching import shown
+from penstock.data_loader.in_worker import Made, Opening
+from penstock.data_loader.orders import (
+    END,
+    Failed,
+    KnownOrder,
+    base_seed_of,
+    draw_base_seed,
+)
+from penstock.data_loader.passes import Pass, inputs_of, numbers_of
+from penstock.data_loader.position import Position, Reached
+from penstock.data_loader.settings import Settings
+from penstock.data_loader.team import Team
+from penstock.data_loader.workers import too_late
+from penstock.errors import StateError, WorkerError
+from penstock.workers.answering import Failure
+from penstock.workers.objects import unpickled_error
+
+# Requests that a worker has at most: its socket has room for so many answers.
+_MOST_AHEAD = 64
+
+
+class _Asked(NamedTuple):
+    """A request that was not delivered yet."""
+
+    worker: int
+    what: Any  # the indices, or None for the next batch of an iterable dataset
+
+
+class ProcessPass(Pass):
+    """Batches are made ahead of use by worker processes.
+
+    An interrupt finds each step done or to be done again: requests and answers have numbers, and
+    one that is there twice counts once.
+    """
+
+    def __init__(self, loader: Settings, position: Position, team: Team) -> None:
+        super().__init__(loader, position)
+        self._team = team
+        self._members = team.members
+        self._ahead = loader.num_workers * min(loader.prefetch_factor or 1, _MOST_AHEAD)
+        self._timeout = loader.timeout
+        self._in_order = loader.in_order or loader.num_workers == 1
+        self._pins = torch_rules.pins(loader.pin_memory)
+        self._asked: dict[int, _Asked] = {}  # by number, in their order
+        self._answers: dict[int, Made] = {}
+        self._upcoming: list[Any] = []  # at most one: what was drawn and not asked for
+        self._all_drawn = False
+        self._ended: set[int] = set()  # workers that have read all
+        self._reading = _Reading(loader, position) if loader._iterable else None
+        self._order = None
+        if self._reading is not None:
+            base_seed = self._reading.base_seed
+            self._source: Iterator[Any] = itertools.count()
+            self._turn = self._reading.turn
+        else:
+            inputs = inputs_of(loader, position)
+            base_seed = position.order.state["base_seed"]
+            self._order = position.order if isinstance(position.order, KnownOrder) else None
+            self._source = inputs if self._order is None else numbers_of(position)
+        team.begin(base_seed)
+        self._ask_ahead(self._ahead)
+
+    def __next__(self) -> Any:
+        if self._cut:
+            raise StopIteration
+        try:
+            due = self._due()
+        except RuntimeError:
+            if not self._cut:  # a timeout: it may be waited for again
+                raise
+            self.close()
+            raise
+        if due is None:
+            self._position.finish()
+            self.close()
+            raise StopIteration
+        position = self._position
+        batch, error, reached, reading = self._result(due)
+        # No look for signals until the caller has it.
+        position.reached = reached
+        self._reading = reading
+        del self._asked[due], self._answers[due]
+        if error is None:
+            return batch
+        try:
+            raise error
+        finally:
+            del error, batch  # an error refers to this frame
+
+    def close(self) -> None:
+        """End the pass: no more batches come."""
+        self._cut = True
+        self._asked, self._answers, self._upcoming = {}, {}, []
+        team, self._members = self._team, []
+        if team is not None:
+            self._team = None  # type: ignore[assignment]
+            team.end()
+
+    def __del__(self) -> None:
+        if getattr(self, "_team", None) is not None:
+            with suppress(Exception):  # when the interpreter ends there is no more to do
+                self.close()
+
+    def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Reading | None]:
+        """Return a batch that is there, or the error in place of it, and what is reached then."""
+        position, reading, made = self._position, self._reading, self._answers[number]
+        error = None if made.failure is None else _error_of(made.failure)
+        if made.last and error is not None:
+            self.close()
+            raise error
+        batch = made.batch
+        if error is None and self._pins:
+            batch = torch_rules.pinned(batch)
+        if reading is None:
+            return batch, error, position.after(number, None, failed=made.unread), None
+        reading = reading.after(self._asked[number].worker, made)
+        low = position.reached.low
+        return batch, error, position.after(low, reading.state(), failed=made.unread), reading
+
+    def _due(self) -> int | None:
+        """Return the number of the next batch when it is there, None at the end."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            self._ask_ahead(self._ahead)
+            if not self._asked:
+                return None
+            number = next(iter(self._asked)) if self._in_order else self._any_there()
+            if number is None or number not in self._answers:
+                self._wait(None if number is None else self._asked[number].worker, deadline)
+            elif (made := self._answers[number]).last and made.failure is None:
+                self._ended.add(self._asked[number].worker)
+                del self._asked[number], self._answers[number]
+            else:
+                # The one that is due is no longer ahead.
+                self._ask_ahead(self._ahead + 1)
+                return number
+
+    def _any_there(self) -> int | None:
+        return next((number for number in self._asked if number in self._answers), None)
+
+    def _ask_ahead(self, most: int) -> None:
+        while len(self._asked) < most and not self._all_drawn and self._draw():
+            pass
+        for number, (worker, what) in self._asked.items():
+            member = self._members[worker]
+            if number > member.posted and number not in self._answers:
+                self._prepare(worker)
+                member.process.ask(number + 1, what)
+                member.posted = number
+
+    def _draw(self) -> bool:
+        """Add one more request to those that are to be made; false at the end of them."""
+        if not self._upcoming:
+            self._pull_upcoming()
+        if not self._upcoming:
+            if self._order is None and not self._all_drawn:
+                error = self._ended_by_an_interrupt()
+                self._cut = True
+                raise error
+            return False
+        upcoming = self._upcoming[0]
+        if upcoming is END:
+            self._all_drawn = True
+        elif self._reading is not None:
+            worker = self._worker_in_turn(upcoming)
+            if worker is None:
+                return False
+            self._asked[upcoming] = _Asked(worker, None)
+            self._turn = worker + 1
+        else:
+            number, what = (
+                (upcoming, self._order[upcoming]) if self._order is not None else upcoming[:2]
+            )
+            if type(what) is Failed:
+                self._answers[number] = Made(failure=what.error, unread=True)
+            self._asked[number] = _Asked(self._worker_of(number), what)
+        self._upcoming = []
+        return not self._all_drawn
+
+    def _pull_upcoming(self) -> None:
+        """Take what comes next, if anything does; an interruption finds it taken or not come."""
+        self._upcoming.extend(itertools.islice(self._source, 1))
+        if not self._upcoming and self._order is not None:
+            self._all_drawn = True
+
+    def _worker_of(self, number: int) -> int:
+        """Return the worker that is asked for a batch of some indices."""
+        count = len(self._members)
+        if self._in_order:
+            return number % count
+        waiting = [0] * count
+        for other, asked in self._asked.items():
+            waiting[asked.worker] += other not in self._answers
+        return min(range(count), key=lambda worker: (waiting[worker], (worker - number) % count))
+
+    def _worker_in_turn(self, number: int) -> int | None:
+        """Return the worker that is asked for the next batch, None if all have read all."""
+        if number in self._asked:
+            return self._asked[number].worker
+        count = len(self._members)
+        turns = ((self._turn + i) % count for i in range(count))
+        return next((worker for worker in turns if worker not in self._ended), None)
+
+    def _prepare(self, worker: int) -> None:
+        """Open a worker's copy of an iterable dataset, before its first request."""
+        member = self._members[worker]
+        if self._reading is not None and member.posted < 0:
+            member.process.ask(0, self._reading.shares[worker])
+
+    def _wait(self, worker: int | None, deadline: float) -> None:
+        """Wait for a worker, or for any of them, and take its answer."""
+        poll = select.poll()
+        among = range(len(self._members)) if worker is None else [worker]
+        numbers = {}
+        for each in among:
+            if self._members[each].process.answers:  # an interrupt came before it was kept
+                self._receive(each)
+                return
+            file = self._members[each].process.fileno()
+            numbers[file] = each
+            poll.register(file, select.POLLIN)
+        left = max(deadline - time.monotonic(), 0) * 1000 if self._timeout > 0 else None
+        ready = poll.poll(left)
+        if not ready:
+            raise too_late(self._timeout, self._position.reached.low)
+        for file, _ in ready:
+            self._receive(numbers[file])
+
+    def _receive(self, worker: int) -> None:
+        member = self._members[worker]
+        came = member.process.receive()
+        if came is None:
+            self._has_ended(worker)
+            return
+        number, answer = came[0] - 1, came[1]  # 0 was the Opening
+        if type(answer) is Failure:
+            member.fit = member.fit and not answer.unprepared
+            answer = Made(failure=answer.pickled)
+        member.used = member.used and number < -2  # which is from before
+        if number in self._asked:
+            self._answers[number] = answer
+        member.process.received()
+
+    def _has_ended(self, worker: int) -> None:
+        """Replace a worker that has ended; the batch that it had is an error."""
+        member = self._members[worker]
+        had = next(
+            (n for n, asked in self._asked.items() if asked.worker == worker and self._is_open(n)),
+            None,
+        )
+        if not member.used and had is not None and had <= member.posted:
+            what = self._asked[had].what
+            batch = f"batch {had}" if self._reading is None else "its next batch"
+            of = "" if what is None else f", of dataset[i] for i in {_indices(what)}"
+            error = WorkerError(
+                f"DataLoader: worker {worker} (process {member.process.pid}) "
+                f"{member.process.how_it_ended()} while it made {batch}{of}"
+            )
+            # Where it was in an iterable dataset is lost with it.
+            self._answers[had] = Made(failure=error, last=self._reading is not None)
+        self._team.replace(worker)
+
+    def _is_open(self, number: int) -> bool:
+        return number not in self._answers
+
+
+class _Reading:
+    """How far each worker has read its copy of an iterable dataset.
+
+    Parameters
+    ----------
+    loader : Settings
+        The loader.
+    position : Position
+        Where its pass begins.
+
+    Attributes
+    ----------
+    shares : list of Opening
+        Of each worker.
+    turn : int
+        The worker whose turn it is.
+    base_seed : int
+        What the seeds of all of them follow from.
+    """
+
+    def __init__(self, loader: Settings, position: Position) -> None:
+        saved = position.reached.dataset_state or {}
+        count = loader.num_workers
+        if position.reached.low and len(saved.get("workers", ())) != count:
+            what = f"{len(saved['workers'])} of them" if "workers" in saved else "threads"
+            raise StateError(
+                f"DataLoader: a state of {count} worker processes was expected, got one of {what}: "
+                "each reads the dataset for itself; give the same num_workers and worker_method",
+                [f"DataLoader: {count} worker processes, the state is of {what}"],
+            )
+        self.shares = [Opening(*each) for each in saved.get("workers", [()] * count)]
+        self.turn: int = saved.get("turn", 0)
+        self.base_seed = base_seed_of(draw_base_seed(loader, position.goes_on), saved)
+
+    def after(self, worker: int, made: Made) -> _Reading:
+        """Return the same with one more batch of a worker, or the error that replaces it."""
+        batches, failed, _ = self.shares[worker]
+        share = Opening(
+            batches + 1, (*failed, batches) if made.unread else failed, made.dataset_state
+        )
+        later = object.__new__(_Reading)
+        later.shares = [*self.shares[:worker], share, *self.shares[worker + 1 :]]
+        later.turn = (worker + 1) % len(self.shares)
+        later.base_seed = self.base_seed
+        return later
+
+    def state(self) -> dict[str, Any]:
+        """Return what a later pass begins with."""
+        shares = [tuple(share) for share in self.shares]
+        return {"workers": shares, "turn": self.turn, "base_seed": self.base_seed}
+
+
+def _error_of(failure: Any) -> BaseException:
+    return failure if isinstance(failure, BaseException) else unpickled_error(failure)
+
+
+def _indices(what: Any) -> str:
+    try:
+        return shown(what)
+    except TypeError:
+        return f"[{what!r}]"

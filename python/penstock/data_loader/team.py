@@ -1,0 +1,130 @@
+"""The worker processes of a pass: started, given the loader, replaced, kept for the next pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.data_loader.in_worker import LoaderInWorker, Preparation
+from penstock.data_loader.settings import Settings
+from penstock.workers.answering import AnsweringProcess, ObjectFile, take
+from penstock.workers.objects import advice
+from penstock.workers.parcels import packed_by_value
+from penstock.workers.process_function import refuse_in_worker
+
+
+class Member:
+    """One worker, whichever process it is.
+
+    Attributes
+    ----------
+    process : AnsweringProcess
+        The one that it is now.
+    used : bool
+        Whether the process is not new, and has not been given the loader: it may have ended before.
+    posted : int
+        The number of the latest request that it was sent; -1 for none.
+    fit : bool
+        Whether what it was given could be made in it.
+    """
+
+    def __init__(self, process: AnsweringProcess, used: bool) -> None:
+        self.process = process
+        self.used = used
+        self.posted = -1
+        self.fit = True
+
+
+class Team:
+    """The workers of a loader.
+
+    Parameters
+    ----------
+    loader : Settings
+        The loader.
+
+    Attributes
+    ----------
+    members : list of Member
+        By their numbers.
+
+    Raises
+    ------
+    TypeError
+        If what they are to be given cannot be pickled.
+    RuntimeError
+        In a worker process.
+    """
+
+    def __init__(self, loader: Settings) -> None:
+        refuse_in_worker("DataLoader", "worker_method='process'")
+        self._file = ObjectFile(_pickled(loader))
+        self._workers = loader.num_workers
+        self._keeps = loader.persistent_workers
+        self._free = False
+        self.members: list[Member] = []
+        self._base_seed = 0
+
+    def take(self, workers: int) -> bool:
+        """Have those of the pass before: so many, if they are kept and no other pass has them."""
+        free, self._free = self._free, False
+        return free and workers == self._workers
+
+    def begin(self, base_seed: int) -> None:
+        """Begin a pass: workers that are kept stay as they are."""
+        if self.members:
+            for number, member in enumerate(self.members):
+                member.process.renew()
+                member.posted = -1
+                if not member.process.finishes():
+                    self.replace(number)
+            return
+        self._base_seed = base_seed
+        for number in range(self._workers):
+            self.members.append(self._member(number, *take()))
+
+    def replace(self, number: int) -> None:
+        """Let another process be the worker of this number."""
+        self.members[number].process.kill()
+        self.members[number] = self._member(number, AnsweringProcess(), False)
+
+    def end(self) -> None:
+        """End a pass."""
+        if self._keeps and all(member.fit for member in self.members):
+            self._free = True
+            return
+        self.disband()
+
+    def disband(self) -> None:
+        """Let others have the processes."""
+        members, self.members, self._free = self.members, [], False
+        for member in members:
+            if member.fit:
+                member.process.give_back()
+            else:
+                member.process.kill()
+        self._file.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "members", None):
+            self.disband()
+
+    def _member(self, number: int, process: AnsweringProcess, used: bool) -> Member:
+        process.load(self._file, Preparation(number, self._workers, self._base_seed))
+        return Member(process, used)
+
+
+def _pickled(loader: Settings) -> list[Any]:
+    try:
+        return packed_by_value(LoaderInWorker(loader))
+    except Exception as error:
+        for name in ("dataset", "collate_fn", "worker_init_fn"):
+            value = getattr(loader, name)
+            try:
+                packed_by_value(value)
+            except Exception as fault:
+                raise TypeError(
+                    f"DataLoader: worker_method='process' sends {name} to other processes, and "
+                    f"{value!r:.200} cannot be pickled ({type(fault).__name__}: {fault}); "
+                    f"{advice()}"
+                ) from fault
+        raise error

@@ -1,0 +1,140 @@
+"""What code that runs in a worker process may ask: which one it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.machinery
+import random
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from penstock.random import set_seed
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkerInfo:
+    """A worker process of a `DataLoader`, as the code that it runs is told.
+
+    Attributes
+    ----------
+    id : int
+        Its number, from 0 to ``num_workers - 1``.
+    num_workers : int
+        How many there are.
+    seed : int
+        What its generators of random numbers were seeded with: another one in each worker and pass.
+    dataset : object
+        Its copy of the dataset.
+    """
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Return which worker process of a `DataLoader` this is.
+
+    Returns
+    -------
+    WorkerInfo or None
+        None in the main process, and in threads. With PyTorch in the worker,
+        ``torch.utils.data.get_worker_info()`` says the same.
+
+    Examples
+    --------
+    >>> class Numbers:
+    ...     def __iter__(self):
+    ...         info = ps.get_worker_info()
+    ...         first, step = (0, 1) if info is None else (info.id, info.num_workers)
+    ...         return iter(range(first, 10, step))
+    >>> [int(x) for x in ps.DataLoader(Numbers(), batch_size=None)]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    return _info
+
+
+def be(number: int, workers: int, base_seed: int, dataset: Any) -> None:
+    """Be the worker of this number: generators are seeded as PyTorch's workers seed theirs."""
+    global _info
+    seed = (base_seed + number) % 2**64
+    _info = WorkerInfo(number, workers, seed, dataset)
+    random.seed(seed)
+    entropy = [number, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    set_seed(seed)
+    for name, then in _AFTER_IMPORT.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            then(module)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+
+
+def end() -> None:
+    """Be no worker any more."""
+    global _info
+    _info = None
+    worker = sys.modules.get("torch.utils.data._utils.worker")
+    if worker is not None:
+        worker._worker_info = None  # type: ignore[attr-defined]
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)
+
+
+def _seed_torch(torch: Any) -> None:
+    assert _info is not None
+    torch.set_num_threads(1)  # each worker has a processor, as PyTorch's
+    torch.manual_seed(_info.seed)
+
+
+def _tell_torch(worker: Any) -> None:
+    assert _info is not None
+    worker._worker_info = worker.WorkerInfo(
+        id=_info.id, num_workers=_info.num_workers, seed=_info.seed, dataset=_info.dataset
+    )
+
+
+def _collate_in_memory_of_batches(module: Any) -> None:
+    from penstock.data_loader import torch_collate
+
+    torch_collate.replace_tensors(module)
+
+
+# PyTorch may be imported by the dataset, at any time, or never.
+_AFTER_IMPORT: dict[str, Callable[[Any], None]] = {
+    "torch": _seed_torch,
+    "torch.utils.data._utils.worker": _tell_torch,
+    "torch.utils.data._utils.collate": _collate_in_memory_of_batches,
+}
+
+
+class _Finder:
+    """Calls what is to be called after the import of a module."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        then = _AFTER_IMPORT.get(name)
+        spec = None if then is None else importlib.machinery.PathFinder.find_spec(name, path)
+        if then is None or spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_then(module: ModuleType) -> None:
+            load(module)
+            then(module)
+
+        spec.loader.exec_module = load_and_then  # type: ignore[method-assign]
+        return spec
+
+
+_FINDER = _Finder()

@@ -1,0 +1,328 @@
+"""Worker processes that hold an object of their own, which answers one request after the other."""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+import pickle
+import select
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from penstock import _core
+from penstock.errors import WorkerError
+from penstock.workers.objects import pickled_error, unpickled_error
+from penstock.workers.parcels import packed, unpacked
+from penstock.workers.process_function import begin_to_serve, command, enter, surroundings
+
+_GIVEN = 13  # the number of the socket for files in a worker
+_PATIENCE = 60  # seconds that a worker without an object waits for one
+_UNFINISHED = 1.0  # seconds that one which is taken may go on with what no one waits for
+_ALIGN = 64
+_ROUND = 1 << 40  # more requests than one user of a worker makes
+
+
+class Respondent(Protocol):
+    """What a worker holds."""
+
+    def begin(self, what: Any) -> None:
+        """Make it ready, in the worker."""
+
+    def answer(self, what: Any) -> Any:
+        """Return the answer to a request."""
+
+    def end(self) -> None:
+        """Let go of what else refers to it."""
+
+
+class Failure(NamedTuple):
+    """An exception instead of an answer.
+
+    Attributes
+    ----------
+    pickled : bytes
+        For `error`.
+    unprepared : bool
+        Whether the object could not be made, or not begin.
+    """
+
+    pickled: bytes
+    unprepared: bool = False
+
+    def error(self) -> BaseException:
+        """Return the exception, with the worker's lines as its cause."""
+        return unpickled_error(self.pickled)
+
+
+class ObjectFile:
+    """An object as bytes in a file without a name, which workers map: it is in memory once.
+
+    Parameters
+    ----------
+    parcel : sequence of bytes-like
+        As `packed` returns it.
+    """
+
+    def __init__(self, parcel: Sequence[Any]) -> None:
+        around = pickle.dumps((*surroundings(), Path.cwd(), dict(os.environ), sys.argv))
+        views = [memoryview(part).cast("B") for part in (around, *parcel)]
+        sizes = [view.nbytes for view in views]
+        head = pickle.dumps(sizes)
+        starts = _starts(len(head), sizes)
+        self.file = os.memfd_create("penstock", os.MFD_CLOEXEC)
+        try:
+            for start, view in zip((0, *starts), (memoryview(head), *views), strict=True):
+                _write(self.file, view, start)
+        except OSError as error:
+            self.close()
+            raise MemoryError(
+                f"worker processes: {sum(sizes)} bytes of shared memory were expected for what "
+                f"they are sent: {error}"
+            ) from error
+
+    def close(self) -> None:
+        """Let go of it: the workers that have it keep it."""
+        file, self.file = self.file, -1
+        if file >= 0:
+            os.close(file)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class AnsweringProcess:
+    """A worker process, as its user sees it. Used by one thread at a time.
+
+    Attributes
+    ----------
+    answers : list
+        Those that have come and were not looked at.
+    """
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._worker = _core.AnsweringWorker(command(__name__), theirs.fileno())
+        self._first = 0  # the number of this user's first request
+        self.answers: list[Any] = []
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._worker.pid
+
+    def fileno(self) -> int:
+        """Return what can be waited for: it is ready when an answer is there, or no worker."""
+        return self._worker.fileno()
+
+    def load(self, file: ObjectFile, what: Any) -> bool:
+        """Have it make the object of a file, and call its `begin`; false if it has ended."""
+        self._first = next(_rounds) * _ROUND
+        try:
+            socket.send_fds(self._ours, [self._first.to_bytes(8, "little")], [file.file])
+        except OSError:
+            return False
+        return self._worker.send(packed((self._first, "load", what)))
+
+    def ask(self, number: int, what: Any) -> bool:
+        """Send a request, unless one of that number, or a later one, was sent; false if it ended.
+
+        Parameters
+        ----------
+        number : int
+            From 0, of this user.
+        what : object
+            What its `answer` is called with.
+        """
+        return self._worker.send(packed((self._first + 1 + number, "ask", what)))
+
+    def receive(self) -> tuple[int, Any] | None:
+        """Return the number of a request and its answer, None if the worker has ended.
+
+        It stays to be received until `received` is called. Waits while there is none. The number is
+        -1 for that of `load`, and less for what was asked for before.
+        """
+        if not self.answers and not self._worker.receive_into(self.answers):
+            return None
+        number, answer = unpacked(self.answers[0])
+        return number - self._first - 1, answer
+
+    def received(self) -> None:
+        """Note that what `receive` returned is kept elsewhere."""
+        del self.answers[0]
+
+    def how_it_ended(self) -> str:
+        """Say in words how the process has ended."""
+        return self._worker.how_it_ended()
+
+    def renew(self) -> None:
+        """Begin another series of requests to the same object."""
+        self._leave()
+        self._first = next(_rounds) * _ROUND
+
+    def give_back(self) -> None:
+        """Drop its object, and let others use the process."""
+        try:
+            self._leave()
+            if self._worker.send(packed((0, "drop", None))):
+                _idle.append(self)
+        except (WorkerError, OSError):  # it is a parent's, or has ended
+            return
+
+    def kill(self) -> None:
+        """End the process now."""
+        self._worker.kill()
+
+    def _leave(self) -> None:
+        """Want no longer what was asked for and has not begun."""
+        self.answers = []
+        self._worker.want((self._first // _ROUND + 1) * _ROUND)
+
+    def finishes(self) -> bool:
+        """Return whether it is there, and soon done with what it was asked for before."""
+        waiting = select.poll()
+        waiting.register(self, select.POLLIN)
+        until = time.monotonic() + _UNFINISHED
+        while self._worker.outstanding:
+            if not waiting.poll(max(until - time.monotonic(), 0) * 1000):
+                return False
+            if not self._worker.receive_into([]):
+                return False
+        return not waiting.poll(0)  # else it has closed
+
+
+def take() -> tuple[AnsweringProcess, bool]:
+    """Return a process that no one uses, and whether it was used before."""
+    with suppress(IndexError):
+        while True:
+            process = _idle.pop()
+            if process.finishes():
+                return process, True
+            process.kill()
+    return AnsweringProcess(), False
+
+
+def serve() -> None:
+    """Be a worker process until the process that has started this one ends."""
+    begin_to_serve()
+    try:
+        _Server().run()
+    except SystemExit as leaving:
+        # At once: a thread ends this process, with no code of its own, when its files are closed.
+        sys.stdout.flush()
+        os._exit(leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None))
+
+
+class _Server:
+    def __init__(self) -> None:
+        self._requests = _core.requests_of_parent()
+        self._files = socket.socket(fileno=_GIVEN)
+        self._held: Respondent | None = None
+        self._broken: Failure | None = None
+        self._last = -1
+
+    def run(self) -> None:
+        """Answer until there is no more to answer."""
+        while self._next():
+            pass
+
+    def _next(self) -> bool:
+        parcel = self._requests.receive(_PATIENCE if self._held is None else 0)
+        if parcel is None:
+            return False
+        number, kind, what = unpacked(parcel)
+        del parcel
+        answer: Any = None
+        if kind == "drop":
+            self._drop()
+        elif number > self._last and number >= self._requests.wanted:
+            self._last = number
+            answer = self._load(number, what) if kind == "load" else self._answer(what)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        return self._send(number, answer)
+
+    def _load(self, number: int, what: Any) -> Failure | None:
+        self._drop()
+        try:
+            self._held = _object_of(self._file(number))
+            self._held.begin(what)
+        except Exception as error:
+            self._broken = Failure(pickled_error(error), unprepared=True)
+        return self._broken
+
+    def _drop(self) -> None:
+        if self._held is not None:
+            self._held.end()
+        self._held = self._broken = None
+
+    def _file(self, number: int) -> int:
+        while True:
+            told, files, *_ = socket.recv_fds(self._files, 8, 1)
+            if int.from_bytes(told, "little") == number:
+                return files[0]
+            os.close(files[0])  # an interrupt came before the request of it
+
+    def _answer(self, what: Any) -> Any:
+        if self._broken is not None:
+            return self._broken
+        assert self._held is not None
+        try:
+            return self._held.answer(what)
+        except Exception as error:
+            return Failure(pickled_error(error))
+
+    def _send(self, number: int, answer: Any) -> bool:
+        try:
+            return self._requests.send(packed((number, answer)))
+        except Exception as error:
+            failure = TypeError(
+                "worker processes: results that can be pickled, and memory for them, were "
+                f"expected ({type(error).__name__}: {error})"
+            )
+            return self._requests.send(packed((number, Failure(pickled_error(failure)))))
+
+
+_rounds: Iterator[int] = itertools.count(1)
+_idle: list[AnsweringProcess] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
+
+
+def _object_of(file: int) -> Any:
+    """Return the object of an ObjectFile, whose memory is this process's to change."""
+    try:
+        whole = memoryview(mmap.mmap(file, 0, flags=mmap.MAP_PRIVATE))
+    finally:
+        os.close(file)
+    sizes = pickle.loads(whole)
+    starts = _starts(len(pickle.dumps(sizes)), sizes)
+    around, *parcel = [whole[at : at + size] for at, size in zip(starts, sizes, strict=True)]
+    path, main, folder, environ, argv = pickle.loads(around)
+    with suppress(OSError):
+        os.chdir(folder)
+    if dict(os.environ) != environ:
+        os.environ.clear()
+        os.environ.update(environ)
+    sys.argv[:] = argv
+    enter(path, main)
+    return unpacked(parcel)
+
+
+def _starts(head: int, sizes: Sequence[int]) -> list[int]:
+    """Return where each part begins, after a head of that size."""
+    ends = itertools.accumulate(-(-size // _ALIGN) * _ALIGN for size in (head, *sizes))
+    return [*ends][:-1]
+
+
+def _write(file: int, view: memoryview, at: int) -> None:
+    while view.nbytes:
+        written = os.pwrite(file, view, at)
+        view, at = view[written:], at + written

@@ -1,0 +1,122 @@
+"""Objects as bytes and back, with the memory of their arrays beside the pickle."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import pickle
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Parcel = list[Any]  # the pickle, then the memory that it refers to
+
+_FEW = 4096  # bytes of an array that stay in the pickle
+
+
+def packed(value: Any) -> Parcel:
+    """Return `value` as a pickle, and the memory of its arrays and tensors, which is not copied.
+
+    Parameters
+    ----------
+    value : object
+        What cannot be pickled by name (classes and functions of the main module, lambdas) goes by
+        value where cloudpickle is installed.
+
+    Returns
+    -------
+    list of bytes-like
+        For `unpacked`.
+    """
+    try:
+        return _packed_by(_Pickler, value)
+    except Exception:
+        by_value = _by_value()
+        if by_value is None:
+            raise
+        return _packed_by(by_value, value)
+
+
+def packed_by_value(value: Any) -> Parcel:
+    """Return the same with what is of the main module by value where cloudpickle is installed.
+
+    For a new process, which has another main module.
+    """
+    return _packed_by(_by_value() or _Pickler, value)
+
+
+def unpacked(parcel: Sequence[Any]) -> Any:
+    """Return what `packed` was given; its arrays lie in the memory of the parcel."""
+    return pickle.loads(parcel[0], buffers=parcel[1:])
+
+
+def _packed_by(pickler: Callable[..., Any], value: Any) -> Parcel:
+    buffers: list[Any] = []
+
+    def keep_aside(buffer: pickle.PickleBuffer) -> bool:
+        memory = buffer.raw()
+        if memory.nbytes <= _FEW:
+            return True
+        buffers.append(memory)
+        return False
+
+    file = io.BytesIO()
+    pickler(file, protocol=5, buffer_callback=keep_aside).dump(value)
+    return [file.getbuffer(), *buffers]
+
+
+def _reduced(value: Any) -> Any:
+    """Return how arrays and tensors are made again, NotImplemented for all else."""
+    kind = type(value)
+    if kind is np.ndarray:
+        if value.flags.forc or value.dtype.hasobject:
+            return NotImplemented
+        return np.ascontiguousarray(value).__reduce_ex__(5)
+    torch = sys.modules.get("torch")
+    if torch is None or kind is not getattr(torch, "Tensor", None) or not _is_plain(torch, value):
+        return NotImplemented
+    # Whatever the dtype is: NumPy does not have them all.
+    flat = value.detach().contiguous().reshape(-1).view(torch.uint8)
+    return _tensor, (pickle.PickleBuffer(flat.numpy()), value.dtype, tuple(value.shape))
+
+
+def _is_plain(torch: Any, tensor: Any) -> bool:
+    """Return whether a tensor is no more than its numbers."""
+    return bool(
+        tensor.layout == torch.strided
+        and tensor.is_cpu
+        and not tensor.requires_grad
+        and not tensor.is_quantized
+        and not tensor.is_conj()
+        and not tensor.is_neg()
+        and tensor.numel() > 0
+    )
+
+
+def _tensor(memory: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Return the tensor that lies in some memory."""
+    import torch
+
+    return torch.frombuffer(memory, dtype=dtype).reshape(shape)
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        return _reduced(value)
+
+
+@cache
+def _by_value() -> Callable[..., Any] | None:
+    if importlib.util.find_spec("cloudpickle") is None:
+        return None
+    import cloudpickle
+
+    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, value: Any) -> Any:
+            made = _reduced(value)
+            return super().reducer_override(value) if made is NotImplemented else made
+
+    return ByValue

@@ -1,0 +1,514 @@
+"""ps.DataLoader with worker processes: what PyTorch's workers are, and what happens to them."""
+
+import gc
+import itertools
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import worker_datasets as sets
+
+import penstock as ps
+from compare import assert_same
+from penstock.workers import answering
+from scripts import wait_until
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+
+PERSISTENT = [False, True]
+
+
+def loader(dataset, batch_size=2, num_workers=2, **more):
+    return ps.DataLoader(
+        dataset, batch_size, num_workers=num_workers, worker_method="process", **more
+    )
+
+
+def first_leaf(batch):
+    return np.atleast_2d(batch)[0].tolist()
+
+
+def numbers(batches):
+    return [np.asarray(batch).tolist() for batch in batches]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_batch_i_comes_from_worker_i_modulo_n(count):
+    processes = set()
+    for number, (i, worker, pid) in enumerate(loader(sets.Ones(), 2, count)):
+        assert i.tolist() == [2 * number, 2 * number + 1]
+        assert set(worker.tolist()) == {number % count}
+        processes |= set(pid.tolist())
+    assert len(processes) == count
+    assert os.getpid() not in processes
+
+
+def test_the_main_process_is_no_worker():
+    assert ps.get_worker_info() is None
+
+
+@pytest.mark.parametrize("options", [{"shuffle": True, "generator": 5}, {}, {"sampler": range(6)}])
+def test_seeds_are_of_the_pass_and_of_the_worker(options):
+    def passes():
+        ps.random.set_seed(3)
+        one = loader(sets.Drawn(), 3, **options)
+        found = [list(one), list(one)]
+        ps.random.set_seed(None)
+        return found
+
+    first, again = passes(), passes()
+    for one, other in zip(first, again, strict=True):
+        assert_same(list(map(tuple, one)), list(map(tuple, other)))
+    seeds = {int(seed) for each in first for _, worker_seeds, *_ in each for seed in worker_seeds}
+    assert len(seeds) == 4
+    for draws in zip(*(batch[2:] for each in first for batch in each), strict=True):
+        assert len(set(np.concatenate(draws).tolist())) == sum(len(d) for d in draws)
+
+
+def test_no_more_is_drawn_than_for_threads():
+    orders = []
+    for method in ("thread", "process"):
+        ps.random.set_seed(3)
+        one = ps.DataLoader(range(9), 3, shuffle=True, num_workers=2, worker_method=method)
+        orders.append([numbers(one), numbers(one), float(ps.random.uniform(()))])
+    ps.random.set_seed(None)
+    assert orders[0] == orders[1]
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_persistent_workers_keep_their_dataset(persistent):
+    one = loader(sets.Counted(), 3, persistent_workers=persistent)
+    first = [given.tolist() for _, given in one]
+    assert first == [[1, 2, 3], [1, 2, 3], [4, 5, 6], [4, 5, 6]]
+    second = [given.tolist() for _, given in one]
+    more = [[7, 8, 9], [7, 8, 9], [10, 11, 12], [10, 11, 12]]
+    assert second == (more if persistent else first)
+
+
+def test_other_workers_see_what_has_changed_between_the_passes():
+    dataset = sets.Ones(4)
+    one = loader(dataset)
+    assert len(list(one)) == 2
+    dataset.n = 8
+    one = loader(dataset)
+    assert len(list(one)) == 4
+
+
+def test_processes_serve_pass_after_pass():
+    first = {int(pid) for _, _, pids in loader(sets.Ones()) for pid in pids}
+    second = {int(pid) for _, _, pids in loader(sets.Ones()) for pid in pids}
+    assert first == second
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_worker_init_fn_is_called_once_in_each_worker(persistent):
+    one = loader(sets.Noted(), 2, worker_init_fn=sets.note, persistent_workers=persistent)
+    for _ in range(2):
+        assert [(n.tolist(), w.tolist()) for _, n, w in one] == [
+            ([1, 1], [number % 2] * 2) for number in range(6)
+        ]
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_an_error_of_worker_init_fn_is_raised(persistent):
+    one = loader(range(4), worker_init_fn=sets.refuse, persistent_workers=persistent)
+    for _ in range(2):
+        with pytest.raises(OSError, match="worker 0 is not ready") as error:
+            next(iter(one))
+        assert "in refuse" in str(error.value.__cause__)
+
+
+def test_each_worker_reads_its_copy_of_an_iterable_dataset():
+    found = [(i.tolist(), set(w.tolist())) for i, w in loader(sets.Stream(), 3)]
+    batches = [[0, 1, 2], [3, 4, 5], [6]]
+    assert found == [(batch, {worker}) for batch in batches for worker in (0, 1)]
+    dropped = loader(sets.Stream(), 3, drop_last=True)
+    assert [i.tolist() for i, _ in dropped] == [b for b in batches[:2] for _ in range(2)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_workers_that_divide_a_dataset_give_each_number_once(count, persistent):
+    one = loader(sets.Share(10), 2, count, persistent_workers=persistent)
+    shares = [list(range(first, 10, count)) for first in range(count)]
+    batches = [[share[i : i + 2] for i in range(0, len(share), 2)] for share in shares]
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*batches))
+    expected = [batch for batch in turns if batch]
+    assert numbers(one) == expected
+    assert numbers(one) == expected
+    single = loader(sets.Share(10), None, count)
+    assert sorted(numbers(single)) == list(range(10))
+
+
+def test_out_of_order_the_first_made_comes_first(tmp_path):
+    for count in (2, 3):
+        file = tmp_path / f"go{count}"
+        batches = iter(loader(sets.Sleeps(6, 0, file), 1, count, in_order=False))
+        first = [int(next(batches)[0]) for _ in range(4)]
+        assert 0 not in first
+        file.touch()
+        assert sorted(first + [int(b[0]) for b in batches]) == list(range(6))
+
+
+def test_out_of_order_shares_of_a_stream_come_once():
+    batches = numbers(loader(sets.Share(11), 2, 3, in_order=False))
+    assert sorted(itertools.chain.from_iterable(batches)) == list(range(11))
+
+
+def test_a_slow_batch_is_an_error_with_timeout(tmp_path):
+    file = tmp_path / "go"
+    dataset = sets.Sleeps(4, 1, file)
+    batches = iter(loader(dataset, 1, timeout=20))
+    assert next(batches).tolist() == [0]
+    batches._timeout = 0.05
+    with pytest.raises(RuntimeError, match=r"timeout=0.05 seconds, and batch 1 "):
+        next(batches)
+    batches._timeout = 20
+    file.touch()
+    assert numbers(batches) == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("kill", "was ended by signal 9 (SIGKILL)"),
+        ("exit", "has left with exit code 7"),
+        ("leave", "has left with exit code 3"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"persistent_workers": True}, {"prefetch_factor": 5}])
+def test_a_worker_that_ends_is_an_error_of_the_batch_that_it_had(how, said, options):
+    one = loader(sets.Ends(5, how), 2, **options)
+    for _ in range(2):
+        batches = iter(one)
+        assert numbers(itertools.islice(batches, 2)) == [[0, 1], [2, 3]]
+        with pytest.raises(ps.WorkerError) as error:
+            next(batches)
+        text = str(error.value)
+        assert "DataLoader: worker 0 (process " in text
+        assert said in text
+        assert text.endswith("while it made batch 2, of dataset[i] for i in [4, 5]")
+        assert numbers(batches) == [[6, 7], [8, 9], [10, 11]]
+
+
+def test_a_stream_goes_on_from_the_state_where_its_worker_has_ended(tmp_path):
+    dataset = sets.EndsOnce(10, tmp_path / "ended")
+    one = loader(dataset, 1)
+    seen = []
+    batches = iter(one)
+    with pytest.raises(ps.WorkerError, match=r"worker 0 .* its next batch"):  # noqa: PT012
+        for batch in batches:
+            seen += batch.tolist()
+    assert seen == [0, 1, 2, 3]
+    assert list(batches) == []
+    one.load_state_dict(one.state_dict())
+    assert numbers(one) == [[4], [5], [6], [7], [8], [9]]
+
+
+def test_workers_that_end_between_the_passes_are_replaced():
+    for persistent in PERSISTENT:
+        one = loader(sets.Ones(), 2, persistent_workers=persistent)
+        pids = {int(pid) for _, _, pids in one for pid in pids}
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        again = {int(pid) for _, _, pids in one for pid in pids}
+        assert len(again) == 2
+        assert not pids & again
+
+
+def test_an_exception_comes_with_the_lines_of_the_worker():
+    batches = iter(loader(sets.Raises(), 2))
+    assert numbers(itertools.islice(batches, 2)) == [[0, 1], [2, 3]]
+    with pytest.raises(LookupError, match="row 5 is not there") as error:
+        next(batches)
+    assert error.value.__notes__ == ["DataLoader: raised by dataset[5]"]
+    cause = str(error.value.__cause__)
+    assert 'raise LookupError(f"row {i} is not there")' in cause
+    assert "penstock" not in cause.replace("penstock: ", "")
+    assert numbers(batches) == [[6, 7], [8, 9], [10, 11]]
+
+
+def test_a_batch_that_cannot_be_pickled_is_an_error_of_its_own():
+    batches = iter(loader(sets.Locked(4), None))
+    assert next(batches) == 0
+    with pytest.raises(TypeError, match=r"results that can be pickled.*lock"):
+        next(batches)
+    assert list(batches) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("dataset", {"dataset": [threading.Lock()]}),
+        ("collate_fn", {"dataset": [1], "collate_fn": threading.Lock().acquire}),
+        ("worker_init_fn", {"dataset": [1], "worker_init_fn": threading.Lock().acquire}),
+    ],
+)
+def test_what_cannot_be_sent_is_named(name, options):
+    one = loader(**options)
+    with pytest.raises(TypeError, match=f"sends {name} to other processes.*cannot be pickled"):
+        iter(one)
+
+
+def test_lambdas_and_local_classes_go_with_cloudpickle():
+    offset = 40
+
+    class Local:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return i + offset
+
+    found = loader(Local(), 2, collate_fn=lambda rows: [row + 1 for row in rows])
+    assert list(found) == [[41, 42], [43, 44]]
+
+
+def test_objects_of_local_classes_come_back_as_theirs():
+    class Box:
+        def __init__(self, inside):
+            self.inside = inside
+
+    class Boxes:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return Box(i)
+
+    found = list(loader(Boxes(), 2, collate_fn=list))
+    assert [box.inside for batch in found for box in batch] == [0, 1, 2, 3]
+    assert {type(box) for batch in found for box in batch} == {Box}
+
+
+def test_arrays_keep_their_values_however_long_they_are_kept():
+    for options in ({}, {"persistent_workers": True}, {"collate_fn": list}):
+        one = loader(sets.Large(12), 2, **options)
+        kept = [list(one), list(one)]
+        wanted = list(ps.DataLoader(sets.Large(12), 2, collate_fn=options.get("collate_fn")))
+        gc.collect()
+        if options.get("collate_fn"):
+            kept = [[row["x"] for batch in each for row in batch] for each in kept]
+            wanted = [row["x"] for batch in wanted for row in batch]
+        assert_same(kept[0], wanted)
+        assert_same(kept[1], wanted)
+    array = kept[0][0]
+    array[:] = 0  # it is the caller's
+    assert not array.any()
+
+
+def test_memory_is_used_again():
+    one = loader(sets.Large(300), 4, persistent_workers=True)
+
+    def mapped():
+        return Path("/proc/self/maps").read_text().count("memfd:penstock")
+
+    list(itertools.islice(one, 30))
+    before = mapped()
+    for _ in range(3):
+        for _ in one:
+            pass
+    assert mapped() < before + 20
+
+
+def test_each_worker_changes_its_copy_of_an_array_alone():
+    dataset = sets.Table()
+    found = [row for batch in loader(dataset, 1) for row in zip(*batch, strict=True)]
+    firsts = [first for first, _ in found]
+    assert firsts == [i * 40_000 for i in range(12)]
+    assert [changed for _, changed in found] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    assert dataset.rows[0, 1] == 1
+
+
+LOADERS = {
+    "in order": lambda **more: ps.DataLoader(range(11), 3, **more),
+    "shuffled": lambda **more: ps.DataLoader(range(11), 3, shuffle=True, generator=5, **more),
+    "sampler": lambda **more: ps.DataLoader(range(11), 3, sampler=list(range(3, 11)), **more),
+    "batches": lambda **more: ps.DataLoader(
+        range(9), batch_sampler=[[1], [2, 3], [], [4]], collate_fn=list, **more
+    ),
+}
+METHODS = [
+    {},
+    {"num_workers": 2},
+    {"num_workers": 2, "worker_method": "process"},
+    {"num_workers": 3, "worker_method": "process", "persistent_workers": True},
+]
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("saver", METHODS, ids=repr)
+@pytest.mark.parametrize("goer", METHODS, ids=repr)
+def test_a_pass_goes_on_from_every_batch_with_other_workers(name, saver, goer):
+    if "process" not in (saver.get("worker_method"), goer.get("worker_method")):
+        return
+    make = LOADERS[name]
+    for taken in range(6):
+        first = make(**saver)
+        batches = iter(first)
+        list(itertools.islice(batches, taken))
+        state = pickle.loads(pickle.dumps(first.state_dict()))
+        rest = numbers(batches)
+        behind = numbers(first)
+        second = make(**goer)
+        second.load_state_dict(state)
+        if taken <= len(first):
+            assert numbers(second) == rest
+        assert numbers(second) == behind
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+@pytest.mark.parametrize("make", [lambda: sets.Share(23), lambda: sets.KeptShare(23)])
+def test_a_stream_goes_on_from_every_batch(make, persistent):
+    for taken in range(12):
+        first = loader(make(), 3, 3, persistent_workers=persistent)
+        batches = iter(first)
+        list(itertools.islice(batches, taken))
+        state = pickle.loads(pickle.dumps(first.state_dict()))
+        rest = list(map(first_leaf, batches))
+        second = loader(make(), 3, 3)
+        second.load_state_dict(state)
+        behind = list(map(first_leaf, loader(make(), 3, 3)))
+        assert list(map(first_leaf, second)) == (rest if taken <= len(behind) else behind)
+
+
+def test_a_stream_that_keeps_its_place_is_not_read_again():
+    first = loader(sets.KeptShare(24), 3)
+    batches = iter(first)
+    for _ in range(4):
+        next(batches)
+    second = loader(sets.KeptShare(24), 3)
+    second.load_state_dict(first.state_dict())
+    assert [read.tolist() for _, read in second] == [[1, 2, 3], [1, 2, 3], [4, 5, 6], [4, 5, 6]]
+
+
+def test_states_of_streams_are_of_so_many_readers():
+    first = loader(sets.Share(20), 2)
+    batches = iter(first)
+    next(batches)
+    state = first.state_dict()
+    other = loader(sets.Share(20), 2, 3)
+    other.load_state_dict(state)
+    with pytest.raises(ps.StateError, match=r"a state of 3 worker processes .* got one of 2"):
+        iter(other)
+    threads = ps.DataLoader(sets.Share(20), 2)
+    threads.load_state_dict(state)
+    with pytest.raises(ps.StateError, match="give worker_method='process' and num_workers=2"):
+        next(iter(threads))
+    one = ps.DataLoader(sets.Share(20), 2)
+    next(iter(one))
+    first.load_state_dict(one.state_dict())
+    with pytest.raises(ps.StateError, match=r"a state of 2 worker processes .* got one of threads"):
+        iter(first)
+
+
+def test_batches_out_of_order_come_once(tmp_path):
+    file = tmp_path / "go"
+    first = loader(sets.Sleeps(8, 1, file), 1, in_order=False)
+    batches = iter(first)
+    seen = [int(next(batches)[0]) for _ in range(3)]
+    state = first.state_dict()
+    file.touch()
+    assert 1 not in seen
+    for more in ({}, {"num_workers": 2}, {"num_workers": 2, "worker_method": "process"}):
+        second = ps.DataLoader(sets.Sleeps(8, 1, file), 1, **more)
+        second.load_state_dict(state)
+        assert sorted(seen + [int(b[0]) for b in second]) == list(range(8))
+
+
+def test_batches_ahead_are_limited():
+    for factor, most in ((None, 4), (1, 2), (6, 12), (1000, 128)):
+        given = Counter()
+
+        def endless():
+            for i in itertools.count():
+                given["all"] += 1  # noqa: B023
+                yield i % 10
+
+        one = loader(range(10), 1, sampler=endless(), prefetch_factor=factor)
+        with iter(one) as batches:
+            for _ in range(20):
+                next(batches)
+            assert given["all"] == 20 + most
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_a_pass_that_is_left_leaves_its_workers_to_the_next(persistent):
+    one = loader(sets.Ones(1000), 1, persistent_workers=persistent)
+    for _ in range(3):
+        batches = iter(one)
+        assert next(batches)[0].tolist() == [0]
+        batches.close()
+        assert list(batches) == []
+    for i, _, _ in one:
+        assert i.tolist() == [0]
+        break
+    del batches
+    gc.collect()
+    assert [i.tolist() for i, _, _ in itertools.islice(one, 3)] == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_two_passes_at_once_do_not_meet(persistent):
+    one = loader(sets.Ones(8), 2, persistent_workers=persistent)
+    pairs = [(a[0].tolist(), b[0].tolist()) for a, b in zip(one, one, strict=True)]
+    assert pairs == [([i, i + 1], [i, i + 1]) for i in range(0, 8, 2)]
+
+
+def test_a_hung_worker_does_not_stop_the_next_pass(tmp_path):
+    batches = iter(loader(sets.Sleeps(4, 0, tmp_path / "never"), 1))
+    batches.close()
+    assert numbers(loader(range(4), 2)) == [[0, 1], [2, 3]]
+
+
+def test_idle_workers_hold_no_dataset():
+    list(loader(sets.Table(), 1))
+    wait_until(lambda: all(each.finishes() for each in answering._idle), 20)
+    for process in answering._idle:
+        maps = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+        ranges = [line.split()[0].split("-") for line in maps if "memfd:penstock" in line]
+        assert ranges  # the heaps
+        assert max(int(last, 16) - int(first, 16) for first, last in ranges) < 12 * 40_000 * 8
+
+
+def test_a_worker_has_no_workers_of_its_own():
+    with pytest.raises(RuntimeError, match="was asked for by a worker process"):
+        next(iter(loader(sets.Nested())))
+
+
+def test_processes_begin_afresh():
+    for context in (None, "spawn", "forkserver", multiprocessing.get_context("spawn")):
+        assert len(list(loader(range(4), 2, multiprocessing_context=context))) == 2
+    for context in ("fork", multiprocessing.get_context("fork")):
+        with pytest.raises(ValueError, match="multiprocessing_context must be 'spawn' or"):
+            loader(range(4), multiprocessing_context=context)
+    with pytest.raises(ValueError, match="or give worker_method='process'"):
+        ps.DataLoader(range(4), num_workers=1, multiprocessing_context="spawn")
+
+
+def test_wrong_methods_say_what_was_expected():
+    with pytest.raises(ValueError, match="worker_method must be 'thread' or 'process', got 'fork'"):
+        ps.DataLoader(range(4), num_workers=1, worker_method="fork")
+    with pytest.raises(ValueError, match="executor='process' to its map"):
+        loader(ps.Dataset.range(4))
+    assert len(ps.DataLoader(ps.Dataset.range(4), worker_method="process")) == 4
+
+
+def test_debug_mode_runs_everything_here():
+    class Here:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return os.getpid()
+
+    with ps.experimental.debug_mode():
+        assert numbers(loader(Here())) == [[os.getpid()] * 2] * 2

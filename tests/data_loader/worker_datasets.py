@@ -1,0 +1,185 @@
+"""Datasets that tell what they are in: for worker processes, which import this module."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+
+import penstock as ps
+
+
+class Ones:
+    """Rows that tell which worker made them."""
+
+    def __init__(self, n=12):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        return i, ps.get_worker_info().id, os.getpid()
+
+
+class Drawn(Ones):
+    def __getitem__(self, i):
+        drawn = random.random(), np.random.rand(), float(ps.random.uniform(()))
+        return i, ps.get_worker_info().seed, *drawn
+
+
+class Counted(Ones):
+    """How many rows this copy has given, beside them."""
+
+    given = 0
+
+    def __getitem__(self, i):
+        self.given += 1
+        return i, self.given
+
+
+class Large(Ones):
+    """Rows of 120 kB."""
+
+    def __getitem__(self, i):
+        return {"x": np.full((200, 300), i, np.int16), "i": i, "kept": b"k" * i}
+
+
+class Table(Ones):
+    """Rows of an array that is in memory once, and that each copy may change."""
+
+    def __init__(self):
+        super().__init__(12)
+        self.rows = np.arange(12 * 40_000).reshape(12, 40_000)
+
+    def __getitem__(self, i):
+        seen = int(self.rows[i, 0]), int(self.rows[0, 1])
+        self.rows[0, 1] += 1
+        return seen
+
+
+class Stream:
+    """Numbers, all of them in each worker."""
+
+    def __init__(self, n=7):
+        self.n = n
+
+    def __iter__(self):
+        for i in range(self.n):
+            yield i, ps.get_worker_info().id
+
+
+class Share(Stream):
+    """Numbers, those of its share in each worker; they are of different lengths."""
+
+    def __iter__(self):
+        info = ps.get_worker_info()
+        first, step = (0, 1) if info is None else (info.id, info.num_workers)
+        yield from range(first, self.n, step)
+
+
+class KeptShare(Share):
+    """The same, which knows where it is, and how much it has read."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self.at = None
+        self.read = 0
+
+    def __iter__(self):
+        info = ps.get_worker_info()
+        first, self.at = info.id if self.at is None else self.at, None
+        for i in range(first, self.n, info.num_workers):
+            self.position = i + info.num_workers
+            self.read += 1
+            yield i, self.read
+
+    def state_dict(self):
+        return {"at": self.position}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+class Ends(Ones):
+    """A row ends the process."""
+
+    def __init__(self, at, how):
+        super().__init__(12)
+        self.at, self.how = at, how
+
+    def __getitem__(self, i):
+        if i == self.at:
+            if self.how == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "exit":
+                os._exit(7)
+            raise SystemExit(3)
+        return i
+
+
+class EndsOnce(Share):
+    """A stream whose first worker ends at a number, unless a file says that it has."""
+
+    def __init__(self, n, file):
+        super().__init__(n)
+        self.file = file
+
+    def __iter__(self):
+        for i in super().__iter__():
+            if i == 4 and not self.file.exists():
+                self.file.touch()
+                os._exit(5)
+            yield i
+
+
+class Sleeps(Ones):
+    """One row takes as long as a file is not there."""
+
+    def __init__(self, n, at, file):
+        super().__init__(n)
+        self.at, self.file = at, file
+
+    def __getitem__(self, i):
+        while i == self.at and not self.file.exists():
+            time.sleep(0.01)
+        return i
+
+
+class Locked(Ones):
+    def __getitem__(self, i):
+        return threading.Lock() if i == 1 else i
+
+
+class Raises(Ones):
+    def __getitem__(self, i):
+        if i == 5:
+            raise LookupError(f"row {i} is not there")
+        return i
+
+
+def note(number):
+    """A worker_init_fn: what it did shows in the rows of Noted."""
+    info = ps.get_worker_info()
+    assert info.id == number
+    info.dataset.notes.append(number)
+
+
+class Noted(Ones):
+    def __init__(self):
+        super().__init__(12)
+        self.notes = []
+
+    def __getitem__(self, i):
+        return i, len(self.notes), self.notes[0]
+
+
+def refuse(number):
+    raise OSError(f"worker {number} is not ready")
+
+
+class Nested(Ones):
+    def __getitem__(self, i):
+        return len(list(ps.DataLoader(range(4), num_workers=1, worker_method="process")))

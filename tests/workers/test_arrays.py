@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import penstock as ps
 from compare import assert_same
+from penstock import _core
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
@@ -155,6 +157,8 @@ def of_large(kind, folder, size=100 * 2**20):
 @pytest.mark.parametrize("kind", ["array", "memmap"])
 def test_all_workers_together_have_one_copy(kind, tmp_path):
     size = 100 * 2**20
+    for pid in _core.idle_workers():  # which have memory of other functions
+        os.kill(pid, signal.SIGKILL)
     ds = ps.Dataset.range(40).map(of_large(kind, tmp_path, size), 4, executor="process")
     memory = {}
     for total, held, pid in ds:

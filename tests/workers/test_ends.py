@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import MAY_FORK
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
 # Without cloudpickle the functions of a script are found by importing it again.
@@ -42,7 +44,7 @@ def start(tmp_path, body, head=HEAD, **options):
     file = tmp_path / "program.py"
     file.write_text(head + body)
     return subprocess.Popen(
-        [sys.executable, str(file)],
+        [sys.executable, *MAY_FORK, str(file)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -221,7 +221,7 @@ def serve() -> None:
 
 class _Server:
     def __init__(self) -> None:
-        self._requests = _core.RequestsOfParent()
+        self._requests = _core.requests_of_parent()
         self._files = socket.socket(fileno=_GIVEN)
         self._held: Respondent | None = None
         self._broken: Failure | None = None

@@ -22,6 +22,10 @@ def endless():
         i += 1
 """
 
+# Of Python, for programs that fork beside threads and are expected to print nothing: since 3.12 a
+# warning says that this may deadlock.
+MAY_FORK = ("-W", "ignore:This process:DeprecationWarning")
+
 
 def run_script(code, *options, timeout=20):
     """Run `code` behind the preamble; a script that hangs fails the test."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from scripts import run_script
+from scripts import MAY_FORK, run_script
 
 Dataset = ps.Dataset
 
@@ -175,7 +175,7 @@ def test_fork_while_threads_allocate_and_build():
 
 
 def test_child_that_leaves_through_the_interpreter_is_silent():
-    done = run_script("""
+    program = """
         it = iter(Dataset.range(1000).map(slow, num_parallel_calls=2).prefetch(2))
         next(it)
         pid = os.fork()
@@ -184,7 +184,8 @@ def test_child_that_leaves_through_the_interpreter_is_silent():
             sys.exit(5)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         print(code, int(next(it)))
-    """)
+    """
+    done = run_script(program, *MAY_FORK)
     assert (done.returncode, done.stdout, done.stderr) == (0, "36\n5 1\n", "")
 
 

@@ -5,6 +5,8 @@ import sys
 import time
 from pathlib import Path
 
+from scripts import MAY_FORK
+
 # Without cloudpickle the functions of a script are found by importing it again.
 NO_CLOUDPICKLE = """
 import importlib.util, sys
@@ -37,7 +39,7 @@ def start(tmp_path, body, head=HEAD, before=(), **options):
     file = tmp_path / "program.py"
     file.write_text(head + body)
     return subprocess.Popen(
-        [*before, sys.executable, str(file)],
+        [*before, sys.executable, *MAY_FORK, str(file)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -101,17 +101,22 @@ def interleaved(cases: Mapping[str, Case], repeats: int = REPEATS) -> Rounds:
     return Rounds([values for _, values in kept], others)
 
 
-def timed(work: Callable[[], object], units: float = 1, at_least: float = AT_LEAST) -> Case:
+def timed(
+    work: Callable[[], object],
+    units: float = 1,
+    at_least: float = AT_LEAST,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Case:
     """Make a case of a function that does `units` units of work, called until time is up."""
 
     def case() -> float:
         calls = 0
-        start = time.perf_counter()
+        start = clock()
         elapsed = 0.0
         while elapsed < at_least:
             work()
             calls += 1
-            elapsed = time.perf_counter() - start
+            elapsed = clock() - start
         return elapsed / (calls * units)
 
     return case

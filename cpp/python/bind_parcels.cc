@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <deque>
 #include <optional>
 #include <span>
@@ -105,7 +106,8 @@ bool Arrived(ChannelStatus status, Attachment& attachment) {
   return status == ChannelStatus::kDone;
 }
 
-// A worker process that answers each request with one message. Used by one thread at a time.
+// A worker process that answers each request with one message. Used by one thread at a time: what
+// another one asks for meanwhile is refused, because calls wait without the GIL, or there is none.
 class AnsweringWorker {
  public:
   AnsweringWorker(const std::vector<std::string>& command, int given)
@@ -121,16 +123,19 @@ class AnsweringWorker {
   AnsweringWorker& operator=(const AnsweringWorker&) = delete;
 
   int pid() const { return pid_; }
-  int socket() { return Mine().channel().socket(); }
-  size_t outstanding() const { return lent_.size(); }
-  void Want(int64_t from) { Mine().heap().table().wanted.store(from, std::memory_order_relaxed); }
+  int socket() { return Mine()->channel().socket(); }
+  size_t outstanding() {
+    const Turn turn(taken_);
+    return lent_.size();
+  }
+  void Want(int64_t from) { Mine()->heap().table().wanted.store(from, std::memory_order_relaxed); }
 
   bool Send(const py::list& objects) {
     const BorrowedBytes bytes(objects);
-    Worker& worker = Mine();
+    const Use worker = Mine();
     Attachment attachment(Attachment::Role::kConsumer);
     attachment.Detach();
-    Outgoing outgoing(bytes.parts(), worker.channel());
+    Outgoing outgoing(bytes.parts(), worker->channel());
     if (outgoing.status() == ChannelStatus::kDone) lent_.push_back(outgoing.TakeLent());
     return Arrived(outgoing.status(), attachment);
   }
@@ -138,27 +143,28 @@ class AnsweringWorker {
   // The list is longer by each answer at once: an interrupt finds it there, or not come. All that
   // was read from the socket is taken: no one would wait for the rest.
   bool ReceiveInto(py::list answers) {
-    Worker& worker = Mine();
+    const Use worker = Mine();
     Attachment attachment(Attachment::Role::kConsumer);
     std::string message;
     do {
-      if (!Arrived(worker.channel().Receive(message, nullptr), attachment)) return false;
+      if (!Arrived(worker->channel().Receive(message, nullptr), attachment)) return false;
       lent_.pop_front();
-      answers.append(ListOf(UnpackParcel(message, worker.heap())));
-    } while (worker.channel().HasMessage());
+      answers.append(ListOf(UnpackParcel(message, worker->heap())));
+    } while (worker->channel().HasMessage());
     return true;
   }
 
   std::string HowItEnded() {
-    Worker& worker = Mine();
+    const Use worker = Mine();
     Attachment attachment(Attachment::Role::kConsumer);
     attachment.Detach();
-    if (how_it_ended_.empty()) how_it_ended_ = worker.HowItEnded();
+    if (how_it_ended_.empty()) how_it_ended_ = worker->HowItEnded();
     return how_it_ended_;
   }
 
   void Kill() {
-    if (!worker_ || generation_ != ForkGeneration()) return;
+    if (generation_ != ForkGeneration()) return;
+    const Turn turn(taken_);
     worker_.reset();
     for (const auto& each : lent_) {
       for (const Stretch& stretch : each) OwnHeap().Forget(stretch);
@@ -167,17 +173,46 @@ class AnsweringWorker {
   }
 
  private:
-  Worker& Mine() {
+  // A call's, which no other one is beside.
+  class Turn {
+   public:
+    explicit Turn(std::atomic<bool>& taken) : taken_(taken) {
+      // acquire: pairs with the release below.
+      if (taken_.exchange(true, std::memory_order_acquire)) {
+        throw Error(ErrorKind::kWorker,
+                    "worker processes: a pass is used by one thread at a time, and another one is "
+                    "in it; give each thread a pass of its own, or let them take turns");
+      }
+    }
+    ~Turn() { taken_.store(false, std::memory_order_release); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::atomic<bool>& taken_;
+  };
+
+  // The worker, for the time of a call.
+  struct Use {
+    Turn turn;
+    Worker& worker;
+    Worker* operator->() const { return &worker; }
+  };
+  Use Mine() {
     if (generation_ != ForkGeneration()) {
       throw Error(ErrorKind::kWorker,
                   "worker processes: they belong to the process that has forked this one; begin "
                   "another pass here");
     }
+    return {Turn(taken_), Present()};
+  }
+  Worker& Present() {
     if (!worker_) throw Error(ErrorKind::kWorker, "worker processes: this one was ended");
     return *worker_;
   }
 
   const uint64_t generation_;
+  std::atomic<bool> taken_{false};
   std::unique_ptr<Worker> worker_;
   const int pid_ = worker_->pid();
   std::string how_it_ended_;

@@ -9,10 +9,24 @@
 namespace penstock {
 namespace {
 
+// While 16 MemoryErrors live, what CPython raises for all others is one object, which is never
+// freed and would have the notes of them all. Each has one of its own here.
+void ReplaceLastResort(PyObject*& value) {
+  constexpr Py_ssize_t kImmortal = 1 << 29;  // fewer than any version counts for such objects
+  if (!Py_IS_TYPE(value, reinterpret_cast<PyTypeObject*>(PyExc_MemoryError)) ||
+      Py_REFCNT(value) < kImmortal) {
+    return;
+  }
+  PyObject* own = PyObject_CallNoArgs(PyExc_MemoryError);
+  if (!own) return PyErr_Clear();
+  Py_SETREF(value, own);
+}
+
 PyRef TakeRaised() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
+  if (value) ReplaceLastResort(value);
   if (trace && value) PyException_SetTraceback(value, trace);
   Py_XDECREF(type);
   Py_XDECREF(trace);

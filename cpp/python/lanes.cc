@@ -32,6 +32,7 @@ namespace {
 // Long enough for the next epoch to find its threads, short enough that a closed run leaves none.
 constexpr int64_t kIdleNs = 500'000'000;
 constexpr size_t kMostIdle = 64;
+constexpr const char* kThreadName = "penstock";
 
 struct Job {
   const char* name;
@@ -208,7 +209,7 @@ PyRef StartThread(uint64_t number) {
       threading ? PyRef::Steal(PyObject_GetAttrString(threading.get(), "Thread")) : PyRef();
   PyRef kwargs = type ? PyRef::Steal(Py_BuildValue("{s:O,s:(K),s:s,s:O}", "target", target.get(),
                                                    "args", static_cast<unsigned long long>(number),
-                                                   "name", "penstock", "daemon", Py_True))
+                                                   "name", kThreadName, "daemon", Py_True))
                       : PyRef();
   PyRef none = kwargs ? PyRef::Steal(PyTuple_New(0)) : PyRef();
   const EnoughStack stack;
@@ -309,6 +310,39 @@ void Park() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+namespace {
+
+#if defined(Py_GIL_DISABLED)
+// Waits a little for threads that are on their way into LaneMain or out of it. Python ends a daemon
+// thread where it would attach after the end of the interpreter has begun. If it has just been
+// given the lock that it needs to stop all others, as it does for a profiler or the collector, the
+// lock stays taken, and the interpreter waits for it. False with an error set: an interrupt.
+bool JoinThreads() {
+  PyRef threading = PyRef::Steal(PyImport_ImportModule("threading"));
+  PyRef all = PyRef::Steal(threading ? PyObject_CallMethod(threading.get(), "enumerate", nullptr)
+                                     : nullptr);
+  all = PyRef::Steal(all ? PySequence_Tuple(all.get()) : nullptr);
+  for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all.get()); ++i) {
+    PyObject* thread = PyTuple_GET_ITEM(all.get(), i);
+    PyRef name = PyRef::Steal(PyObject_GetAttrString(thread, "name"));
+    if (!name || !PyUnicode_Check(name.get()) ||
+        PyUnicode_CompareWithASCIIString(name.get(), kThreadName) != 0) {
+      continue;
+    }
+    const PyRef ended =
+        PyRef::Steal(CallPython([&] { return PyObject_CallMethod(thread, "join", "d", 1.0); }));
+    if (!ended && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return false;
+    PyErr_Clear();  // this thread, or one whose start was interrupted
+  }
+  PyErr_Clear();
+  return true;
+}
+#else
+bool JoinThreads() { return true; }
+#endif
+
+}  // namespace
+
 bool Shutdown() {
   if (ShuttingDown()) return true;
   g_exiting_thread.store(PyThread_get_thread_ident(), std::memory_order_relaxed);
@@ -338,7 +372,7 @@ bool Shutdown() {
   }
   attachment.Attach();
   LeakReferences();
-  if (status != WaitStatus::kInterrupted) return true;
+  if (status != WaitStatus::kInterrupted) return JoinThreads();
   attachment.RestoreInterrupt();
   return false;
 }

@@ -479,6 +479,26 @@ def test_idle_workers_hold_no_dataset():
         assert max(int(last, 16) - int(first, 16) for first, last in ranges) < 12 * 40_000 * 8
 
 
+def test_a_worker_is_used_by_one_thread_at_a_time():
+    process, _ = answering.take()
+    ended = threading.Thread(target=process.receive)  # nothing was asked for
+    ended.start()
+
+    def is_refused(use):
+        try:
+            use()
+        except ps.WorkerError as error:
+            return "used by one thread at a time" in str(error)
+        return False
+
+    wait_until(lambda: is_refused(process.fileno), 10)
+    for use in (process.receive, process.finishes, process.renew, process.kill):
+        assert is_refused(use)
+    os.kill(process.pid, signal.SIGKILL)
+    ended.join(10)
+    assert not ended.is_alive()
+
+
 def test_a_worker_has_no_workers_of_its_own():
     with pytest.raises(RuntimeError, match="was asked for by a worker process"):
         next(iter(loader(sets.Nested())))

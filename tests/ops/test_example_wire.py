@@ -199,6 +199,7 @@ SEEDS = [
 
 
 @pytest.mark.slow
+@messages.in_c
 def test_mutated_records_are_read_as_protobuf_does_or_refused():
     rng = random.Random(4)
     read = refused = 0

@@ -203,6 +203,7 @@ def test_sequence_examples_are_native():
     )
 
 
+@messages.in_c
 def test_mutated_records_are_read_as_protobuf_does_or_refused():
     rng = random.Random(5)
     read = refused = 0

@@ -12,7 +12,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import Boom, DatasetContract, Failure, step, steps
-from scripts import run_script
+from scripts import MAY_FORK, run_script
 
 CALLS = [None, 1, 2, 100]
 LIMIT = 20.0  # seconds after which a test that hangs fails
@@ -640,8 +640,8 @@ it = iter(Dataset.from_generator(forever).prefetch(2)); next(it)
 }
 
 
-def script(code):
-    return run_script(ENDLESS + code, "-X", "dev")
+def script(code, *options):
+    return run_script(ENDLESS + code, "-X", "dev", *options)
 
 
 @pytest.mark.parametrize("live", LIVE.values(), ids=LIVE)
@@ -674,7 +674,7 @@ print([x.tolist() for x in it])
 
 
 def test_a_fork_has_a_loop_of_its_own():
-    done = script("""
+    program = """
 async def half(x):
     await asyncio.sleep(0)
     return x // 2
@@ -690,6 +690,7 @@ if pid == 0:
     os._exit(0)
 os.waitpid(pid, 0)
 print(sum(int(x) for x in it))
-""")
+"""
+    done = script(program, *MAY_FORK)
     wanted = f"0\n[0, 0, 1, 1]\nTrue\n{sum(x // 2 for x in range(100))}\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, wanted, "")

@@ -16,6 +16,7 @@ from penstock import _core
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
 CALLS = [None, 2]
+HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def numbers(n=12):
@@ -179,6 +180,7 @@ def executor_moves(it):
     return [move for move in it.tuning_moves() if move["knob"] == "executor"]
 
 
+@pytest.mark.skipif(not HAS_GIL, reason="there is no GIL")
 def test_auto_goes_over_to_processes_where_the_gil_is_held():
     ds = numbers(4000).map(busy, num_parallel_calls=2, executor="auto")
     came, (move,) = run_until_moved(ds, 4000)
@@ -194,6 +196,15 @@ def test_auto_goes_over_to_processes_where_the_gil_is_held():
         assert "the run before" in move["reason"]
 
 
+@pytest.mark.skipif(HAS_GIL, reason="there is a GIL")
+def test_auto_stays_with_threads_where_there_is_no_gil():
+    ds = numbers(4000).map(busy, num_parallel_calls=2, executor="auto")
+    came, (move,) = run_until_moved(ds, 4000)
+    assert_same(came, list(range(4000)))
+    assert (move["from"], move["to"]) == ("thread", "thread")
+    assert "held the GIL" in move["reason"]
+
+
 def test_auto_stays_with_threads_where_calls_wait():
     def waits(x):
         time.sleep(0.01)
@@ -205,6 +216,7 @@ def test_auto_stays_with_threads_where_calls_wait():
     assert "held the GIL" in move["reason"] or "processor" in move["reason"]
 
 
+@pytest.mark.skipif(not HAS_GIL, reason="none goes where there is no GIL")
 def test_auto_says_why_a_function_cannot_go():
     lock = threading.Lock()
     ds = numbers(4000).map(lambda x: lock and busy(x), num_parallel_calls=2, executor="auto")

@@ -31,6 +31,8 @@ def _called(frame: FrameType) -> Any:
     for each in instructions[:at]:
         if start is None or _start(each) != start or not each.opname.startswith("LOAD_"):
             continue
+        if each.opname == "LOAD_CONST":  # the names of arguments, which are at the call
+            continue
         if each.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
             known = isinstance(found, ModuleType)
             found = getattr(found, each.argval, _UNKNOWN) if known else _UNKNOWN

@@ -148,7 +148,7 @@ def encode(
     encoded: dict[str, Any] = {}
     forms = traits_of(kind).arguments
     for name, value in args.items():
-        form = forms[name] if name in forms else None  # as in traits_of
+        form = forms[name] if name in forms else None  # noqa: SIM401 - as in traits_of
         if isinstance(value, Reader):
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
         elif isinstance(value, Indexable):

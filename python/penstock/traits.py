@@ -35,7 +35,7 @@ _NONE = Traits()  # of what is no stage of the engine, as elements that were han
 def traits_of(kind: str) -> Traits:
     """Return the traits of the stages of a kind."""
     # get() takes a lock where there is no GIL, which a fork child may find taken.
-    return _TRAITS[kind] if kind in _TRAITS else _NONE
+    return _TRAITS[kind] if kind in _TRAITS else _NONE  # noqa: SIM401
 
 
 def main_form(kind: str) -> str:

@@ -17,7 +17,7 @@ THREADS = 8
 
 
 def at_once(work, threads=THREADS):
-    """Call `work(number)` in so many threads, which begin together; returns what they return."""
+    """Call `work(number)` in `threads` threads, which begin together; return their results."""
     results = [None] * threads
     failures = []
     begin = threading.Barrier(threads)

@@ -62,8 +62,8 @@ struct RunContext {
 
   // The form of a function that this run calls.
   const FunctionPtr& Called(const PlannedFunction& planned) const;
-  // The same for a stage, `data`, whose function worker processes may call; it makes so many calls
-  // at a time (kAutotune: several). Throws an Error where the function cannot be sent to them.
+  // The same for a stage, `data`, whose function worker processes may call, `calls` at a time
+  // (kAutotune: several). Throws an Error where the function cannot be sent to them.
   FunctionPtr Executed(const PlannedFunction& planned, const Dataset& data, int64_t calls) const;
   // The stage's statistics show the processes that make the calls of this function, if any do.
   void NoteWorkers(const FunctionPtr& called) const;

@@ -245,7 +245,7 @@ void BindRemote(py::module_& module) {
   module.def(
       "keep_remote_content",
       [](const std::string& url, int64_t total, std::string tag) {
-        KeepRemoteContent(url, {total, std::move(tag)});
+        KeepRemoteContent(url, total, std::move(tag));
       },
       "url"_a, "total"_a, "tag"_a);
   module.def("forget_remote_files", &ForgetRemoteFiles);

@@ -85,8 +85,17 @@ void ForgetRemoteCopy(const std::string& url) { TheRemoteCopies().Forget(url); }
 std::optional<RemoteContent> FindRemoteContent(const std::string& url) {
   return TheRemoteContents().Find(url);
 }
-void KeepRemoteContent(const std::string& url, RemoteContent content) {
+void KeepRemoteContent(const std::string& url, int64_t total, std::string tag) {
+  RemoteContent content = FindRemoteContent(url).value_or(RemoteContent());
+  content.total = total;
+  content.tag = std::move(tag);
   TheRemoteContents().Keep(url, std::move(content));
+}
+void NoteRemoteAhead(const std::string& url, int64_t ahead) {
+  auto content = FindRemoteContent(url);
+  if (!content || content->ahead == ahead) return;
+  content->ahead = ahead;
+  TheRemoteContents().Keep(url, *std::move(content));
 }
 
 void ForgetRemoteFiles() {

@@ -127,9 +127,12 @@ void ForgetRemoteCopy(const std::string& url);
 struct RemoteContent {
   int64_t total = -1;
   std::string tag;
+  int64_t ahead = 0;  // bytes that its last reader had come to request ahead
 };
 std::optional<RemoteContent> FindRemoteContent(const std::string& url);
-void KeepRemoteContent(const std::string& url, RemoteContent content);
+void KeepRemoteContent(const std::string& url, int64_t total, std::string tag);
+// Of a file whose content is kept.
+void NoteRemoteAhead(const std::string& url, int64_t ahead);
 
 // The URLs may be of other stores now.
 void ForgetRemoteFiles();

@@ -72,9 +72,13 @@ class RemoteFile final : public InputFile {
     if (throughout_ && reading.begin == 0) {
       if (auto known = FindRemoteContent(url_)) {
         content_ = std::move(*known);
-        ahead_ = kMuchAhead;
+        ahead_ = std::max(kMuchAhead, content_.ahead);
       }
     }
+  }
+
+  ~RemoteFile() override {
+    if (known_ && throughout_) NoteRemoteAhead(url_, ahead_);
   }
 
   size_t Read(int64_t offset, void* data, size_t size) override {
@@ -284,7 +288,8 @@ void RemoteFile::Begin(int64_t total, const std::string& tag) {
   // The others are of what the file was when it was opened last.
   if (total != content_.total || tag != content_.tag)
     std::erase_if(ranges_, [](const auto& each) { return !each.second->request().first; });
-  content_ = {total, tag};
+  content_.total = total;
+  content_.tag = tag;
   known_ = true;
 }
 

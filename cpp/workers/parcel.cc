@@ -10,9 +10,10 @@ namespace penstock {
 namespace {
 
 constexpr uint64_t kPartAlign = 64;
-// So few bytes go through the socket.
+// Parcels up to this many bytes go through the socket.
 constexpr uint64_t kFewInMessage = 1024;
-// So many have a stretch of their own: whoever keeps a small part keeps no large one with it.
+// Parts from this many bytes on have a stretch of their own: whoever keeps a small part keeps no
+// large one with it.
 constexpr uint64_t kManyBytes = 64 << 10;
 
 enum PartHome : uint64_t { kTogether, kAlone };

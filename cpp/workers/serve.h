@@ -14,7 +14,7 @@ namespace penstock {
 class ServedElements {
  public:
   virtual ~ServedElements() = default;
-  // The next ones, so many at most, or an error, or the end.
+  // The next ones, `most` at most, or an error, or the end.
   virtual Block Next(int64_t most) = 0;
 };
 

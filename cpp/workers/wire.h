@@ -19,7 +19,7 @@ namespace penstock {
 // What a message is about: its first byte.
 enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer, kOpen, kNext, kClose };
 
-// What a call is told beside its rows.
+// What a call needs beside its rows.
 struct CallHeader {
   uint64_t function = 0;  // its id
   StageLabel stage;

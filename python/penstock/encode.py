@@ -182,7 +182,7 @@ def encode(
 
 
 def _asides(encoded: Mapping[str, Any], name: str, function: Any) -> dict[str, Any]:
-    """Return what the engine is told about a function beside it."""
+    """Return what the engine takes beside a function."""
     found = {
         "wants_rng": _wants_rng(function),
         "awaits": is_coroutine_function(function),

@@ -25,10 +25,11 @@ def function_name(function: Any) -> str:
         ``"load"``, ``"Loader.get"``, ``"<lambda>"``; of other objects the name of their class.
     """
     # Where it was defined is of no interest.
-    return _qualified_name(_innermost(function)).rpartition("<locals>.")[2]
+    return _qualified_name(innermost(function)).rpartition("<locals>.")[2]
 
 
-def _innermost(function: Any) -> Any:
+def innermost(function: Any) -> Any:
+    """Return the function that wrappers and partial calls are made of."""
     for _ in range(_MOST_WRAPPED):  # some objects have every attribute
         if isinstance(function, functools.partial) and "stands_for" in vars(function):
             function = vars(function)["stands_for"]  # of which penstock makes the call
@@ -48,7 +49,7 @@ def _qualified_name(function: Any) -> str:
 
 def is_internal(function: Any) -> bool:
     """Return whether a function is penstock's own, and none that users can write down."""
-    function = _innermost(function)
+    function = innermost(function)
     if not str(getattr(function, "__module__", None)).startswith("penstock."):
         return False
     if getattr(function, "__qualname__", None) is None:  # an object of a class that can be called

@@ -532,3 +532,13 @@ def test_debug_mode_runs_everything_here():
 
     with ps.experimental.debug_mode():
         assert numbers(loader(Here())) == [[os.getpid()] * 2] * 2
+
+
+def test_a_memory_mapped_file_is_mapped_by_each_worker(tmp_path):
+    file = tmp_path / "rows"
+    expected = np.arange(100_000, dtype=np.float32)
+    expected.tofile(file)
+    made = list(loader(sets.OfFile(file), 10))
+    assert np.array_equal(np.concatenate([rows for rows, _, _ in made]), expected.reshape(-1, 1000))
+    assert all(np.all(mapped) for _, mapped, _ in made)
+    assert len({int(pid) for _, _, pids in made for pid in pids} - {os.getpid()}) == 2

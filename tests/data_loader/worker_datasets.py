@@ -24,6 +24,21 @@ class Ones:
         return i, ps.get_worker_info().id, os.getpid()
 
 
+class OfFile:
+    """Rows of a memory-mapped file, and whether the process that made them maps it."""
+
+    def __init__(self, file):
+        self.file = str(file)
+        self.rows = np.memmap(file, np.float32, "r").reshape(-1, 1000)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        with open("/proc/self/maps") as maps:  # noqa: PTH123
+            return self.rows[i], self.file in maps.read(), os.getpid()
+
+
 class Drawn(Ones):
     def __getitem__(self, i):
         drawn = random.random(), np.random.rand(), float(ps.random.uniform(()))

@@ -113,6 +113,12 @@ BAD = {
     "PS002": [
         lambda: numbers().batch(8).shuffle(100),
         lambda: numbers().padded_batch(8).map(halved).shuffle(100),
+        lambda: (
+            numbers()
+            .map(words)
+            .bucket_by_sequence_length(len, [2], [4, 4], pad_to_bucket_boundary=False)
+            .shuffle(100)
+        ),
     ],
     "PS003": [
         lambda: numbers().shuffle(16).batch(256),
@@ -342,6 +348,13 @@ def test_a_function_that_fails_is_no_error_of_lint():
         raise ValueError("no")
 
     assert codes(numbers().map(fails).batch(2).prefetch(1)) <= {"PS020", "PS021"}
+
+
+total_of = np.arange(3).sum  # compares to no single bool
+
+
+def test_methods_of_arrays_are_no_generators():
+    assert "PS018" not in codes(numbers().map(lambda x: x + total_of(), 4))
 
 
 def test_long_and_branched_pipelines():

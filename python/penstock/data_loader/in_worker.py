@@ -13,7 +13,7 @@ from penstock.workers.objects import pickled_error
 
 
 class Preparation(NamedTuple):
-    """What one of several workers is told when it is given the loader.
+    """What one of several workers is given with the loader.
 
     Attributes
     ----------

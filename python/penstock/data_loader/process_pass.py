@@ -28,7 +28,7 @@ from penstock.errors import StateError, WorkerError
 from penstock.workers.answering import Failure
 from penstock.workers.objects import unpickled_error
 
-# Requests that a worker has at most: its socket has room for so many answers.
+# Requests that a worker has at most: its socket has room for their answers.
 _MOST_AHEAD = 64
 
 

@@ -65,7 +65,7 @@ class Team:
         self._base_seed = 0
 
     def take(self, workers: int) -> bool:
-        """Have those of the pass before: so many, if they are kept and no other pass has them."""
+        """Return whether this many workers are kept from the pass before, free for another one."""
         free, self._free = self._free, False
         return free and workers == self._workers
 

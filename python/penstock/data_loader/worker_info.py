@@ -17,7 +17,7 @@ from penstock.random import set_seed
 
 @dataclasses.dataclass(frozen=True)
 class WorkerInfo:
-    """A worker process of a `DataLoader`, as the code that it runs is told.
+    """A worker process of a `DataLoader`, as the code that it runs sees it.
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ import numpy as np
 
 from penstock.arity import is_coroutine_function
 from penstock.code_names import names_of
+from penstock.labels import innermost
 
 _MOST_FUNCTIONS = 50  # that are looked into for one
 _DECODERS = frozenset(
@@ -27,7 +28,6 @@ _CROPS = frozenset(
     | {"resize_with_crop_or_pad"}
 )
 _OWN_GENERATORS = frozenset({"default_rng", "Generator", "RandomState", "Random", "SystemRandom"})
-_READERS = ("Dataset", "read_file")
 # Of the standard library, and written in Python or holding the GIL.
 _HOLDING = frozenset(
     {"bisect", "builtins", "collections", "copy", "csv", "datetime", "decimal", "fractions"}
@@ -54,9 +54,9 @@ class FunctionView:
     def names(self) -> frozenset[str]:
         """The names that it, and the functions of Python that it calls, look up."""
         found = {name for each in self._plain for name in names_of(each.__code__)}
-        values = {getattr(value, "__name__", "") for value in self._values}
-        own = {getattr(_innermost(self._function), "__name__", "")}
-        return frozenset(found | {each for each in values | own if isinstance(each, str)})
+        values = (*self._values, _code_of(self._function))
+        own = (getattr(value, "__name__", None) for value in values)
+        return frozenset(found.union(each for each in own if isinstance(each, str)))
 
     @functools.cached_property
     def _values(self) -> list[Any]:
@@ -118,8 +118,8 @@ class FunctionView:
             return True
         if "random" in self.names and any(value is np for value in self._values):
             return True
-        of_module = (random.random.__self__, np.random.rand.__self__)  # type: ignore[attr-defined]
-        return any(getattr(value, "__self__", None) in of_module for value in self._values)
+        shared = {id(each.__self__) for each in (random.random, np.random.rand)}  # type: ignore[attr-defined]
+        return any(id(getattr(value, "__self__", None)) in shared for value in self._values)
 
     @property
     def holds_gil(self) -> bool:
@@ -130,25 +130,18 @@ class FunctionView:
         return loops and all(_is_python(value) for value in self._values)
 
 
-def _innermost(function: Any) -> Any:
-    for _ in range(8):  # some objects have every attribute
-        if isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(function, types.MethodType):
-            function = function.__func__
-        elif (inner := getattr(function, "__wrapped__", None)) is not None:
-            function = inner
-        else:
-            break
-    if isinstance(function, types.FunctionType) or not callable(function):
-        return function
+def _code_of(function: Any) -> Any:
+    """Return the function of Python that runs when something is called, or what it is."""
+    function = innermost(function)
+    if isinstance(function, types.MethodType):
+        function = innermost(function.__func__)
     call = getattr(type(function), "__call__", None)  # noqa: B004 - it is not called
     return call if isinstance(call, types.FunctionType) else function
 
 
 def _reached(function: Any) -> Iterator[types.FunctionType]:
     """Yield the functions of Python that a function is, or refers to by name, outside libraries."""
-    waiting = [_innermost(function)]
+    waiting = [_code_of(function)]
     seen: set[types.FunctionType] = set()
     while waiting and len(seen) < _MOST_FUNCTIONS:
         each = waiting.pop()
@@ -158,7 +151,7 @@ def _reached(function: Any) -> Iterator[types.FunctionType]:
             continue
         seen.add(each)
         yield each
-        waiting += [_innermost(value) for value in _around(each)]
+        waiting += [_code_of(value) for value in _around(each)]
 
 
 def _around(function: types.FunctionType) -> Iterator[Any]:

@@ -21,9 +21,9 @@ _FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
 _OF_POSITIONS = frozenset(
     ("from_tensor_slices", "from_list", "range", "numpy_rows", "permutation", "indexed_records")
 )
-_BATCHES = frozenset(("batch", "padded_batch", "ragged_batch", "bucket_batches"))
+_BATCHES = frozenset(("batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"))
 # Their elements are not those of their input one by one.
-_REGROUPS = frozenset(("batch", "padded_batch", "ragged_batch", "unbatch", "rebatch", "window"))
+_REGROUPS = _BATCHES | {"group_by_window", "pack", "rebatch", "unbatch", "window"}
 
 
 class StageView:
@@ -97,7 +97,7 @@ class StageView:
     def works(self) -> bool:
         """Whether it reads files or calls a function: all others take next to no time."""
         reads = bool(traits_of(self.kind).reads) or self.opens_files
-        return reads or (self.source is not None and "part_of" not in self.args)
+        return reads or (self.function is not None and "part_of" not in self.args)
 
     @property
     def in_processes(self) -> bool:
@@ -115,23 +115,20 @@ class StageView:
         """Whether a shuffle holds elements, and not the positions of a source's rows."""
         return self.inputs[0].kind not in _OF_POSITIONS
 
-    @property
+    @functools.cached_property
     def function(self) -> FunctionView | None:
-        """The function of Python that it calls, if it calls one that is no native one."""
-        for name in _FUNCTIONS:
-            function = self.args.get(name)
-            if callable(function) and not isinstance(function, (NativeFunction, Reader)):
-                return FunctionView(function)
-        return None
-
-    @property
-    def source(self) -> FunctionView | None:
-        """The function that it was made with, native or not."""
+        """The function that it calls, native or not; None: it calls none."""
         for name in _FUNCTIONS:
             function = self.args.get(name)
             if callable(function) and not isinstance(function, Reader):
                 return FunctionView(function)
         return None
+
+    @property
+    def python_function(self) -> FunctionView | None:
+        """The function that it calls, if it calls one that is no native one."""
+        native = any(isinstance(self.args.get(name), NativeFunction) for name in _FUNCTIONS)
+        return None if native else self.function
 
     @functools.cached_property
     def element_bytes(self) -> float:

@@ -100,8 +100,8 @@ class Interleave(Plan):
             Consecutive elements taken from one of them; None means 1.
         num_parallel_calls : int, optional
             Datasets to read at a time, each on its own thread, at most `cycle_length`; AUTOTUNE
-            (-1) means all. None reads in the thread that asks. Of a coroutine function, so many
-            calls are in progress, and may be more than `cycle_length`.
+            (-1) means all. None reads in the thread that asks. For a coroutine function it is the
+            number of calls in progress, which may exceed `cycle_length`.
         deterministic : bool, optional
             Whether results come in order; False takes from a dataset that is ready. None takes it
             from `Options` (True by default).

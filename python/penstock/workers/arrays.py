@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import io
 import mmap
 import os
-import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-_LARGE = 1 << 16  # bytes; smaller arrays are copied into each worker
+LARGE = 1 << 16  # bytes; smaller arrays are copied into each worker
 _STEP = 1 << 20  # bytes that are compared at a time
 
 
@@ -95,38 +92,6 @@ def mapped(file: int, spans: Sequence[tuple[int, int]]) -> list[memoryview]:
     return [whole[begin:end] for begin, end in spans]
 
 
-def dumps(value: Any, shares: bool = True) -> tuple[bytes, list[memoryview]]:
-    """Return `value` as bytes and large buffers, as `penstock.workers.objects.dumps` does.
-
-    Arrays of memory-mapped files are written as their files' names. Without `shares` there are no
-    large buffers: all is in the bytes.
-    """
-    large: list[memoryview] = []
-
-    def is_in_band(buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if shares and raw.nbytes >= _LARGE and hasattr(os, "memfd_create"):
-            large.append(raw)
-            return False
-        return True
-
-    base: Any = pickle.Pickler
-    if importlib.util.find_spec("cloudpickle") is not None:
-        import cloudpickle
-
-        base = cloudpickle.Pickler
-
-    class Pickler(base):  # type: ignore[misc]
-        def reducer_override(self, obj: Any) -> Any:
-            if type(obj) in (np.ndarray, np.memmap) and (made := _of_file(obj)) is not None:
-                return made
-            return super().reducer_override(obj) if base is not pickle.Pickler else NotImplemented
-
-    stream = io.BytesIO()
-    Pickler(stream, protocol=5, buffer_callback=is_in_band).dump(value)
-    return stream.getvalue(), large
-
-
 def _spans(buffers: Sequence[memoryview]) -> list[tuple[int, int]]:
     """Return where buffers begin and end, each at the beginning of a page."""
     spans: list[tuple[int, int]] = []
@@ -137,9 +102,9 @@ def _spans(buffers: Sequence[memoryview]) -> list[tuple[int, int]]:
     return spans
 
 
-def _of_file(array: np.ndarray[Any, Any]) -> tuple[Any, ...] | None:
-    """Return how to map the file again that an array is a window of; None for other arrays."""
-    if array.nbytes < _LARGE or array.dtype.hasobject:
+def of_file(array: np.ndarray[Any, Any]) -> tuple[Any, ...] | None:
+    """Return how `pickle` maps the file again that an array is a window of; None for others."""
+    if array.nbytes < LARGE or array.dtype.hasobject:
         return None
     owner: Any = array
     while isinstance(owner, np.ndarray) and not isinstance(owner.base, mmap.mmap):
@@ -188,7 +153,7 @@ def _map_again(
     writeable: bool,
     kind: type[np.ndarray[Any, Any]],
 ) -> np.ndarray[Any, Any]:
-    """Return the array that `_of_file` was given, in a worker: what it writes there is its own."""
+    """Return the array that `of_file` was given, in a worker: what it writes there is its own."""
     with Path(path).open("rb") as file:
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) != identity:

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from penstock.workers.arrays import of_file
+
 Parcel = list[Any]  # the pickle, then the memory that it refers to
 
-_FEW = 4096  # bytes of an array that stay in the pickle
+_FEW = 4097  # bytes; the memory of smaller arrays is in the pickle
 
 
 def packed(value: Any) -> Parcel:
@@ -40,12 +42,28 @@ def packed(value: Any) -> Parcel:
         return _packed_by(by_value, value)
 
 
-def packed_by_value(value: Any) -> Parcel:
-    """Return the same with what is of the main module by value where cloudpickle is installed.
+def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
+    """Return the same for a new process, which has another main module.
 
-    For a new process, which has another main module.
+    What is of the main module goes by value where cloudpickle is installed. Arrays of memory-mapped
+    files go as the files' names.
+
+    Parameters
+    ----------
+    value : object
+        As in `packed`.
+    least : float
+        Bytes of the arrays whose memory is beside the pickle; infinity: none is.
     """
-    return _packed_by(_by_value() or _Pickler, value)
+    base: Any = _by_value() or _Pickler
+
+    class Pickler(base):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            if type(obj) in (np.ndarray, np.memmap) and (made := of_file(obj)) is not None:
+                return made
+            return super().reducer_override(obj)
+
+    return _packed_by(Pickler, value, least)
 
 
 def unpacked(parcel: Sequence[Any]) -> Any:
@@ -53,12 +71,12 @@ def unpacked(parcel: Sequence[Any]) -> Any:
     return pickle.loads(parcel[0], buffers=parcel[1:])
 
 
-def _packed_by(pickler: Callable[..., Any], value: Any) -> Parcel:
+def _packed_by(pickler: Callable[..., Any], value: Any, least: float = _FEW) -> Parcel:
     buffers: list[Any] = []
 
     def keep_aside(buffer: pickle.PickleBuffer) -> bool:
         memory = buffer.raw()
-        if memory.nbytes <= _FEW:
+        if memory.nbytes < least:
             return True
         buffers.append(memory)
         return False

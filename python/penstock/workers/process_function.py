@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import math
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -12,8 +14,9 @@ from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.executors import ExecutedFunction, Executor
 from penstock.ops.native import NativeFunction
-from penstock.workers.arrays import SharedArrays, dumps, mapped, shared
+from penstock.workers.arrays import LARGE, SharedArrays, mapped, shared
 from penstock.workers.objects import advice
+from penstock.workers.parcels import packed_by_value, unpacked
 
 
 class ProcessFunction(ExecutedFunction):
@@ -113,14 +116,16 @@ def sent(
     """
     refuse_in_worker(stage, "executor='process'")
     try:
-        pickled, large = dumps(function, shares)
+        shares = shares and hasattr(os, "memfd_create")
+        pickled, *large = packed_by_value(function, LARGE if shares else math.inf)
     except Exception as error:
         raise TypeError(
             f"{stage}: executor='process' sends the function to other processes, and {function!r} "
             f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
         ) from error
     arrays = shared(large)
-    payload = pickle.dumps((*surroundings(), arrays.spans if arrays else (), pickled))
+    spans = arrays.spans if arrays else ()
+    payload = pickle.dumps((*surroundings(), spans, bytes(pickled)))
     _core.set_worker_command(command(__name__))
     return payload, arrays
 
@@ -130,7 +135,7 @@ def load(payload: bytes, file: int) -> Callable[..., Any]:
     path, main, spans, pickled = pickle.loads(payload)
     buffers = mapped(file, spans)
     enter(path, main)
-    function: Callable[..., Any] = pickle.loads(pickled, buffers=buffers)
+    function: Callable[..., Any] = unpacked([pickled, *buffers])
     return function
 
 

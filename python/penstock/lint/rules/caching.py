@@ -29,7 +29,7 @@ def cache_of_random_elements(stage: StageView) -> Said:
         return
     shuffled_later = any(after.kind == "shuffle" for after in stage.after)
     for before in stage.before:
-        function = before.source
+        function = before.function
         if before.kind == "shuffle" and not shuffled_later:
             yield "the order of the first epoch is kept for all", "put shuffle after cache"
             return
@@ -91,7 +91,7 @@ def repeated_work_without_cache(stage: StageView) -> Said:
         return
     expensive = None
     for before in stage.before:
-        function = before.source
+        function = before.function
         if before.kind in ("cache", "snapshot", "repeat"):
             break
         if before.kind == "map" and function is not None:

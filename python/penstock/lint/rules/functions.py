@@ -30,7 +30,7 @@ def shared_random_generator(stage: StageView) -> Said:
 
     **When to ignore it.** Runs need not be repeatable.
     """
-    function = stage.function
+    function = stage.python_function
     if stage.parallel and function is not None and function.draws_globally:
         yield (
             "parallel calls draw from one generator, in the order in which threads come",
@@ -57,7 +57,7 @@ def threads_for_pure_python(stage: StageView) -> Said:
 
     **When to ignore it.** The Python is one without a GIL.
     """
-    function = stage.function
+    function = stage.python_function
     in_threads = stage.parallel and not stage.in_processes
     if (
         in_threads
@@ -135,7 +135,7 @@ def examples_parsed_one_by_one(stage: StageView) -> Said:
     **When to ignore it.** Something between them needs single elements, such as a shuffle of
     parsed ones.
     """
-    function = stage.function  # a native one takes blocks of records in any case
+    function = stage.python_function  # a native one takes blocks of records in any case
     if stage.kind != "map" or function is None or not function.parses_single_example:
         return
     if any(after.batches for after in stage.after):
@@ -162,13 +162,13 @@ def crop_after_decode(stage: StageView) -> Said:
 
     **When to ignore it.** A cache of the whole images stands between the two.
     """
-    function = stage.source
+    function = stage.function
     if stage.kind != "map" or function is None or not function.crops or function.decodes_jpeg:
         return
     for before in stage.before:
         if before.kind not in ("map", "prefetch", "ignore_errors"):
             return
-        earlier = before.source
+        earlier = before.function
         if earlier is not None and earlier.decodes_jpeg:
             yield (
                 f"{before} decodes the whole image before",
@@ -178,7 +178,7 @@ def crop_after_decode(stage: StageView) -> Said:
 
 
 def _may_be_native(stage: StageView) -> bool:
-    if stage.kind not in ("map", "filter") or stage.function is None:
+    if stage.kind not in ("map", "filter") or stage.python_function is None:
         return False
     if stage.args.get("output_signature") is not None or stage.args.get("part_of"):
         return False  # which native functions do not have

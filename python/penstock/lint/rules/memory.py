@@ -65,7 +65,7 @@ def shuffle_after_expensive_map(stage: StageView) -> Said:
     for before in stage.same_elements_before():
         if before.kind in ("filter", "flat_map", "interleave", "cache", "repeat"):
             return
-        function = before.source
+        function = before.function
         if before.kind == "map" and function is not None and not before.args.get("part_of"):
             large = before.element_bytes
             if function.decodes or function.reads_files:

@@ -23,7 +23,7 @@ def repeat_before_shuffle(stage: StageView) -> Said:
 
         ds.shuffle(1000).repeat()
 
-    which is shuffled anew in each epoch, and fills its buffer across their border.
+    which is shuffled again in each epoch, and fills its buffer across their border.
 
     **When to ignore it.** The data is an endless stream without epochs.
     """

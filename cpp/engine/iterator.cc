@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/out_of_memory.h"
+#include "runtime/activity.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
 #include "runtime/trace.h"
@@ -85,6 +86,18 @@ void Iterator::Count(Block& block) {
   }
 }
 
+void Iterator::AddCall(int64_t ns, const Step& step) {
+  // acquire: pairs with the release in StatsSink::Observe.
+  CallTimes* calls = stats_->calls.load(std::memory_order_acquire);
+  const auto* element = std::get_if<Element>(&step);
+  if (calls && element) calls->Add(ns, 1, element->footprint());
+}
+
+void Iterator::AddCall(int64_t ns, const Block& block) {
+  CallTimes* calls = stats_->calls.load(std::memory_order_acquire);  // as above
+  if (calls) calls->Add(ns, block.rows, block.footprint());
+}
+
 template <typename Answer, typename Call>
 Answer Iterator::Framed(Call call) {
   auto guarded = [&]() -> Answer {
@@ -94,6 +107,7 @@ Answer Iterator::Framed(Call call) {
       return AnswerOf<Answer>(Caught(name()));
     }
   };
+  const InStage here(stats_);
   bool traced = Trace::enabled();
   if (untimed_ > 0 && !traced) {
     --untimed_;
@@ -117,6 +131,7 @@ Answer Iterator::Framed(Call call) {
                               std::memory_order_relaxed);
   }
   if (traced) Trace::Emit(trace_name_, start, end, index);
+  if (!threads_add_busy_) AddCall(end - start, answer);
   Count(answer);
   return answer;
 }

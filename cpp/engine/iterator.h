@@ -58,6 +58,8 @@ class Iterator {
   Answer Framed(Call call);
   void Count(Step& step);
   void Count(Block& block);
+  void AddCall(int64_t ns, const Step& step);
+  void AddCall(int64_t ns, const Block& block);
 
   const StageLabel* label_ = nullptr;
   const char* trace_name_ = nullptr;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/out_of_memory.h"
+#include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/trace.h"
 
@@ -136,7 +137,12 @@ Producer::Packet Producer::Pull(int64_t most) {
 bool Producer::Produce() {
   const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
   while (!ended_ && !cancel_.cancelled()) {
-    WaitStatus status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
+    WaitStatus status;
+    {
+      const InStage here(stats_);
+      const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
+      status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
+    }
     if (status == WaitStatus::kTimeout) return false;
     if (status != WaitStatus::kReady) break;
     if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;

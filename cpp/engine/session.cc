@@ -8,6 +8,7 @@
 #include "engine/plan_text.h"
 #include "engine/stack_need.h"
 #include "engine/state_frame.h"
+#include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
 #include "runtime/memory.h"
@@ -91,6 +92,10 @@ Block Session::NextBlock(int64_t max_rows) {
   MindStack();
   MakeRoot();
   started_ = true;
+  if (Activity::observed()) {
+    if (auto* mine = Activity::Mine())
+      mine->consumes.store(stats_.get(), std::memory_order_relaxed);
+  }
   Reading reading = ReadingFor::current();
   reading.cancel = &cancel_;
   const ReadingFor reading_for(reading);

@@ -106,8 +106,10 @@ class Session {
   void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
   void GiveCalls(int64_t count) { calls_left_.fetch_add(count, std::memory_order_relaxed); }
   RunFills& fills() { return fills_; }
-  StatsSink& stats() { return stats_; }
-  const StatsSink& stats() const { return stats_; }
+  StatsSink& stats() { return *stats_; }
+  const StatsSink& stats() const { return *stats_; }
+  // For those who look at the numbers of a run that has ended.
+  const std::shared_ptr<StatsSink>& shared_stats() const { return stats_; }
   // Whether some stage may deliver out of order. A state is then taken with every element, because
   // steps that are pulled again would be others.
   bool unordered() const { return unordered_; }
@@ -143,7 +145,7 @@ class Session {
   int threads_;
   CancelToken cancel_;
   Budget budget_;
-  StatsSink stats_;
+  const std::shared_ptr<StatsSink> stats_ = std::make_shared<StatsSink>();
   RunIdentity identity_;
   RunFills fills_;
   std::shared_ptr<const CacheFills> fills_at_start_;  // null until the run or a state is begun

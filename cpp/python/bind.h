@@ -8,6 +8,8 @@
 
 namespace penstock {
 
+struct Observed;
+
 // The plan of a Python Dataset, null (no error set) for any other object.
 DatasetPtr DatasetOfPython(PyObject* object);
 // The same plan, which keeps the Python object alive as well; `session` is that of the run that
@@ -53,6 +55,7 @@ Args ArgsOfDict(const std::string& owner, const pybind11::dict& dict);
 // Counters of every stage, and what AUTOTUNE changed; empty without a session.
 pybind11::list StatsOf(const Session* session);
 pybind11::list MovesOf(const Session* session);
+pybind11::dict ObservedToPython(const Observed& seen);
 
 // For py::class_: __new__ makes a whole object or raises TypeError. pybind11 leaves that to
 // __init__, and would read memory that was never written when an object has skipped it.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/observation.h"
 #include "engine/out_of_memory.h"
 #include "engine/plan_text.h"
 #include "engine/session.h"
@@ -394,11 +395,25 @@ PyObject* Moves(PyObject* self, PyObject*) {
   });
 }
 
+// What is seen of the run from now on, until it is stopped.
+PyObject* Observe(PyObject* self, PyObject*) {
+  return Guarded(self, [&](ObjectLock&) -> py::object {
+    Run& run = RunOf(self);
+    CheckUsable(run, "profile");
+    const Entered entered(run, "profile");
+    if (run.closed) throw Error(ErrorKind::kInvalidArgument, "profile: the iterator is closed");
+    Begin(run);
+    Attachment attachment(Attachment::Role::kConsumer);
+    return py::cast(std::make_unique<Observation>(run.session->shared_stats()));
+  });
+}
+
 PyMethodDef g_methods[] = {
     {"_save_state", GetState, METH_O, "The position as bytes, beside the account of the plan."},
     {"set_state", SetState, METH_O, "Continues from bytes of get_state."},
     {"_compare_state", CompareState, METH_O, "A state beside the plan."},
     {"close", Close, METH_NOARGS, "Stops all threads of the run."},
+    {"_observe", Observe, METH_NOARGS, "Begins to watch the run."},
     {"_ready", Ready, METH_NOARGS, "Whether next() would not wait."},
     {"_fetch", FetchNext, METH_NOARGS, "Waits until next() would not."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
@@ -428,6 +443,14 @@ void BindIterator(py::module_& module) {
   PyObject* type = PyType_FromSpec(&g_spec);
   if (!type) throw py::error_already_set();
   module.add_object("Iterator", type);
+  py::class_<Observation>(module, "Observation").def("stop", [](Observation& observation) -> py::dict {
+    Observed seen;
+    {
+      Attachment attachment(Attachment::Role::kConsumer);
+      seen = observation.Stop();
+    }
+    return ObservedToPython(seen);
+  });
 }
 
 }  // namespace penstock

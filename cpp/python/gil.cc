@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "data/error.h"
+#include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/platform.h"
 #include "runtime/thread_pool.h"
@@ -154,13 +155,19 @@ void Attachment::Attach() {
     g_lanes_wanting.fetch_add(1, std::memory_order_relaxed);
     int64_t apart = gap_ ? NowNs() - detached_at_ : kGapNs;
     if (apart < kGapNs) SleepFor(kGapNs - apart);
-    CallPython([this] { PyEval_RestoreThread(thread_); });
+    {
+      const Does waits(Doing::kLock);
+      CallPython([this] { PyEval_RestoreThread(thread_); });
+    }
     g_lanes_wanting.fetch_sub(1, std::memory_order_relaxed);
     attached_at_ = last_clock_ = NowNs();
   } else {
     if (!on_lane_ && MustPark()) Park();
     g_wanting.fetch_add(1, std::memory_order_relaxed);
-    CallPython([this] { PyEval_RestoreThread(thread_); });
+    {
+      const Does waits(Doing::kLock);
+      CallPython([this] { PyEval_RestoreThread(thread_); });
+    }
     g_wanting.fetch_sub(1, std::memory_order_relaxed);
     if (!on_lane_) g_consumers_apart.fetch_sub(1, std::memory_order_relaxed);
   }

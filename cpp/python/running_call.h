@@ -7,6 +7,7 @@
 
 #include "compute/function.h"
 #include "python/free_threads.h"
+#include "runtime/activity.h"
 
 namespace penstock {
 
@@ -56,6 +57,7 @@ class RunningCall {
   const int64_t& row_;
   const Block* const rows_;  // null: not known before the call returns
   const RunningCall* outer_ = nullptr;
+  const Does calls_{Doing::kPython};
 };
 
 // For how long a process that exits waits for calls before it says which ones; 10 s unless set.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -15,6 +17,21 @@
 
 namespace penstock {
 
+// How long the calls of a stage took, while it is observed: counts by quarters of an octave.
+// Written by the stage's threads, read by any; each number stands alone.
+struct CallTimes {
+  static constexpr int kBuckets = 256;
+  // Of a call, or of `rows` that were made together.
+  void Add(int64_t ns, int64_t rows, size_t bytes);
+  // Seconds that this share of the calls did not exceed; within an eighth.
+  double Quantile(double share) const;
+
+  std::atomic<int64_t> counts[kBuckets] = {};
+  std::atomic<int64_t> longest_ns{0};
+  std::atomic<int64_t> rows{0};  // whose bytes were counted
+  std::atomic<int64_t> bytes{0};
+};
+
 // Written by the stage's threads, read by any thread. relaxed everywhere: each number stands alone.
 struct alignas(64) StageStats {
   std::atomic<int64_t> steps{0};   // elements delivered
@@ -22,11 +39,12 @@ struct alignas(64) StageStats {
   std::atomic<int64_t> errors{0};  // elements that were errors
   // Inside the stage and its inputs: extrapolated from samples, or added up over its own threads.
   std::atomic<int64_t> busy_ns{0};
-  std::atomic<int64_t> wait_ns{0};       // the stage's consumer waited for it
-  std::atomic<int32_t> buffer_size{0};   // now in the stage's buffer (elements)
-  std::atomic<int32_t> buffer_limit{0};  // allowed in it; 0: no buffer
-  std::atomic<int32_t> parallelism{0};   // threads or tasks at once; 0: none of its own
-  std::atomic<int32_t> retries{0};       // calls that were made again
+  std::atomic<int64_t> wait_ns{0};         // the stage's consumer waited for it
+  std::atomic<int32_t> buffer_size{0};     // now in the stage's buffer (elements)
+  std::atomic<int32_t> buffer_limit{0};    // allowed in it; 0: no buffer
+  std::atomic<int32_t> parallelism{0};     // threads or tasks at once; 0: none of its own
+  std::atomic<int32_t> retries{0};         // calls that were made again
+  std::atomic<CallTimes*> calls{nullptr};  // while it is observed, or was
 
   template <class Number>
   static void Add(std::atomic<Number>& counter, Number n) {
@@ -46,11 +64,13 @@ struct WorkerReport {
   int64_t functions = 0;       // that it has
   int64_t resident_bytes = 0;  // in memory
   int64_t shared_bytes = 0;    // of these, what other processes may have too
+  int64_t cpu_ns = 0;          // that it has run on a processor
 };
 
 // The numbers of one stage at one moment; fields as in StageStats.
 struct StageSnapshot {
   std::string path;
+  const StageStats* stats = nullptr;  // lives as long as the sink
   StageLabel label;
   int64_t steps = 0;
   int64_t blocks = 0;
@@ -79,6 +99,8 @@ class StatsSink final {
   void SetWorkers(const std::string& stage_path,
                   std::function<std::vector<WorkerReport>()> workers);
 
+  // From now on the calls of all stages are timed, those of later ones at the next Observe.
+  void Observe();
   // In the order of Add.
   std::vector<StageSnapshot> Snapshot() const;
 
@@ -87,6 +109,7 @@ class StatsSink final {
     std::string path;
     StageLabel label;
     StageStats stats;
+    std::unique_ptr<CallTimes> calls;
   };
   // Guards the list, not the counters. Entries never move, and the map's keys live in them.
   mutable std::mutex mutex_;

@@ -8,6 +8,7 @@
 #include <new>
 #include <unordered_set>
 
+#include "runtime/activity.h"
 #include "runtime/fork.h"
 #include "runtime/platform.h"
 
@@ -253,6 +254,7 @@ void Trace::SetThreadName(std::string_view name) noexcept {
   try {
     const char* const interned = InternName(name);
     ThreadTrace& mine = this_trace;
+    Activity::SetThreadName(interned);
     if (mine.name == interned) return;
     mine.name = interned;
     mine.track.reset();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/activity.h"
 #include "runtime/blocking.h"
 #include "runtime/cancel.h"
 #include "runtime/clock.h"
@@ -66,6 +67,7 @@ WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, MonoTime dead
         if (watches) until = std::min(deadline, now + internal::kSignalSliceNs);
       }
       if (hook != nullptr) hook->BeforeWait();
+      const Sleeps sleeps;
       wake = wait.Sleep(until);
     }
     // Outside the prepared wait: Interrupted() may run signal handlers.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/activity.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
 #include "workers/pool.h"
@@ -69,6 +70,7 @@ class ProcessFunction final : public Function {
   void Map(const Block& rows, int64_t begin, int64_t end, const CallInfo& info,
            std::vector<Block>& out, int64_t& done) {
     if (begin == end) return;
+    const Does answers(Doing::kWorker);
     const bool all = begin == 0 && end == rows.rows;
     const Block some = all ? Block() : rows.Slice(begin, end - begin);
     // A row that travels alone is written where its batch wants it.

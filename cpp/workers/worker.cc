@@ -44,6 +44,12 @@ std::optional<WorkerReport> WorkerAccount::Report(uint64_t function) const {
   static const int64_t page = sysconf(_SC_PAGESIZE);
   report.resident_bytes = resident * page;
   report.shared_bytes = shared * page;
+  clockid_t clock;
+  timespec time;
+  if (clock_getcpuclockid(static_cast<pid_t>(pid_), &clock) == 0 &&
+      clock_gettime(clock, &time) == 0) {
+    report.cpu_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
 #endif
   return report;
 }

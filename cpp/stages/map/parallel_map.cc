@@ -14,6 +14,7 @@
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "engine/tuning.h"
+#include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/slot_ring.h"
 #include "stages/map/call_turns.h"
@@ -229,11 +230,16 @@ class ParallelMapIterator final : public BlockIterator {
     Session::Serving serving(session_);
     Grain grain = Grain::Ahead(lane_);
     for (;;) {
+      const InStage here(stats_);
       // A worker beyond the present width sleeps until it is wanted again.
-      WaitStatus wanted = parking.Wait(room_, cancel_, Patience(), [&] {
-        return Wanted(number) ||
-               input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
-      });
+      WaitStatus wanted;
+      {
+        const WaitsFor room(Doing::kRoom);
+        wanted = parking.Wait(room_, cancel_, Patience(), [&] {
+          return Wanted(number) ||
+                 input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
+        });
+      }
       if (wanted != WaitStatus::kReady || input_ended_.load(std::memory_order_acquire)) return;
       Packet packet;
       SharedInput::Rows rows;
@@ -279,6 +285,10 @@ class ParallelMapIterator final : public BlockIterator {
     StageStats::Add(stats_->busy_ns, took);
     grain.Learn(count, took);
     packet.Charge(session_.budget());
+    // acquire: pairs with the release in StatsSink::Observe.
+    if (CallTimes* calls = stats_->calls.load(std::memory_order_acquire)) {
+      calls->Add(took, count, static_cast<size_t>(packet.charge.bytes()));
+    }
   }
 
   // Under the input's lock: waits for room, pulls a block and numbers it. False when there is
@@ -288,7 +298,11 @@ class ParallelMapIterator final : public BlockIterator {
     if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
     // One worker has waited on behalf of all that come after it.
     MonoTime patience = full_ ? 0 : Patience();
-    full_ = parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
+    {
+      const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
+      full_ =
+          parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
+    }
     if (full_ || cancel_.cancelled()) return false;
     input_.Pull(grain.rows(), rows);
     const std::optional<Error>& error = rows.block.error;

@@ -11,6 +11,7 @@
 #include "engine/iterator.h"
 #include "engine/out_of_memory.h"
 #include "engine/state.h"
+#include "runtime/activity.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
 #include "stages/map/delivered.h"
@@ -39,6 +40,7 @@ class SharedInput final {
     std::unique_lock token(mutex_, std::try_to_lock);
     if (!token) {
       LeaveForeignLock();
+      const Sleeps sleeps;
       token.lock();
     }
     return token;

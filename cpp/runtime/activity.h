@@ -1,0 +1,147 @@
+// What each thread does at this moment, for whoever samples it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "runtime/clock.h"
+
+namespace penstock {
+
+struct StageStats;
+
+enum class Doing : uint8_t {
+  kRun,     // runs the stage's code, or is asleep in it
+  kPython,  // calls a function of the user's
+  kWorker,  // waits for another process that calls it
+  kInput,   // waits for elements
+  kRoom,    // waits for room in a buffer
+  kMemory,  // the same, for as long as the memory budget is exceeded
+  kLock,    // waits for the lock of the foreign runtime
+};
+inline constexpr int kDoings = 7;
+
+// While nothing observes, a scope costs a load and a branch. While something does, it writes what
+// the thread does into the thread's own record: two stores, which the observer reads when it likes.
+// relaxed everywhere: a sample may see the stage of one moment with the doing of the next, which is
+// one sample among thousands.
+class Activity final {
+ public:
+  // One thread. Read by observers, under the registry's lock.
+  struct Record {
+    std::atomic<const StageStats*> stage{nullptr};  // null: in none
+    std::atomic<Doing> doing{Doing::kRun};
+    std::atomic<const void*> consumes{nullptr};  // the StatsSink of the run that it took from last
+    std::atomic<const char*> name{""};           // interned
+    uint64_t number = 0;                         // of this record, never used again
+    int64_t system_id = 0;
+    int64_t cpu_clock = 0;            // see CpuNs
+    Doing waits_for = Doing::kInput;  // of the thread itself
+
+    // Nanoseconds that the thread has run on a processor; -1 where the system does not say.
+    int64_t CpuNs() const;
+  };
+
+  Activity() = delete;
+  static bool observed() { return observers_.load(std::memory_order_relaxed) > 0; }
+  // While one lives, threads keep their records.
+  class Observer final {
+   public:
+    Observer() { observers_.fetch_add(1, std::memory_order_relaxed); }
+    ~Observer() { observers_.fetch_sub(1, std::memory_order_relaxed); }
+    Observer(const Observer&) = delete;
+    Observer& operator=(const Observer&) = delete;
+  };
+  // Each thread that has a record. Threads that begin or end meanwhile wait: `look` is short.
+  static void ForEach(const std::function<void(Record&)>& look);
+  // The calling thread's; null without memory for it.
+  static Record* Mine() noexcept;
+  // Of the calling thread; `name` is never freed.
+  static void SetThreadName(const char* name) noexcept;
+
+ private:
+  static std::atomic<int> observers_;
+};
+
+// The thread works for a stage.
+class InStage final {
+ public:
+  explicit InStage(const StageStats* stage, Doing doing = Doing::kRun)
+      : record_(Activity::observed() ? Activity::Mine() : nullptr) {
+    if (!record_) [[likely]]
+      return;
+    former_stage_ = record_->stage.load(std::memory_order_relaxed);
+    former_doing_ = record_->doing.load(std::memory_order_relaxed);
+    record_->stage.store(stage, std::memory_order_relaxed);
+    record_->doing.store(doing, std::memory_order_relaxed);
+  }
+  ~InStage() {
+    if (!record_) [[likely]]
+      return;
+    record_->stage.store(former_stage_, std::memory_order_relaxed);
+    record_->doing.store(former_doing_, std::memory_order_relaxed);
+  }
+  InStage(const InStage&) = delete;
+  InStage& operator=(const InStage&) = delete;
+
+ private:
+  Activity::Record* const record_;
+  const StageStats* former_stage_;
+  Doing former_doing_;
+};
+
+// The thread does something else for the same stage.
+class Does final {
+ public:
+  explicit Does(Doing doing) : record_(Activity::observed() ? Activity::Mine() : nullptr) {
+    if (record_) former_ = record_->doing.exchange(doing, std::memory_order_relaxed);
+  }
+  ~Does() {
+    if (record_) record_->doing.store(former_, std::memory_order_relaxed);
+  }
+  Does(const Does&) = delete;
+  Does& operator=(const Does&) = delete;
+
+ private:
+  Activity::Record* const record_;
+  Doing former_ = Doing::kRun;
+};
+
+// What the waits in this scope are for; kInput otherwise.
+class WaitsFor final {
+ public:
+  explicit WaitsFor(Doing reason) : record_(Activity::observed() ? Activity::Mine() : nullptr) {
+    if (!record_) return;
+    former_ = record_->waits_for;
+    record_->waits_for = reason;
+  }
+  ~WaitsFor() {
+    if (record_) record_->waits_for = former_;
+  }
+  WaitsFor(const WaitsFor&) = delete;
+  WaitsFor& operator=(const WaitsFor&) = delete;
+
+ private:
+  Activity::Record* const record_;
+  Doing former_ = Doing::kInput;
+};
+
+// The thread sleeps until another one wakes it.
+class Sleeps final {
+ public:
+  Sleeps() : record_(Activity::observed() ? Activity::Mine() : nullptr) {
+    if (record_) former_ = record_->doing.exchange(record_->waits_for, std::memory_order_relaxed);
+  }
+  ~Sleeps() {
+    if (record_) record_->doing.store(former_, std::memory_order_relaxed);
+  }
+  Sleeps(const Sleeps&) = delete;
+  Sleeps& operator=(const Sleeps&) = delete;
+
+ private:
+  Activity::Record* const record_;
+  Doing former_ = Doing::kRun;
+};
+
+}  // namespace penstock

@@ -63,6 +63,7 @@ void MadeWhole(PyHeapTypeObject* heap);
 
 void BindDataset(pybind11::module_& module);
 void BindIterator(pybind11::module_& module);
+void BindModel(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
 void BindParcels(pybind11::module_& module);
 void BindRemote(pybind11::module_& module);

@@ -152,6 +152,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   });
   BindDataset(m);
   BindIterator(m);
+  BindModel(m);
   BindOp(m);
   BindParcels(m);
   BindRemote(m);

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from penstock.ops.c_function import cfunction
     from penstock.ops.native import native
     from penstock.options import Options, ThreadingOptions
+    from penstock.profiling import Profile, profile
     from penstock.random import set_seed
     from penstock.sources.array_record import ArrayRecordDataset
     from penstock.sources.arrays import NumpyDataset
@@ -97,6 +98,7 @@ _HOMES = {
     "penstock.ops.c_function": ("cfunction",),
     "penstock.ops.native": ("native",),
     "penstock.options": ("Options", "ThreadingOptions"),
+    "penstock.profiling": ("Profile", "profile"),
     "penstock.random": ("set_seed",),
     "penstock.sources.array_record": ("ArrayRecordDataset",),
     "penstock.sources.arrays": ("NumpyDataset",),
@@ -129,6 +131,7 @@ __all__ = [
     "Options",
     "OutOfRangeError",
     "ParquetDataset",
+    "Profile",
     "StateError",
     "TFRecordDataset",
     "TarDataset",
@@ -159,6 +162,7 @@ __all__ = [
     "ones_like",
     "pad",
     "prefetch",
+    "profile",
     "progress",
     "py_function",
     "random",

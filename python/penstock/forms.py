@@ -6,7 +6,7 @@ imports what is above it: in its functions, and for types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.adapters.batches import Batches
     from penstock.adapters.jax import JaxBatches
     from penstock.lint import Finding
+    from penstock.profiling import Profile
 
 
 @checked_methods
@@ -188,6 +189,49 @@ class Forms(Shard):
         from penstock.lint import findings_of
 
         return findings_of(self)
+
+    def profile(
+        self, seconds: float = 5.0, step: Callable[[Any], Any] | float | None = None
+    ) -> Profile:
+        """Run the pipeline for a while beside a training step, and say what slows it down.
+
+        Parameters
+        ----------
+        seconds : float
+            How long, after the first element.
+        step : callable or float, optional
+            What is done with each element: a function that gets it; or seconds to sleep, which
+            stand for the accelerator. None takes elements as fast as they come.
+
+        Returns
+        -------
+        Profile
+            ``print(profile)`` shows the verdict, a table of the stages and what would help;
+            `Profile` has the same as data.
+
+        Raises
+        ------
+        ValueError
+            If the dataset is empty, `seconds` is not above 0, or `step` is below 0.
+
+        Notes
+        -----
+        The dataset is repeated until the time is over. In a training loop of your own use
+        `penstock.profile`.
+
+        Examples
+        --------
+        >>> import time
+        >>> def load(x):
+        ...     time.sleep(0.002)
+        ...     return x
+        >>> profile = ps.Dataset.range(1000).map(load).profile(seconds=0.5, step=0.001)
+        >>> profile.bottleneck.kind, profile.bottleneck.function
+        ('io', 'load')
+        """
+        from penstock.profiling import profile_dataset
+
+        return profile_dataset(self, seconds, step)
 
     def to_torch(
         self,

@@ -139,6 +139,7 @@ _KINDS: dict[str, Check] = {
     "choice_dataset": checks.dataset,
     "dataset": checks.dataset,
     "storage_options": checks.or_none(checks.mapping),
+    "seconds": checks.seconds,
     "timeout": checks.seconds,
     "executor": checks.or_none(checks.one_of("thread", "process", "auto")),
     "worker_method": checks.one_of("thread", "process"),
@@ -228,6 +229,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("key", "seed"): checks.whole_of_any_size,
     ("counter", "start"): None,
     ("counter", "step"): None,
+    ("profile", "step"): None,  # a function, or seconds
     ("Counter", "start"): None,
     ("Counter", "step"): None,
     ("make_csv_dataset", "encoding"): checks.encoding,

@@ -1,0 +1,145 @@
+"""Which stage slows a pipeline down, and for which kind of reason."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock.profiling.demand import StageProfile
+from penstock.profiling.sections import Model
+
+_WAITS = 0.05  # of its time: a consumer that waits less is not slowed down
+_OFTEN = 0.15  # of its time: what a thread waits for by more than accident
+_NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any buffer
+_BUSY = 0.85  # of what there is: more is not to be had
+_SHORT = 0.3  # of what threads would compute: so much waits for a processor only if they are short
+_HELD = 0.75  # of the looks at it: the GIL is held nearly always
+
+
+class Bottleneck(NamedTuple):
+    """What slows a pipeline down.
+
+    Attributes
+    ----------
+    stage : str
+        The path of the stage, as `Iterator.stats` has it; "" for the consumer.
+    kind_of_stage, name, function : str
+        What it is; the last two may be None.
+    kind : str
+        ``"cpu"``: all processors are busy, with this program or with others. ``"gil"``: its calls take turns at the GIL. ``"io"``: it
+        waits for files, or sleeps. ``"serial"``: it computes, one call (or as many as it may make)
+        at a time, while processors are idle. ``"buffer"``: it is fast enough on average, but its
+        buffer is too small for how much it varies. ``"memory"``: the memory budget stops it.
+        ``"lock"``: its calls wait for each other. ``"consumer"``: nothing, the loop is slower.
+    share : float
+        Of the time, how much the reason takes.
+    """
+
+    stage: str
+    kind_of_stage: str
+    name: str | None
+    function: str | None
+    kind: str
+    share: float
+
+
+class Evidence(NamedTuple):
+    """What a bottleneck is judged by.
+
+    Attributes
+    ----------
+    stages : list of StageProfile
+    model : Model
+        Of the pipeline as it was.
+    seconds : float
+        How long it was watched.
+    input_bound : float
+        Share of that time in which the consumer waited.
+    gil_bound : float
+        Of that share, waiting for the GIL outside of the pipeline.
+    cpu_share : float
+        Of all processors, busy with this process and its workers.
+    gil_share : float
+        Of the time, in which the GIL was held.
+    """
+
+    stages: list[StageProfile]
+    model: Model
+    seconds: float
+    input_bound: float
+    gil_bound: float
+    cpu_share: float
+    gil_share: float
+
+
+def find(seen: Evidence) -> Bottleneck:
+    """Return the bottleneck of a profiled pipeline."""
+    if seen.input_bound < _WAITS:
+        return Bottleneck("", "consumer", None, None, "consumer", 1 - seen.input_bound)
+    for look in (_memory, _gil, _buffer, _lock, _cpu):
+        if (found := look(seen)) is not None:
+            return found
+    return _section(seen)
+
+
+def _at(stage: StageProfile, kind: str, share: float) -> Bottleneck:
+    named = (stage.path, stage.kind, stage.name, stage.function)
+    return Bottleneck(*named, kind, min(max(share, 0.0), 1.0))
+
+
+def _memory(seen: Evidence) -> Bottleneck | None:
+    stage = max(seen.stages, key=lambda each: each.wait_memory_seconds)
+    share = stage.wait_memory_seconds / seen.seconds / max(stage.parallelism, 1)
+    return _at(stage, "memory", share) if share > _OFTEN else None
+
+
+def _buffer(seen: Evidence) -> Bottleneck | None:
+    """Find a stage whose threads wait for room though its consumer waits for it: by turns."""
+    if seen.input_bound > _NOTHING_ELSE:
+        return None
+    for stage in seen.stages:
+        threads = max(stage.parallelism, 1)
+        waits_for_room = stage.wait_room_seconds / seen.seconds / threads
+        if stage.buffer_limit > 0 and waits_for_room > _OFTEN:
+            return _at(stage, "buffer", seen.input_bound)
+    return None
+
+
+def _lock(seen: Evidence) -> Bottleneck | None:
+    stage = max(seen.stages, key=lambda each: each.lock_seconds)
+    share = stage.lock_seconds / seen.seconds / max(stage.parallelism, 1)
+    return _at(stage, "lock", share) if share > _OFTEN and stage.parallelism > 1 else None
+
+
+def _gil(seen: Evidence) -> Bottleneck | None:
+    waits = sum(stage.gil_wait_seconds for stage in seen.stages) / seen.seconds + seen.gil_bound
+    if seen.gil_share < _HELD or waits < _OFTEN:
+        return None
+    return _at(max(seen.stages, key=lambda each: each.gil_seconds), "gil", seen.gil_share)
+
+
+def _cpu(seen: Evidence) -> Bottleneck | None:
+    computes = sum(stage.cpu_seconds for stage in seen.stages)
+    ready = sum(stage.ready_seconds for stage in seen.stages)
+    if seen.cpu_share < _BUSY and ready < _SHORT * (computes + ready):
+        return None
+    return _at(max(seen.stages, key=lambda each: each.cpu_seconds), "cpu", seen.cpu_share)
+
+
+def _section(seen: Evidence) -> Bottleneck:
+    """Return the stage that takes most of the busiest threads."""
+    of_section: dict[int, list[StageProfile]] = {}
+    for stage in seen.stages:
+        of_section.setdefault(stage.section, []).append(stage)
+
+    def busy(section: int) -> float:
+        own = sum(stage.busy_seconds for stage in of_section[section])
+        # The consumer is busy with its step, too, if what it waits for is its own work.
+        if section == 0 and own > seen.input_bound * seen.seconds / 2:
+            own += (1 - seen.input_bound) * seen.seconds
+        return own / seen.model.sections[section].servers
+
+    last = max(of_section, key=busy)
+    stage = max(of_section[last], key=lambda each: each.busy_seconds)
+    kind = "io" if stage.blocked_seconds > stage.busy_seconds / 2 else "serial"
+    share = stage.busy_seconds / seen.seconds / seen.model.sections[last].servers
+    return _at(stage, kind, share)

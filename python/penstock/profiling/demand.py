@@ -1,0 +1,159 @@
+"""What an element of the pipeline's output takes in each stage, from what was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+_MUCH = 0.5  # of the looks at the GIL found it held: then waits inside a function are for it
+
+
+@dataclass
+class StageProfile:
+    """What one stage did while it was profiled.
+
+    Attributes
+    ----------
+    path, kind, name, function : str
+        The stage, as `Iterator.stats` names it; `name` and `function` may be None.
+    inputs : list of str
+        The paths of the stages before it.
+    section : int
+        The threads that run it: stages of one section run one after another. 0 is the consumer's.
+    elements : int
+        That it gave.
+    bytes : float
+        Of these; NaN where none was measured.
+    rate : float
+        Elements per second.
+    busy_seconds : float
+        Inside the stage alone, added up over its threads: on a processor, ready for one, asleep, or
+        waiting for a worker process.
+    cpu_seconds, blocked_seconds, ready_seconds, worker_seconds : float
+        Of these: on a processor (with what worker processes have computed); asleep or waiting for
+        files; ready, without a processor; waiting for the answers of worker processes.
+    gil_seconds, gil_wait_seconds : float
+        With the GIL held, and waiting for it.
+    lock_seconds : float
+        Waiting for another thread inside its function, where that was not for the GIL.
+    wait_input_seconds, wait_room_seconds, wait_memory_seconds : float
+        Its threads waited for elements, for room in its buffer, and for the memory budget.
+    call_p50, call_p90, call_p99, call_max : float or None
+        Seconds of a call of its function, or of its next element where it calls none in threads of
+        its own.
+    buffer_size : float
+        Elements in its buffer, on average.
+    buffer_limit, parallelism : int
+        Elements that its buffer may have, and calls at the same time; 0 where it has neither.
+    """
+
+    path: str
+    kind: str
+    name: str | None
+    function: str | None
+    inputs: list[str] = field(default_factory=list)
+    section: int = 0
+    elements: int = 0
+    bytes: float = 0.0
+    rate: float = 0.0
+    busy_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    blocked_seconds: float = 0.0
+    ready_seconds: float = 0.0
+    worker_seconds: float = 0.0
+    gil_seconds: float = 0.0
+    gil_wait_seconds: float = 0.0
+    lock_seconds: float = 0.0
+    wait_input_seconds: float = 0.0
+    wait_room_seconds: float = 0.0
+    wait_memory_seconds: float = 0.0
+    call_p50: float | None = None
+    call_p90: float | None = None
+    call_p99: float | None = None
+    call_max: float | None = None
+    buffer_size: float = 0.0
+    buffer_limit: int = 0
+    parallelism: int = 0
+
+    def __str__(self) -> str:
+        named = self.function or self.name
+        return f"{self.kind.removeprefix('parallel_')}({named})" if named else self.kind
+
+    @property
+    def work_seconds(self) -> float:
+        """What it would take alone on the machine."""
+        return self.cpu_seconds + self.blocked_seconds
+
+
+def is_scarce(gil_share: float) -> bool:
+    """Return whether threads that wait for another one wait for the GIL."""
+    return gil_share > _MUCH
+
+
+def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
+    """Return the stages of an observation, the last one first."""
+    order = sorted(range(len(seen["stages"])), key=lambda i: _key(seen["stages"][i]["path"]))
+    held = _held_when_in_python(seen, gil_share)
+    stages = [_stage(seen, i, gil_share, held) for i in order]
+    paths = {stage.path for stage in stages}
+    for stage in stages:
+        above = stage.path.rpartition(".")[0]
+        while above and above not in paths:
+            above = above.rpartition(".")[0]
+        if above:
+            next(each for each in stages if each.path == above).inputs.append(stage.path)
+    return stages
+
+
+def _key(path: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdigit() else -1, part) for part in path.split(".")]
+
+
+def _held_when_in_python(seen: dict[str, Any], gil_share: float) -> float:
+    """Return the share of the processor time in Python functions in which they held the GIL.
+
+    Functions of NumPy and others let go of it, which only those see who ask for it meanwhile.
+    """
+    inside = sum(stage["cpu"]["python"] for stage in seen["stages"]) + seen["step"]["cpu"]["run"]
+    return min(1.0, gil_share * seen["seconds"] / inside) if inside > 0 else 0.0
+
+
+def _stage(seen: dict[str, Any], index: int, gil_share: float, held: float) -> StageProfile:
+    raw = seen["stages"][index]
+    wall, cpu, seconds = raw["wall"], raw["cpu"], seen["seconds"]
+    computes = cpu["run"] + cpu["python"]
+    idle = max(wall["run"] + wall["python"] - computes - raw["ready"], 0.0)
+    looks = raw["locked"] + raw["asleep"]
+    waits = idle * raw["locked"] / looks if looks else 0.0
+    for_gil = waits if is_scarce(gil_share) else 0.0
+    in_workers = min(raw["workers_cpu"], wall["worker"])
+    calls = raw["calls"] or (None, None, None, None)
+    buffers = [each[index] for each in seen["history"]["buffers"] if len(each) > index]
+    each_bytes = raw["bytes_per_element"]
+    return StageProfile(
+        path=raw["path"],
+        kind=raw["kind"],
+        name=raw["name"],
+        function=raw["function"],
+        elements=raw["elements"],
+        bytes=float("nan") if each_bytes is None else each_bytes * raw["elements"],
+        rate=raw["elements"] / seconds,
+        busy_seconds=wall["run"] + wall["python"] + wall["worker"] - waits,
+        cpu_seconds=computes + in_workers,
+        blocked_seconds=idle - waits + wall["worker"] - in_workers,
+        ready_seconds=raw["ready"],
+        worker_seconds=wall["worker"],
+        gil_seconds=cpu["python"] * held,
+        gil_wait_seconds=wall["lock"] + for_gil,
+        lock_seconds=waits - for_gil,
+        wait_input_seconds=wall["input"],
+        wait_room_seconds=wall["room"] + wall["memory"],
+        wait_memory_seconds=wall["memory"],
+        call_p50=calls[0],
+        call_p90=calls[1],
+        call_p99=calls[2],
+        call_max=calls[3],
+        buffer_size=sum(buffers) / len(buffers) if buffers else 0.0,
+        buffer_limit=raw["buffer_limit"],
+        parallelism=raw["parallelism"],
+    )

@@ -1,0 +1,332 @@
+"""What was seen of a run, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from penstock.libraries import library
+from penstock.profiling.advice import Advice, advise, with_calls
+from penstock.profiling.bottleneck import Bottleneck, Evidence, find
+from penstock.profiling.demand import StageProfile, is_scarce, stages_of
+from penstock.profiling.sections import Model, model_of
+from penstock.profiling.verdict import headspace_of, verdict_of
+
+__all__ = ["Profile"]
+
+_VERSION = 1  # of to_dict
+_COLUMNS = ("elements/s", "busy", "cpu", "gil", "blocked", "waits in", "waits out", "p50", "p99")
+
+
+class Profile:
+    """What slows a pipeline down: made by `Dataset.profile` and `penstock.profile`.
+
+    Attributes
+    ----------
+    seconds : float
+        How long the run was watched.
+    elements : int
+        That the consumer took.
+    rate : float
+        Of these, per second.
+    input_bound : float
+        Share of the time in which the consumer waited for the pipeline, or for the GIL that the
+        pipeline held: 0 to 1.
+    headspace : float
+        How many times as fast the loop would be with an endless loader; infinity where it does
+        nothing but take elements.
+    processors : float
+        That this process may use.
+    cpu_share, gil_share : float
+        How much of all processors this process and its workers had, and how much of the time the
+        GIL was held.
+    stages : list of StageProfile
+        The last stage first.
+    bottleneck : Bottleneck
+        The stage that is the reason, and the kind of reason.
+    advice : list of Advice
+        Changes that would help, the best one first, with the predicted speed.
+    verdict : str
+        The same in one paragraph.
+
+    Notes
+    -----
+    Threads are sampled from beside, so all times are estimates: after five seconds within some
+    percent. Predictions come from operational analysis of what an element takes of processors, GIL
+    and waiting (cpp/runtime/model.cc).
+    """
+
+    def __init__(
+        self, seen: dict[str, Any], arguments: dict[str, dict[str, Any]], processors: float
+    ) -> None:
+        self._seen = seen
+        self.seconds: float = seen["seconds"]
+        self.processors = processors
+        looks = seen["lock_looks"]
+        self.gil_share: float = seen["lock_held"] / looks if looks else 0.0
+        self.stages: list[StageProfile] = stages_of(seen, self.gil_share)
+        workers = sum(stage["workers_cpu"] for stage in seen["stages"])
+        used = (seen["process_cpu"] + workers) / max(self.seconds * processors, 1e-9)
+        self.cpu_share: float = min(used, 1.0)
+        self.elements: int = self.stages[0].elements if self.stages else 0
+        self.rate: float = self.elements / self.seconds if self.seconds > 0 else 0.0
+        step = self._step()
+        self._gil_bound = step.gil_wait_seconds / self.seconds
+        self.input_bound: float = min(self._inside() + self._gil_bound, 1.0)
+        self.headspace: float = headspace_of(self.input_bound)
+        if not self.stages:
+            raise ValueError("profile: nothing was taken from the iterator while it was watched")
+        self._model: Model = model_of(self.stages, self.elements, step, processors).calibrated(
+            self.rate
+        )
+        evidence = Evidence(
+            stages=self.stages,
+            model=self._model,
+            seconds=self.seconds,
+            input_bound=self.input_bound,
+            gil_bound=self._gil_bound,
+            cpu_share=self.cpu_share,
+            gil_share=self.gil_share,
+        )
+        self.bottleneck: Bottleneck = find(evidence)
+        self.advice: list[Advice] = advise(
+            self.bottleneck, self.stages, self._model, arguments, self._without_jitter()
+        )
+        self.verdict: str = verdict_of(self.bottleneck, evidence, self.rate, self.advice)
+
+    def what_if(
+        self,
+        *,
+        num_parallel_calls: Mapping[str, int] | None = None,
+        cpus: float | None = None,
+    ) -> float:
+        """Return how many elements/s the loop would get if something were different.
+
+        Parameters
+        ----------
+        num_parallel_calls : dict, optional
+            For a stage, by its path, its name, the name of its function or its kind: how many calls
+            at a time.
+        cpus : float, optional
+            How many processors there are.
+
+        Returns
+        -------
+        float
+            Elements per second, as the model predicts.
+
+        Raises
+        ------
+        ValueError
+            If no stage, or more than one, goes by that name.
+
+        Examples
+        --------
+        >>> import time
+        >>> def load(x):
+        ...     time.sleep(0.001)
+        ...     return x
+        >>> profile = ps.Dataset.range(10000).map(load).profile(seconds=0.5)
+        >>> profile.what_if(num_parallel_calls={"load": 4}) > 2 * profile.rate
+        True
+        """
+        model = self._model
+        for named, calls in (num_parallel_calls or {}).items():
+            if calls < 1:
+                raise ValueError(f"what_if: num_parallel_calls must be at least 1, got {calls}")
+            model = with_calls(model, self._stage(named), calls)
+        if cpus is not None:
+            if not cpus > 0:
+                raise ValueError(f"what_if: cpus must be above 0, got {cpus}")
+            model = replace(model, processors=cpus)
+        return model.rate()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, strings, lists and dicts that JSON can hold.
+
+        Returns
+        -------
+        dict
+            The attributes by their names; ``threads`` with what each did when, and ``history``:
+            rate, waiting and buffers for each 50 ms.
+        """
+        history = self._seen["history"]
+        order = [stage["path"] for stage in self._seen["stages"]]
+        seconds = history["seconds"]
+        steps = zip(
+            [0.0, *seconds], seconds, [0, *history["elements"]], history["elements"], strict=False
+        )
+        buffers = {
+            path: [each[i] if i < len(each) else 0 for each in history["buffers"]]
+            for i, path in enumerate(order)
+            if self._by_path(path).buffer_limit > 0
+        }
+        kind = self.bottleneck._asdict()
+        data = {
+            "version": _VERSION,
+            "seconds": self.seconds,
+            "elements": self.elements,
+            "rate": self.rate,
+            "input_bound": self.input_bound,
+            "headspace": self.headspace,
+            "processors": self.processors,
+            "cpu_share": self.cpu_share,
+            "gil_share": self.gil_share,
+            "verdict": self.verdict,
+            "bottleneck": kind,
+            "advice": [each._asdict() for each in self.advice],
+            "stages": [asdict(stage) for stage in self.stages],
+            "threads": self._threads(),
+            "history": {
+                "seconds": seconds,
+                "rate": [(b - a) / (t - s) if t > s else 0.0 for s, t, a, b in steps],
+                "waiting": history["waiting"],
+                "buffers": buffers,
+            },
+        }
+        return {key: _finite(value) for key, value in data.items()}
+
+    def to_dataframe(self) -> Any:
+        """Return the stages as a pandas DataFrame, one row for each.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        pandas = library("Profile.to_dataframe", "pandas", "pandas")
+        return pandas.DataFrame([asdict(stage) for stage in self.stages])
+
+    def __str__(self) -> str:
+        lines = [self.verdict, "", self._table()]
+        if self.advice:
+            lines += ["", *(f"- {each}" for each in self.advice)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        stage = self.bottleneck.function or self.bottleneck.kind_of_stage
+        return (
+            f"<Profile of {self.elements} elements in {self.seconds:.2f} s: "
+            f"{self.bottleneck.kind} ({stage}), the loop waits {self.input_bound:.0%}>"
+        )
+
+    def _repr_html_(self) -> str:
+        import html  # not with the package: a tenth of its time
+
+        rows = [("stage", *_COLUMNS), *self._rows()]
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        advice = "".join(f"<li>{html.escape(str(each))}</li>" for each in self.advice)
+        return (
+            f"<div><p>{html.escape(self.verdict)}</p><table>{cells}</table><ul>{advice}</ul></div>"
+        )
+
+    def _table(self) -> str:
+        rows = [("stage", *_COLUMNS), *self._rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        def share(seconds: float) -> str:
+            return f"{seconds / self.seconds:.0%}"
+
+        return [
+            (
+                "  " * stage.path.count(".") + str(stage),
+                f"{stage.rate:,.4g}",
+                share(stage.busy_seconds),
+                share(stage.cpu_seconds),
+                share(stage.gil_seconds),
+                share(stage.blocked_seconds),
+                share(stage.wait_input_seconds),
+                share(stage.wait_room_seconds),
+                _time(stage.call_p50),
+                _time(stage.call_p99),
+            )
+            for stage in self.stages
+        ]
+
+    def _by_path(self, path: str) -> StageProfile:
+        return next(stage for stage in self.stages if stage.path == path)
+
+    def _stage(self, named: str) -> StageProfile:
+        for attribute in ("path", "name", "function", "kind"):
+            found = [each for each in self.stages if getattr(each, attribute) == named]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                paths = ", ".join(each.path for each in found)
+                raise ValueError(f"what_if: several stages are {named!r}; use one of {paths}")
+        known = ", ".join(f"{each.path} ({each})" for each in self.stages)
+        raise ValueError(f"what_if: no stage is {named!r}; there are {known}")
+
+    def _inside(self) -> float:
+        """Return the share of the consumer's time inside the pipeline."""
+        spans = [
+            span
+            for thread in self._seen["threads"]
+            if thread["consumer"]
+            for span in thread["spans"]
+        ]
+        inside = sum(end - start for start, end, path, _, _ in spans if path is not None)
+        every = sum(end - start for start, end, _, _, _ in spans)
+        return inside / every if every > 0 else 0.0
+
+    def _step(self) -> StageProfile:
+        raw = self._seen["step"]
+        wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
+        lock = raw["wall"]["lock"]
+        idle = max(wall - cpu - raw["ready"] - lock, 0.0)
+        looks = raw["locked"] + raw["asleep"]
+        if looks and is_scarce(self.gil_share):
+            lock += idle * raw["locked"] / looks
+        return StageProfile(
+            *("", "consumer", None, None),
+            cpu_seconds=cpu,
+            blocked_seconds=max(wall - cpu - raw["ready"] - lock, 0.0),
+            gil_wait_seconds=lock,
+        )
+
+    def _without_jitter(self) -> float:
+        """Return the rate if no buffer were too small."""
+        found = self._model.prediction()[0]
+        return found if math.isfinite(found) else self.rate
+
+    def _threads(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": thread["name"] or ("consumer" if thread["consumer"] else "thread"),
+                "spans": [list(span) for span in thread["spans"]],
+            }
+            for thread in self._seen["threads"]
+        ]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def _finite(value: Any) -> Any:
+    """Return the same with None for numbers that JSON has not."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value

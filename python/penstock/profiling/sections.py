@@ -1,0 +1,155 @@
+"""The pipeline as its model sees it: which threads run which stages, and what these take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock import _core
+from penstock.profiling.demand import StageProfile
+
+_AHEAD = frozenset(("prefetch",))
+_SHARED = frozenset(("parallel_map", "parallel_filter", "parallel_from_indexable"))
+
+
+@dataclass(frozen=True)
+class Section:
+    """Threads that run the same stages one after another; times are for one element of the output.
+
+    Attributes
+    ----------
+    stage : str
+        The path of the stage whose threads they are; "" for the consumer.
+    servers : int
+        How many threads, or calls at the same time.
+    cpu, gil, blocked : float
+        Seconds on a processor, of these with the GIL held, and asleep.
+    serial : float
+        Of cpu and blocked, seconds in which one of them can be at a time.
+    """
+
+    stage: str
+    servers: int = 1
+    cpu: float = 0.0
+    gil: float = 0.0
+    blocked: float = 0.0
+    serial: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """Seconds of a server for one element."""
+        return self.cpu + self.blocked
+
+
+@dataclass(frozen=True)
+class Model:
+    """A pipeline to be asked what its rate would be.
+
+    Attributes
+    ----------
+    sections : tuple of Section
+        The consumer's first.
+    of_stage : mapping
+        For each path the section that runs it.
+    scale : float
+        What was measured divided by what the model says for the pipeline as it was.
+    processors : float
+    elements : int
+        Of the output, while it was profiled.
+    """
+
+    sections: tuple[Section, ...]
+    of_stage: Mapping[str, int]
+    processors: float
+    elements: int
+    scale: float = 1.0
+
+    def rate(self) -> float:
+        """Return the elements per second."""
+        return self.scale * self.prediction()[0]
+
+    def prediction(self) -> tuple[float, str, int, list[float]]:
+        """Return the rate before scaling, what limits it, which section, and how busy all are."""
+        described = [(s.servers, s.cpu, s.gil, s.blocked, s.serial) for s in self.sections]
+        return _core.predict(described, self.processors)
+
+    def calibrated(self, measured: float) -> Model:
+        """Return the model such that it gives the rate that was measured."""
+        found = self.prediction()[0]
+        if not (math.isfinite(found) and found > 0 and measured > 0):
+            return self
+        return replace(self, scale=min(measured / found, 1.5))
+
+    def changed(self, index: int, section: Section) -> Model:
+        """Return the same with another section."""
+        sections = (*self.sections[:index], section, *self.sections[index + 1 :])
+        return replace(self, sections=sections)
+
+
+def model_of(
+    stages: list[StageProfile], elements: int, step: StageProfile, processors: float
+) -> Model:
+    """Return the model of a profiled pipeline, and note in each stage which section runs it.
+
+    Parameters
+    ----------
+    stages : list of StageProfile
+        The last one first.
+    elements : int
+        That the pipeline gave.
+    step : StageProfile
+        What the consumer did outside of the pipeline.
+    processors : float
+    """
+    count = max(elements, 1)
+    by_path = {stage.path: stage for stage in stages}
+    sections = [_add(Section(""), step, count)]
+    of_stage: dict[str, int] = {}
+    _assign(stages[0], 0, False, by_path, sections, of_stage, count)
+    for stage in stages:
+        stage.section = of_stage.get(stage.path, 0)
+    return Model(tuple(sections), of_stage, processors, count)
+
+
+def _assign(
+    stage: StageProfile,
+    section: int,
+    shared: bool,
+    by_path: Mapping[str, StageProfile],
+    sections: list[Section],
+    of_stage: dict[str, int],
+    count: int,
+) -> None:
+    """Give a stage and those before it to sections; `shared`: one thread at a time runs it."""
+    todo = [(stage, section, shared)]
+    while todo:
+        stage, section, shared = todo.pop()
+        inner_section, inner_shared = section, shared
+        if stage.kind in _SHARED and stage.parallelism > 0:
+            sections.append(Section(stage.path, servers=stage.parallelism))
+            section = inner_section = len(sections) - 1
+            shared, inner_shared = False, True
+        of_stage[stage.path] = section
+        sections[section] = _add(sections[section], stage, count, shared)
+        if stage.kind in _AHEAD:
+            sections.append(Section(stage.path))
+            inner_section, inner_shared = len(sections) - 1, False
+        opened = [path for path in stage.inputs if path.endswith(".*")]
+        for path in stage.inputs:
+            if path in opened and by_path[path].buffer_limit > 0:  # in threads of their own
+                sections.append(Section(stage.path, servers=max(1, by_path[path].parallelism)))
+                todo.append((by_path[path], len(sections) - 1, False))
+            else:
+                todo.append((by_path[path], inner_section, inner_shared))
+
+
+def _add(section: Section, stage: StageProfile, count: int, shared: bool = False) -> Section:
+    work = stage.work_seconds / count
+    return replace(
+        section,
+        cpu=section.cpu + stage.cpu_seconds / count,
+        gil=section.gil + min(stage.gil_seconds, stage.cpu_seconds) / count,
+        blocked=section.blocked + stage.blocked_seconds / count,
+        serial=section.serial + (work if shared else 0.0),
+    )

@@ -1,0 +1,70 @@
+"""A profile in words."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.profiling.advice import Advice
+from penstock.profiling.bottleneck import Bottleneck, Evidence
+
+_REASONS = {
+    "cpu": "the processors are all busy (this program has {share:.0%} of them), and it takes the most",
+    "gil": "it holds the GIL while it computes, so its calls take turns: the GIL is held "
+    "{share:.0%} of the time",
+    "io": "it waits for files, or sleeps, {share:.0%} of the time",
+    "serial": "it computes {share:.0%} of the time, {calls} at a time, while processors are idle",
+    "buffer": "it is fast enough on average, but its elements come irregularly, and a buffer of "
+    "{limit} is too small for that",
+    "memory": "the memory budget (Options.memory_limit) stops its threads {share:.0%} of the time",
+    "lock": "its calls wait for each other (a lock in the function) {share:.0%} of the time",
+}
+
+
+def verdict_of(bottleneck: Bottleneck, seen: Evidence, rate: float, advice: list[Advice]) -> str:
+    """Return one paragraph: whether the loop waits, for which stage, why, and what helps.
+
+    Parameters
+    ----------
+    bottleneck : Bottleneck
+    seen : Evidence
+    rate : float
+        Elements per second of the output.
+    advice : list of Advice
+    """
+    if bottleneck.kind == "consumer":
+        return (
+            f"The loop waits for data {seen.input_bound:.1%} of its time: the pipeline is faster "
+            f"than the loop, which takes {rate:,.4g} elements/s. Nothing in the pipeline would "
+            "make it faster."
+        )
+    stage = next(each for each in seen.stages if each.path == bottleneck.stage)
+    calls = "one call" if stage.parallelism < 2 else f"{stage.parallelism} calls"
+    reason = _REASONS[bottleneck.kind].format(
+        share=bottleneck.share, calls=calls, limit=stage.buffer_limit
+    )
+    text = f"{_waiting(seen)} The reason is {stage}: {reason}."
+    if not advice:
+        return f"{text} No change of the pipeline's calls would help by more than a few percent."
+    best = advice[0]
+    return (
+        f"{text} With {best.change} it would be about {best.rate:,.4g} elements/s instead of "
+        f"{rate:,.4g} ({best.why})."
+    )
+
+
+def headspace_of(input_bound: float) -> float:
+    """Return how many times as fast the loop would be with an endless loader."""
+    return 1 / (1 - input_bound) if input_bound < 0.999 else math.inf
+
+
+def _waiting(seen: Evidence) -> str:
+    more = headspace_of(seen.input_bound)
+    if math.isinf(more):
+        return "The loop does nothing but wait for data."
+    what = "data"
+    if seen.gil_bound > seen.input_bound / 4:
+        what = "data, or for the GIL that the pipeline holds,"
+    return (
+        f"The loop waits for {what} {seen.input_bound:.0%} of its time: with an endless loader it "
+        f"would be {more:.2g} times as fast."
+    )

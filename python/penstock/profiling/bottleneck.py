@@ -11,7 +11,8 @@ _WAITS = 0.05  # of its time: a consumer that waits less is not slowed down
 _OFTEN = 0.15  # of its time: what a thread waits for by more than accident
 _NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any buffer
 _BUSY = 0.85  # of what there is: more is not to be had
-_SHORT = 0.3  # of what threads would compute: so much waits for a processor only if they are short
+# Of what threads would compute: so much waits for a processor only if there are too few.
+_SHORT = 0.3
 _HELD = 0.75  # of the looks at it: the GIL is held nearly always
 
 
@@ -25,11 +26,12 @@ class Bottleneck(NamedTuple):
     kind_of_stage, name, function : str
         What it is; the last two may be None.
     kind : str
-        ``"cpu"``: all processors are busy, with this program or with others. ``"gil"``: its calls take turns at the GIL. ``"io"``: it
-        waits for files, or sleeps. ``"serial"``: it computes, one call (or as many as it may make)
-        at a time, while processors are idle. ``"buffer"``: it is fast enough on average, but its
-        buffer is too small for how much it varies. ``"memory"``: the memory budget stops it.
-        ``"lock"``: its calls wait for each other. ``"consumer"``: nothing, the loop is slower.
+        ``"cpu"``: all processors are busy, with this program or with others. ``"gil"``: its calls
+        take turns at the GIL. ``"io"``: it waits for files, or sleeps. ``"serial"``: it computes,
+        one call (or as many as it may make) at a time, while processors are idle. ``"buffer"``: it
+        is fast enough on average, but its buffer is too small for how much it varies.
+        ``"memory"``: the memory budget stops it. ``"lock"``: its calls wait for each other.
+        ``"consumer"``: nothing, the loop is slower.
     share : float
         Of the time, how much the reason takes.
     """
@@ -87,9 +89,13 @@ def _at(stage: StageProfile, kind: str, share: float) -> Bottleneck:
 
 
 def _memory(seen: Evidence) -> Bottleneck | None:
-    stage = max(seen.stages, key=lambda each: each.wait_memory_seconds)
-    share = stage.wait_memory_seconds / seen.seconds / max(stage.parallelism, 1)
-    return _at(stage, "memory", share) if share > _OFTEN else None
+    """Find the first stage whose threads the budget stops: those after it take what it makes."""
+    for stage in reversed(seen.stages):
+        # One thread waits on behalf of all of a stage.
+        share = stage.wait_memory_seconds / seen.seconds
+        if share > _OFTEN:
+            return _at(stage, "memory", share)
+    return None
 
 
 def _buffer(seen: Evidence) -> Bottleneck | None:
@@ -97,9 +103,8 @@ def _buffer(seen: Evidence) -> Bottleneck | None:
     if seen.input_bound > _NOTHING_ELSE:
         return None
     for stage in seen.stages:
-        threads = max(stage.parallelism, 1)
-        waits_for_room = stage.wait_room_seconds / seen.seconds / threads
-        if stage.buffer_limit > 0 and waits_for_room > _OFTEN:
+        waits = stage.wait_room_seconds / seen.seconds / max(stage.parallelism, 1)
+        if stage.buffer_limit > 0 and waits > max(_OFTEN, seen.input_bound / 2):
             return _at(stage, "buffer", seen.input_bound)
     return None
 
@@ -120,7 +125,8 @@ def _gil(seen: Evidence) -> Bottleneck | None:
 def _cpu(seen: Evidence) -> Bottleneck | None:
     computes = sum(stage.cpu_seconds for stage in seen.stages)
     ready = sum(stage.ready_seconds for stage in seen.stages)
-    if seen.cpu_share < _BUSY and ready < _SHORT * (computes + ready):
+    short = ready > max(_SHORT * (computes + ready), _OFTEN * seen.seconds)
+    if seen.cpu_share < _BUSY and not short:
         return None
     return _at(max(seen.stages, key=lambda each: each.cpu_seconds), "cpu", seen.cpu_share)
 

@@ -8,7 +8,8 @@ from penstock.profiling.advice import Advice
 from penstock.profiling.bottleneck import Bottleneck, Evidence
 
 _REASONS = {
-    "cpu": "the processors are all busy (this program has {share:.0%} of them), and it takes the most",
+    "cpu": "the processors are all busy (this program has {share:.0%} of them), and it takes "
+    "the most",
     "gil": "it holds the GIL while it computes, so its calls take turns: the GIL is held "
     "{share:.0%} of the time",
     "io": "it waits for files, or sleeps, {share:.0%} of the time",

@@ -1,0 +1,1 @@
+"""Pipelines with a planted bottleneck, and whether a profile finds it."""

@@ -1,0 +1,119 @@
+"""How often a profile names the planted stage and kind, and how far its predictions are off.
+
+python -m bench.verdicts                  200 pipelines, some ten minutes
+python -m bench.verdicts --count 24       fewer
+python -m bench.verdicts --seed 17 -v     one of them, with what the profile says
+
+Where the advice can be applied here (another number of calls, a larger buffer, a prefetch), it is,
+and the rate that it brings is compared with the one that was predicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+from collections import Counter
+from typing import Any
+
+import penstock as ps
+from bench.spread import lay_out
+from bench.verdicts.planted import KINDS, Planted, calibrate, plant
+
+STAGES, SHARE_OF_KINDS, OFF = 0.95, 0.90, 0.15  # what is asked for
+_CALLS = re.compile(r"num_parallel_calls=(\d+)\)")  # in threads
+_AHEAD = re.compile(r"prefetch\((\d+)\)")
+
+
+def main() -> None:
+    """Profile the pipelines and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=200, help="how many pipelines (200)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--seed", type=int, help="only this one")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each profile (1.5)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what profiles say")
+    args = parser.parse_args()
+    seeds = range(args.first, args.first + args.count) if args.seed is None else [args.seed]
+    calibrate()
+    right: dict[str, list[tuple[bool, bool]]] = {kind: [] for kind in KINDS}
+    taken: Counter[tuple[str, str]] = Counter()
+    off: list[float] = []
+    for seed in ps.progress(seeds, "verdicts"):
+        planted = plant(seed)
+        profile = planted.dataset.profile(args.seconds, planted.step)
+        found = profile.bottleneck
+        stage = planted.function in ("", found.function)
+        right[planted.kind].append((stage, found.kind == planted.kind))
+        taken[planted.kind, found.kind] += 1
+        error = _off(planted, profile, args.seconds)
+        off += [] if error is None else [abs(error)]
+        if args.verbose or not (stage and found.kind == planted.kind):
+            beside = "" if error is None else f"; prediction off by {error:+.0%}"
+            print(f"seed {seed}, {planted.kind}: {found.kind} {found.function}{beside}")
+        if args.verbose:
+            print(profile)
+    _print(right, taken, off)
+
+
+def _off(planted: Planted, profile: ps.Profile, seconds: float) -> float | None:
+    """Return by how much the best advice that can be applied was wrong."""
+    for advice in profile.advice:
+        changed = _applied(planted, advice)
+        if changed is not None:
+            got = changed.profile(seconds, planted.step)
+            return float(advice.rate / got.rate - 1)
+    return None
+
+
+def _applied(planted: Planted, advice: Any) -> ps.Dataset | None:
+    ahead = _AHEAD.fullmatch(advice.change)
+    if ahead and advice.stage == "":
+        return planted.dataset.prefetch(int(ahead[1]))
+    calls = _CALLS.search(advice.change)
+    if ahead or calls:
+        return _rebuilt(planted.dataset, advice.stage, ahead, calls)
+    return None
+
+
+def _rebuilt(dataset: Any, path: str, ahead: Any, calls: Any) -> ps.Dataset:
+    """Return the dataset with one stage changed; all others are made again as they were."""
+    if path == "0":
+        before = dataset._inputs[0]
+        if ahead:
+            return before.prefetch(int(ahead[1])).with_options(dataset.options())
+        return before.map(dataset._args["map_func"], num_parallel_calls=int(calls[1]))
+    inner = _rebuilt(dataset._inputs[0], path.removeprefix("0."), ahead, calls)
+    made = inner._then(dataset._kind, name=dataset._name, **dataset._args)
+    return made.with_options(dataset.options())
+
+
+def _print(
+    right: dict[str, list[tuple[bool, bool]]],
+    taken: Counter[tuple[str, str]],
+    off: list[float],
+) -> None:
+    rows = [["planted", "pipelines", "right stage", "right kind", "found instead"]]
+    for kind, each in right.items():
+        if not each:
+            continue
+        others = {found: n for (real, found), n in taken.items() if real == kind and found != kind}
+        rows.append([kind, str(len(each)), *_shares(each), str(others or "")])
+    every = [one for each in right.values() for one in each]
+    rows.append(["all", str(len(every)), *_shares(every), ""])
+    print(lay_out(rows))
+    stages, kinds = (sum(one[i] for one in every) / len(every) for i in range(2))
+    print(
+        f"right stage {stages:.1%} (asked for {STAGES:.0%}), kind {kinds:.1%} ({SHARE_OF_KINDS:.0%})"
+    )
+    if off:
+        middle = statistics.median(off)
+        print(f"predictions off by {middle:.1%} (median of {len(off)}; asked for {OFF:.0%})")
+
+
+def _shares(each: list[tuple[bool, bool]]) -> list[str]:
+    return [f"{sum(one[i] for one in each) / len(each):.0%}" for i in range(2)]
+
+
+if __name__ == "__main__":
+    main()

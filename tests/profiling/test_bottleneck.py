@@ -1,0 +1,161 @@
+"""Which stage and which kind of reason a profile names, from invented observations."""
+
+import json
+
+import pytest
+from invented import seen, stage, times
+
+from penstock.profiling import Profile
+
+PREFETCH = stage("0", "prefetch", buffer_limit=2, input=8.0)
+SOURCE = stage("0.0.0", "range")
+TWO = 2.0  # processors
+
+
+def f(x):
+    return x
+
+
+def profile_of(middle, more=None, **observed):
+    last = more or PREFETCH
+    arguments = {"0.0": {"map_func": f}}
+    return Profile(seen(last, middle, SOURCE, **observed), arguments, TWO)
+
+
+def test_a_consumer_that_never_waits_is_itself_the_reason():
+    profile = profile_of(stage("0.0", "map", "f", python=1.0, cpu_python=1.0), waits=0.01)
+    assert profile.bottleneck.kind == "consumer"
+    assert profile.advice == []
+    assert "Nothing in the pipeline" in profile.verdict
+
+
+def test_a_sequential_function_that_sleeps_is_io():
+    profile = profile_of(stage("0.0", "map", "f", python=10.0, asleep=50), waits=0.8)
+    assert (profile.bottleneck.stage, profile.bottleneck.kind) == ("0.0", "io")
+    assert profile.bottleneck.function == "f"
+    assert profile.headspace == pytest.approx(5)
+    best = profile.advice[0]
+    assert best.change.startswith("map(f, num_parallel_calls=")
+    assert best.rate > 1.5 * profile.rate
+    assert best.change in profile.verdict
+
+
+def test_a_sequential_function_that_computes_without_the_gil_is_serial():
+    middle = stage("0.0", "map", "f", python=10.0, cpu_python=9.8)
+    profile = profile_of(middle, waits=0.8, gil=0.02)
+    assert profile.bottleneck.kind == "serial"
+    assert "num_parallel_calls=2" in profile.advice[0].change
+
+
+def test_calls_that_wait_for_the_gil_are_told_to_go_to_processes():
+    middle = stage(
+        "0.0", "parallel_map", "f", parallelism=4, python=38.0, cpu_python=9.5, locked=90, lock=2.0
+    )
+    profile = profile_of(middle, waits=0.8, gil=0.99)
+    assert profile.bottleneck.kind == "gil"
+    assert profile.stages[1].gil_seconds == pytest.approx(9.5, rel=0.01)
+    assert 'executor="process"' in profile.advice[0].change
+    assert profile.advice[0].gain > 1.5
+
+
+def test_the_gil_may_be_what_the_step_waits_for():
+    middle = stage("0.0", "map", "f", python=10.0, cpu_python=9.5)
+    step = times(run=9.0, cpu_run=0.2, locked=80, asleep=20)
+    profile = profile_of(middle, waits=0.1, gil=0.98, step=step)
+    assert profile.bottleneck.kind == "gil"
+    assert "for the GIL that the pipeline holds" in profile.verdict
+    assert profile.input_bound > 0.5
+
+
+def test_busy_processors():
+    middle = stage(
+        "0.0", "parallel_map", "f", parallelism=4, python=38.0, cpu_python=18.0, ready=20
+    )
+    profile = profile_of(middle, waits=0.8, cpu=1.9)
+    assert profile.bottleneck.kind == "cpu"
+
+
+def test_processors_that_others_keep_busy():
+    middle = stage("0.0", "map", "f", python=10.0, cpu_python=4.0, ready=6.0)
+    assert profile_of(middle, waits=0.8, cpu=0.5).bottleneck.kind == "cpu"
+
+
+def test_calls_that_wait_for_each_other():
+    middle = stage("0.0", "parallel_map", "f", parallelism=4, python=38.0, locked=75, asleep=25)
+    assert profile_of(middle, waits=0.8).bottleneck.kind == "lock"
+
+
+def test_a_buffer_that_is_too_small():
+    last = stage("0", "prefetch", buffer_limit=2, input=3.0, room=4.0)
+    middle = stage("0.0", "map", "f", python=5.0, asleep=50)
+    profile = profile_of(middle, last, waits=0.3)
+    assert profile.bottleneck.kind == "buffer"
+    assert profile.advice[0].change == "prefetch(8)"
+    assert profile.advice[0].stage == "0"
+
+
+def test_a_budget_that_stops_threads_is_named_where_it_begins():
+    last = stage("0", "prefetch", buffer_limit=2, input=3.0, memory=5.0)
+    middle = stage("0.0", "parallel_map", "f", parallelism=4, python=20.0, asleep=9, memory=4.0)
+    profile = profile_of(middle, last, waits=0.5)
+    assert (profile.bottleneck.stage, profile.bottleneck.kind) == ("0.0", "memory")
+    assert "memory_limit" in profile.verdict
+
+
+def test_without_a_prefetch_one_is_advised():
+    last = stage("0", "map", "f", python=5.0, asleep=50)
+    source = stage("0.0", "range")
+    observed = seen(last, source, waits=0.5, step=times(run=5.0, asleep=10))
+    profile = Profile(observed, {"0": {"map_func": f}}, TWO)
+    assert profile.bottleneck.kind == "io"
+    ahead = next(each for each in profile.advice if each.change == "prefetch(2)")
+    assert ahead.stage == ""
+    assert ahead.gain == pytest.approx(2, rel=0.1)
+
+
+def test_what_worker_processes_compute_counts_as_theirs():
+    middle = stage("0.0", "parallel_map", "f", parallelism=2, worker=19.0, workers_cpu=18.0)
+    profile = profile_of(middle, waits=0.9, cpu=0.1)
+    assert profile.cpu_share == pytest.approx(0.95)
+    assert profile.stages[1].cpu_seconds == 18.0
+    assert profile.bottleneck.kind == "cpu"
+
+
+def test_everything_goes_into_json():
+    profile = profile_of(stage("0.0", "map", "f", python=10.0, asleep=50), waits=1.0)
+    data = json.loads(json.dumps(profile.to_dict(), allow_nan=False))
+    assert data["headspace"] is None  # without an end
+    assert [each["path"] for each in data["stages"]] == ["0", "0.0", "0.0.0"]
+    assert data["stages"][0]["inputs"] == ["0.0"]
+    assert data["threads"][0]["spans"][0] == [0.0, 10.0, "0", "input", 0]
+    assert data["history"]["rate"] == [10.0, 10.0]
+    assert data["history"]["buffers"] == {"0": [0, 0]}
+
+
+def test_it_is_shown_as_a_table():
+    profile = profile_of(stage("0.0", "map", "f", python=10.0, asleep=50), waits=0.8)
+    assert "map(f)" in str(profile)
+    assert "io (f)" in repr(profile)
+    assert "<script" not in profile._repr_html_()
+
+
+def test_what_if_names_its_stages():
+    profile = profile_of(stage("0.0", "map", "f", python=10.0, asleep=50), waits=0.8)
+    by_path = profile.what_if(num_parallel_calls={"0.0": 4})
+    assert profile.what_if(num_parallel_calls={"f": 4}) == by_path
+    assert profile.what_if(num_parallel_calls={"map": 4}) == by_path
+    with pytest.raises(ValueError, match=r"no stage is 'g'; there are 0 \(prefetch\)"):
+        profile.what_if(num_parallel_calls={"g": 4})
+    with pytest.raises(ValueError, match="cpus must be above 0, got 0"):
+        profile.what_if(cpus=0)
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        profile.what_if(num_parallel_calls={"f": 0})
+
+
+def test_what_if_of_more_processors():
+    middle = stage(
+        "0.0", "parallel_map", "f", parallelism=4, python=38.0, cpu_python=18.0, ready=20
+    )
+    profile = profile_of(middle, waits=0.9, cpu=1.9)
+    assert profile.what_if(cpus=4) > 1.5 * profile.rate
+    assert profile.what_if() == pytest.approx(profile.rate, rel=0.01)

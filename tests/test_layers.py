@@ -69,7 +69,7 @@ PYTHON_LAYERS = [
     {"forms"},
     {"dataset"},
     {"pickling", "adapters", "sources"},
-    {"experimental", "lint"},
+    {"experimental", "lint", "profiling"},
     {"data_loader", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
 ]

@@ -160,6 +160,7 @@ def test_every_wrong_option_is_named():
 
 # They need a framework, have no arguments, or are no functions to be called by users.
 ELSEWHERE = [
+    "Dataset.profile",
     "Dataset.shard_for_jax",
     "Dataset.shard_for_torch",
     "Dataset.to_jax",
@@ -169,6 +170,7 @@ ELSEWHERE = [
     "DataError",
     "ErrorInfo",
     "Iterator",
+    "Profile",
     "OutOfRangeError",
     "StateError",
     "TraceError",

@@ -103,9 +103,7 @@ def _print(
     rows.append(["all", str(len(every)), *_shares(every), ""])
     print(lay_out(rows))
     stages, kinds = (sum(one[i] for one in every) / len(every) for i in range(2))
-    print(
-        f"right stage {stages:.1%} (asked for {STAGES:.0%}), kind {kinds:.1%} ({SHARE_OF_KINDS:.0%})"
-    )
+    print(f"right stage {stages:.1%}; kind {kinds:.1%} ({SHARE_OF_KINDS:.0%})")
     if off:
         middle = statistics.median(off)
         print(f"predictions off by {middle:.1%} (median of {len(off)}; asked for {OFF:.0%})")

@@ -443,14 +443,15 @@ void BindIterator(py::module_& module) {
   PyObject* type = PyType_FromSpec(&g_spec);
   if (!type) throw py::error_already_set();
   module.add_object("Iterator", type);
-  py::class_<Observation>(module, "Observation").def("stop", [](Observation& observation) -> py::dict {
-    Observed seen;
-    {
-      Attachment attachment(Attachment::Role::kConsumer);
-      seen = observation.Stop();
-    }
-    return ObservedToPython(seen);
-  });
+  py::class_<Observation>(module, "Observation")
+      .def("stop", [](Observation& observation) -> py::dict {
+        Observed seen;
+        {
+          Attachment attachment(Attachment::Role::kConsumer);
+          seen = observation.Stop();
+        }
+        return ObservedToPython(seen);
+      });
 }
 
 }  // namespace penstock

@@ -17,6 +17,9 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 PLOTS = "benchmarks"  # the folder beside the page
 BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
 
+# penstock's own forms, and what the table says of them.
+_FORMS = {"penstock": "", "processes": ", worker processes", "loader": ", DataLoader's processes"}
+
 
 def terminal(found: Measured) -> str:
     """Return the tables of one workload as text, with medians, spread and memory."""
@@ -110,8 +113,10 @@ def summary(results: Sequence[Measured]) -> str:
     rows = [["workload", "unit", "penstock", "best other", "speed against it", "of limit", "MB"]]
     for found in results:
         workload = workloads.load(found.name)
-        for case in found.cases:
-            ours = found.cell(case, "penstock")
+        for case, form in ((case, form) for case in found.cases for form in _FORMS):
+            ours = found.cell(case, form)
+            if ours is None and form != "penstock":
+                continue
             others = targets.others(found, case)
             best = targets.best(others)
             ratio = "-"
@@ -119,13 +124,13 @@ def summary(results: Sequence[Measured]) -> str:
                 ratio = f"{others[best].spread().median / ours.spread().median:.2f} x"
             rows.append(
                 [
-                    f"{workload.title}: {case}",
+                    f"{workload.title}: {case}{_FORMS[form]}",
                     workload.unit,
                     _shown(workload, ours) if ours else "-",
                     f"{_shown(workload, others[best])} ({PEERS[best].title})" if best else "-",
                     ratio,
-                    _share(found, case, "penstock"),
-                    _beside(found, case),
+                    _share(found, case, form),
+                    _beside(found, case) if form == "penstock" else "-",
                 ]
             )
     return lay_out(rows, markdown=True)
@@ -210,7 +215,7 @@ def _machines(results: Sequence[Measured]) -> str:
         (measured.cases[case][peer])
         for measured in results
         for case in measured.cases
-        for peer in targets.ALONE
+        for peer in ("penstock", "limit")  # whose own processes do not count as others
         if peer in measured.cases[case]
     ]
     busy = sorted(value for cell in cells for value in cell.others)

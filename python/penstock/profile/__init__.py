@@ -1,0 +1,1 @@
+"""What a pipeline does while it runs, and what slows it down."""

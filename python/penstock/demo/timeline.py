@@ -6,18 +6,19 @@ from typing import Any
 
 from penstock.demo.measure import Run
 from penstock.demo.recorder import LANES, Interval
+from penstock.profile.page.colours import LIGHT
 from penstock.profile.page.sheet import rows, sheet
 
 _STEPS_SHOWN = 4  # training steps of the first form
 _PIXELS = 1500  # about the width of a panel
 
-# Told apart by all kinds of colour vision (Okabe and Ito).
+# As in profiles: what a thread does has one colour.
 _COLOURS = {
     "open": "#E69F00",
-    "read": "#0072B2",
-    "map": "#009E73",
-    "train": "#CC79A7",
-    "wait": "#E4E4E4",
+    "read": LIGHT["blocked"],
+    "map": LIGHT["run"],
+    "train": LIGHT["step"],
+    "wait": LIGHT["input"],
 }
 _MEANINGS = {
     "open": "open: a pass begins, the storage answers",

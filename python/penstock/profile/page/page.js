@@ -118,8 +118,8 @@ function showHead() {
   loop.hidden = !known(waited);
   if (known(waited)) {
     for (const [share, doing, text] of [
-      [1 - waited, "step", `your loop worked ${percent(1 - waited)}`],
-      [waited, "input", `and waited for data ${percent(waited)} of the time`],
+      [1 - waited, "step", `worked ${percent(1 - waited)}`],
+      [waited, "input", `waited for data ${percent(waited)}`],
     ]) {
       const part = make("span", text, { "data-doing": doing });
       part.style.flex = `${Math.max(share, 0.001)} 1 0`;
@@ -290,6 +290,7 @@ function drawWires(rows) {
 
 const NARROW = 1.5; // pixels: spans below that share a column
 const COLUMN = 2; // pixels wide: its colours are the shares of what is in it
+const MOST_PIXELS = 16384; // the height that canvases have in all browsers
 const SHORTEST = 20e-6; // seconds that can fill the window
 const whole = [0, largest(data.threads.map((thread) => thread.end.at(-1)), Math.max(data.seconds, SHORTEST))];
 const view = { from: whole[0], to: whole[1] };
@@ -305,7 +306,7 @@ function layOut() {
   const rows = [];
   let y = 0;
   const add = (row, height) => {
-    const head = wide || row.kind === "axis" ? 0 : 16;
+    const head = wide || row.kind === "axis" ? 0 : 18;
     rows.push({ ...row, head, y: y + head, height });
     y += head + height + (row.kind === "thread" ? (many ? 1 : 5) : 10);
   };
@@ -323,7 +324,7 @@ function layOut() {
     add({ kind: "thread", label: thread.name, thread }, many ? 9 : 22);
   }
   plot = { left, width: Math.max(width - left, 1), rows, height: y, wide };
-  const scale = window.devicePixelRatio || 1;
+  const scale = Math.min(window.devicePixelRatio || 1, MOST_PIXELS / y);
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(y * scale);
   canvas.style.height = `${y}px`;
@@ -517,7 +518,7 @@ function drawLabel(row) {
   const room = (plot.wide ? plot.left : plot.width) - 8;
   const text = chart && !plot.wide ? `${row.label}, up to ${ofChart(row, row.top)}` : row.label;
   if (!plot.wide) {
-    context.fillText(fitted(text, room), 0, row.y - 8);
+    context.fillText(fitted(text, room), 0, row.y - 9);
     return;
   }
   context.fillText(fitted(text, room), 0, chart ? row.y + row.height / 2 - 7 : row.y + row.height / 2);

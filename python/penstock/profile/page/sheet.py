@@ -44,7 +44,7 @@ def sheet(
 def rows(panel: Any, names: Sequence[str], span: float) -> None:
     """Make a panel one of rows with these names, the first at the top, over `span` seconds."""
     panel.set_xlim(0, span)
-    panel.set_ylim(len(names), 0)
+    panel.set_ylim(max(len(names), 1), 0)
     panel.set_yticks([row + 0.5 for row in range(len(names))], names)
     for label in panel.get_yticklabels():
         label.set_parse_math(False)

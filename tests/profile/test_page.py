@@ -427,6 +427,7 @@ def test_rows_outside_of_the_window_wait_until_they_are_seen(browser):
 
 
 @in_browser
+@pytest.mark.slow
 def test_work_for_a_frame_does_not_grow_with_the_spans(browser):
     """Of spans below a pixel there is a rectangle for each doing in each column of two pixels."""
     size = (1200, 4000)
@@ -539,6 +540,7 @@ def test_a_profile_of_nothing_is_shown(browser):
 
 
 @in_browser
+@pytest.mark.slow
 def test_a_deep_pipeline_is_shown(browser):
     count = 3000
     stages = [stage(str(i), "skip", [str(i + 1)] if i + 1 < count else []) for i in range(count)]

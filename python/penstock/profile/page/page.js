@@ -400,9 +400,12 @@ function rectangles(row) {
   return found;
 }
 
+// As much of a text as fits, in the font that is set.
 function fitted(text, width) {
-  const most = Math.floor(width / 6.1);
-  return text.length <= most ? text : most < 4 ? "" : `${text.slice(0, most - 1)}…`;
+  const needed = context.measureText(text).width;
+  if (needed <= width) return text;
+  const most = Math.floor((text.length * width) / needed) - 1;
+  return most < 3 ? "" : `${text.slice(0, most)}…`;
 }
 
 function drawThread(row) {
@@ -757,17 +760,17 @@ const COLUMNS = [
   ["", "rate", (stage) => stage.rate, rate],
   ["", "data", (stage) => stage.bytes, bytes],
   ["time of its threads", "busy", (stage) => stage.busy_seconds, seconds],
-  ["time of its threads", "processor", (stage) => stage.cpu_seconds, seconds],
-  ["time of its threads", "with the GIL", (stage) => stage.gil_seconds, seconds],
-  ["time of its threads", "waits for the GIL", (stage) => stage.gil_wait_seconds, seconds],
+  ["time of its threads", "CPU", (stage) => stage.cpu_seconds, seconds],
+  ["time of its threads", "GIL held", (stage) => stage.gil_seconds, seconds],
+  ["time of its threads", "GIL wait", (stage) => stage.gil_wait_seconds, seconds],
   ["time of its threads", "blocked", (stage) => stage.blocked_seconds, seconds],
-  ["time of its threads", "waits for input", (stage) => stage.wait_input_seconds, seconds],
-  ["time of its threads", "waits for room", (stage) => stage.wait_room_seconds, seconds],
+  ["time of its threads", "input wait", (stage) => stage.wait_input_seconds, seconds],
+  ["time of its threads", "room wait", (stage) => stage.wait_room_seconds, seconds],
   ["one call", "median", (stage) => stage.call_p50, seconds],
   ["one call", "90 %", (stage) => stage.call_p90, seconds],
   ["one call", "99 %", (stage) => stage.call_p99, seconds],
   ["one call", "longest", (stage) => stage.call_max, seconds],
-  ["", "calls at a time", (stage) => stage.parallelism || null, count],
+  ["", "calls", (stage) => stage.parallelism || null, count],
   ["buffer", "filled", (stage) => stage.buffer_size, count],
   ["buffer", "limit", (stage) => stage.buffer_limit, count],
 ];

@@ -53,7 +53,7 @@ def test_wheel_is_small_and_holds_type_marker_stubs_and_license(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {"penstock/py.typed", "penstock/_core.pyi", "penstock/__main__.py"} <= set(names)
-    templates = {f"penstock/profile/page/page.{kind}" for kind in ("css", "html", "js")}
+    templates = {f"penstock/profiling/page/page.{kind}" for kind in ("css", "html", "js")}
     assert templates <= set(names)
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
     assert {name.split("/")[0].split("-")[0] for name in names} == {"penstock"}

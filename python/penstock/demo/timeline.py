@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.demo.measure import Run
 from penstock.demo.recorder import LANES, Interval
-from penstock.profile.page.colours import LIGHT
-from penstock.profile.page.sheet import rows, sheet
+from penstock.profiling.page.colours import LIGHT
+from penstock.profiling.page.sheet import rows, sheet
 
 _STEPS_SHOWN = 4  # training steps of the first form
 _PIXELS = 1500  # about the width of a panel

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.profile.page.colours import DARK, LIGHT
-from penstock.profile.page.words import DOINGS, NO_STAGE, stage_label, thread_labels
+from penstock.profiling.page.colours import DARK, LIGHT
+from penstock.profiling.page.words import DOINGS, NO_STAGE, is_element, stage_label, threads_of
 
 _MICROSECONDS = 1e6
 _INSERT = re.compile(r"@(\w+)@")
@@ -69,11 +68,10 @@ def _content(data: Mapping[str, Any]) -> Any:
     stages = [{**stage, "label": stage_label(stage)} for stage in data["stages"]]
     numbers = {stage["path"]: number for number, stage in enumerate(stages)}
     threads = [
-        {"name": name, **_columns(thread["spans"], numbers)}
-        for name, thread in zip(thread_labels(data["threads"]), data["threads"], strict=True)
+        {"name": thread.label, **_columns(thread.spans, numbers)} for thread in threads_of(data)
     ]
     words = {"doings": DOINGS, "no_stage": NO_STAGE}
-    return _finite({**data, "stages": stages, "threads": []}) | {"threads": threads, **words}
+    return {**data, "stages": stages, "threads": threads, **words}
 
 
 def _columns(spans: Sequence[Sequence[Any]], numbers: Mapping[str, int]) -> dict[str, Any]:
@@ -88,14 +86,5 @@ def _columns(spans: Sequence[Sequence[Any]], numbers: Mapping[str, int]) -> dict
         "end": [round(span[1] * _MICROSECONDS) for span in ordered],
         "stage": [numbers.get(span[2], -1) for span in ordered],
         "doing": [doings[span[3]] for span in ordered],
-        "element": [-1 if span[4] is None else span[4] for span in ordered],
+        "element": [span[4] if is_element(span[4]) else -1 for span in ordered],
     }
-
-
-def _finite(value: Any) -> Any:
-    """Return the value with None for what JSON has no number for."""
-    if isinstance(value, Mapping):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

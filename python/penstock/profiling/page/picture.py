@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.profile.page.colours import LIGHT
-from penstock.profile.page.sheet import rows, sheet
-from penstock.profile.page.words import DOINGS, stage_label, thread_labels
+from penstock.profiling.page.colours import LIGHT
+from penstock.profiling.page.sheet import rows, sheet
+from penstock.profiling.page.words import DOINGS, stage_label, threads_of
 
 _COLUMNS = 1500  # about the pixels of a panel's width
 _ROW = 0.34  # inches
@@ -32,8 +32,8 @@ def save_picture(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     path : str or os.PathLike
         The file, which is replaced.
     """
-    names = thread_labels(data["threads"])
-    height = min(_ROW * max(len(names), 1), _MOST_INCHES)
+    threads = threads_of(data)
+    height = min(_ROW * max(len(threads), 1), _MOST_INCHES)
     meanings = {LIGHT[doing]: text for doing, text in DOINGS.items()}
     title = "What the input pipeline does, and when"
     figure, panels = sheet([0.7, 0.7, height], title, _subtitle(data), meanings)
@@ -42,11 +42,11 @@ def save_picture(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     _chart(panels[1], history["seconds"], history["waiting"], "the loop waits", span)
     panels[1].set_ylim(0, 1)
     panels[1].set_yticks([0, 1], ["0 %", "100 %"])
-    rows(panels[2], names, span)
+    rows(panels[2], [thread.label for thread in threads], span)
     if height == _MOST_INCHES:
-        panels[2].tick_params(axis="y", labelsize=max(72 * height / len(names) - 2, 1))
-    for row, thread in enumerate(data["threads"]):
-        _thread(panels[2], thread["spans"], row, span)
+        panels[2].tick_params(axis="y", labelsize=max(72 * height / len(threads) - 2, 1))
+    for row, thread in enumerate(threads):
+        _thread(panels[2], thread.spans, row, span)
     panels[2].set_xlabel("seconds")
     figure.savefig(path, format="png")
 

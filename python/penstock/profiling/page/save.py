@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.profile.page.picture import save_picture
-from penstock.profile.page.report import save_report
-from penstock.profile.page.trace import save_trace
+from penstock.profiling.page.picture import save_picture
+from penstock.profiling.page.report import save_report
+from penstock.profiling.page.trace import save_trace
 
 _FORMS = {".html": save_report, ".json": save_trace, ".png": save_picture}
 

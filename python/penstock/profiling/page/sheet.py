@@ -32,7 +32,7 @@ def sheet(
     layout: Any = figure.get_layout_engine()
     layout.set(rect=(0, 0, 1, 1 - _HEAD / height), hspace=0.03)
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)
-    above = {"va": "top", "parse_math": False}
+    above: dict[str, Any] = {"va": "top", "parse_math": False}
     figure.text(0.012, 1 - 0.2 / height, title, size=16, weight="bold", **above)
     figure.text(0.012, 1 - 0.55 / height, subtitle, size=10.5, color="#444444", **above)
     patches = [Patch(color=colour, label=text) for colour, text in meanings.items()]

@@ -22,13 +22,13 @@ for (const thread of data.threads) {
 
 const REASONS = {
   cpu: "all processors are busy",
-  gil: "it waits for the GIL",
+  gil: "its calls take turns at the GIL",
   io: "it waits for files, or sleeps",
   serial: "it runs one call at a time",
   buffer: "its buffer is too small for the jitter",
-  memory: "the memory budget holds it back",
+  memory: "the memory budget stops it",
   consumer: "the loop itself is the slowest",
-  lock: "it waits for a lock",
+  lock: "its calls wait for each other",
 };
 
 const largest = (values, least) => values.reduce((most, value) => Math.max(most, value ?? least), least);
@@ -193,11 +193,8 @@ function isSlow(stage) {
 }
 
 function badge() {
-  const { kind, share } = data.bottleneck;
-  const reason = REASONS[kind] || kind;
-  return make("span", `bottleneck: ${reason}${known(share) ? `, ${percent(share)} of the time` : ""}`, {
-    class: "badge",
-  });
+  const { kind } = data.bottleneck;
+  return make("span", `bottleneck: ${REASONS[kind] || kind}`, { class: "badge" });
 }
 
 function strip(parts, most) {
@@ -754,26 +751,32 @@ function showThreads() {
   }));
 }
 
+const TIMES = "time of its threads";
+const CALL = "one call";
 const COLUMNS = [
   ["", "stage", (stage) => stage.path, (stage) => stage.label],
   ["", "elements", (stage) => stage.elements, count],
   ["", "rate", (stage) => stage.rate, rate],
   ["", "data", (stage) => stage.bytes, bytes],
-  ["time of its threads", "busy", (stage) => stage.busy_seconds, seconds],
-  ["time of its threads", "CPU", (stage) => stage.cpu_seconds, seconds],
-  ["time of its threads", "GIL held", (stage) => stage.gil_seconds, seconds],
-  ["time of its threads", "GIL wait", (stage) => stage.gil_wait_seconds, seconds],
-  ["time of its threads", "blocked", (stage) => stage.blocked_seconds, seconds],
-  ["time of its threads", "input wait", (stage) => stage.wait_input_seconds, seconds],
-  ["time of its threads", "room wait", (stage) => stage.wait_room_seconds, seconds],
-  ["one call", "median", (stage) => stage.call_p50, seconds],
-  ["one call", "90 %", (stage) => stage.call_p90, seconds],
-  ["one call", "99 %", (stage) => stage.call_p99, seconds],
-  ["one call", "longest", (stage) => stage.call_max, seconds],
+  [TIMES, "busy", (stage) => stage.busy_seconds, seconds],
+  [TIMES, "CPU", (stage) => stage.cpu_seconds, seconds],
+  [TIMES, "no CPU free", (stage) => stage.ready_seconds, seconds],
+  [TIMES, "GIL held", (stage) => stage.gil_seconds, seconds],
+  [TIMES, "GIL wait", (stage) => stage.gil_wait_seconds, seconds],
+  [TIMES, "blocked", (stage) => stage.blocked_seconds, seconds],
+  [TIMES, "lock wait", (stage) => stage.lock_seconds, seconds],
+  [TIMES, "worker wait", (stage) => stage.worker_seconds, seconds],
+  [TIMES, "input wait", (stage) => stage.wait_input_seconds, seconds],
+  [TIMES, "room wait", (stage) => stage.wait_room_seconds, seconds],
+  [TIMES, "memory wait", (stage) => stage.wait_memory_seconds, seconds],
+  [CALL, "median", (stage) => stage.call_p50, seconds],
+  [CALL, "90 %", (stage) => stage.call_p90, seconds],
+  [CALL, "99 %", (stage) => stage.call_p99, seconds],
+  [CALL, "longest", (stage) => stage.call_max, seconds],
   ["", "calls", (stage) => stage.parallelism || null, count],
-  ["buffer", "filled", (stage) => stage.buffer_size, count],
-  ["buffer", "limit", (stage) => stage.buffer_limit, count],
-];
+  ["buffer", "filled", (stage) => (stage.buffer_limit ? stage.buffer_size : null), count],
+  ["buffer", "limit", (stage) => stage.buffer_limit || null, count],
+].filter(([, title, value]) => title === "stage" || data.stages.some(value)); // what none has is left out
 
 function showStages() {
   const table = find("#stages table");

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.profile.page.words import DOINGS, NO_STAGE, stage_labels, thread_labels
+from penstock.profiling.page.words import DOINGS, NO_STAGE, is_element, stage_labels, threads_of
 
 _PROCESS = 1
 _MICROSECONDS = 1e6
@@ -43,7 +43,7 @@ def save_trace(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 
 def _names(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "pid": _PROCESS, "name": "process_name", "args": {"name": "penstock"}}
-    for number, name in enumerate(thread_labels(data["threads"]), start=1):
+    for number, name in enumerate((thread.label for thread in threads_of(data)), start=1):
         track = {"ph": "M", "pid": _PROCESS, "tid": number}
         yield {**track, "name": "thread_name", "args": {"name": name}}
         yield {**track, "name": "thread_sort_index", "args": {"sort_index": number}}
@@ -51,9 +51,13 @@ def _names(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _spans(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     labels = stage_labels(data)
-    for number, thread in enumerate(data["threads"], start=1):
-        for start, end, stage, doing, element in thread["spans"]:
-            arguments = {"stage": stage, "element": element, "doing": DOINGS[doing]}
+    for number, thread in enumerate(threads_of(data), start=1):
+        for start, end, stage, doing, element in thread.spans:
+            arguments = {
+                **({} if stage is None else {"stage": stage}),
+                **({"element": element} if is_element(element) else {}),
+                "doing": DOINGS[doing],
+            }
             yield {
                 "ph": "X",
                 "pid": _PROCESS,
@@ -62,7 +66,7 @@ def _spans(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 "cat": doing,
                 "ts": round(start * _MICROSECONDS, 3),
                 "dur": round((end - start) * _MICROSECONDS, 3),
-                "args": {name: value for name, value in arguments.items() if value is not None},
+                "args": arguments,
             }
 
 

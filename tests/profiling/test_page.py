@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from penstock.profile import page
-from penstock.profile.page.colours import DARK, LIGHT
-from penstock.profile.page.words import DOINGS, stage_label, thread_labels
+from penstock.profiling import page
+from penstock.profiling.page.colours import DARK, LIGHT
+from penstock.profiling.page.words import DOINGS, stage_label, threads_of
 
 EVIL = "</script><script>alert(1)"
 
@@ -45,7 +45,7 @@ def spans_of(rng, seconds, count, doings, paths):
         doing = rng.choices(list(doings), list(doings.values()))[0]
         if doing is not None:
             path = None if doing == "step" else rng.choice(paths)
-            spans.append([now, end, path, doing, None if doing == "step" else number])
+            spans.append([now, end, path, doing, -1 if doing == "step" else number])
         now = end
     return spans
 
@@ -56,16 +56,14 @@ def profile(spans=2000, function="load", seconds=5.0, workers=4, **others):
     work = {"run": 5, "gil": 4, "blocked": 2, "input": 1, "room": 0.5, None: 0.3}
     each = spans // (workers + 2)
     threads = [
-        {"name": "penstock map", "spans": spans_of(rng, seconds, each, work, ["0.0.0"])}
+        {"name": "map", "spans": spans_of(rng, seconds, each, work, ["0.0.0"])}
         for _ in range(workers)
     ]
     loop = {"step": 4, "input": 6}
     read = {"run": 2, "blocked": 5, "room": 3}
-    threads.insert(0, {"name": "MainThread", "spans": spans_of(rng, seconds, each, loop, ["0"])})
+    threads.insert(0, {"name": "consumer", "spans": spans_of(rng, seconds, each, loop, ["0"])})
     paths = ["0.0.0.0.0", "0.0.0.0.1"]
-    threads.append(
-        {"name": "penstock prefetch", "spans": spans_of(rng, seconds, each, read, paths)}
-    )
+    threads.append({"name": "prefetch", "spans": spans_of(rng, seconds, each, read, paths)})
     moments = [i * 0.05 for i in range(int(seconds / 0.05))]
     history = {
         "seconds": moments,
@@ -131,16 +129,19 @@ def test_another_ending_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_labels_name_the_stage_and_its_function():
+def test_labels_are_those_of_the_verdict():
     assert stage_label(stage("0", "batch")) == "batch"
-    assert stage_label(stage("0", "map", function="f")) == "map(f)"
-    assert stage_label(stage("0", "map", function="f", name="resize")) == "resize: map(f)"
+    assert stage_label(stage("0", "parallel_map", function="f")) == "map(f)"
 
 
-def test_threads_that_share_a_name_are_numbered():
-    names = ["penstock map", "main", "penstock map"]
-    labels = thread_labels([{"name": name} for name in names])
-    assert labels == ["penstock map 1", "main", "penstock map 2"]
+def test_threads_come_from_the_consumer_on_and_are_numbered():
+    spans = {
+        "read": [[0, 1, "0.0.0", "blocked", 0]],
+        "map": [[0, 1, "0.0", "run", 0]],
+        "main": [[0, 1, "0", "input", 0], [1, 2, None, "step", -1]],
+    }
+    data = {"threads": [{"name": n, "spans": spans[n]} for n in ("read", "map", "main", "map")]}
+    assert [thread.label for thread in threads_of(data)] == ["main", "map 1", "map 2", "read"]
 
 
 class Tags(HTMLParser):
@@ -182,7 +183,7 @@ def test_names_cannot_end_the_script_that_they_are_in(tmp_path):
     assert scripts == ["application/json", None]
     embedded = json.loads(found.scripts[0])
     assert embedded["verdict"] == EVIL
-    assert embedded["stages"][2]["label"] == f"parallel_map({EVIL})"
+    assert embedded["stages"][2]["label"] == f"map({EVIL})"
 
 
 def test_a_page_holds_every_span_in_order(tmp_path):
@@ -201,27 +202,18 @@ def test_a_page_holds_every_span_in_order(tmp_path):
     assert {embedded["stages"][number]["path"] for number in thread["stage"]} == {"0.0.0"}
 
 
-def test_numbers_that_json_does_not_have_are_left_out(tmp_path):
-    data = profile(spans=60, headspace=float("inf"))
-    data["stages"][0]["rate"] = float("nan")
-    page.save_report(data, tmp_path / "p.html")
-    embedded = json.loads(Tags(read_page(tmp_path / "p.html")).scripts[0])
-    assert embedded["headspace"] is None
-    assert embedded["stages"][0]["rate"] is None
-
-
 def test_a_trace_names_threads_stages_and_elements(tmp_path):
     data = profile(spans=600)
     page.save_trace(data, tmp_path / "t.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    assert list(names.values())[:3] == ["MainThread", "penstock map 1", "penstock map 2"]
+    assert list(names.values())[:3] == ["consumer", "map 1", "map 2"]
     spans = [event for event in events if event["ph"] == "X"]
     assert len(spans) == sum(len(thread["spans"]) for thread in data["threads"])
     start, end, path, doing, element = data["threads"][1]["spans"][7]
     (event,) = (e for e in spans if e["tid"] == 2 and e["args"].get("element") == element)
     assert event["args"] == {"stage": path, "element": element, "doing": DOINGS[doing]}
-    assert event["name"].startswith("parallel_map(load)")
+    assert event["name"].startswith("map(load)")
     assert event["ts"] == pytest.approx(start * 1e6, abs=0.001)
     assert event["dur"] == pytest.approx((end - start) * 1e6, abs=0.002)
     assert "training step" in {e["name"] for e in spans}
@@ -257,7 +249,7 @@ def empty():
 
 def test_shares_of_columns_are_exact():
     np = pytest.importorskip("numpy")
-    from penstock.profile.page.picture import _shares
+    from penstock.profiling.page.picture import _shares
 
     times = np.array([[2.0, 3.5], [0.25, 0.5], [3.5, 4.0]])  # not in order
     shares = _shares(times, np.linspace(0, 5, 6))
@@ -390,11 +382,10 @@ def test_a_page_draws(browser, dark, size):
     assert "2.6\N{MULTIPLICATION SIGN}" in shown.of("figures")
     assert "map(ps.native(load), num_parallel_calls=ps.AUTOTUNE)" in shown.of("advice")
     assert "1.9\N{MULTIPLICATION SIGN} as fast" in shown.of("advice")
-    assert re.search(
-        r'<li class="slow".*?parallel_map\(load\).*?waits for the GIL, 90 %', shown.text
-    )
+    assert re.search(r'<li class="slow".*?map\(load\).*?take turns at the GIL', shown.text)
     assert shown.text.count('class="slow"') == 3  # in the graph its circle and its row; the table
     assert "185 MB" in shown.of("stages")
+    assert "memory wait" not in shown.of("stages")  # no stage has any
     assert "All 5 s" in shown.of("range")
     assert shown.drawn("rectangles") > 500
 
@@ -404,7 +395,7 @@ def test_names_are_text(browser):
     data = profile(function=EVIL)
     data["threads"][0]["name"] = "<img src=x onerror=alert(2)>"
     shown = browser.show(data)
-    assert "parallel_map(&lt;/script&gt;&lt;script&gt;alert(1))" in shown.text
+    assert "map(&lt;/script&gt;&lt;script&gt;alert(1))" in shown.text
     assert "<script>alert" not in shown.text
     assert "<img" not in shown.text
 
@@ -495,11 +486,9 @@ def test_the_pointer_shows_what_a_thread_does(browser):
     data["threads"][0]["spans"] = [[0, 2, "0", "input", 17], [2, 5, None, "step", None]]
     row = 'const y = plot.rows.find((one) => one.kind === "thread").y + 5;'
     tip = browser.show(data, then=f'{ACTS}{row} pointer("move", 0.2, 1, y)').of("tip")
-    assert (
-        re.sub(r"\s+", " ", tip) == "prefetch, element 17 waits for input, 2 s from 0, MainThread"
-    )
+    assert re.sub(r"\s+", " ", tip) == "prefetch, element 17 waits for input, 2 s from 0, consumer"
     tip = browser.show(data, then=f'{ACTS}{row} pointer("move", 0.9, 1, y)').of("tip")
-    assert re.sub(r"\s+", " ", tip) == "your loop training step, 3 s from 2 s, MainThread"
+    assert re.sub(r"\s+", " ", tip) == "your loop training step, 3 s from 2 s, consumer"
 
 
 @in_browser
@@ -507,7 +496,7 @@ def test_threads_in_numbers_follow_the_timeline(browser):
     data = profile(spans=600, workers=0)
     data["threads"][0]["spans"] = [[0, 2, "0", "input", 17], [2, 5, None, "step", None]]
     shown = browser.show(data, "#from=1&to=3")
-    assert re.search(r"MainThread\s+50 %\s+50 %", shown.of("threads"))
+    assert re.search(r"consumer\s+50 %\s+50 %", shown.of("threads"))
 
 
 @in_browser
@@ -520,13 +509,13 @@ def test_a_heading_sorts_the_stages(browser):
         for then in (click, click * 2)
     ]
     assert rows[0][0] == "from_list"
-    assert rows[1][0] == "batches"
+    assert rows[1][0] == "batch"
 
 
 @in_browser
 @pytest.mark.parametrize("kind", ["consumer", None])
 def test_the_loop_is_marked_when_it_is_the_bottleneck(browser, kind):
-    slow = kind and {"stage": None, "kind": kind, "share": 0.97}
+    slow = kind and {"stage": "", "kind": kind, "share": 0.97}
     shown = browser.show(profile(bottleneck=slow))
     marked = re.findall(r'<li class="slow".*?</li>', shown.text, re.S)
     assert len(marked) == bool(kind)

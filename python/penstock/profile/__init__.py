@@ -1,1 +1,0 @@
-"""What a pipeline does while it runs, and what slows it down."""

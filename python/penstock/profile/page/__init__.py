@@ -1,8 +1,0 @@
-"""A profile as files that people look at: a page, a trace for Perfetto, a picture."""
-
-from penstock.profile.page.picture import save_picture
-from penstock.profile.page.report import save_report
-from penstock.profile.page.save import save
-from penstock.profile.page.trace import save_trace
-
-__all__ = ["save", "save_picture", "save_report", "save_trace"]

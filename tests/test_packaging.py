@@ -53,6 +53,8 @@ def test_wheel_is_small_and_holds_type_marker_stubs_and_license(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {"penstock/py.typed", "penstock/_core.pyi", "penstock/__main__.py"} <= set(names)
+    templates = {f"penstock/profiling/page/page.{kind}" for kind in ("css", "html", "js")}
+    assert templates <= set(names)
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
     assert {name.split("/")[0].split("-")[0] for name in names} == {"penstock"}
 
@@ -77,7 +79,7 @@ def test_sdist_holds_the_sources_and_nothing_that_a_build_left(sdist):
     alone = {file for file in files if not file.startswith(tuple(folders))}
     assert alone == {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md",
                      "pyproject.toml"}  # fmt: skip
-    wanted = {".cc", ".cmake", ".h", ".md", ".py", ".pyi", ".typed"}
+    wanted = {".cc", ".cmake", ".css", ".h", ".html", ".js", ".md", ".py", ".pyi", ".typed"}
     sources = {
         path.relative_to(ROOT).as_posix()
         for folder in folders

@@ -6,17 +6,19 @@ from typing import Any
 
 from penstock.demo.measure import Run
 from penstock.demo.recorder import LANES, Interval
+from penstock.profiling.page.colours import LIGHT
+from penstock.profiling.page.sheet import rows, sheet
 
 _STEPS_SHOWN = 4  # training steps of the first form
 _PIXELS = 1500  # about the width of a panel
 
-# Told apart by all kinds of colour vision (Okabe and Ito).
+# As in profiles: what a thread does has one colour.
 _COLOURS = {
     "open": "#E69F00",
-    "read": "#0072B2",
-    "map": "#009E73",
-    "train": "#CC79A7",
-    "wait": "#E4E4E4",
+    "read": LIGHT["blocked"],
+    "map": LIGHT["run"],
+    "train": LIGHT["step"],
+    "wait": LIGHT["input"],
 }
 _MEANINGS = {
     "open": "open: a pass begins, the storage answers",
@@ -39,32 +41,13 @@ def draw(runs: Sequence[Run], path: Path, subtitle: str) -> None:
     subtitle : str
         The setting.
     """
-    import matplotlib
-
-    matplotlib.use("Agg", force=False)
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     span = _span(runs[0])
-    height = 1.45 * len(runs) + 1.5
-    figure = Figure(figsize=(15, height), dpi=120, layout="constrained")
-    layout: Any = figure.get_layout_engine()
-    layout.set(rect=(0, 0, 1, 1 - 0.95 / height), hspace=0.03)
-    panels = figure.subplots(len(runs), 1, sharex=True, squeeze=False)[:, 0]
+    meanings = {_COLOURS[lane]: text for lane, text in _MEANINGS.items()}
+    title = "What the input pipeline does, and when"
+    figure, panels = sheet([1.45] * len(runs), title, subtitle, meanings)
     for run, panel in zip(runs, panels, strict=True):
         _panel(panel, run, span)
     panels[-1].set_xlabel(f"seconds since pass {len(runs[0].passes)} over the images began")
-    figure.text(
-        0.012,
-        1 - 0.2 / height,
-        "What the input pipeline does, and when",
-        size=16,
-        weight="bold",
-        va="top",
-    )
-    figure.text(0.012, 1 - 0.55 / height, subtitle, size=10.5, va="top", color="#444444")
-    patches = [Patch(color=_COLOURS[lane], label=text) for lane, text in _MEANINGS.items()]
-    figure.legend(handles=patches, loc="upper right", ncols=2, frameon=False, fontsize=10)
     figure.savefig(path)
 
 
@@ -84,16 +67,7 @@ def _panel(panel: Any, run: Run, span: float) -> None:
     if not run.notes_map:
         note = "in threads of C++, which note nothing here"
         panel.text(span / 2, LANES.index("map") + 0.5, note, ha="center", va="center", size=10)
-    panel.set_xlim(0, span)
-    panel.set_ylim(len(LANES), 0)
-    panel.set_yticks([row + 0.5 for row in range(len(LANES))], LANES)
-    panel.tick_params(axis="y", length=0)
-    panel.grid(axis="x", color="#dddddd", linewidth=0.6)
-    panel.set_axisbelow(True)
-    for row in range(1, len(LANES)):
-        panel.axhline(row, color="#eeeeee", linewidth=0.8, zorder=0)
-    for side in ("top", "right", "left"):
-        panel.spines[side].set_visible(False)
+    rows(panel, LANES, span)
     panel.set_title(run.name, loc="left", size=11.5, weight="bold", pad=3)
     text = f"{run.rate:,.0f} images/s, accelerator idle {run.idle:.0%}"
     panel.set_title(text, loc="right", size=11, pad=3)

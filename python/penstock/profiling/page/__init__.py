@@ -1,0 +1,8 @@
+"""A profile as files that people look at: a page, a trace for Perfetto, a picture."""
+
+from penstock.profiling.page.picture import save_picture
+from penstock.profiling.page.report import save_report
+from penstock.profiling.page.save import save
+from penstock.profiling.page.trace import save_trace
+
+__all__ = ["save", "save_picture", "save_report", "save_trace"]

@@ -1,0 +1,20 @@
+"""The colours of a profile: each has one meaning, in the page and in pictures."""
+
+# Near those of Okabe and Ito, and as lightness too tells them from one another in all kinds of
+# colour vision. What waits for other threads is grey.
+LIGHT = {
+    "run": "#0BA97C",
+    "blocked": "#0072B2",
+    "gil": "#D55E00",
+    "input": "#DADDE1",
+    "room": "#616B76",
+    "step": "#D98FB8",
+}
+DARK = {
+    "run": "#1FAE84",
+    "blocked": "#2578BE",
+    "gil": "#EE7B24",
+    "input": "#343A42",
+    "room": "#5F6975",
+    "step": "#E3A5C8",
+}

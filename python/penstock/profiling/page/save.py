@@ -1,0 +1,37 @@
+"""Chooses the form of a file by its name."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.profiling.page.picture import save_picture
+from penstock.profiling.page.report import save_report
+from penstock.profiling.page.trace import save_trace
+
+_FORMS = {".html": save_report, ".json": save_trace, ".png": save_picture}
+
+
+def save(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a profile to a file whose ending says in which form.
+
+    Parameters
+    ----------
+    data : mapping
+        What `Profile.to_dict` returns.
+    path : str or os.PathLike
+        Ends in ``.html`` (a page for a browser), ``.json`` (a trace for Perfetto) or ``.png`` (a
+        picture). A file that exists is replaced.
+
+    Raises
+    ------
+    ValueError
+        If `path` ends otherwise.
+    """
+    form = _FORMS.get(Path(path).suffix.lower())
+    if form is None:
+        raise ValueError(
+            "save: expected a path that ends in .html (a page for a browser), .json (a trace for "
+            f"Perfetto) or .png (a picture), got {os.fspath(path)!r}"
+        )
+    form(data, path)

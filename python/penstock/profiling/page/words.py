@@ -1,0 +1,64 @@
+"""What stages, threads and their doings are called in all forms of a profile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from penstock.profiling.demand import StageProfile
+
+# What a thread does, in the order of the legends.
+DOINGS = {
+    "run": "runs",
+    "blocked": "blocked: a file, a lock, a sleep",
+    "gil": "waits for the GIL",
+    "input": "waits for input",
+    "room": "waits for room",
+    "step": "training step",
+}
+NO_STAGE = "outside of the pipeline"
+
+
+def stage_label(stage: Mapping[str, Any]) -> str:
+    """Return what a stage is called: as in the verdict."""
+    return str(StageProfile(stage["path"], stage["kind"], stage["name"], stage["function"]))
+
+
+def stage_labels(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the label of each stage by its path."""
+    return {stage["path"]: stage_label(stage) for stage in data["stages"]}
+
+
+class Thread(NamedTuple):
+    """What a thread is called and did."""
+
+    label: str
+    spans: Sequence[Sequence[Any]]
+
+
+def threads_of(data: Mapping[str, Any]) -> list[Thread]:
+    """Return the threads: the consumer's, then from the last stage to the sources.
+
+    Those that share a name are numbered.
+    """
+    shared = Counter(thread["name"] for thread in data["threads"])
+    seen: Counter[str] = Counter()
+    found = []
+    for thread in sorted(data["threads"], key=_order):
+        name = thread["name"]
+        seen[name] += 1
+        label = f"{name} {seen[name]}" if shared[name] > 1 else name
+        found.append(Thread(label, thread["spans"]))
+    return found
+
+
+def _order(thread: Mapping[str, Any]) -> tuple[bool, int, str]:
+    spans = thread["spans"]
+    depths = (path.count(".") for _, _, path, _, _ in spans if path is not None)
+    return all(span[3] != "step" for span in spans), min(depths, default=0), thread["name"]
+
+
+def is_element(number: int | None) -> bool:
+    """Return whether a span is about an element, and not only about a stage."""
+    return number is not None and number >= 0

@@ -87,13 +87,16 @@ bool IsLocked(int64_t) { return false; }
 
 class Observation::Impl final {
  public:
-  explicit Impl(std::shared_ptr<StatsSink> stats)
+  Impl(std::shared_ptr<StatsSink> stats, bool asks)
       : stats_(std::move(stats)), watch_(cancel_, never_), start_ns_(NowNs()) {
     stats_->Observe();
     seen_.before = stats_->Snapshot();
+    for (const StageSnapshot& each : seen_.before) {
+      if (each.path == "0") elements_before_ = each.steps;
+    }
     process_cpu_ns_ = ProcessCpuNs();
     sampler_.emplace(Lane::kNative, "penstock profile", [this] { Sample(); });
-    knocker_.emplace(Lane::kPython, "penstock profile", [this] { Knock(); });
+    if (asks) knocker_.emplace(Lane::kPython, "penstock profile", [this] { Knock(); });
   }
   ~Impl() { cancel_.Cancel(); }
 
@@ -226,6 +229,7 @@ class Observation::Impl final {
     if (others_.contains(stage)) return -1;
     for (const StageSnapshot& each : stats_->Snapshot()) {
       indices_.emplace(each.stats, static_cast<int>(indices_.size()));
+      if (each.path == "0") root_ = each.stats;
     }
     stats_->Observe();
     if (auto found = indices_.find(stage); found != indices_.end()) return found->second;
@@ -264,12 +268,16 @@ class Observation::Impl final {
     if (++span_count_ > kMostSpans) DropOldSpans();
   }
 
-  int64_t ElementOf(int stage) {
+  const std::vector<const StageStats*>& ByIndex() {
     if (by_index_.size() < indices_.size()) {
       by_index_.resize(indices_.size());
       for (const auto& [stats, index] : indices_) by_index_[static_cast<size_t>(index)] = stats;
     }
-    return by_index_[static_cast<size_t>(stage)]->steps.load(std::memory_order_relaxed);
+    return by_index_;
+  }
+
+  int64_t ElementOf(int stage) {
+    return ByIndex()[static_cast<size_t>(stage)]->steps.load(std::memory_order_relaxed);
   }
 
   StageTimes& TimesOf(int stage) {
@@ -290,13 +298,12 @@ class Observation::Impl final {
 
   void KeepHistory(MonoTime now) {
     seen_.history_seconds.push_back(static_cast<double>(now - start_ns_) * 1e-9);
-    int64_t elements = 0;
     std::vector<int32_t> buffers;
-    for (size_t i = 0; i < indices_.size(); ++i) {
-      ElementOf(0);
-      if (i == 0) elements = by_index_[0]->steps.load(std::memory_order_relaxed);
-      buffers.push_back(by_index_[i]->buffer_size.load(std::memory_order_relaxed));
+    for (const StageStats* each : ByIndex()) {
+      buffers.push_back(each->buffer_size.load(std::memory_order_relaxed));
     }
+    int64_t elements = 0;
+    if (root_) elements = root_->steps.load(std::memory_order_relaxed) - elements_before_;
     seen_.history_elements.push_back(elements);
     seen_.history_buffers.push_back(std::move(buffers));
     int64_t all = 0, waiting = 0;
@@ -368,6 +375,8 @@ class Observation::Impl final {
   std::unordered_map<const StageStats*, int> indices_;
   std::vector<const StageStats*> by_index_;
   std::unordered_set<const StageStats*> others_;  // of other runs
+  const StageStats* root_ = nullptr;
+  int64_t elements_before_ = 0;
   size_t span_count_ = 0;
   double mean_cost_ = 0;
   int64_t former_all_ = 0;
@@ -377,8 +386,8 @@ class Observation::Impl final {
   std::optional<Pump> knocker_;
 };
 
-Observation::Observation(std::shared_ptr<StatsSink> stats)
-    : impl_(std::make_unique<Impl>(std::move(stats))) {}
+Observation::Observation(std::shared_ptr<StatsSink> stats, bool asks)
+    : impl_(std::make_unique<Impl>(std::move(stats), asks)) {}
 
 Observation::~Observation() = default;
 

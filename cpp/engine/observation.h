@@ -61,7 +61,8 @@ struct Observed {
 // after some seconds, and seldom enough to take a hundredth of one processor.
 class Observation final {
  public:
-  explicit Observation(std::shared_ptr<StatsSink> stats);
+  // `asks`: whether the foreign lock is asked for now and then, to see how often it is held.
+  Observation(std::shared_ptr<StatsSink> stats, bool asks);
   ~Observation();
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;

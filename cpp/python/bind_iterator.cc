@@ -404,7 +404,7 @@ PyObject* Observe(PyObject* self, PyObject*) {
     if (run.closed) throw Error(ErrorKind::kInvalidArgument, "profile: the iterator is closed");
     Begin(run);
     Attachment attachment(Attachment::Role::kConsumer);
-    return py::cast(std::make_unique<Observation>(run.session->shared_stats()));
+    return py::cast(std::make_unique<Observation>(run.session->shared_stats(), true));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "check.h"
+#include "engine/observation.h"
 #include "plans.h"
 #include "runtime/blocking.h"
 
@@ -180,6 +181,20 @@ TEST(Engine_goes_on_from_a_state_that_was_taken_in_the_middle) {
         std::fprintf(stderr, "%s after %lld\n", pipeline.name, static_cast<long long>(steps));
       CHECK(came == expected);
     }
+  });
+}
+
+TEST(Engine_gives_the_same_elements_while_it_is_observed) {
+  ForEach([](const Pipeline& pipeline) {
+    const Came expected = All(pipeline.plain);
+    Session session(pipeline.parallel, {}, {});
+    Observation observation(session.shared_stats(), false);
+    Observation another(session.shared_stats(), false);
+    CHECK(Pull(session, 1 << 20) == expected);
+    const Observed seen = observation.Stop();
+    CHECK(!seen.after.empty());
+    CHECK_EQ(seen.after.size(), seen.stages.size());
+    CHECK(seen.after[0].steps > 0);
   });
 }
 

@@ -52,7 +52,7 @@ struct Observed {
   int64_t interval_ns = 0;  // between two samples, at the end
   // One for each 50 ms.
   std::vector<double> history_seconds;
-  std::vector<int64_t> history_elements;              // of the root, so far
+  std::vector<int64_t> history_elements;              // of the root, since the observation began
   std::vector<double> history_waiting;                // share of the consumer's samples
   std::vector<std::vector<int32_t>> history_buffers;  // for each moment, as `after`; may be shorter
 };

@@ -5,10 +5,12 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
 
+import penstock as ps
 from penstock.profiling import page
 from penstock.profiling.page.colours import DARK, LIGHT
 from penstock.profiling.page.words import DOINGS, stage_label, threads_of
@@ -124,7 +126,9 @@ def test_the_ending_chooses_the_form(tmp_path, name, begin):
 
 
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"save: expected .* \.html .* \.json .* \.png .*x\.svg"):
+    with pytest.raises(
+        ValueError, match=r"Profile\.save: expected .* \.html .* \.json .* \.png .*x\.svg"
+    ):
         page.save(profile(spans=60), tmp_path / "x.svg")
     assert not list(tmp_path.iterdir())
 
@@ -301,6 +305,31 @@ def test_colours_differ_in_every_kind_of_colour_vision(colours, vision):
             assert one == other or difference > 15, (one, other)
 
 
+# A profile that was measured.
+
+
+@pytest.fixture(scope="module")
+def measured():
+    ds = ps.Dataset.range(10**6).map(lambda x: x + 1, num_parallel_calls=2).batch(10).prefetch(2)
+    return ds.profile(seconds=0.3, step=0.002)
+
+
+def test_a_measured_profile_is_saved(measured, tmp_path):
+    measured.save(tmp_path / "p.html")
+    embedded = json.loads(Tags(read_page(tmp_path / "p.html")).scripts[0])
+    assert embedded["verdict"] == measured.verdict
+    assert [stage["label"] for stage in embedded["stages"]] == [str(s) for s in measured.stages]
+    measured.save(str(tmp_path / "p.json"))
+    events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
+    assert "consumer" in {event["args"].get("name") for event in events}
+
+
+def test_without_matplotlib_a_picture_says_what_to_install(measured, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'penstock\[viz\]'"):
+        measured.save(tmp_path / "p.png")
+
+
 # The page in a browser.
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -388,6 +417,13 @@ def test_a_page_draws(browser, dark, size):
     assert "memory wait" not in shown.of("stages")  # no stage has any
     assert "All 5 s" in shown.of("range")
     assert shown.drawn("rectangles") > 500
+
+
+@in_browser
+def test_a_measured_profile_draws(browser, measured):
+    shown = browser.show(measured.to_dict(), size=(1200, 4000))
+    assert shown.of("verdict")
+    assert shown.drawn("rectangles") > 10
 
 
 @in_browser

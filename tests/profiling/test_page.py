@@ -144,8 +144,20 @@ def test_threads_come_from_the_consumer_on_and_are_numbered():
         "map": [[0, 1, "0.0", "run", 0]],
         "main": [[0, 1, "0", "input", 0], [1, 2, None, "step", -1]],
     }
-    data = {"threads": [{"name": n, "spans": spans[n]} for n in ("read", "map", "main", "map")]}
+    threads = [{"name": name, "spans": spans[name]} for name in ("read", "map", "main", "map")]
+    data = {"threads": threads, "stages": [stage("0.0", "batch")]}
     assert [thread.label for thread in threads_of(data)] == ["main", "map 1", "map 2", "read"]
+
+
+def test_a_thread_is_called_after_the_function_that_it_calls():
+    data = {
+        "threads": [{"name": "map", "spans": [[0, 1, "0.0", "input", 0], [1, 1.1, "0", "run", 0]]}],
+        "stages": [
+            stage("0", "parallel_map", ["0.0"], function="load"),
+            stage("0.0", "parallel_map", function="read"),
+        ],
+    }
+    assert [thread.label for thread in threads_of(data)] == ["map(load)"]
 
 
 class Tags(HTMLParser):
@@ -211,7 +223,7 @@ def test_a_trace_names_threads_stages_and_elements(tmp_path):
     page.save_trace(data, tmp_path / "t.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    assert list(names.values())[:3] == ["consumer", "map 1", "map 2"]
+    assert list(names.values())[:3] == ["consumer", "map(load) 1", "map(load) 2"]
     spans = [event for event in events if event["ph"] == "X"]
     assert len(spans) == sum(len(thread["spans"]) for thread in data["threads"])
     start, end, path, doing, element = data["threads"][1]["spans"][7]

@@ -5,10 +5,12 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
 
+import penstock as ps
 from penstock.profiling import page
 from penstock.profiling.page.colours import DARK, LIGHT
 from penstock.profiling.page.words import DOINGS, stage_label, threads_of
@@ -124,7 +126,9 @@ def test_the_ending_chooses_the_form(tmp_path, name, begin):
 
 
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"save: expected .* \.html .* \.json .* \.png .*x\.svg"):
+    with pytest.raises(
+        ValueError, match=r"Profile\.save: expected .* \.html .* \.json .* \.png .*x\.svg"
+    ):
         page.save(profile(spans=60), tmp_path / "x.svg")
     assert not list(tmp_path.iterdir())
 
@@ -140,8 +144,20 @@ def test_threads_come_from_the_consumer_on_and_are_numbered():
         "map": [[0, 1, "0.0", "run", 0]],
         "main": [[0, 1, "0", "input", 0], [1, 2, None, "step", -1]],
     }
-    data = {"threads": [{"name": n, "spans": spans[n]} for n in ("read", "map", "main", "map")]}
+    threads = [{"name": name, "spans": spans[name]} for name in ("read", "map", "main", "map")]
+    data = {"threads": threads, "stages": [stage("0.0", "batch")]}
     assert [thread.label for thread in threads_of(data)] == ["main", "map 1", "map 2", "read"]
+
+
+def test_a_thread_is_called_after_the_function_that_it_calls():
+    data = {
+        "threads": [{"name": "map", "spans": [[0, 1, "0.0", "input", 0], [1, 1.1, "0", "run", 0]]}],
+        "stages": [
+            stage("0", "parallel_map", ["0.0"], function="load"),
+            stage("0.0", "parallel_map", function="read"),
+        ],
+    }
+    assert [thread.label for thread in threads_of(data)] == ["map(load)"]
 
 
 class Tags(HTMLParser):
@@ -207,7 +223,7 @@ def test_a_trace_names_threads_stages_and_elements(tmp_path):
     page.save_trace(data, tmp_path / "t.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    assert list(names.values())[:3] == ["consumer", "map 1", "map 2"]
+    assert list(names.values())[:3] == ["consumer", "map(load) 1", "map(load) 2"]
     spans = [event for event in events if event["ph"] == "X"]
     assert len(spans) == sum(len(thread["spans"]) for thread in data["threads"])
     start, end, path, doing, element = data["threads"][1]["spans"][7]
@@ -301,6 +317,31 @@ def test_colours_differ_in_every_kind_of_colour_vision(colours, vision):
             assert one == other or difference > 15, (one, other)
 
 
+# A profile that was measured.
+
+
+@pytest.fixture(scope="module")
+def measured():
+    ds = ps.Dataset.range(10**6).map(lambda x: x + 1, num_parallel_calls=2).batch(10).prefetch(2)
+    return ds.profile(seconds=0.3, step=0.002)
+
+
+def test_a_measured_profile_is_saved(measured, tmp_path):
+    measured.save(tmp_path / "p.html")
+    embedded = json.loads(Tags(read_page(tmp_path / "p.html")).scripts[0])
+    assert embedded["verdict"] == measured.verdict
+    assert [stage["label"] for stage in embedded["stages"]] == [str(s) for s in measured.stages]
+    measured.save(str(tmp_path / "p.json"))
+    events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
+    assert "consumer" in {event["args"].get("name") for event in events}
+
+
+def test_without_matplotlib_a_picture_says_what_to_install(measured, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'penstock\[viz\]'"):
+        measured.save(tmp_path / "p.png")
+
+
 # The page in a browser.
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -388,6 +429,13 @@ def test_a_page_draws(browser, dark, size):
     assert "memory wait" not in shown.of("stages")  # no stage has any
     assert "All 5 s" in shown.of("range")
     assert shown.drawn("rectangles") > 500
+
+
+@in_browser
+def test_a_measured_profile_draws(browser, measured):
+    shown = browser.show(measured.to_dict(), size=(1200, 4000))
+    assert shown.of("verdict")
+    assert shown.drawn("rectangles") > 10
 
 
 @in_browser

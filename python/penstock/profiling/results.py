@@ -219,6 +219,33 @@ class Profile:
         pandas = library("Profile.to_dataframe", "pandas", "pandas")
         return pandas.DataFrame([asdict(stage) for stage in self.stages])
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file whose ending says in which form.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            ``.html``: a page with the verdict, advice, the pipeline, a timeline and all figures, in
+            one file without access to the network. ``.json``: events with the names of threads,
+            stages and elements, for https://ui.perfetto.dev. ``.png``: a picture of the timeline,
+            which needs Matplotlib. A file that exists is replaced.
+
+        Raises
+        ------
+        ValueError
+            If `path` ends otherwise.
+        ModuleNotFoundError
+            If Matplotlib is needed and not installed.
+
+        Examples
+        --------
+        >>> profile = ps.Dataset.range(10000).map(lambda x: x + 1).profile(seconds=0.2)
+        >>> profile.save("report.html")
+        """
+        from penstock.profiling.page import save  # with what the standard library has for it
+
+        save(self.to_dict(), path)
+
     def __str__(self) -> str:
         lines = [self.verdict, "", self._table()]
         if self.advice:

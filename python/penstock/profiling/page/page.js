@@ -121,9 +121,10 @@ function showHead() {
       [1 - waited, "step", `worked ${percent(1 - waited)}`],
       [waited, "input", `waited for data ${percent(waited)}`],
     ]) {
-      const part = make("span", text, { "data-doing": doing });
-      part.style.flex = `${Math.max(share, 0.001)} 1 0`;
-      loop.append(part);
+      const roomy = share > 0.12;
+      const coloured = make("span", roomy ? text : "", { "data-doing": doing, class: roomy ? "roomy" : "" });
+      coloured.style.flex = `${share} 1 0`;
+      loop.append(coloured);
     }
     loop.setAttribute("aria-label", `Your loop waited for data ${percent(waited)} of the time`);
   }
@@ -197,20 +198,23 @@ function badge() {
   return make("span", `bottleneck: ${REASONS[kind] || kind}`, { class: "badge" });
 }
 
-function strip(parts, most) {
-  const total = parts.reduce((sum, part) => sum + part, 0);
+// A bar of seconds for each doing, as wide as their sum.
+function strip(spent, most) {
+  const total = spent.reduce((sum, time) => sum + time, 0);
+  if (!total) return make("div", "", { class: "share" });
   const bar = make("span", [], { class: "strip" });
   bar.style.width = `${(80 * total) / most}%`;
   const said = [];
-  parts.forEach((part, i) => {
-    if (part <= 0) return;
+  spent.forEach((time, i) => {
+    if (time <= 0) return;
     const coloured = make("span", [], { "data-doing": DOINGS[i] });
-    coloured.style.flexGrow = part / total;
+    coloured.style.flexGrow = time / total;
     bar.append(coloured);
-    said.push(`${data.doings[DOINGS[i]]} ${seconds(part)}`);
+    said.push(`${data.doings[DOINGS[i]]} ${seconds(time)}`);
   });
-  const text = total ? seconds(total) : "";
-  return make("div", total ? [bar, text] : [], { class: "share", title: said.join(", ") });
+  bar.setAttribute("role", "img");
+  bar.setAttribute("aria-label", said.join(", "));
+  return make("div", [bar, seconds(total)], { class: "share", title: said.join(", ") });
 }
 
 function facts(stage) {
@@ -224,7 +228,7 @@ function facts(stage) {
 function showGraph() {
   const { rows, lanes } = rowsOfGraph();
   const { stages, loop } = spent();
-  const sum = (parts) => parts.reduce((all, part) => all + part, 0);
+  const sum = (times) => times.reduce((all, time) => all + time, 0);
   const step = DOINGS.indexOf("step");
   const worked = DOINGS.map((_, i) => (i === step ? loop[i] : 0));
   const most = largest([...stages.map(sum), sum(worked)], 1e-9);
@@ -237,8 +241,8 @@ function showGraph() {
       make("div", [name, slow ? badge() : ""], { class: "name" }),
       make("div", row.stage ? facts(row.stage) : `${rate(data.rate)}, waits ${percent(data.input_bound)} of the time`, { class: "facts" }),
     ]);
-    const parts = row.stage ? stages[data.stages.indexOf(row.stage)] : worked;
-    row.item = make("li", [head, strip(parts, most)], slow ? { class: "slow" } : {});
+    const own = row.stage ? stages[data.stages.indexOf(row.stage)] : worked;
+    row.item = make("li", [head, strip(own, most)], slow ? { class: "slow" } : {});
     row.item.style.marginLeft = `${lanes * LANE + 8}px`;
     list.append(row.item);
   }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.libraries import library
 from penstock.profiling.page.colours import LIGHT
 from penstock.profiling.page.sheet import rows, sheet
 from penstock.profiling.page.words import DOINGS, stage_label, threads_of
@@ -31,7 +32,13 @@ def save_picture(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
         What `Profile.to_dict` returns.
     path : str or os.PathLike
         The file, which is replaced.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If Matplotlib is not installed.
     """
+    library("Profile.save", "matplotlib", "viz")
     threads = threads_of(data)
     height = min(_ROW * max(len(threads), 1), _MOST_INCHES)
     meanings = {LIGHT[doing]: text for doing, text in DOINGS.items()}

@@ -31,7 +31,7 @@ def save(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     form = _FORMS.get(Path(path).suffix.lower())
     if form is None:
         raise ValueError(
-            "save: expected a path that ends in .html (a page for a browser), .json (a trace for "
-            f"Perfetto) or .png (a picture), got {os.fspath(path)!r}"
+            "Profile.save: expected a path that ends in .html (a page for a browser), .json (a "
+            f"trace for Perfetto) or .png (a picture), got {os.fspath(path)!r}"
         )
     form(data, path)

@@ -18,6 +18,7 @@ DOINGS = {
     "step": "training step",
 }
 NO_STAGE = "outside of the pipeline"
+_WORKS = ("run", "blocked", "gil")  # for the stage; it waits for others otherwise
 
 
 def stage_label(stage: Mapping[str, Any]) -> str:
@@ -42,15 +43,27 @@ def threads_of(data: Mapping[str, Any]) -> list[Thread]:
 
     Those that share a name are numbered.
     """
-    shared = Counter(thread["name"] for thread in data["threads"])
-    seen: Counter[str] = Counter()
+    labels = stage_labels(data)
+    threads = sorted(data["threads"], key=_order)
+    names = [_name(thread, labels) for thread in threads]
+    shared, seen = Counter(names), Counter[str]()
     found = []
-    for thread in sorted(data["threads"], key=_order):
-        name = thread["name"]
+    for name, thread in zip(names, threads, strict=True):
         seen[name] += 1
         label = f"{name} {seen[name]}" if shared[name] > 1 else name
         found.append(Thread(label, thread["spans"]))
     return found
+
+
+def _name(thread: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    """Return the name of a thread, with the function that it mostly calls: ``"map(load)"``."""
+    name: str = thread["name"]
+    works: Counter[str] = Counter()
+    for start, end, path, doing, _ in thread["spans"]:
+        if path is not None and doing in _WORKS:
+            works[path] += end - start
+    label = labels.get(max(works, key=works.__getitem__), "") if works else ""
+    return label if label.startswith(f"{name}(") else name
 
 
 def _order(thread: Mapping[str, Any]) -> tuple[bool, int, str]:

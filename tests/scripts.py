@@ -1,10 +1,14 @@
 """Scripts in a process of their own, and waiting for what other threads do."""
 
+import os
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+
+# How many times as long a script may take: programs for finding errors are slow.
+PATIENCE = float(os.environ.get("PENSTOCK_PATIENCE", "1"))
 
 PREAMBLE = """
 import os, signal, sys, threading, time
@@ -34,7 +38,7 @@ def run_script(code, *options, timeout=20):
         [sys.executable, *options, "-c", source],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=timeout * PATIENCE,
         check=False,
     )
 

@@ -165,7 +165,7 @@ def dataset_calls(folder):
         "counter": {"start": 1, "step": 1, "dtype": np.int64},
         "enumerate": {"start": 1},
         "filter": {"predicate": yes, "num_parallel_calls": 1, **errors, "max_retries": 1}
-        | {"executor": "process", "worker_timeout": 60.0},
+        | {"deterministic": True, "executor": "process", "worker_timeout": 60.0},
         "flat_map": {"map_func": single, "output_signature": ps.TensorSpec((), np.int64), **errors},
         "from_generator": {"generator": values_up_to, "args": (3,), **errors}
         | {"output_types": np.int64, "output_shapes": (), "executor": "process"},

@@ -12,8 +12,6 @@ bool Function::Test(const Element&, const CallInfo& info) {
               info.stage->kind);
 }
 
-namespace {
-
 Block Bools(const std::vector<uint8_t>& held) {
   Block block;
   block.rows = static_cast<int64_t>(held.size());
@@ -22,8 +20,6 @@ Block Bools(const std::vector<uint8_t>& held) {
   block.columns.push_back(std::move(bools));
   return block;
 }
-
-}  // namespace
 
 void Function::TestRows(Block&& rows, const CallInfo& info, std::vector<Block>& out) {
   std::vector<uint8_t> held;  // of consecutive rows

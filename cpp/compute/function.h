@@ -35,12 +35,15 @@ struct CallInfo {
   const CancelToken* cancel = nullptr;       // ends a wait for another process
   std::atomic<int64_t>* progress = nullptr;  // is given the row that is being worked on
   std::atomic<int32_t>* retries = nullptr;   // counts calls that are made again
-  bool tests = false;                        // the call is a TestRows
+  bool tests = false;                        // the call is a TestRows, in another process or later
 };
 
 // The numbers of the rows for which a native predicate, mapped, has returned True; nullopt when
 // some results are no bools: testing each row alone then shows which.
 std::optional<std::vector<int64_t>> PassingRows(const std::vector<Block>& results);
+
+// Rows of these bools: what tests result in.
+Block Bools(const std::vector<uint8_t>& held);
 
 // Where a call failed: at its row number `row`, which is `element`.
 FailedStep FailedStepOf(const CallInfo& info, int64_t row, const Element& element);
@@ -53,6 +56,7 @@ class OngoingCalls {
   struct Ended {
     int64_t number = 0;
     std::vector<Block> results;
+    Block tested = {};  // the row, when the call was a test, and has an answer
   };
   // Takes those that have ended by now, on any thread. It neither throws nor waits.
   using Take = std::function<void(std::vector<Ended>)>;
@@ -60,7 +64,8 @@ class OngoingCalls {
   // Cancels the calls in progress, and waits until they have ended and Take has returned.
   virtual ~OngoingCalls() = default;
   // One call for each row; the first has this number, the others follow. `info` is for the first
-  // row. When it throws it has begun none.
+  // row; when it says that the calls are tests, each result is one bool. When it throws it has
+  // begun none.
   virtual void Begin(Block&& rows, const CallInfo& info, int64_t number) = 0;
 };
 

@@ -27,6 +27,8 @@ class StateVisitor {
   void UInts(std::vector<uint64_t>& values);
   void Blob(StateBlob& blob);
   void ExpectEnd() const;
+  // When reading: whether the state goes on.
+  bool has_more() const { return !in_.empty(); }
   // When reading: the text as a view of the visitor's input.
   std::string_view TextView();
   // The same within bounds, which hold whenever a state is saved. When they do not hold, the state

@@ -202,17 +202,9 @@ class PyFunction final : public Function {
     EnsureAttached().Yield();
     Block row = Block::Of(element);
     PyRef result = CallOnce(row, info);
-    if (!result) throw UserError(row, 0, info);
-    if (result.get() == Py_True) return true;
-    if (result.get() == Py_False) return false;
-    Tensor value;
-    if (!ToTensor(result.get(), Sharing::kCopy, &value)) throw UserError(row, 0, info);
-    if (value.elements() != 1 || value.dtype().code != TypeCode::kBool) {
-      PyErr_Format(PyExc_TypeError, "%s: the predicate must return one bool, got %R",
-                   info.stage->kind.c_str(), result.get());
-      throw UserError(row, 0, info);
-    }
-    return value.value<bool>();
+    const std::optional<bool> answer = result ? Answer(result.get(), info) : std::nullopt;
+    if (!answer) throw UserError(row, 0, info);
+    return *answer;
   }
 
   DatasetPtr Open(const Element& element, const CallInfo& info) override {
@@ -258,6 +250,17 @@ class PyFunction final : public Function {
     policy.declared = declared_.get();
     policy.list_as_tuple = true;
     return policy;
+  }
+
+  // What a predicate has returned; nullopt, with an error set, when it is not one bool.
+  static std::optional<bool> Answer(PyObject* result, const CallInfo& info) {
+    if (result == Py_True || result == Py_False) return result == Py_True;
+    Tensor value;
+    if (!ToTensor(result, Sharing::kCopy, &value)) return std::nullopt;
+    if (value.elements() == 1 && value.dtype().code == TypeCode::kBool) return value.value<bool>();
+    PyErr_Format(PyExc_TypeError, "%s: the predicate must return one bool, got %R",
+                 info.stage->kind.c_str(), result);
+    return std::nullopt;
   }
 
   // False, with an error set, for a coroutine: whether calls may be in progress together is decided
@@ -388,9 +391,7 @@ struct OngoingShared {
   std::atomic<int64_t> left{0};            // begun, and not taken
   EventCount taken;
 
-  void Add(int64_t number, std::vector<Block> results) {
-    ended.push_back({number, std::move(results)});
-  }
+  void Add(OngoingCalls::Ended call) { ended.push_back(std::move(call)); }
   void TakeEnded() {
     const auto count = static_cast<int64_t>(ended.size());
     take(std::exchange(ended, {}));
@@ -470,8 +471,9 @@ class OngoingCoroutines final : public OngoingCalls {
     PyRef Begun(Block& rows, int64_t row, Arguments& arguments, const RunningCall& running) {
       if (function_.rng_name_ && !rng_)
         rng_ = std::make_unique<ElementRngs::Lease>(function_.rngs_);
+      const bool consume = !begun_->info.tests;  // a row that is tested may go on
       PyRef coroutine =
-          PyRef::Steal(function_.CallRow(rows, row, arguments, true, rng_.get(), running));
+          PyRef::Steal(function_.CallRow(rows, row, arguments, consume, rng_.get(), running));
       arguments.Clear();
       DrawFrom(CurrentElementRandom());
       return coroutine;
@@ -500,25 +502,38 @@ class OngoingCoroutines final : public OngoingCalls {
     std::vector<Block> TakeFailure() { return std::move(failure_); }
 
     void Ended(PyObject* task) override {
-      std::vector<Block> results;
+      OngoingCalls::Ended call{number_, {}};
       if (task) {
-        const RowPolicy policy = function_.Policy(begun_->info);
-        RowCollector collector(policy, 1, nullptr, 0, &function_.last_structure_);
         PyRef result = PyRef::Steal(PyObject_CallMethod(task, "result", nullptr));
-        if (!result || !collector.Add(result.get(), begun_->rows.origin(row_))) {
+        if (!result || !Take(result.get(), call)) {
           PyRef again = BegunAgain(function_.UserError(begun_->rows, row_, begun_->info));
           if (again) return GoOn(std::move(again));
-          results = TakeFailure();
-        } else {
-          collector.Finish(results);
+          call.results = TakeFailure();
         }
       }
-      shared_->Add(number_, std::move(results));
+      shared_->Add(std::move(call));
       rng_.reset();
       begun_.reset();
     }
 
    private:
+    // False, with an error set, when it cannot be the result.
+    bool Take(PyObject* result, OngoingCalls::Ended& call) {
+      const CallInfo& info = begun_->info;
+      if (info.tests) {
+        const std::optional<bool> answer = PyFunction::Answer(result, info);
+        if (!answer) return false;
+        call.results.push_back(Bools({*answer}));
+        call.tested = begun_->rows.Slice(row_, 1);
+        return true;
+      }
+      const RowPolicy policy = function_.Policy(info);
+      RowCollector collector(policy, 1, nullptr, 0, &function_.last_structure_);
+      if (!collector.Add(result, begun_->rows.origin(row_))) return false;
+      collector.Finish(call.results);
+      return true;
+    }
+
     // On the loop's thread. The owner waits for what it has begun.
     void GoOn(PyRef coroutine) {
       auto next = std::make_unique<Call>(owner_, begun_, row_, number_, left_);
@@ -526,7 +541,7 @@ class OngoingCoroutines final : public OngoingCalls {
       next->rng_ = std::move(rng_);
       if (owner_.coroutines_.Begin(std::move(next), std::move(coroutine))) return;
       PyErr_Clear();  // the process ends
-      shared_->Add(number_, {});
+      shared_->Add({number_, {}});
     }
 
     OngoingCoroutines& owner_;

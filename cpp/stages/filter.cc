@@ -36,6 +36,12 @@ class FilterIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements tested");
     rows_.VisitState(visitor);
+    if (!visitor.saving() && visitor.has_more()) {  // as MapProgress has it
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "set_state: the state was saved with deterministic=False in filter; restore it into a "
+          "pipeline with num_parallel_calls there");
+    }
   }
 
   std::optional<Error> Discard(int64_t& steps) override {

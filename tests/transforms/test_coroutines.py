@@ -94,15 +94,27 @@ class TestMapInAnyOrder(DatasetContract):
         return [2 * x for x in range(12) if x != 4]
 
 
-async def is_odd(x):
-    await asyncio.sleep(0)
-    return x % 2 == 1
+async def is_odd_later(x):
+    return (await doubled_later(x)) % 4 == 2
 
 
 class TestFilter(DatasetContract):
     source = staticmethod(lambda: ps.Dataset.range(12))
-    apply = staticmethod(lambda ds: ds.filter(is_odd))
     expected = [1, 3, 5, 7, 9, 11]
+
+    @staticmethod
+    def apply(ds, num_parallel_calls=None):
+        return ds.filter(is_odd_later, num_parallel_calls=num_parallel_calls)
+
+
+class TestFilterInAnyOrder(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    expected = [1, 3, 5, 7, 9, 11]
+    ordered = False
+
+    @staticmethod
+    def apply(ds, num_parallel_calls=3):
+        return ds.filter(is_odd_later, num_parallel_calls=num_parallel_calls, deterministic=False)
 
 
 async def counted_to(x):
@@ -164,6 +176,23 @@ def test_as_many_calls_are_in_progress_as_were_asked_for(calls, deterministic):
     assert running.most == calls
 
 
+@pytest.mark.parametrize("deterministic", [None, True, False])
+@pytest.mark.parametrize("calls", [1, 7, 1000])
+def test_filter_has_calls_in_progress_too(calls, deterministic):
+    running = Running(calls)
+
+    async def is_even(x):
+        return (await running(x)) % 2 == 0
+
+    ds = ps.Dataset.range(2 * calls)
+    it = iter(ds.filter(is_even, num_parallel_calls=calls, deterministic=deterministic))
+    before = threading.active_count()
+    came = [next(it)]
+    assert threading.active_count() - before < 5
+    assert sorted(int(x) for x in [*came, *it]) == list(range(0, 2 * calls, 2))
+    assert running.most == calls
+
+
 @pytest.mark.parametrize("calls", [3, 50])
 def test_interleave_has_calls_in_progress_too(calls):
     running = Running(calls)
@@ -190,9 +219,19 @@ def test_without_parallel_calls_there_is_one_at_a_time_and_none_ahead():
     assert running.most == 1
 
 
-def test_autotune_is_a_hundred_calls():
+@pytest.mark.parametrize("stage", ["map", "filter"])
+def test_autotune_is_a_hundred_calls(stage):
     running = Running(100)
-    assert len(list(ps.Dataset.range(200).map(running, ps.AUTOTUNE))) == 200
+
+    async def is_any(x):
+        return (await running(x)) >= 0
+
+    ds = ps.Dataset.range(200)
+    if stage == "map":
+        ds = ds.map(running, ps.AUTOTUNE)
+    else:
+        ds = ds.filter(is_any, num_parallel_calls=ps.AUTOTUNE)
+    assert len(list(ds)) == 200
     assert running.most == 100
 
 
@@ -247,6 +286,69 @@ def test_a_state_goes_from_coroutines_to_threads_and_back():
     assert came == [2 * x for x in range(16)]
 
 
+def test_a_row_of_filter_that_takes_long_lets_others_pass_only_without_order():
+    go = threading.Event()
+
+    async def first_waits(x):
+        while x == 0 and not go.is_set():
+            await asyncio.sleep(0.001)
+        return x % 2 == 0
+
+    ds = ps.Dataset.range(50).filter(first_waits, num_parallel_calls=4, deterministic=False)
+    it = iter(ds)
+    came = [int(next(it)) for _ in range(24)]
+    go.set()
+    assert sorted(came) == list(range(2, 50, 2))
+    assert [int(x) for x in it] == [0]
+
+
+@pytest.mark.parametrize("predicate", [is_odd_later, lambda x: x % 2 == 1])
+def test_what_filter_has_delivered_out_of_order_is_not_tested_again(predicate):
+    def begun(calls, deterministic):
+        ds = ps.Dataset.range(40)
+        return iter(ds.filter(predicate, num_parallel_calls=calls, deterministic=deterministic))
+
+    for after in range(20):
+        it = begun(9, False)
+        before = [int(next(it)) for _ in range(after)]
+        again = begun(5, after % 3 == 0)
+        again.set_state(it.get_state())
+        assert sorted([*before, *(int(x) for x in again)]) == list(range(1, 40, 2))
+
+
+def test_a_filter_without_parallel_calls_says_that_it_cannot_go_on_out_of_order():
+    async def first_waits(x):
+        if x == 1:
+            await asyncio.Event().wait()
+        return x % 2 == 1
+
+    ds = ps.Dataset.range(9)
+    it = iter(ds.filter(first_waits, num_parallel_calls=4, deterministic=False))
+    assert next(it) == 3
+    state = it.get_state()
+    it.close()
+    with pytest.raises(ValueError, match="deterministic=False in filter"):
+        iter(ds.filter(first_waits)).set_state(state)
+
+
+@pytest.mark.filterwarnings("ignore:set_state")  # the functions differ
+def test_a_state_of_filter_goes_from_coroutines_to_threads_and_back():
+    forms = [
+        lambda ds: ds.filter(is_odd_later, num_parallel_calls=5),
+        lambda ds: ds.filter(lambda x: x % 2 == 1, num_parallel_calls=2),
+        lambda ds: ds.filter(is_odd_later),
+        lambda ds: ds.filter(lambda x: x % 2 == 1),
+    ]
+    came, state = [], None
+    for i in range(8):
+        it = iter(forms[i % 4](ps.Dataset.range(34)))
+        if state:
+            it.set_state(state, strict=False)
+        came += [int(next(it)) for _ in range(2)]
+        state = it.get_state()
+    assert came == list(range(1, 32, 2))
+
+
 # --- arguments and results ---
 
 
@@ -270,6 +372,42 @@ def test_arrays_may_be_changed(calls):
 
     ds = ps.Dataset.range(3).map(lambda x: np.ones(4) * x).map(halved, calls)
     assert_same(list(ds), [np.ones(4) * x / 2 for x in range(3)])
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_rows_that_stay_are_as_they_were(calls):
+    async def has_two(row):
+        await asyncio.sleep(0)
+        return len(row["values"]) == 2
+
+    def rows():
+        ds = ps.Dataset.range(12)
+        return ds.map(lambda x: {"values": np.ones(x % 4) * x, "text": f"{x}", "number": x})
+
+    came = list(rows().filter(has_two, num_parallel_calls=calls))
+    assert_same(came, [row for row in rows() if len(row["values"]) == 2])
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_rows_of_a_batch_are_tested_apart(calls):
+    async def is_small(row):
+        await asyncio.sleep(0)
+        return np.bool_(row[0] < 6)
+
+    ds = ps.Dataset.from_tensor_slices(np.arange(24).reshape(8, 3))
+    came = list(ds.filter(is_small, num_parallel_calls=calls).batch(2))
+    assert_same(came, [np.array([[0, 1, 2], [3, 4, 5]])])
+
+
+@pytest.mark.parametrize("answer", [1, None, "yes", np.array([True, True])])
+@pytest.mark.parametrize("calls", CALLS)
+def test_another_answer_than_a_bool_is_an_error(calls, answer):
+    async def answers(x):
+        return answer
+
+    wanted = steps(iter(ps.Dataset.range(3).filter(lambda x: answer)))
+    assert steps(iter(ps.Dataset.range(3).filter(answers, num_parallel_calls=calls))) == wanted
+    assert "filter: the predicate must return one bool" in wanted[0].text
 
 
 @pytest.mark.parametrize("calls", CALLS)
@@ -402,6 +540,41 @@ def test_errors_are_left_out_on_demand(calls):
 
 
 @pytest.mark.parametrize("calls", CALLS)
+def test_an_error_of_a_predicate_is_raised_as_itself_with_a_note(calls):
+    async def fail(x):
+        await asyncio.sleep(0)
+        if x == 2:
+            raise Boom("two")
+        return x % 2 == 0
+
+    it = iter(ps.Dataset.range(7).filter(fail, num_parallel_calls=calls))
+    assert next(it) == 0
+    with pytest.raises(Boom, match="two") as error:
+        next(it)
+    assert error.traceback[-1].name == "fail"
+    (note,) = error.value.__notes__
+    assert note.startswith("penstock: in stage filter(fail), element 2 (2)")
+    assert steps(it) == [4, 6]
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_predicate_that_fails_is_called_again(calls):
+    tries = []
+
+    async def fails_at_first(x):
+        tries.append(int(x))
+        await asyncio.sleep(0)
+        if x % 3 == 1 and tries.count(x) < 3:
+            raise Boom("again")
+        return x % 2 == 1
+
+    ds = ps.Dataset.range(9)
+    it = iter(ds.filter(fails_at_first, num_parallel_calls=calls, on_error="retry"))
+    assert list(it) == [1, 3, 5, 7]
+    assert [tries.count(x) for x in range(9)] == [1, 3, 1] * 3
+
+
+@pytest.mark.parametrize("calls", CALLS)
 def test_wrong_arguments_are_explained(calls):
     async def of_two(a, b):
         return a
@@ -456,14 +629,32 @@ def test_random_numbers_are_those_of_the_element(calls, plain, coroutine):
     assert_same(run(coroutine, calls), run(plain, None))
 
 
+@pytest.mark.parametrize("calls", CALLS)
+def test_random_numbers_of_a_predicate_are_those_of_the_element(calls):
+    async def later(x, rng):
+        for _ in range(int(x) % 5):
+            await asyncio.sleep(0)
+        return (rng.integers(2) == 1) != (ps.random.uniform(()) > 0.5)
+
+    def at_once(x, rng):
+        return (rng.integers(2) == 1) != (ps.random.uniform(()) > 0.5)
+
+    def run(predicate, calls):
+        ps.set_seed(7)
+        return list(ps.Dataset.range(64).filter(predicate, num_parallel_calls=calls).repeat(2))
+
+    assert_same(run(later, calls), run(at_once, None))
+
+
 # --- closing ---
 
 
+@pytest.mark.parametrize("stage", ["map", "filter"])
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("calls", [1, 50])
-def test_closing_cancels_the_calls_and_waits_for_them(calls, ahead):
+def test_closing_cancels_the_calls_and_waits_for_them(calls, ahead, stage):
     waiting = Waiting()
-    ds = ps.Dataset.range(100).map(waiting, calls)
+    ds = getattr(ps.Dataset.range(100), stage)(waiting, num_parallel_calls=calls)
     it = iter(ds.prefetch(2) if ahead else ds)
     consumer = threading.Thread(target=lambda: next(it, None))
     consumer.start()

@@ -1,5 +1,5 @@
-// map with calls that wait without threads: one thread begins them, and their results meet in a
-// slot ring.
+// map and filter with calls that wait without threads: one thread begins them, and their results
+// meet in a slot ring.
 #include "stages/map/ongoing_map.h"
 
 #include <algorithm>
@@ -37,16 +37,17 @@ constexpr int64_t kMostCalls = 1 << 16;
 class OngoingMapIterator final : public BlockIterator {
  public:
   OngoingMapIterator(const Dataset& data, const RunContext& context, CancelToken cancel,
-                     OngoingMapOptions options)
+                     ParallelCalls calls)
       : session_(*context.session),
         stage_(data.label()),
-        function_(std::move(options.function)),
+        function_(std::move(calls.function)),
         random_(data.Randomness(context)),
         source_(data.input()),
         lane_(data.lane()),
         ragged_(context.ragged),
-        ordered_(options.ordered),
-        calls_(std::min(options.calls == kAutotune ? kUsualCalls : options.calls, kMostCalls)),
+        ordered_(calls.ordered),
+        flagged_(calls.flagged),
+        calls_(std::min(calls.calls == kAutotune ? kUsualCalls : calls.calls, kMostCalls)),
         cancel_(std::move(cancel)),
         input_(data.StartInput(context.OnThread(cancel_).Replayed())),
         stats_(data.Stats(context)),
@@ -66,16 +67,25 @@ class OngoingMapIterator final : public BlockIterator {
     pump_.reset();
   }
 
-  void VisitState(StateVisitor& visitor) override { progress_.VisitState(visitor, input_); }
+  void VisitState(StateVisitor& visitor) override {
+    progress_.VisitState(visitor, input_, flagged_);
+  }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    if (pump_ || in_line_) return Iterator::Discard(steps);
+    // Which rows stay is not known before they were tested.
+    if (pump_ || in_line_ || flagged_) return Iterator::Discard(steps);
     progress_.Discard(steps);
     return std::nullopt;
   }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {
+    if (!flagged_) return NextResults(max_rows);
+    return RowsThatStay([&] { return NextResults(max_rows); });
+  }
+
+ private:
+  Block NextResults(int64_t max_rows) {
     if (!pump_ && !in_line_) Start();
     if (in_line_) return in_line_->Next(max_rows, Info(0));
     while (pending_.empty()) {
@@ -103,7 +113,6 @@ class OngoingMapIterator final : public BlockIterator {
     return block;
   }
 
- private:
   CallInfo Info(int64_t position) const {
     CallInfo info{&stage_, random_, progress_.base_index() + position};
     info.ragged = ragged_;
@@ -261,6 +270,7 @@ class OngoingMapIterator final : public BlockIterator {
   const Lane lane_;
   const bool ragged_;  // the consumer takes such blocks
   const bool ordered_;
+  const bool flagged_;
   const int64_t calls_;
   CancelToken cancel_;
 
@@ -291,10 +301,9 @@ class OngoingMapIterator final : public BlockIterator {
 
 }  // namespace
 
-IteratorPtr MakeOngoingMap(const Dataset& data, const RunContext& context,
-                           OngoingMapOptions options) {
+IteratorPtr MakeOngoingMap(const Dataset& data, const RunContext& context, ParallelCalls calls) {
   return std::make_unique<OngoingMapIterator>(data, context, context.cancel.Child(),
-                                              std::move(options));
+                                              std::move(calls));
 }
 
 }  // namespace penstock

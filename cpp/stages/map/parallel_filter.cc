@@ -1,6 +1,8 @@
 // filter with parallel calls: a parallel map finds out which rows stay, and the others are dropped
 // where they are delivered.
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,46 @@
 
 namespace penstock {
 namespace {
+
+Block Flagged(Block rows, const Tensor& flags) {
+  const StructureRef structure = Structure::Tuple({rows.structure, Structure::Leaf()});
+  rows.structure = structure;
+  if (rows.stacked()) {
+    rows.columns.emplace_back(flags);
+    return rows;
+  }
+  for (int64_t row = 0; row < rows.rows; ++row) {
+    Element& element = rows.elements[static_cast<size_t>(row)];
+    element.structure = structure;
+    element.leaves.push_back(flags.Row(row));
+  }
+  return rows;
+}
+
+// Tests in progress, whose results are the rows with their flags.
+class OngoingTests final : public OngoingCalls {
+ public:
+  OngoingTests(Function& predicate, Take take, int64_t retries)
+      : tests_(predicate.Ongoing(
+            [take = std::move(take)](std::vector<Ended> ended) {
+              for (Ended& test : ended) {
+                if (test.tested.rows == 0) continue;
+                Block& result = test.results[0];
+                result = Flagged(std::move(test.tested), result.columns[0].items);
+              }
+              take(std::move(ended));
+            },
+            retries)) {}
+
+  void Begin(Block&& rows, const CallInfo& info, int64_t number) override {
+    CallInfo test = info;
+    test.tests = true;
+    tests_->Begin(std::move(rows), test, number);
+  }
+
+ private:
+  const std::unique_ptr<OngoingCalls> tests_;
+};
 
 class FlaggingFunction final : public Function {
  public:
@@ -45,6 +87,10 @@ class FlaggingFunction final : public Function {
   }
 
   bool needs_lock() const override { return predicate_->needs_lock(); }
+  bool suspends() const override { return predicate_->suspends(); }
+  std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t retries) override {
+    return std::make_unique<OngoingTests>(*predicate_, std::move(take), retries);
+  }
 
  private:
   // Returns for how many rows there are answers.
@@ -63,32 +109,21 @@ class FlaggingFunction final : public Function {
     return done;
   }
 
-  static Block Flagged(Block rows, const Tensor& flags) {
-    const StructureRef structure = Structure::Tuple({rows.structure, Structure::Leaf()});
-    rows.structure = structure;
-    if (rows.stacked()) {
-      rows.columns.emplace_back(flags);
-      return rows;
-    }
-    for (int64_t row = 0; row < rows.rows; ++row) {
-      Element& element = rows.elements[static_cast<size_t>(row)];
-      element.structure = structure;
-      element.leaves.push_back(flags.Row(row));
-    }
-    return rows;
-  }
-
   const FunctionPtr predicate_;
 };
 
 class ParallelFilterDataset final : public Dataset {
  public:
-  ParallelFilterDataset(PlannedFunction predicate, int64_t calls, DatasetPtr in_line)
-      : predicate_(std::move(predicate)), calls_(calls), in_line_(std::move(in_line)) {}
+  ParallelFilterDataset(PlannedFunction predicate, int64_t calls, bool ordered, DatasetPtr in_line)
+      : predicate_(std::move(predicate)),
+        calls_(calls),
+        ordered_(ordered),
+        in_line_(std::move(in_line)) {}
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return input_spec(); }
   bool asynchronous() const override { return true; }
   bool apart() const override { return true; }
+  bool reorders(bool) const override { return !ordered_; }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override {
@@ -97,23 +132,29 @@ class ParallelFilterDataset final : public Dataset {
     rows.batch_rows = 0;  // which rows a batch will have is not known when they are tested
     rows.ragged = false;
     FunctionPtr predicate = context.Executed(predicate_, *this, calls_);
-    return MakeParallelCalls(*this, rows, {Flagging(std::move(predicate)), calls_, true, true});
+    const bool ordered = context.replayed || ordered_;
+    return MakeParallelCalls(*this, rows, {Flagging(std::move(predicate)), calls_, ordered, true});
   }
 
  private:
   PlannedFunction predicate_;
   int64_t calls_;
+  bool ordered_;
   DatasetPtr in_line_;  // the same filter, for whoever debugs
 };
 
 const RegisterDataset parallel_filter_stage(
     "parallel_filter",
-    {.form_of = "filter", .timing_arguments = {"num_parallel_calls", "max_retries"}},
+    {.form_of = "filter",
+     .timing_arguments = {"num_parallel_calls", "max_retries"},
+     .share_states = {"deterministic"}},
     [](const std::vector<DatasetPtr>& inputs, const Args& args) -> std::shared_ptr<Dataset> {
       int64_t calls = args.Int("num_parallel_calls");
       if (calls != kAutotune) calls = args.IntAtLeast("num_parallel_calls", 1);
+      const bool ordered = !args.Has("deterministic") || args.Bool("deterministic");
       return std::make_shared<ParallelFilterDataset>(WithRetries(args.Callable("predicate"), args),
-                                                     calls, MakeDataset("filter", inputs, args));
+                                                     calls, ordered,
+                                                     MakeDataset("filter", inputs, args));
     });
 
 }  // namespace
@@ -122,7 +163,9 @@ FunctionPtr Flagging(FunctionPtr predicate) {
   return std::make_shared<FlaggingFunction>(std::move(predicate));
 }
 
-Block RowsThatStay(Block flagged) {
+namespace {
+
+Block ThoseThatStay(Block flagged) {
   if (flagged.rows == 0) return flagged;
   const StructureRef structure = flagged.structure->children()[0];
   flagged.structure = structure;
@@ -145,6 +188,15 @@ Block RowsThatStay(Block flagged) {
   rows.error = std::exchange(flagged.error, std::nullopt);
   rows.end = flagged.end;
   return rows;
+}
+
+}  // namespace
+
+Block RowsThatStay(const std::function<Block()>& next) {
+  for (;;) {
+    Block block = ThoseThatStay(next());
+    if (block.rows > 0 || block.last()) return block;
+  }
 }
 
 }  // namespace penstock

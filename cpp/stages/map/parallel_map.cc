@@ -109,7 +109,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
-    progress_.VisitState(visitor, input_, !flagged_);
+    progress_.VisitState(visitor, input_, flagged_);
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -122,10 +122,7 @@ class ParallelMapIterator final : public BlockIterator {
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     if (!flagged_) return NextResults(max_rows);
-    for (;;) {
-      Block block = RowsThatStay(NextResults(max_rows));
-      if (block.rows > 0 || block.last()) return block;
-    }
+    return RowsThatStay([&] { return NextResults(max_rows); });
   }
 
  private:
@@ -439,7 +436,7 @@ const RegisterDataset parallel_from_indexable_stage(
 
 IteratorPtr MakeParallelCalls(const Dataset& data, const RunContext& context, ParallelCalls calls) {
   if (calls.function->suspends()) {
-    return MakeOngoingMap(data, context, {std::move(calls.function), calls.calls, calls.ordered});
+    return MakeOngoingMap(data, context, std::move(calls));
   }
   return std::make_unique<ParallelMapIterator>(data, context, context.cancel.Child(),
                                                std::move(calls));

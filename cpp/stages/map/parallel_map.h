@@ -2,6 +2,8 @@
 // calls are made of.
 #pragma once
 
+#include <functional>
+
 #include "compute/function.h"
 #include "engine/dataset.h"
 #include "engine/iterator.h"
@@ -20,7 +22,7 @@ IteratorPtr MakeParallelCalls(const Dataset& data, const RunContext& context, Pa
 
 // A function that gives its rows with one more leaf: whether they stay, as the predicate says.
 FunctionPtr Flagging(FunctionPtr predicate);
-// Those of its results that stay, as they were.
-Block RowsThatStay(Block flagged);
+// The first of its results, which `next` gives, that stay, as they were; or what ends them.
+Block RowsThatStay(const std::function<Block()>& next);
 
 }  // namespace penstock

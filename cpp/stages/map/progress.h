@@ -36,14 +36,16 @@ struct MapPacket {
 // For the consumer's thread.
 class MapProgress final {
  public:
-  // `reorders`: whether steps may be delivered out of order.
-  void VisitState(StateVisitor& visitor, SharedInput& input, bool reorders = true) {
+  // `filters`: the layout is that of filter, whose states end before what was delivered out of
+  // order, unless something was.
+  void VisitState(StateVisitor& visitor, SharedInput& input, bool filters) {
     int64_t index = base_index_ + delivered_.low();
     visitor.Count(index, "elements given");
     trail_.VisitState(visitor, delivered_.low());
     std::vector<int64_t> ahead = delivered_.ahead();
     constexpr int64_t kMost = StateVisitor::kMostCount;
-    if (reorders) visitor.IntsIn(ahead, -kMost, kMost, "what was delivered out of order");
+    const bool has_ahead = !filters || (visitor.saving() ? !ahead.empty() : visitor.has_more());
+    if (has_ahead) visitor.IntsIn(ahead, -kMost, kMost, "what was delivered out of order");
     if (visitor.saving()) return;
     base_index_ = index;
     StepRuns delivered = StepRuns::Restored(ahead);

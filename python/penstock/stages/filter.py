@@ -25,6 +25,7 @@ class Filter(Plan):
         name: str | None = None,
         *,
         num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
         executor: Executor | None = None,
         worker_timeout: float | None = None,
         on_error: OnError = "raise",
@@ -36,12 +37,17 @@ class Filter(Plan):
         Parameters
         ----------
         predicate : callable
-            Takes the element as `map` does; returns one bool. A coroutine function is awaited.
+            Takes the element as `map` does; returns one bool. Or a coroutine function: see
+            :doc:`/guides/coroutines`.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
             Calls of `predicate` at a time, each on its own thread; AUTOTUNE (-1) chooses. None
-            calls in the thread that asks. The elements and their order are the same.
+            calls in the thread that asks. Of coroutines, any number are in progress on one thread;
+            AUTOTUNE is 100. The elements are the same.
+        deterministic : bool, optional
+            With `num_parallel_calls`: whether elements come in order; False gives those first whose
+            calls have ended. None is True, whatever `Options` say.
         executor : "thread", "process" or "auto", optional
             Who calls `predicate`: threads of this process, or worker processes, for functions that
             hold the GIL: see :doc:`/guides/python_functions`. "auto" begins with threads and
@@ -60,7 +66,7 @@ class Filter(Plan):
         Returns
         -------
         Dataset
-            The elements that were kept, in their order; how many is unknown beforehand.
+            The elements that were kept; how many is unknown beforehand.
 
         Raises
         ------
@@ -83,6 +89,7 @@ class Filter(Plan):
                 "parallel_filter",
                 predicate=predicate,
                 num_parallel_calls=num_parallel_calls,
+                deterministic=deterministic,
                 name=name,
                 **retries,
             )

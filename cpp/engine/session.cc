@@ -231,8 +231,9 @@ std::vector<LogEntry> Session::TakeLog(bool end) {
     std::lock_guard lock(moves_mutex_);
     for (; logged_ < moves_.size(); ++logged_) {
       const TuningMove& move = moves_[logged_];
-      log.push_back({false, Format("{}{}: {} {} -> {}: {}", before, move.stage.text(), move.knob,
-                                   move.ValueText(move.from), move.ValueText(move.to), move.reason)});
+      log.push_back(
+          {false, Format("{}{}: {} {} -> {}: {}", before, move.stage.text(), move.knob,
+                         move.ValueText(move.from), move.ValueText(move.to), move.reason)});
     }
     has_moves_.store(false, std::memory_order_relaxed);
   }

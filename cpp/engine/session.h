@@ -32,7 +32,7 @@ struct RunOptions {
   int64_t first_calls = 0;   // where AUTOTUNE starts each stage; 0: by the number of threads
   int64_t least_calls = 1;   // AUTOTUNE does not go below it
   Executor executor = Executor::kThread;  // of functions whose stage does not say
-  int64_t slow_ns = 0;   // a call or a read that takes longer is noted; 0: none is
+  int64_t slow_ns = 0;                    // a call or a read that takes longer is noted; 0: none is
   int64_t stall_ns = 0;  // the user is told when no element has come for so long; 0: never
 };
 
@@ -133,9 +133,7 @@ class Session {
   bool short_of_threads() const { return short_of_threads_.load(std::memory_order_relaxed); }
   void LogMove(TuningMove move);
   SlowLog& slow() { return slow_; }
-  bool has_log() const {
-    return has_moves_.load(std::memory_order_relaxed) || slow_.has_texts();
-  }
+  bool has_log() const { return has_moves_.load(std::memory_order_relaxed) || slow_.has_texts(); }
   // Moves and slow calls since the last time; `end`: the run gives no more elements.
   std::vector<LogEntry> TakeLog(bool end);
   std::vector<TuningMove> moves() const;
@@ -183,8 +181,8 @@ class Session {
   std::vector<std::string> warnings_;
   size_t warned_ = 0;  // of these, shown
   std::atomic<bool> has_warnings_{false};
-  size_t logged_ = 0;  // of the moves
-  std::atomic<bool> has_moves_{false};  // to be logged; a hint
+  size_t logged_ = 0;                          // of the moves
+  std::atomic<bool> has_moves_{false};         // to be logged; a hint
   std::atomic<bool> short_of_threads_{false};  // it publishes nothing
 };
 

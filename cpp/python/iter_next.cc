@@ -58,10 +58,10 @@ bool WriteLog(Session& session, bool end) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.log"));
   for (size_t i = 0; module && i < log.size(); ++i) {
     const PyRef text = PyRef::Steal(StringToPython(DType::Of(TypeCode::kText), log[i].text));
-    const PyRef done = PyRef::Steal(
-        text ? PyObject_CallMethod(module.get(), log[i].warning ? "warn" : "inform", "O",
-                                   text.get())
-             : nullptr);
+    const PyRef done =
+        PyRef::Steal(text ? PyObject_CallMethod(module.get(), log[i].warning ? "warn" : "inform",
+                                                "O", text.get())
+                          : nullptr);
     if (!done) return false;
   }
   return static_cast<bool>(module);

@@ -179,9 +179,9 @@ class PyFunction final : public Function {
         if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
         PyObject* result = running.Timed([&] {
-          PyObject* made = scalars ? CallScalar(rows.columns[0], row, arguments)
-                                   : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr,
-                                             running);
+          PyObject* made =
+              scalars ? CallScalar(rows.columns[0], row, arguments)
+                      : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
           return made && awaits_ ? Await(PyRef::Steal(made)) : made;
         });
         bool added = result && (collector.AddScalar(result, rows, row) ||

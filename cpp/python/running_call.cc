@@ -32,9 +32,7 @@ Threads& TheThreads() {
   return threads;
 }
 
-Session* SessionHere() {
-  return t_session ? t_session : Session::Serving::current();
-}
+Session* SessionHere() { return t_session ? t_session : Session::Serving::current(); }
 
 }  // namespace
 

@@ -26,7 +26,8 @@ class RunningCall {
     const RunningCall* call = nullptr;  // the innermost one
     unsigned long id;
   };
-  // For the calling thread, which works for what Session::Serving says; null: it is not asked about.
+  // For the calling thread, which works for what Session::Serving says; null: it is not asked
+  // about.
   static void SetThread(Thread* thread);
   // The calling thread pulls this run itself, for a scope: `own` has its calls, unless there is one
   // for the thread already.
@@ -99,14 +100,14 @@ class RunningCall {
               PyObject* called);
   void NoteSlow(int64_t ns) const;
 
-  Thread* const thread_;  // of this call; null: it is not asked about
+  Thread* const thread_;    // of this call; null: it is not asked about
   Session* const session_;  // that it belongs to; null: unknown
   const int64_t slow_ns_;
   const StageLabel& stage_;
   const int64_t first_;
   const int64_t& row_;
   const Block* const rows_;  // null: not known before the call returns
-  PyObject* called_;        // may be null
+  PyObject* called_;         // may be null
   const RunningCall* outer_ = nullptr;
   // Of the last look.
   mutable int64_t seen_row_ = -1;

@@ -24,9 +24,9 @@ using namespace py::literals;
 namespace penstock {
 namespace {
 
-constexpr MonoTime kStayNs = 500'000'000;   // without anyone inside a run
-constexpr MonoTime kLeaveNs = 50'000'000;   // see StallWatch::Run
-constexpr int64_t kFirstLook = 64;          // of the time until the user is told
+constexpr MonoTime kStayNs = 500'000'000;  // without anyone inside a run
+constexpr MonoTime kLeaveNs = 50'000'000;  // see StallWatch::Run
+constexpr int64_t kFirstLook = 64;         // of the time until the user is told
 constexpr int64_t kNextLook = 16;
 
 thread_local StallWatch* t_watch = nullptr;
@@ -53,6 +53,7 @@ struct StallWatch::Stall {
   std::string dataset;
   int64_t patience;
   MonoTime since;
+  MonoTime first_look;
   std::vector<RunningCall::Seen> calls;
   std::vector<AwaitedCall> awaited;
   std::vector<StageSnapshot> first, now;
@@ -80,16 +81,22 @@ StallWatch::~StallWatch() {
   watches.all.erase(this);
 }
 
+// `patience`: of all runs of an iterator.
+void StallWatch::List(int64_t patience) {
+  Watches& watches = TheWatches();
+  {
+    const std::lock_guard lock(watches.mutex);
+    watches.all.insert(this);
+    patience_ = patience;
+    listed_ = true;
+  }
+  if (patience / kNextLook < kStayNs) watches.changed.NotifyAll();
+}
+
 StallWatch::Wait::Wait(StallWatch& watch, Session& session, MonoTime start)
     : watch_(session.options().stall_ns > 0 ? &watch : nullptr), outer_(t_watch) {
   if (!watch_) return;
-  if (!watch_->listed_) {
-    Watches& watches = TheWatches();
-    const std::lock_guard lock(watches.mutex);
-    watches.all.insert(watch_);
-    watch_->patience_ = session.options().stall_ns;  // of all runs of an iterator
-    watch_->listed_ = true;
-  }
+  if (!watch_->listed_) watch_->List(session.options().stall_ns);
   {
     const std::lock_guard lock(watch_->mutex_);
     watch_->session_ = &session;
@@ -165,7 +172,12 @@ void StallWatch::Run() {
 MonoTime StallWatch::NextLook(MonoTime since) const {
   if (looked_since_ != since) return since + patience_ / kFirstLook;
   if (looked_at_ == 0) return kNoDeadline;
-  return std::min(looked_at_ + patience_ / kNextLook, since + patience_);
+  return std::min(looked_at_ + patience_ / kNextLook, Due(since));
+}
+
+// One look alone does not show which calls have just begun.
+MonoTime StallWatch::Due(MonoTime since) const {
+  return std::max(since + patience_, first_look_ + patience_ / kNextLook);
 }
 
 // False when the process exits.
@@ -201,8 +213,8 @@ bool StallWatch::Look() {
       };
       py::module_::import("penstock.log")
           .attr("tell_stall")(TextOf(stall.dataset), Seconds(stall.patience),
-                              Seconds(now - stall.since), calls, stages(stall.first),
-                              stages(stall.now));
+                              Seconds(now - stall.since), Seconds(now - stall.first_look), calls,
+                              stages(stall.first), stages(stall.now));
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("penstock: what a stalled iterator waits for");
     } catch (const std::exception&) {  // no memory: there are other worries
@@ -216,12 +228,15 @@ void StallWatch::LookAt(MonoTime now, std::vector<Stall>* stalls) {
   const std::lock_guard lock(mutex_);
   const MonoTime since = since_.load(std::memory_order_relaxed);
   if (since == 0 || !session_ || NextLook(since) > now) return;
-  if (std::exchange(looked_since_, since) != since) first_ = session_->stats().Snapshot();
+  if (std::exchange(looked_since_, since) != since) {
+    first_ = session_->stats().Snapshot();
+    first_look_ = now;
+  }
   looked_at_ = now;
   std::vector<RunningCall::Seen> calls = RunningCall::Of(*session_, now);
-  if (now - since < patience_) return;
+  if (now < Due(since)) return;
   looked_at_ = 0;
-  stalls->push_back({session_->options().name, patience_, since, std::move(calls),
+  stalls->push_back({session_->options().name, patience_, since, first_look_, std::move(calls),
                      AwaitedCall::Of(session_), std::exchange(first_, {}),
                      session_->stats().Snapshot()});
 }

@@ -47,17 +47,21 @@ class StallWatch final {
   static Watches& TheWatches();
   static void Run();
   static bool Look();
+  void List(int64_t patience);
   MonoTime NextLook(MonoTime since) const;
+  MonoTime Due(MonoTime since) const;
   void LookAt(MonoTime now, std::vector<Stall>* stalls);
 
-  std::atomic<MonoTime> since_{0};  // relaxed: the thread inside is there since then; 0: there is none
-  InsteadOfGil mutex_;              // over what follows
-  Session* session_ = nullptr;      // null: as since_
+  std::atomic<MonoTime> since_{
+      0};                       // relaxed: the thread inside is there since then; 0: there is none
+  InsteadOfGil mutex_;          // over what follows
+  Session* session_ = nullptr;  // null: as since_
   int64_t patience_ = 0;
   bool listed_ = false;
   // Of the thread that looks.
-  MonoTime looked_since_ = 0;  // which wait was looked at
-  MonoTime looked_at_ = 0;     // and when, the last time; 0: it has been told
+  MonoTime looked_since_ = 0;         // which wait was looked at
+  MonoTime first_look_ = 0;           // when it was for the first time
+  MonoTime looked_at_ = 0;            // the last time; 0: the user was told
   std::vector<StageSnapshot> first_;  // the stages at the first look
 };
 

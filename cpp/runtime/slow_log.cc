@@ -31,8 +31,8 @@ void SlowLog::Note(const std::string& what, int64_t ns) {
   }
   ++told_;
   told_at_ = now;
-  std::string text = what + " took " + Seconds(ns) + " (Options.slow_element_seconds: " +
-                     Seconds(limit_ns_) + ")";
+  std::string text =
+      what + " took " + Seconds(ns) + " (Options.slow_element_seconds: " + Seconds(limit_ns_) + ")";
   if (left_out_ > 0) text += "; before it " + LeftOut();
   texts_.push_back(std::move(text));
   has_texts_.store(true, std::memory_order_relaxed);

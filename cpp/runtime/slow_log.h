@@ -33,7 +33,7 @@ class SlowLog final {
   std::vector<std::string> texts_;
   std::atomic<bool> has_texts_{false};  // a hint
   int64_t told_ = 0;
-  int64_t told_at_ = 0;  // the last one
+  int64_t told_at_ = 0;   // the last one
   int64_t left_out_ = 0;  // since then
   int64_t slowest_left_out_ns_ = 0;
 };

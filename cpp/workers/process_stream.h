@@ -14,6 +14,8 @@
 
 namespace penstock {
 
+class Session;
+
 // What a worker is asked for. `payload`: what it makes the elements of (serve.h).
 struct StreamOrder {
   std::string payload;

@@ -14,6 +14,8 @@ from penstock.labels import innermost
 logger = logging.getLogger("penstock")
 logger.addHandler(logging.NullHandler())
 
+_MOST_LINES = 5  # that say where a function stands
+
 # A call as the engine sees it: text, seconds, Python's id of its thread or None, what is called or
 # None, the worker process or None.
 Call = tuple[str, float, int | None, Any, int | None]
@@ -45,6 +47,7 @@ def tell_stall(
     dataset: str,
     patience: float,
     seconds: float,
+    watched: float,
     calls: Sequence[Call],
     first: Mapping[str, tuple[str, int]],
     now: Mapping[str, tuple[str, int]],
@@ -59,6 +62,8 @@ def tell_stall(
         `Options.stall_seconds`.
     seconds : float
         For how long nothing has come.
+    watched : float
+        For how long of that the calls were looked at.
     calls : sequence
         The calls of the user's functions that run now.
     first, now : dict
@@ -67,9 +72,9 @@ def tell_stall(
     """
     longest = max(calls, key=lambda call: call[1], default=None)
     # A call that has just begun is not what everything waits for.
-    if longest is not None and longest[1] >= seconds / 2:
+    if longest is not None and longest[1] >= watched / 2:
         what = _described(longest)
-        others = sum(call[1] >= seconds / 2 for call in calls) - 1
+        others = sum(call[1] >= watched / 2 for call in calls) - 1
         if others:
             what += f" ({others} more calls run as long)" if others > 1 else " (as does 1 more)"
     else:
@@ -91,16 +96,17 @@ def _described(call: Call) -> str:
 
 
 def _line(frame: FrameType | None, code: CodeType | None) -> str:
-    """Return where a function stands, and what it is in there."""
-    found = frame
-    while found is not None and found.f_code is not code:
-        found = found.f_back
-    if found is None:
-        return ""
-    line = f", at {_position(found)}"
-    if frame is not None and frame is not found:
-        line += f", in {_position(frame)}"
-    return line
+    """Return where a function stands, and where those stand that it has called."""
+    lines = []
+    while frame is not None:
+        lines.append(_position(frame))
+        if frame.f_code is code:
+            shown = lines[::-1]
+            if len(shown) > _MOST_LINES:
+                shown = [*shown[: _MOST_LINES - 1], "...", shown[-1]]
+            return f", at {' > '.join(shown)}"
+        frame = frame.f_back
+    return ""
 
 
 def _position(frame: FrameType) -> str:
@@ -120,9 +126,7 @@ def _code_of(called: Any) -> CodeType | None:
     return None
 
 
-def _idle_stage(
-    first: Mapping[str, tuple[str, int]], now: Mapping[str, tuple[str, int]]
-) -> str:
+def _idle_stage(first: Mapping[str, tuple[str, int]], now: Mapping[str, tuple[str, int]]) -> str:
     """Return the stage that has given nothing, although those before it may have."""
     path = "0"
     while True:

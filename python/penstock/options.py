@@ -19,7 +19,6 @@ from penstock.unused_options import (
     ServiceOptions,
 )
 
-
 _STALL_SECONDS = 60.0  # unless an option says otherwise
 _MOST_SECONDS = 10**9
 

@@ -72,8 +72,8 @@ def switches():
     return found
 
 before = switches()
-while True:  # until all is filled
-    time.sleep(0.1)
+while True:  # until all is filled, and the thread that looks for stalls has ended
+    time.sleep(1.5)
     now = switches()
     if now == before:
         break

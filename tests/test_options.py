@@ -34,6 +34,8 @@ FIELDS = {
     "experimental_warm_start": (True, 1),
     "framework_type": (["TF"], "TF"),
     "memory_limit": (1 << 20, 1.5),
+    "slow_element_seconds": (0.5, "1"),
+    "stall_seconds": (5.0, True),
     "threading.max_intra_op_parallelism": (1, "1"),
     "threading.private_threadpool_size": (2, "2"),
     "warm_start": (True, 1),

@@ -500,7 +500,9 @@ def closes(x):
         it.close()
         closed.set()
     return x
-it = iter(Dataset.range(10).map(closes).prefetch(2))
+options = ps.Options()
+options.stall_seconds = 0  # what looks for stalls is a thread, too
+it = iter(Dataset.range(10).map(closes).prefetch(2).with_options(options))
 next(it)
 assert closed.wait(10)
 assert list(it) == []

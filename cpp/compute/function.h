@@ -19,6 +19,7 @@
 namespace penstock {
 
 class CancelToken;
+class SlowLog;
 class Dataset;
 class Session;
 using DatasetPtr = std::shared_ptr<const Dataset>;
@@ -31,7 +32,8 @@ struct CallInfo {
   Slabs* slabs = nullptr;                    // of the batches that the rows join; null: none
   int64_t first_row = 0;                     // the number of the first row in the slabs
   bool ragged = false;                       // results may come in ragged form
-  Session* session = nullptr;                // for Open: the run that will hold what it returns
+  Session* session = nullptr;                // the run; for Open, which will hold what it returns
+  SlowLog* slow = nullptr;                   // of the run; null: nothing is slow
   const CancelToken* cancel = nullptr;       // ends a wait for another process
   std::atomic<int64_t>* progress = nullptr;  // is given the row that is being worked on
   std::atomic<int32_t>* retries = nullptr;   // counts calls that are made again

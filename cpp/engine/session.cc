@@ -29,6 +29,11 @@ int64_t DefaultMemoryLimit() {
 
 }  // namespace
 
+std::string TuningMove::ValueText(int64_t value) const {
+  if (knob != "executor") return std::to_string(value);
+  return value == 0 ? "thread" : "process";
+}
+
 Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity,
                  const CancelToken* cancel)
     : root_(std::move(root)),
@@ -39,14 +44,15 @@ Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity,
       identity_(std::move(identity)),
       fills_(*root_),
       calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
-      start_ns_(NowNs()) {
+      start_ns_(NowNs()),
+      slow_(options_.slow_ns) {
   if (options_.debug) options_.deterministic = true;
   root_->ForEachNode([this](const Dataset& node) {
     unordered_ = unordered_ || node.reorders(options_.deterministic);
   });
 }
 
-thread_local const Session* Session::Serving::current_ = nullptr;
+thread_local Session* Session::Serving::current_ = nullptr;
 
 Session::~Session() { Close(); }
 
@@ -220,6 +226,24 @@ void Session::LogMove(TuningMove move) {
   std::lock_guard lock(moves_mutex_);
   move.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;
   moves_.push_back(std::move(move));
+  has_moves_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<LogEntry> Session::TakeLog(bool end) {
+  std::vector<LogEntry> log;
+  const std::string before = options_.name.empty() ? "" : "dataset " + options_.name + ": ";
+  {
+    std::lock_guard lock(moves_mutex_);
+    for (; logged_ < moves_.size(); ++logged_) {
+      const TuningMove& move = moves_[logged_];
+      log.push_back(
+          {false, Format("{}{}: {} {} -> {}: {}", before, move.stage.text(), move.knob,
+                         move.ValueText(move.from), move.ValueText(move.to), move.reason)});
+    }
+    has_moves_.store(false, std::memory_order_relaxed);
+  }
+  for (const std::string& text : slow_.Take(end)) log.push_back({true, before + text});
+  return log;
 }
 
 std::vector<TuningMove> Session::moves() const {

@@ -14,6 +14,7 @@
 #include "engine/input.h"
 #include "runtime/budget.h"
 #include "runtime/cancel.h"
+#include "runtime/slow_log.h"
 #include "runtime/stats.h"
 #include "storage/file.h"
 
@@ -31,6 +32,8 @@ struct RunOptions {
   int64_t first_calls = 0;   // where AUTOTUNE starts each stage; 0: by the number of threads
   int64_t least_calls = 1;   // AUTOTUNE does not go below it
   Executor executor = Executor::kThread;  // of functions whose stage does not say
+  int64_t slow_ns = 0;                    // a call or a read that takes longer is noted; 0: none is
+  int64_t stall_ns = 0;  // the user is told when no element has come for so long; 0: never
 };
 
 // Why AUTOTUNE moved a knob.
@@ -41,6 +44,15 @@ struct TuningMove {
   int64_t from;
   int64_t to;
   std::string reason;
+
+  // A value of the knob as users know it: executors have names.
+  std::string ValueText(int64_t value) const;
+};
+
+// What is logged at the next opportunity.
+struct LogEntry {
+  bool warning;
+  std::string text;
 };
 
 class Session {
@@ -56,12 +68,12 @@ class Session {
     ~Serving() { current_ = former_; }
     Serving(const Serving&) = delete;
     Serving& operator=(const Serving&) = delete;
-    static const Session* current() { return current_; }
+    static Session* current() { return current_; }
 
    private:
-    const Session* former_;
+    Session* former_;
     const ReadingFor reading_;
-    static thread_local const Session* current_;
+    static thread_local Session* current_;
   };
 
   // Cancelling `cancel`, if it is given, cancels this one.
@@ -122,6 +134,10 @@ class Session {
   void NoteRefusal(const StageLabel& stage, const std::system_error& reason);
   bool short_of_threads() const { return short_of_threads_.load(std::memory_order_relaxed); }
   void LogMove(TuningMove move);
+  SlowLog& slow() { return slow_; }
+  bool has_log() const { return has_moves_.load(std::memory_order_relaxed) || slow_.has_texts(); }
+  // Moves and slow calls since the last time; `end`: the run gives no more elements.
+  std::vector<LogEntry> TakeLog(bool end);
   std::vector<TuningMove> moves() const;
   // Stages that are started on the consumer's thread take `bytes` of its stack.
   void NoteStack(int64_t bytes);
@@ -158,6 +174,7 @@ class Session {
   std::atomic<int64_t> calls_left_;  // a count: it publishes nothing
   std::atomic<int> sharing_{0};      // likewise
   int64_t start_ns_;
+  SlowLog slow_;
   std::atomic<bool> has_threads_{false};
   int64_t stack_left_ = 0;          // of the consumer's thread, where it came in
   int64_t stack_need_ = 0;          // from there, of all that was started
@@ -166,6 +183,8 @@ class Session {
   std::vector<std::string> warnings_;
   size_t warned_ = 0;  // of these, shown
   std::atomic<bool> has_warnings_{false};
+  size_t logged_ = 0;                          // of the moves
+  std::atomic<bool> has_moves_{false};         // to be logged; a hint
   std::atomic<bool> short_of_threads_{false};  // it publishes nothing
 };
 

@@ -187,6 +187,10 @@ Run& RunOf(PyObject* self) {
   return *run;
 }
 
+int64_t NsOf(const py::handle& seconds) {
+  return static_cast<int64_t>(seconds.cast<double>() * 1e9);
+}
+
 // What Options._for_engine of Python made.
 RunOptions OptionsOf(const py::dict& dict) {
   RunOptions options;
@@ -202,6 +206,8 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.least_calls = dict["least_calls"].cast<int64_t>();
   options.counted = dict["counted"].cast<bool>();
   options.executor = ExecutorOf(dict["executor"].cast<std::string>());
+  options.slow_ns = NsOf(dict["slow_element_seconds"]);
+  options.stall_ns = NsOf(dict["stall_seconds"]);
   return options;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "data/error.h"
+#include "python/stall_watch.h"
 #include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/platform.h"
@@ -192,6 +193,7 @@ void Attachment::Detach() {
   } else if (!on_lane_) {
     g_consumers_apart.fetch_add(1, std::memory_order_relaxed);
   }
+  StallWatch::Mind();
   PyEval_SaveThread();
   attached_ = false;
   if (gap_) detached_at_ = NowNs();

@@ -4,7 +4,8 @@
 // __next__, and a lane thread for its life. Attaching and detaching are lazy in both directions:
 // calling Python attaches, and whoever is about to wait or to work long without Python detaches
 // (the engine does so through BlockingHook); no thread re-attaches before it needs Python again.
-// Native threads have no Attachment and never attach.
+// Native threads have no Attachment and never attach; the one that looks after iterators that give
+// nothing takes the GIL for a look (UsingPython).
 #pragma once
 
 #include <cstdint>
@@ -110,6 +111,21 @@ void LeakReferences();
 void SpawnLaneThread(const char* name, std::function<void()> body);
 // The body of a lane thread, called from Python (a plain C method: no pybind11 frames).
 PyObject* LaneMain(PyObject*, PyObject*);
+
+// Has the GIL for a scope, on a native thread. A process that exits waits for the end of the scope,
+// or does not let it begin.
+class UsingPython final {
+ public:
+  UsingPython();
+  ~UsingPython();
+  UsingPython(const UsingPython&) = delete;
+  UsingPython& operator=(const UsingPython&) = delete;
+  explicit operator bool() const { return may_; }
+
+ private:
+  const bool may_;
+  PyGILState_STATE state_{};
+};
 
 // The atexit hook: stops every run, lets the lanes end and waits for them, with the GIL. When it
 // returns no engine thread will touch Python again: references are leaked from here on. False with

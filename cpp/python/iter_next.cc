@@ -51,6 +51,22 @@ bool ShowWarnings(Session& session) {
   return true;
 }
 
+// Hands penstock/log.py what there is to log; false with an error set, as ShowWarnings.
+bool WriteLog(Session& session, bool end) {
+  const std::vector<LogEntry> log = session.TakeLog(end);
+  if (log.empty() || !session.options().counted) return true;
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.log"));
+  for (size_t i = 0; module && i < log.size(); ++i) {
+    const PyRef text = PyRef::Steal(StringToPython(DType::Of(TypeCode::kText), log[i].text));
+    const PyRef done =
+        PyRef::Steal(text ? PyObject_CallMethod(module.get(), log[i].warning ? "warn" : "inform",
+                                                "O", text.get())
+                          : nullptr);
+    if (!done) return false;
+  }
+  return static_cast<bool>(module);
+}
+
 // The next block; attached again afterwards. False with a Python error set.
 bool Fetch(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
@@ -58,6 +74,8 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
   const int64_t start = NowNs();
   run.fetch_began_ns = start;
+  const StallWatch::Wait wait(run.stall, *run.session, start);
+  const RunningCall::Consuming consuming(run.consumer, *run.session);
   Block block;
   int64_t took;
   {
@@ -81,6 +99,8 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   run.block = std::move(block);
   run.row = 0;
   if (run.session->has_warnings() && !ShowWarnings(*run.session)) return false;
+  const bool counts = run.session->slow().limit_ns() > 0 && run.block.end;
+  if ((counts || run.session->has_log()) && !WriteLog(*run.session, run.block.end)) return false;
   if (run.block.rows > 1 && run.block.stacked() && run.block.columns.size() == 1 &&
       run.block.structure == Structure::Leaf()) {
     const Tensor& column = run.block.columns[0].items;

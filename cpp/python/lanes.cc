@@ -299,6 +299,33 @@ void SpawnLaneThread(const char* name, std::function<void()> body) {
   ThrowRefusal();
 }
 
+namespace {
+
+// Whether this thread may use Python: then Shutdown waits until it has left.
+bool Join(Lanes& lanes) {
+  std::lock_guard lock(lanes.mutex);
+  if (ShuttingDown()) return false;
+  ++lanes.alive;
+  return true;
+}
+
+}  // namespace
+
+UsingPython::UsingPython() : may_(Join(TheLanes())) {
+  if (may_) state_ = PyGILState_Ensure();
+}
+
+UsingPython::~UsingPython() {
+  if (!may_) return;
+  PyGILState_Release(state_);
+  Lanes& lanes = TheLanes();
+  {
+    std::lock_guard lock(lanes.mutex);
+    --lanes.alive;
+  }
+  lanes.left.NotifyAll();
+}
+
 bool ShuttingDown() { return g_shutdown.load(std::memory_order_acquire); }
 
 bool MustPark() {

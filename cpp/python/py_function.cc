@@ -173,15 +173,17 @@ class PyFunction final : public Function {
       if (rng_name_) rng.emplace(rngs_);
       const bool scalars = IsScalarColumn(rows) && !rng;
       int64_t row = 0;
-      const RunningCall running(info, rows, row);
+      const RunningCall running(info, rows, row, callable_.get());
       for (; row < rows.rows; ++row) {
         gil.Yield();
         if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
-        PyObject* result =
-            scalars ? CallScalar(rows.columns[0], row, arguments)
-                    : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
-        if (result && awaits_) result = Await(PyRef::Steal(result));
+        PyObject* result = running.Timed([&] {
+          PyObject* made =
+              scalars ? CallScalar(rows.columns[0], row, arguments)
+                      : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
+          return made && awaits_ ? Await(PyRef::Steal(made)) : made;
+        });
         bool added = result && (collector.AddScalar(result, rows, row) ||
                                 (IsValue(result, info) && collector.Add(result, rows.origin(row))));
         if (!added && gil.TakeInterrupt()) {
@@ -300,13 +302,14 @@ class PyFunction final : public Function {
     ScopedRandom random(info.random);
     random.For(rows.key(0));
     constexpr int64_t kRow = 0;
-    const RunningCall running(info, rows, kRow);
+    const RunningCall running(info, rows, kRow, callable_.get());
     PyObject* frame[2] = {nullptr,
                           MakeScalar(rows.columns[0].dtype(), rows.columns[0].items.data())};
     PyRef result;
     if (frame[1]) {
-      result = PyRef::Steal(
-          Vectorcall(callable_.get(), frame + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      result = PyRef::Steal(running.Timed([&] {
+        return Vectorcall(callable_.get(), frame + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+      }));
       Py_DECREF(frame[1]);
     }
     int code = result ? ScalarTypeCode(Py_TYPE(result.get())) : -1;
@@ -344,12 +347,15 @@ class PyFunction final : public Function {
     ScopedRandom random(info.random);
     random.For(row.key(0));
     constexpr int64_t kRow = 0;
-    const RunningCall running(info, row, kRow);
+    const RunningCall running(info, row, kRow, callable_.get());
     Arguments arguments;
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
-    PyRef result = PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr, running));
-    return result && awaits_ ? PyRef::Steal(Await(std::move(result))) : std::move(result);
+    return running.Timed([&] {
+      PyRef result =
+          PyRef::Steal(CallRow(row, 0, arguments, false, rng ? &*rng : nullptr, running));
+      return result && awaits_ ? PyRef::Steal(Await(std::move(result))) : std::move(result);
+    });
   }
 
   // The raised exception, as a failure of this row.
@@ -430,7 +436,7 @@ class OngoingCoroutines final : public OngoingCalls {
       ScopedRandom random(info.random);
       Arguments arguments;
       int64_t row = 0;
-      const RunningCall running(info, begun->rows, row);
+      const RunningCall running(info, begun->rows, row, function_.callable_.get());
       for (; row < begun->rows.rows; ++row) {
         gil.Yield();
         random.For(begun->rows.key(row));
@@ -490,7 +496,7 @@ class OngoingCoroutines final : public OngoingCalls {
         CountRetry(info);
         Block row = begun_->kept.SliceApart(row_, 1);
         constexpr int64_t kRow = 0;
-        const RunningCall running(info, row, kRow);
+        const RunningCall running(info, row, kRow, function_.callable_.get());
         random.For(row.key(0));
         if (PyRef coroutine = Begun(row, 0, arguments, running)) return coroutine;
         error = function_.UserError(row, 0, info);

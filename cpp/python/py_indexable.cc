@@ -37,10 +37,10 @@ class IndexableFunction final : public Function {
       gil.Yield();
       random.For(rows.key(0));
       int64_t row = 0;
-      const RunningCall running(info, rows, row);
+      const RunningCall running(info, rows, row, object_.get());
       PyRef fetched;
       std::optional<Error> wrong;  // with the object, and so with each of its rows
-      if (!HasItsSize() || !FetchAll(rows, &fetched)) {
+      if (!HasItsSize() || !running.Timed([&] { return FetchAll(rows, &fetched); })) {
         if (gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
         wrong = CurrentUserError();
       }
@@ -54,7 +54,7 @@ class IndexableFunction final : public Function {
           random.For(rows.key(row));
         }
         PyRef value = fetched ? PyRef::Borrow(PyTuple_GET_ITEM(fetched.get(), row))
-                              : Fetch(PositionOf(rows, row));
+                              : running.Timed([&] { return Fetch(PositionOf(rows, row)); });
         if (value && (collector.AddScalar(value.get(), rows, row) ||
                       collector.Add(value.get(), rows.origin(row)))) {
           continue;

@@ -163,7 +163,8 @@ class GeneratorIterator final : public BlockIterator {
     Attachment& gil = EnsureAttached();
     // Attached, and before anything of the user's is touched: see ShownRef.
     if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-    std::optional<RunningCall> running(std::in_place, data_->label(), asked_);
+    PyRef values;  // before what refers to it
+    std::optional<RunningCall> running(std::in_place, data_->label(), asked_, nullptr);
     if (!iterator_) {
       Progress();
       iterator_ = ShownRef(&session_, data_->Open(), false);
@@ -173,8 +174,9 @@ class GeneratorIterator final : public BlockIterator {
         return Block::Of(std::move(error));
       }
     }
-    const PyRef values = iterator_.Use();
+    values = iterator_.Use();
     if (!values) return Block::Of(Error(ErrorKind::kCancelled, ""));
+    running->Calls(values.get());
     while (to_skip_ > 0) {
       // There may be no end of values, and the number may be that of a forged state.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -184,7 +186,7 @@ class GeneratorIterator final : public BlockIterator {
       }
       gil.Yield();
       Progress();
-      PyRef value = NextValue(values);
+      PyRef value = running->Timed([&] { return NextValue(values); });
       if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();
       if (!value && gil.TakeInterrupt()) {
         cut_short_ = true;
@@ -204,7 +206,7 @@ class GeneratorIterator final : public BlockIterator {
     while (collector.rows() < max_rows) {
       gil.Yield();
       Progress();
-      PyRef value = NextValue(values);
+      PyRef value = running->Timed([&] { return NextValue(values); });
       if (!value && !PyErr_Occurred()) {
         if (cut_short_) {
           collector.AddError(CutShort());
@@ -362,8 +364,8 @@ class GeneratorIterator final : public BlockIterator {
 // The values of a generator that runs in a worker process.
 class ProcessGeneratorIterator final : public BlockIterator {
  public:
-  ProcessGeneratorIterator(std::shared_ptr<const GeneratorDataset> data, CancelToken cancel)
-      : data_(std::move(data)), cancel_(std::move(cancel)) {}
+  ProcessGeneratorIterator(std::shared_ptr<const GeneratorDataset> data, const RunContext& context)
+      : data_(std::move(data)), cancel_(context.cancel), session_(context.session) {}
 
   void VisitState(StateVisitor& visitor) override {
     int64_t asked = asked_ - waiting_.steps();
@@ -405,7 +407,7 @@ class ProcessGeneratorIterator final : public BlockIterator {
       StreamOrder order{data_->Payload(), data_->label(), asked_};
       if (died_) order.most = died_->element - asked_;
       LeaveForeignLock();
-      stream_.emplace(std::move(order), cancel_, tries_ + 1 == kTries);
+      stream_.emplace(std::move(order), cancel_, session_, tries_ + 1 == kTries);
     }
     std::optional<Death> death;
     for (Block& block : stream_->Next(cancel_, death)) {
@@ -436,6 +438,7 @@ class ProcessGeneratorIterator final : public BlockIterator {
 
   std::shared_ptr<const GeneratorDataset> data_;
   const CancelToken cancel_;
+  Session* const session_;
   PendingBlocks waiting_;
   std::optional<ProcessStream> stream_;
   std::optional<Death> died_;  // how a worker has ended; another one makes what is missing before
@@ -449,7 +452,7 @@ IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {
   const RunOptions& options = context.session->options();
   const Executor executor = executor_ == Executor::kOfRun ? options.executor : executor_;
   if (executor == Executor::kProcess && !options.debug) {
-    return std::make_unique<ProcessGeneratorIterator>(std::move(self), context.cancel);
+    return std::make_unique<ProcessGeneratorIterator>(std::move(self), context);
   }
   return std::make_unique<GeneratorIterator>(std::move(self), context);
 }

@@ -1,33 +1,55 @@
-// What threads of Python's lane are calling, for the message when one does not return at exit.
+// Which functions of the user the threads are calling, and for which elements: for the message when
+// one does not return at exit, when nothing comes, or when a call was slow.
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
+#include <vector>
 
 #include "compute/function.h"
 #include "python/free_threads.h"
 #include "runtime/activity.h"
+#include "runtime/clock.h"
 
 namespace penstock {
 
 // All of it is used with the GIL held, or where there is none with the mutex of the thread.
 class RunningCall {
  public:
-  // The calls of one thread that may be asked about; it lies on that thread's stack.
+  // The calls of one thread that may be asked about, for as long as it lives. `id`: Python's.
   struct Thread {
+    Thread();
+    ~Thread();
+    Thread(const Thread&) = delete;
+    Thread& operator=(const Thread&) = delete;
+
     mutable InsteadOfGil mutex;
     const RunningCall* call = nullptr;  // the innermost one
+    unsigned long id;
   };
-  // For the calling thread; null: it is not asked about.
+  // For the calling thread, which works for what Session::Serving says; null: it is not asked
+  // about.
   static void SetThread(Thread* thread);
+  // The calling thread pulls this run itself, for a scope: `own` has its calls, unless there is one
+  // for the thread already.
+  class Consuming final {
+   public:
+    Consuming(Thread& own, Session& session);
+    ~Consuming();
+    Consuming(const Consuming&) = delete;
+    Consuming& operator=(const Consuming&) = delete;
 
-  // For calls row by row: `row` is the present one.
-  RunningCall(const CallInfo& info, const Block& rows, const int64_t& row)
-      : RunningCall(*info.stage, info.index, row, &rows) {}
+   private:
+    Thread* const former_thread_;
+    Session* const former_session_;
+  };
+
+  // For calls row by row: `row` is the present one. `called`: what is called.
+  RunningCall(const CallInfo& info, const Block& rows, const int64_t& row, PyObject* called)
+      : RunningCall(*info.stage, info.index, row, &rows, called) {}
   // For a source that is asked for element after element.
-  RunningCall(const StageLabel& stage, const int64_t& element)
-      : RunningCall(stage, 0, element, nullptr) {}
+  RunningCall(const StageLabel& stage, const int64_t& element, PyObject* called)
+      : RunningCall(stage, 0, element, nullptr, called) {}
   ~RunningCall();
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
@@ -45,19 +67,53 @@ class RunningCall {
     return change();
   }
 
+  // What is called, once it is known.
+  void Calls(PyObject* called) {
+    Changing([&] { called_ = called; });
+  }
+
+  // Around the call for the present row, or the next element: notes one that was slow.
+  template <typename Call>
+  auto Timed(const Call& call) const {
+    if (slow_ns_ == 0) return call();
+    const MonoTime start = NowNs();
+    auto result = call();
+    if (const int64_t took = NowNs() - start; took > slow_ns_) NoteSlow(took);
+    return result;
+  }
+
   // "map(load), element 17 ('photos/a.jpg', 3)".
   std::string text() const;
 
- private:
-  RunningCall(const StageLabel& stage, int64_t first, const int64_t& row, const Block* rows);
+  // A call as others see it.
+  struct Seen {
+    std::string text;
+    unsigned long thread;  // Python's id of it
+    PyRef called;
+    MonoTime since;  // it has this element at least since then
+  };
+  // Those of a run, the longest first. Each look notes what it sees, so that the next one knows
+  // since when it is so. With the GIL; runs no Python code.
+  static std::vector<Seen> Of(const Session& session, MonoTime now);
 
-  Thread* const thread_;  // of this call; null: it is not asked about
+ private:
+  RunningCall(const StageLabel& stage, int64_t first, const int64_t& row, const Block* rows,
+              PyObject* called);
+  void NoteSlow(int64_t ns) const;
+
+  Thread* const thread_;    // of this call; null: it is not asked about
+  Session* const session_;  // that it belongs to; null: unknown
+  const int64_t slow_ns_;
   const StageLabel& stage_;
   const int64_t first_;
   const int64_t& row_;
   const Block* const rows_;  // null: not known before the call returns
+  PyObject* called_;         // may be null
   const RunningCall* outer_ = nullptr;
   const Does calls_{Doing::kPython};
+  // Of the last look.
+  mutable int64_t seen_row_ = -1;
+  mutable MonoTime seen_at_ = 0;
 };
 
 // For how long a process that exits waits for calls before it says which ones; 10 s unless set.

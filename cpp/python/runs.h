@@ -6,6 +6,8 @@
 #include "data/block_size.h"
 #include "engine/session.h"
 #include "python/python.h"
+#include "python/running_call.h"
+#include "python/stall_watch.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"
 
@@ -29,6 +31,8 @@ struct Run {
   EventCount idle;                // woken when it leaves
   int64_t fetching_ns = 0;        // that the consumer has been inside for blocks
   int64_t fetch_began_ns = 0;     // of the block that it is inside for now; 0: none
+  StallWatch stall;
+  RunningCall::Thread consumer;  // its calls, while it pulls itself
   bool closed = false;
   bool restored = false;  // its session began at a saved state
   uint64_t fork_generation = ForkGeneration();

@@ -30,7 +30,7 @@ py::list WorkersOf(const StageSnapshot& stage) {
 // An end of a move; executors have names.
 py::object EndOf(const TuningMove& move, int64_t end) {
   if (move.knob != "executor") return py::int_(end);
-  return py::str(end == 0 ? "thread" : "process");
+  return py::str(move.ValueText(end));
 }
 
 py::dict TimesOf(const StageTimes& times) {

@@ -6,6 +6,7 @@
 #include "data/block_size.h"
 #include "engine/registry.h"
 #include "engine/row_cursor.h"
+#include "engine/session.h"
 
 namespace penstock {
 namespace {
@@ -25,9 +26,10 @@ class FilterDataset final : public Dataset {
 
 class FilterIterator final : public BlockIterator {
  public:
-  FilterIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr predicate,
-                 StageRandom random, CancelToken cancel)
-      : stage_(stage),
+  FilterIterator(Session& session, const StageLabel& stage, IteratorPtr input,
+                 FunctionPtr predicate, StageRandom random, CancelToken cancel)
+      : session_(session),
+        stage_(stage),
         rows_(std::move(input), kTogether),
         predicate_(std::move(predicate)),
         random_(random),
@@ -88,6 +90,8 @@ class FilterIterator final : public BlockIterator {
   std::optional<Element> TestNext() {
     CallInfo info{&stage_, random_, index_++};
     info.retries = &stats().retries;
+    info.session = &session_;
+    info.slow = &session_.slow();
     Element element = rows_.block().Row(rows_.next());
     rows_.Pass();
     try {
@@ -124,6 +128,7 @@ class FilterIterator final : public BlockIterator {
     return PassingRows(made_);
   }
 
+  Session& session_;
   const StageLabel& stage_;
   RowCursor rows_;           // to be tested
   std::vector<Block> made_;  // kept for its memory
@@ -134,7 +139,7 @@ class FilterIterator final : public BlockIterator {
 };
 
 IteratorPtr FilterDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<FilterIterator>(label(), StartInput(context),
+  return std::make_unique<FilterIterator>(*context.session, label(), StartInput(context),
                                           context.Executed(predicate_, *this, 1),
                                           Randomness(context), context.cancel);
 }

@@ -12,6 +12,8 @@
 #include "runtime/activity.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
+#include "runtime/slow_log.h"
+#include "workers/awaited_call.h"
 #include "workers/pool.h"
 #include "workers/wire.h"
 #if defined(__linux__)
@@ -162,7 +164,7 @@ class ProcessFunction final : public Function {
       std::string message;
       ChannelStatus status = Ask(rows, info, first, target, *worker);
       const bool asked = status == ChannelStatus::kDone;
-      if (asked) status = Answer(*worker, info, message);
+      if (asked) status = Answer(*worker, info, first, rows.rows, message);
       if (status == ChannelStatus::kDone) {
         MessageReader answer(message, worker->heap());
         worker->Answered();
@@ -218,7 +220,31 @@ class ProcessFunction final : public Function {
     return send(call);
   }
 
-  ChannelStatus Answer(Worker& worker, const CallInfo& info, std::string& message) {
+  ChannelStatus Answer(Worker& worker, const CallInfo& info, int64_t first, int64_t rows,
+                       std::string& message) {
+    const int64_t limit = info.slow ? info.slow->limit_ns() : 0;
+    const MonoTime start = limit ? NowNs() : 0;
+    ChannelStatus status;
+    {
+      const Awaiting awaiting(info.session, *info.stage, info.index + first, worker);
+      status = Receive(worker, info, message);
+    }
+    if (limit == 0 || status != ChannelStatus::kDone) return status;
+    if (const int64_t took = NowNs() - start; took > limit) {
+      info.slow->Note(Format("{}, {} in worker process {}", info.stage->text(),
+                             ElementsText(info.index + first, rows), worker.pid()),
+                      took);
+    }
+    return status;
+  }
+
+  // A worker is given rows together only where they are quick.
+  static std::string ElementsText(int64_t first, int64_t rows) {
+    if (rows == 1) return Format("element {}", first);
+    return Format("one of the elements {} to {}", first, first + rows - 1);
+  }
+
+  ChannelStatus Receive(Worker& worker, const CallInfo& info, std::string& message) {
     if (timeout_ns_ == 0) return worker.channel().Receive(message, info.cancel);
     for (int64_t row = -1;;) {
       const auto status = worker.channel().Receive(message, info.cancel, NowNs() + timeout_ns_);

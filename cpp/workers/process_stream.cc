@@ -7,6 +7,7 @@
 #include "data/error.h"
 #include "runtime/clock.h"
 #include "runtime/fork.h"
+#include "workers/awaited_call.h"
 #include "workers/wire.h"
 #include "workers/worker.h"
 
@@ -29,8 +30,10 @@ void StreamOrder::Visit(StateVisitor& visitor) {
   visitor.Int(most);
 }
 
-ProcessStream::ProcessStream(StreamOrder order, const CancelToken& cancel, bool fresh)
+ProcessStream::ProcessStream(StreamOrder order, const CancelToken& cancel, const Session* session,
+                             bool fresh)
     : order_(std::move(order)),
+      session_(session),
       generation_(ForkGeneration()),
       worker_(ThePool().Take(&cancel, fresh)) {
   worker_.Keep();
@@ -68,7 +71,11 @@ std::vector<Block> ProcessStream::Next(const CancelToken& cancel, std::optional<
     owed_ += status == ChannelStatus::kDone;
   }
   std::string message;
-  if (status == ChannelStatus::kDone) status = worker_->channel().Receive(message, &cancel);
+  if (status == ChannelStatus::kDone) {
+    // The worker counts elements, not rows of a call.
+    const Awaiting awaiting(session_, order_.stage, 0, *worker_);
+    status = worker_->channel().Receive(message, &cancel);
+  }
   if (status == ChannelStatus::kCancelled) throw Error(ErrorKind::kCancelled, "");
   if (status == ChannelStatus::kInterrupted) throw Error(ErrorKind::kInterrupted, "");
   if (status != ChannelStatus::kDone) {

@@ -14,6 +14,8 @@
 
 namespace penstock {
 
+class Session;
+
 // What a worker is asked for. `payload`: what it makes the elements of (serve.h).
 struct StreamOrder {
   std::string payload;
@@ -29,7 +31,8 @@ class ProcessStream {
  public:
   // `fresh`: by a new worker. Throws an Error when none can be had, or when the wait for one ends
   // early.
-  ProcessStream(StreamOrder order, const CancelToken& cancel, bool fresh);
+  // `session`: the run that waits for it.
+  ProcessStream(StreamOrder order, const CancelToken& cancel, const Session* session, bool fresh);
   // Ends what makes the elements, and waits for that as long as it takes to make one, but no longer
   // than half a second: then the worker is ended.
   ~ProcessStream();
@@ -51,6 +54,7 @@ class ProcessStream {
   Death DeathOf();
 
   StreamOrder order_;
+  const Session* const session_;
   const uint64_t generation_;  // a fork child leaves the worker to its parent
   WorkerPool::Lease worker_;
   bool begun_ = false;

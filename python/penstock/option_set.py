@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import operator
 from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar, overload
+
+import numpy as np
 
 from penstock.arguments.checked import checked
 
@@ -56,6 +59,8 @@ class Option(Generic[_T]):
         if number and hasattr(value, "__index__"):
             with suppress(TypeError):  # an array of several has it, too
                 value = operator.index(value)
+        if self.kind is float:
+            value = _finite(place, value)
         if not isinstance(value, self.kind) or (self.kind is int and not number):
             raise TypeError(f"{place}: {self.kind.__name__} was expected, got {value!r}")
         if number and not -_MOST - 1 <= value <= _MOST:  # type: ignore[operator]
@@ -64,11 +69,20 @@ class Option(Generic[_T]):
         if least is not None and value < least:
             raise ValueError(f"{place} must be >= {least}, got {value}")
         most: Any = self.at_most
-        if number and value > most:
+        if (number or self.kind is float) and value > most:
             raise ValueError(f"{place} must be <= {most}, got {value}")
         if self.one_of and value not in self.one_of:
             raise ValueError(f"{place} must be one of {self.one_of}, got {value!r}")
         return value
+
+
+def _finite(place: str, value: Any) -> float:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not real and (np.ndim(value) or not isinstance(value, (np.floating, np.integer))):
+        raise TypeError(f"{place}: a number was expected, got {value!r:.80}")
+    if not math.isfinite(value):
+        raise ValueError(f"{place}: a finite number was expected, got {value!r}")
+    return float(value)
 
 
 class Group(Generic[_G]):

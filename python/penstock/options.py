@@ -19,6 +19,9 @@ from penstock.unused_options import (
     ServiceOptions,
 )
 
+_STALL_SECONDS = 60.0  # unless an option says otherwise
+_MOST_SECONDS = 10**9
+
 
 class ThreadingOptions(OptionSet):
     """Threads of a run.
@@ -108,6 +111,14 @@ class Options(OptionSet):
         where their own ``executor`` is None: see :doc:`/guides/python_functions`. None means
         "thread". Native functions, coroutine functions and looks at `Dataset.element_spec` do
         without worker processes.
+    slow_element_seconds : float or None
+        A call of a function, or a read of a file, that takes longer is a warning of the logger
+        ``penstock``, which names the stage, the element and the seconds; see
+        :doc:`/guides/debugging`. Of many slow calls only some are, and those say how many were
+        left out. None or 0 means never.
+    stall_seconds : float or None
+        When no element has come for so long, one warning of the logger says what everything waits
+        for. None means 60, 0 never. In debug mode there is none.
     dataset_name : str or None
         A name that errors (as a note), `Iterator.stats` and traces carry, where a program runs
         several pipelines.
@@ -155,6 +166,8 @@ class Options(OptionSet):
     warm_start = Option(bool)
     warn = Option(bool)
     executor = Option(str, one_of=EXECUTORS)
+    slow_element_seconds = Option(float, at_least=0, at_most=_MOST_SECONDS)
+    stall_seconds = Option(float, at_least=0, at_most=_MOST_SECONDS)
     dataset_name = Option(str)
     experimental_optimization = Group(OptimizationOptions)
     experimental_distribute = Group(DistributeOptions)
@@ -206,6 +219,7 @@ class Options(OptionSet):
             What is not set is there with its default.
         """
         debug = debugging.enabled()
+        stall = _STALL_SECONDS if self.stall_seconds is None else self.stall_seconds
         return {
             "deterministic": self.deterministic is not False,
             "threads": self.threading.private_threadpool_size or 0,
@@ -218,6 +232,8 @@ class Options(OptionSet):
             "cpu_budget": self.autotune.cpu_budget or 0,
             "first_calls": self.autotune.initial_parallelism or 0,
             "least_calls": self.autotune.min_parallelism or 1,
+            "slow_element_seconds": (self.slow_element_seconds or 0.0) if counted else 0.0,
+            "stall_seconds": stall if counted and not debug else 0.0,
             "warm_start": bool(self.warm_start) and counted and not debug,
         }
 

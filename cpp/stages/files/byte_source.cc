@@ -6,6 +6,7 @@
 
 #include "data/error.h"
 #include "runtime/blocking.h"
+#include "runtime/clock.h"
 
 namespace penstock {
 namespace {
@@ -60,24 +61,37 @@ bool ByteSource::Borrow(size_t step) {
 void ByteSource::Fill(size_t need) {
   while (window_.size < need && !window_.ended) {
     LeaveForeignLock();  // before each read
-    const bool jumped = at_once_ > 0;
-    const size_t step = Step(need);
-    if (Borrow(step)) continue;
-    size_t filled = begin_ + window_.size;
-    size_t room = buffer_ && !borrowed_ ? buffer_->size() - filled : 0;
-    if (room < need - window_.size || room < chunk_ / 2) {
-      MakeRoom(need);
-      filled = window_.size;
+    if (!slow_) {
+      FillOnce(need);
+      continue;
     }
-    // What others hold of this memory ends before the window does.
-    size_t most = buffer_->size() - filled;
-    if (jumped) most = std::min(most, step);
-    // What begins in one stretch of lent memory and ends in the next is all that is copied.
-    if (lends_) most = std::min(most, std::max(need - window_.size, kLeastChunk));
-    size_t got = stream_->Read(buffer_->data() + filled, most);
-    window_.ended = got == 0;
-    window_.size += got;
+    const int64_t from = window_.offset + static_cast<int64_t>(window_.size);
+    const MonoTime start = NowNs();
+    FillOnce(need);
+    const int64_t took = NowNs() - start;
+    if (took > slow_->limit_ns()) slow_->Note(Format("{}, a read at byte {}", what_, from), took);
   }
+}
+
+// By one read.
+void ByteSource::FillOnce(size_t need) {
+  const bool jumped = at_once_ > 0;
+  const size_t step = Step(need);
+  if (Borrow(step)) return;
+  size_t filled = begin_ + window_.size;
+  size_t room = buffer_ && !borrowed_ ? buffer_->size() - filled : 0;
+  if (room < need - window_.size || room < chunk_ / 2) {
+    MakeRoom(need);
+    filled = window_.size;
+  }
+  // What others hold of this memory ends before the window does.
+  size_t most = buffer_->size() - filled;
+  if (jumped) most = std::min(most, step);
+  // What begins in one stretch of lent memory and ends in the next is all that is copied.
+  if (lends_) most = std::min(most, std::max(need - window_.size, kLeastChunk));
+  size_t got = stream_->Read(buffer_->data() + filled, most);
+  window_.ended = got == 0;
+  window_.size += got;
 }
 
 void ByteSource::Skip(size_t size) {

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "data/buffer.h"
+#include "runtime/slow_log.h"
 #include "stages/files/byte_stream.h"
 #include "storage/record_reader.h"
 
@@ -14,6 +16,12 @@ class ByteSource {
  public:
   // `chunk`: bytes of one read.
   ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk);
+
+  // Before the first Fill: slow reads are noted, as those of `what`.
+  void Time(SlowLog& slow, std::string what) {
+    slow_ = &slow;
+    what_ = std::move(what);
+  }
 
   // Grows the window to `need` bytes, fewer only at the end of the file. Memory of the window that
   // other owners hold stays as it is, and new memory is begun.
@@ -36,8 +44,11 @@ class ByteSource {
   void MakeRoom(size_t need);
   size_t Step(size_t need);
   bool Borrow(size_t step);
+  void FillOnce(size_t need);
 
   std::unique_ptr<ByteStream> stream_;
+  SlowLog* slow_ = nullptr;  // null: none is slow
+  std::string what_;
   const size_t chunk_;
   BufferRef buffer_;
   size_t begin_ = 0;  // of the window in the buffer

@@ -169,6 +169,9 @@ class FileIterator final : public BlockIterator {
  private:
   void Open() {
     auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget(), .begin = offset_});
+    if (session_.slow().limit_ns() > 0) {
+      bytes->Time(session_.slow(), Format("{} of {}", label().text(), *data_->path()));
+    }
     if (offset_ > 0) bytes->Seek(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);

@@ -3,6 +3,7 @@
 #include "engine/input.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
+#include "engine/session.h"
 #include "stages/map/calls_in_line.h"
 
 namespace penstock {
@@ -31,9 +32,10 @@ class MapDataset final : public Dataset, public RandomAccess {
 
 class MapIterator final : public BlockIterator {
  public:
-  MapIterator(const StageLabel& stage, IteratorPtr input, FunctionPtr function, StageRandom random,
-              bool ragged)
-      : stage_(stage),
+  MapIterator(Session& session, const StageLabel& stage, IteratorPtr input, FunctionPtr function,
+              StageRandom random, bool ragged)
+      : session_(session),
+        stage_(stage),
         input_(std::move(input)),
         function_(std::move(function)),
         random_(random),
@@ -80,6 +82,8 @@ class MapIterator final : public BlockIterator {
     CallInfo info{&stage_, random_, index_};
     info.ragged = ragged_;
     info.retries = &stats().retries;
+    info.session = &session_;
+    info.slow = &session_.slow();
     Block block = calls_.Next(max_rows, *function_, info, [&] {
       input_.Keep(input_.position());
       return input_.NextBlock(max_rows);
@@ -89,6 +93,7 @@ class MapIterator final : public BlockIterator {
   }
 
  private:
+  Session& session_;
   const StageLabel& stage_;
   Input input_;
   FunctionPtr function_;
@@ -99,7 +104,7 @@ class MapIterator final : public BlockIterator {
 };
 
 IteratorPtr MapDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<MapIterator>(label(), StartInput(context),
+  return std::make_unique<MapIterator>(*context.session, label(), StartInput(context),
                                        context.Executed(function_, *this, 1), Randomness(context),
                                        context.ragged);
 }

@@ -161,6 +161,8 @@ class ParallelMapIterator final : public BlockIterator {
     CallInfo info{&stage_, random_, progress_.base_index() + position};
     info.ragged = ragged_;
     info.retries = &stats_->retries;
+    info.session = &session_;
+    info.slow = &session_.slow();
     return info;
   }
 

@@ -189,25 +189,6 @@ class Profile:
         }
         return {key: _finite(value) for key, value in data.items()}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the profile as a page, a trace or a picture.
-
-        Parameters
-        ----------
-        path : str or path
-            ``.html``: one file, without network access, with the verdict, the stages and a timeline of
-            the threads. ``.json``: a trace for https://ui.perfetto.dev or chrome://tracing. ``.png``:
-            a picture of the timeline, for which matplotlib is needed.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise.
-        """
-        from penstock.profiling.page import save
-
-        save(self.to_dict(), path)
-
     def to_dataframe(self) -> Any:
         """Return the stages as a pandas DataFrame, one row for each.
 

@@ -1,0 +1,244 @@
+// The thread that looks, and what it says.
+#include "python/stall_watch.h"
+
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "python/bind.h"
+#include "python/errors.h"
+#include "python/gil.h"
+#include "python/running_call.h"
+#include "python/types.h"
+#include "runtime/event_count.h"
+#include "runtime/fork.h"
+#include "runtime/thread_pool.h"
+#include "workers/awaited_call.h"
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace penstock {
+namespace {
+
+constexpr MonoTime kStayNs = 500'000'000;  // without anyone inside a run
+constexpr MonoTime kLeaveNs = 50'000'000;  // see StallWatch::Run
+constexpr int64_t kFirstLook = 64;         // of the time until the user is told
+constexpr int64_t kNextLook = 16;
+
+thread_local StallWatch* t_watch = nullptr;
+
+py::object TextOf(const std::string& text) {
+  PyObject* made = StringToPython(DType::Of(TypeCode::kText), text);
+  if (!made) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
+double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+}  // namespace
+
+struct StallWatch::Watches {
+  std::mutex mutex;  // over the list; taken before the mutexes of watches and calls
+  std::unordered_set<StallWatch*> all;
+  std::atomic<bool> looking{false};  // relaxed: see Run
+  EventCount changed;
+};
+
+// What is said of one, collected without any code of Python.
+struct StallWatch::Stall {
+  std::string dataset;
+  int64_t patience;
+  MonoTime since;
+  MonoTime first_look;
+  std::vector<RunningCall::Seen> calls;
+  std::vector<AwaitedCall> awaited;
+  std::vector<StageSnapshot> first, now;
+};
+
+StallWatch::Watches& StallWatch::TheWatches() {
+  static std::atomic<Watches*> current{nullptr};
+  static const bool registered = [] {
+    OnForkChild([] { current.store(nullptr, std::memory_order_release); });
+    return true;
+  }();
+  (void)registered;
+  Watches* watches = current.load(std::memory_order_acquire);  // pairs with the exchange
+  if (watches) return *watches;
+  auto* fresh = new Watches;  // leaked, as the pool of threads is
+  if (current.compare_exchange_strong(watches, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;
+  return *watches;
+}
+
+StallWatch::~StallWatch() {
+  if (!listed_) return;
+  Watches& watches = TheWatches();
+  const std::lock_guard lock(watches.mutex);
+  watches.all.erase(this);
+}
+
+// `patience`: of all runs of an iterator.
+void StallWatch::List(int64_t patience) {
+  Watches& watches = TheWatches();
+  {
+    const std::lock_guard lock(watches.mutex);
+    watches.all.insert(this);
+    patience_ = patience;
+    listed_ = true;
+  }
+  if (patience / kNextLook < kStayNs) watches.changed.NotifyAll();
+}
+
+StallWatch::Wait::Wait(StallWatch& watch, Session& session, MonoTime start)
+    : watch_(session.options().stall_ns > 0 ? &watch : nullptr), outer_(t_watch) {
+  if (!watch_) return;
+  if (!watch_->listed_) watch_->List(session.options().stall_ns);
+  {
+    const std::lock_guard lock(watch_->mutex_);
+    watch_->session_ = &session;
+  }
+  watch_->since_.store(start, std::memory_order_relaxed);
+  t_watch = watch_;
+}
+
+StallWatch::Wait::~Wait() {
+  t_watch = outer_;
+  if (!watch_) return;
+  watch_->since_.store(0, std::memory_order_relaxed);
+  const std::lock_guard lock(watch_->mutex_);
+  watch_->session_ = nullptr;
+}
+
+void StallWatch::Mind() {
+  if (!t_watch) return;
+  Watches& watches = TheWatches();
+  if (watches.looking.load(std::memory_order_relaxed)) return;
+  if (watches.looking.exchange(true, std::memory_order_relaxed)) return;
+  try {
+    ThreadPool::Get().Run(Lane::kNative, "ps-stall", &StallWatch::Run);
+  } catch (const std::exception&) {  // no thread to be had: this wait is not looked after
+    watches.looking.store(false, std::memory_order_relaxed);
+    t_watch = nullptr;
+  }
+}
+
+// On its thread. Before it ends it says so, and looks once more after a while: who has come inside
+// meanwhile has either seen that, and started another one, or is seen here.
+void StallWatch::Run() {
+  Watches& watches = TheWatches();
+  MonoTime alone_since = NowNs();
+  bool leaving = false;
+  for (;;) {
+    const uint32_t key = watches.changed.PrepareWait();
+    const MonoTime now = NowNs();
+    MonoTime next = now + kStayNs;
+    bool inside = false;
+    {
+      const std::lock_guard lock(watches.mutex);
+      for (const StallWatch* watch : watches.all) {
+        const MonoTime since = watch->since_.load(std::memory_order_relaxed);
+        next = std::min(next, now + watch->patience_ / kNextLook);
+        if (since == 0) continue;
+        inside = true;
+        next = std::min(next, watch->NextLook(since));
+      }
+    }
+    if (inside) {
+      alone_since = now;
+      if (std::exchange(leaving, false) &&
+          watches.looking.exchange(true, std::memory_order_relaxed)) {
+        return watches.changed.CancelWait();
+      }
+    } else if (leaving) {
+      return watches.changed.CancelWait();
+    } else if (now - alone_since >= kStayNs) {
+      watches.looking.store(false, std::memory_order_relaxed);
+      leaving = true;
+      next = now + kLeaveNs;
+    }
+    if (next <= now) {
+      watches.changed.CancelWait();
+      if (!Look()) return;
+    } else {
+      watches.changed.Wait(key, next);
+    }
+  }
+}
+
+MonoTime StallWatch::NextLook(MonoTime since) const {
+  if (looked_since_ != since) return since + patience_ / kFirstLook;
+  if (looked_at_ == 0) return kNoDeadline;
+  return std::min(looked_at_ + patience_ / kNextLook, Due(since));
+}
+
+// One look alone does not show which calls have just begun.
+MonoTime StallWatch::Due(MonoTime since) const {
+  return std::max(since + patience_, first_look_ + patience_ / kNextLook);
+}
+
+// False when the process exits.
+bool StallWatch::Look() {
+  const UsingPython using_python;
+  if (!using_python) return false;
+  std::vector<Stall> stalls;
+  {
+    Watches& watches = TheWatches();
+    const MonoTime now = NowNs();
+    const std::lock_guard lock(watches.mutex);
+    for (StallWatch* watch : watches.all) watch->LookAt(now, &stalls);
+  }
+  for (Stall& stall : stalls) {
+    try {
+      const MonoTime now = NowNs();
+      py::list calls;
+      for (RunningCall::Seen& call : stall.calls) {
+        const py::object called =
+            call.called ? py::reinterpret_steal<py::object>(call.called.release()) : py::none();
+        calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), call.thread,
+                                    called, py::none()));
+      }
+      for (const AwaitedCall& call : stall.awaited) {
+        calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), py::none(),
+                                    py::none(), call.pid));
+      }
+      auto stages = [](const std::vector<StageSnapshot>& all) {
+        py::dict found;
+        for (const StageSnapshot& each : all)
+          found[py::str(each.path)] = py::make_tuple(TextOf(each.label.text()), each.steps);
+        return found;
+      };
+      py::module_::import("penstock.log")
+          .attr("tell_stall")(TextOf(stall.dataset), Seconds(stall.patience),
+                              Seconds(now - stall.since), Seconds(now - stall.first_look), calls,
+                              stages(stall.first), stages(stall.now));
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("penstock: what a stalled iterator waits for");
+    } catch (const std::exception&) {  // no memory: there are other worries
+    }
+  }
+  return true;
+}
+
+// With the GIL.
+void StallWatch::LookAt(MonoTime now, std::vector<Stall>* stalls) {
+  const std::lock_guard lock(mutex_);
+  const MonoTime since = since_.load(std::memory_order_relaxed);
+  if (since == 0 || !session_ || NextLook(since) > now) return;
+  if (std::exchange(looked_since_, since) != since) {
+    first_ = session_->stats().Snapshot();
+    first_look_ = now;
+  }
+  looked_at_ = now;
+  std::vector<RunningCall::Seen> calls = RunningCall::Of(*session_, now);
+  if (now < Due(since)) return;
+  looked_at_ = 0;
+  stalls->push_back({session_->options().name, patience_, since, first_look_, std::move(calls),
+                     AwaitedCall::Of(session_), std::exchange(first_, {}),
+                     session_->stats().Snapshot()});
+}
+
+}  // namespace penstock

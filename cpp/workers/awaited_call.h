@@ -1,0 +1,45 @@
+// Calls that worker processes make at the moment, for who asks what a run waits for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/clock.h"
+#include "runtime/stage_label.h"
+#include "workers/worker.h"
+
+namespace penstock {
+
+class Session;
+
+struct AwaitedCall {
+  std::string text;  // "map(load), element 17"
+  int64_t pid;
+  MonoTime since;
+
+  // Those of a run, the longest first.
+  static std::vector<AwaitedCall> Of(const Session* session);
+};
+
+// While it lives, this thread waits for the answer of a worker.
+class Awaiting final {
+ public:
+  // `first`: the number, at the stage, of what is the worker's row 0. All of them stay meanwhile.
+  Awaiting(const Session* session, const StageLabel& stage, int64_t first, Worker& worker);
+  ~Awaiting();
+  Awaiting(const Awaiting&) = delete;
+  Awaiting& operator=(const Awaiting&) = delete;
+
+  const Session* session() const { return session_; }
+  AwaitedCall call() const;
+
+ private:
+  const Session* const session_;
+  const StageLabel& stage_;
+  const int64_t first_;
+  Worker& worker_;
+  const MonoTime since_ = NowNs();
+};
+
+}  // namespace penstock

@@ -10,7 +10,7 @@ from penstock.profiling.sections import Model
 _WAITS = 0.05  # of its time: a consumer that waits less is not slowed down
 _OFTEN = 0.15  # of its time: what a thread waits for by more than accident
 _NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any buffer
-_BUSY = 0.85  # of what there is: more is not to be had
+MOST_OF_THEM = 0.85  # of the processors: more are hardly to be had
 # Of what threads would compute: so much waits for a processor only if there are too few.
 _SHORT = 0.3
 _HELD = 0.75  # of the looks at it: the GIL is held nearly always
@@ -126,7 +126,7 @@ def _cpu(seen: Evidence) -> Bottleneck | None:
     computes = sum(stage.cpu_seconds for stage in seen.stages)
     ready = sum(stage.ready_seconds for stage in seen.stages)
     short = ready > max(_SHORT * (computes + ready), _OFTEN * seen.seconds)
-    if seen.cpu_share < _BUSY and not short:
+    if seen.cpu_share < MOST_OF_THEM and not short:
         return None
     return _at(max(seen.stages, key=lambda each: each.cpu_seconds), "cpu", seen.cpu_share)
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from penstock.libraries import library
 from penstock.profiling.advice import Advice, advise, with_calls
 from penstock.profiling.bottleneck import Bottleneck, Evidence, find
 from penstock.profiling.demand import StageProfile, is_scarce, stages_of
@@ -194,10 +193,15 @@ class Profile:
 
         Raises
         ------
-        ImportError
+        ModuleNotFoundError
             If pandas is not installed.
         """
-        pandas = library("Profile.to_dataframe", "pandas", "pandas")
+        try:
+            import pandas
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                "Profile.to_dataframe: pandas is not installed; pip install pandas", name="pandas"
+            ) from None
         return pandas.DataFrame([asdict(stage) for stage in self.stages])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -334,7 +338,9 @@ class Profile:
         return [
             {
                 "name": thread["name"] or ("consumer" if thread["consumer"] else "thread"),
-                "spans": [list(span) for span in thread["spans"]],
+                "spans": [
+                    [*span, None if element < 0 else element] for *span, element in thread["spans"]
+                ],
             }
             for thread in self._seen["threads"]
         ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from penstock.profiling.advice import Advice
-from penstock.profiling.bottleneck import Bottleneck, Evidence
+from penstock.profiling.bottleneck import MOST_OF_THEM, Bottleneck, Evidence
 
 _REASONS = {
-    "cpu": "the processors are all busy (this program has {share:.0%} of them), and it takes "
-    "the most",
+    "cpu": "all processors are busy, {share:.0%} of them with this program, and it takes the most",
+    "others": "other programs keep the processors busy, so that its threads wait for one; this "
+    "program has {share:.0%} of them",
     "gil": "it holds the GIL while it computes, so its calls take turns: the GIL is held "
     "{share:.0%} of the time",
     "io": "it waits for files, or sleeps, {share:.0%} of the time",
@@ -40,7 +41,8 @@ def verdict_of(bottleneck: Bottleneck, seen: Evidence, rate: float, advice: list
         )
     stage = next(each for each in seen.stages if each.path == bottleneck.stage)
     calls = "one call" if stage.parallelism < 2 else f"{stage.parallelism} calls"
-    reason = _REASONS[bottleneck.kind].format(
+    others = bottleneck.kind == "cpu" and bottleneck.share < MOST_OF_THEM
+    reason = _REASONS["others" if others else bottleneck.kind].format(
         share=bottleneck.share, calls=calls, limit=stage.buffer_limit
     )
     text = f"{_waiting(seen)} The reason is {stage}: {reason}."

@@ -31,14 +31,7 @@ struct Registry {
   uint64_t last_number = 0;
 };
 
-Registry& TheRegistry() {
-  static auto& registry = *[] {
-    auto* made = new Registry;
-    HoldAcrossFork(made->mutex);
-    return made;
-  }();
-  return registry;
-}
+Registry& TheRegistry();
 
 // In the registry for as long as the thread lives.
 class Registered final {
@@ -70,6 +63,21 @@ class Registered final {
 
 thread_local const char* thread_name = "";
 thread_local std::unique_ptr<Registered> this_thread;
+
+Registry& TheRegistry() {
+  static auto& registry = *[] {
+    auto* made = new Registry;
+    HoldAcrossFork(made->mutex);
+    // Its thread has another system id and clock. Scopes that are open still write to the old
+    // record.
+    OnForkChild([] {
+      TheRegistry().records.clear();
+      static_cast<void>(this_thread.release());
+    });
+    return made;
+  }();
+  return registry;
+}
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 """Profiles of pipelines that run."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -151,3 +152,15 @@ def test_two_runs_are_told_apart():
     assert {stage.function for stage in first.stages} == {None, "slow"}
     assert {stage.function for stage in second.stages} == {None, "load"}
     assert first.elements == pytest.approx(30, abs=5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_child_has_profiles_of_its_own():
+    it = iter(ENDLESS.map(load).prefetch(2))
+    with ps.profile(it):
+        next(it)
+        child = os.fork()
+        if child == 0:
+            profile = ENDLESS.map(load).profile(seconds=0.3)
+            os._exit(0 if profile.bottleneck.function == "load" else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

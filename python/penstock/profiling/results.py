@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 from collections.abc import Mapping
@@ -197,7 +198,7 @@ class Profile:
             If pandas is not installed.
         """
         try:
-            import pandas
+            pandas = importlib.import_module("pandas")
         except ModuleNotFoundError:
             raise ModuleNotFoundError(
                 "Profile.to_dataframe: pandas is not installed; pip install pandas", name="pandas"

@@ -68,7 +68,7 @@ PYTHON_LAYERS = [
     {"stages"},
     {"forms"},
     {"dataset"},
-    {"pickling", "adapters", "sources"},
+    {"pickling", "adapters", "sources", "program"},
     {"experimental", "lint", "profiling"},
     {"data_loader", "compat"},
     {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package

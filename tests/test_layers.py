@@ -43,6 +43,7 @@ PYTHON_LAYERS = [
             "foreign",
             "functions",
             "iterator",
+            "log",
             "meter",
             "metrics",
             "libraries",
@@ -68,10 +69,10 @@ PYTHON_LAYERS = [
     {"stages"},
     {"forms"},
     {"dataset"},
-    {"pickling", "adapters", "sources"},
+    {"pickling", "adapters", "sources", "program"},
     {"experimental", "lint", "profiling"},
     {"data_loader", "compat"},
-    {"__init__", "cli", "doctor", "demo", "__main__"},  # made with the public package
+    {"__init__", "cli", "doctor", "demo", "inspecting", "__main__"},  # made with the public package
 ]
 
 

@@ -13,6 +13,8 @@ _COMMANDS = {
     "demo": ("penstock.demo", "feed a simulated training step from a folder of JPEGs"),
     "index": ("penstock.sources.index", "write indexes of record files, to read any record"),
     "lint": ("penstock.lint.command", "find mistakes in the datasets of a program"),
+    "profile": ("penstock.profiling.command", "say what slows the dataset of a program down"),
+    "inspect": ("penstock.inspecting", "show what is in files, and what is damaged"),
     "explain": ("penstock.lint.explain", "show what a rule of lint is about"),
     "port": ("penstock.compat.port", "show which names of TensorFlow a program uses are here"),
     "doctor": ("penstock.doctor", "show what is installed, what is missing, and how to get it"),

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import json
-import runpy
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
-from penstock.dataset import Dataset
 from penstock.lint import Finding, findings_of
+from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, load
 
 _COLLECTORS = frozenset({"list", "tuple", "sorted", "set", "sum", "max", "min", "dict"})
 
@@ -33,20 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock lint",
-        description="Find mistakes in the datasets of a program. It is imported: what starts its "
-        "work has to stand under `if __name__ == '__main__':`.",
+        description=f"Find mistakes in the datasets of a program. {IMPORTED}",
     )
-    parser.add_argument(
-        "program",
-        metavar="FILE_OR_MODULE[:NAME]",
-        help="NAME is a dataset, or a function without arguments that returns one; else all "
-        "datasets that are global variables",
-    )
+    parser.add_argument("program", metavar=ARGUMENT, help=HELP)
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     given = parser.parse_args(argv)
     try:
         found = list(_findings(given.program))
-    except _NotFound as error:
+    except NotFoundError as error:
         print(error, file=sys.stderr)
         return 2
     if given.json:
@@ -59,61 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if found else 0
 
 
-class _NotFound(Exception):
-    """There is no such program or dataset."""
-
-
 def _findings(program: str) -> Iterator[tuple[str, Finding]]:
-    target, name, variables, source = _run(program)
-    if name:
-        value = variables.get(name)
-        if value is None:
-            raise _NotFound(f"lint: {target} has no {name!r}")
-        if not isinstance(value, Dataset) and callable(value):
-            value = value()
-        if not isinstance(value, Dataset):
-            raise _NotFound(
-                f"lint: {name} must be a Dataset, or a function that returns one, got {value!r:.80}"
-            )
-        datasets = {name: value}
-    else:
-        datasets = {
-            name: value
-            for name, value in variables.items()
-            if isinstance(value, Dataset) and not name.startswith("_")
-        }
-        if not datasets:
-            raise _NotFound(
-                f"lint: {target} has no dataset among its global variables; name a function that "
-                f"returns one: {target}:make_dataset"
-            )
+    datasets, source = load("lint", program)
     collectors = _collectors(source)
     for name, dataset in datasets.items():
         for finding in findings_of(dataset, collector=collectors.get(name, "")):
             yield name, finding
-
-
-def _run(program: str) -> tuple[str, str, dict[str, Any], str]:
-    """Return the program, the name that is asked for, its global variables, and its text."""
-    target, colon, name = program.rpartition(":")
-    if not colon or (len(target) == 1 and name[:1] in "/\\"):  # a drive of Windows
-        target, name = program, ""
-    if target.endswith(".py"):
-        path = Path(target)
-        if not path.is_file():
-            raise _NotFound(f"lint: there is no file {target}")
-        sys.path.insert(0, str(path.resolve().parent))
-        variables = runpy.run_path(target, run_name="__penstock_lint__")
-        return target, name, variables, path.read_text()
-    sys.path.insert(0, "")
-    try:
-        module = importlib.import_module(target)
-    except ModuleNotFoundError as error:
-        if error.name and not target.startswith(error.name):
-            raise
-        raise _NotFound(f"lint: there is no module {target}; files end with .py") from None
-    file = getattr(module, "__file__", None)
-    return target, name, vars(module), Path(file).read_text() if file else ""
 
 
 def _collectors(source: str) -> dict[str, str]:

@@ -1,0 +1,372 @@
+"""``python -m penstock inspect``: what is in a file or folder that penstock reads or has written.
+
+Records are read by the sources that read them in a pipeline, so that damage here is damage there.
+The formats of penstock's own files are in docs/reference/formats.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import struct
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock import Dataset, TarDataset, TFRecordDataset, _core
+from penstock.errors import DataError
+from penstock.meter import Meter
+
+_SHOWN = 3  # elements
+_MOST_DAMAGE = 20  # that is listed
+_MOST_EXAMPLES = 1000  # whose features are looked at
+_TAR_MAGIC = (257, b"ustar")
+_STATE_CHECKSUM = 4
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print what is in files.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after ``inspect``; ``None`` takes those of the process.
+
+    Returns
+    -------
+    int
+        0 when all is well, 1 when something is damaged, 2 when a file is missing or of no format
+        that is known here.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock inspect",
+        description="Show what is in TFRecord files, tar shards, saved datasets, snapshots, states "
+        "of iterators and indexes: counts, sizes, first elements, and what is damaged.",
+        epilog="exit codes: 0 well, 1 damaged, 2 missing or unknown",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    given = parser.parse_args(argv)
+    status, reports = 0, []
+    for name in given.files:
+        try:
+            report = inspect(name)
+        except (OSError, _UnknownError) as error:
+            print(f"inspect: {error}", file=sys.stderr)
+            status = 2
+            continue
+        status = max(status, int(bool(report["damage"])))
+        reports.append(report)
+        if not given.json:
+            print(_text(report))
+    if given.json:
+        print(json.dumps(reports, indent=2))
+    return status
+
+
+class _UnknownError(Exception):
+    """A file of no format that is known here."""
+
+
+def inspect(name: str) -> dict[str, Any]:
+    """Return what is in a file or folder.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    dict
+        ``file``, ``format``, ``bytes``, ``damage`` (a list of ``element``, ``offset`` or None and
+        ``reason``), and what the format has.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    path = Path(name)
+    if path.is_dir():
+        if not (path / _core.MANIFEST_NAME).exists():
+            raise _UnknownError(f"{name} is a folder without {_core.MANIFEST_NAME}")
+        size = sum(each.stat().st_size for each in path.iterdir() if each.is_file())
+        report = {"file": name, "format": "saved dataset", "bytes": size}
+        try:
+            return {**report, "files": _core.saved_shards(name)} | _elements(
+                Dataset.load(name), name
+            )
+        except DataError as error:  # what is not known before the end of a file is missing
+            return {**report, "damage": [_damage(None, error)]}
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        begin = file.read(512)
+    form, look = _form_of(name, begin)
+    return {"file": name, "format": form, "bytes": size, **look(name)}
+
+
+def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, Any]]]:
+    if begin.startswith(b"PSTK"):
+        return "state of an iterator", _state
+    if begin.startswith(b"PSINDX\r\n"):
+        return "index", _index
+    if begin.startswith(b"PSROWS\r\n"):
+        return "file of rows", _rows
+    at, magic = _TAR_MAGIC
+    if begin[at:].startswith(magic):
+        return "tar shard", lambda name: _elements(TarDataset(name), name)
+    packed = _compression(begin)
+    if packed or not begin or name.endswith((".tfrecord", ".tfrecords", ".tfrec")):
+        return f"TFRecord{f', {packed}' if packed else ''}", lambda name: _records(name, packed)
+    # The first record's length, and that its checksum is right.
+    first = next(iter(TFRecordDataset(name).ignore_errors(log_warning=False)), None)
+    if first is not None and len(begin) >= 12 and len(first) == struct.unpack("<Q", begin[:8])[0]:
+        return "TFRecord", lambda name: _records(name, "")
+    raise _UnknownError(f"{name} is of no format that is known here, or damaged at its beginning")
+
+
+def _compression(begin: bytes) -> str:
+    if begin.startswith(b"\x1f\x8b"):
+        return "GZIP"
+    if begin.startswith(b"\x28\xb5\x2f\xfd"):
+        return "ZSTD"
+    return ""
+
+
+def _elements(dataset: Any, name: str) -> dict[str, Any]:
+    """Go through a dataset to its end, past what is damaged."""
+    count = 0
+    first: list[str] = []
+    damage: list[dict[str, Any]] = []
+    for element, error in _steps(dataset, name):
+        if error is None:
+            if len(first) < _SHOWN:
+                first.append(_shown(element))
+        elif len(damage) < _MOST_DAMAGE:
+            damage.append(_damage(count, error))
+        count += 1
+    return {"elements": count, "first": first, "damage": damage}
+
+
+def _damage(element: int | None, error: Exception) -> dict[str, Any]:
+    offset = getattr(error, "offset", None)
+    return {"element": element, "offset": offset, "reason": str(error)}
+
+
+def _steps(dataset: Any, name: str) -> Iterator[tuple[Any, Exception | None]]:
+    meter = Meter(name, None)
+    done = 0
+    with iter(dataset) as it:
+        while True:
+            try:
+                element = next(it)
+            except StopIteration:
+                break
+            except (DataError, ValueError, OSError) as error:
+                yield None, error
+            else:
+                yield element, None
+            done += 1
+            meter.update(done)
+    meter.finish()
+
+
+def _records(name: str, packed: str) -> dict[str, Any]:
+    """Go through a TFRecord file, whose records are Examples if the first ones are."""
+    count, sizes = 0, [0, 0, 0]
+    first: list[str] = []
+    damage: list[dict[str, Any]] = []
+    features: dict[str, dict[str, Any]] = {}
+    examples = True
+    dataset = TFRecordDataset(name, packed or None)
+    for record, error in _steps(dataset, name):
+        if error is None:
+            size = len(record)
+            sizes = [sizes[0] + size, min(sizes[1] or size, size), max(sizes[2], size)]
+            if len(first) < _SHOWN:
+                first.append(_shown(record))
+            if examples and count < _MOST_EXAMPLES:
+                examples = _count_features(bytes(record), features)
+        elif len(damage) < _MOST_DAMAGE:
+            damage.append(_damage(count, error))
+        count += 1
+    found = {
+        "elements": count,
+        "record_bytes": dict(zip(("all", "least", "most"), sizes, strict=True)),
+    }
+    if examples and features:
+        found["features"] = features
+    return {**found, "first": first, "damage": damage}
+
+
+def _count_features(record: bytes, features: dict[str, dict[str, Any]]) -> bool:
+    """Add what an Example has; False if the record is none."""
+    try:
+        found = list(_features_of(record))
+    except (IndexError, UnicodeDecodeError, _NotAnExampleError):
+        return False
+    for name, kind, length in found:
+        seen = features.setdefault(
+            name, {"kind": kind, "examples": 0, "least": length, "most": length}
+        )
+        if seen["kind"] == "none":
+            seen["kind"] = kind
+        seen["examples"] += 1
+        seen["least"], seen["most"] = min(seen["least"], length), max(seen["most"], length)
+    return bool(found)
+
+
+class _NotAnExampleError(Exception):
+    """Bytes are no tf.train.Example."""
+
+
+_KINDS = {1: "bytes", 2: "float", 3: "int64"}
+
+
+def _features_of(record: bytes) -> Iterator[tuple[str, str, int]]:
+    """Yield name, kind and length of each feature of a tf.train.Example."""
+    for number, _, features in _fields(record):
+        if number != 1 or not isinstance(features, bytes):
+            raise _NotAnExampleError
+        for number, _, entry in _fields(features):
+            if number != 1 or not isinstance(entry, bytes):
+                raise _NotAnExampleError
+            parts = {number: value for number, _, value in _fields(entry)}
+            feature = parts.get(2, b"")
+            if not isinstance(feature, bytes) or not isinstance(name := parts.get(1), bytes):
+                raise _NotAnExampleError
+            kind, length = "none", 0
+            for number, _, values in _fields(feature):
+                if number not in _KINDS or not isinstance(values, bytes):
+                    raise _NotAnExampleError
+                kind, length = _KINDS[number], _length(number, values)
+            yield name.decode(), kind, length
+
+
+def _length(kind: int, values: bytes) -> int:
+    """Return how many values a list has, packed or not."""
+    count = 0
+    for _, wire, value in _fields(values):
+        if kind == 1 or wire != 2 or not isinstance(value, bytes):
+            count += 1
+        elif kind == 2:
+            count += len(value) // 4
+        else:
+            count += sum(byte < 0x80 for byte in value)  # the last byte of each
+    return count
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int, bytes | int]]:
+    """Yield number, wire type and value of each field of a protocol buffer."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        wire = key & 7
+        value: bytes | int
+        if wire == 0:
+            value, at = _varint(message, at)
+        else:
+            if wire == 2:
+                size, at = _varint(message, at)
+            elif wire in (1, 5):
+                size = 8 if wire == 1 else 4
+            else:
+                raise _NotAnExampleError
+            value = message[at : at + size]
+            at += size
+            if at > len(message):
+                raise _NotAnExampleError
+        yield key >> 3, wire, value
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        at += 1
+        if byte < 0x80:
+            return value, at
+
+
+def _state(name: str) -> dict[str, Any]:
+    """Return what `Iterator.get_state` has put there."""
+    state = Path(name).read_bytes()
+    try:
+        version, at = _varint(state, 4)
+        plan, at = _text_at(state, at)
+        account, _ = _text_at(state, at)
+        # The engine looks at its checksum before anything else.
+        with iter(Dataset.range(0)) as it:
+            it._compare_state(state)
+    except (IndexError, ValueError) as error:
+        reason = str(error).removeprefix("set_state: ")
+        return {"damage": [{"element": None, "offset": None, "reason": reason}]}
+    return {"version": version, "plan": plan.decode(), "account_bytes": len(account), "damage": []}
+
+
+def _text_at(message: bytes, at: int) -> tuple[bytes, int]:
+    size, at = _varint(message, at)
+    if at + size > len(message):
+        raise IndexError("the text is longer than the file")
+    return message[at : at + size], at + size
+
+
+def _index(name: str) -> dict[str, Any]:
+    """Return what `ps.index` has put there."""
+    content = Path(name).read_bytes()
+    damage = []
+    header: dict[str, Any] = {}
+    end = b"\x1aPSINDE\n"
+    if not content.endswith(end):
+        damage.append({"element": None, "offset": len(content), "reason": "its end is missing"})
+    else:
+        trailer = struct.unpack("<QQQII", content[-len(end) - 32 : -len(end)])
+        header = {"blocks": trailer[1], "version": trailer[4]}
+    indexed = name.removesuffix(".psindex")
+    header["of"] = indexed if Path(indexed).exists() and indexed != name else None
+    return {**header, "damage": damage}
+
+
+def _rows(name: str) -> dict[str, Any]:
+    """Return what `cache`, `save` or `snapshot` has put there."""
+    content = np.memmap(name, np.uint8, "r")
+    end = b"\x1aPSROWE\n"
+    if len(content) < 32 or content[-len(end) :].tobytes() != end:
+        reason = "its end is missing: it was not written to the end, or is cut off"
+        return {"damage": [{"element": None, "offset": len(content), "reason": reason}]}
+    offset, size, _, version = struct.unpack("<QQII", content[-32 : -len(end)].tobytes())
+    if offset + size + 32 > len(content):
+        reason = "its index is not where the end says"
+        return {"damage": [{"element": None, "offset": offset, "reason": reason}]}
+    return {"version": version, "index_bytes": size, "damage": []}
+
+
+def _shown(element: Any) -> str:
+    text = repr(element)
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _text(report: dict[str, Any]) -> str:
+    lines = [f"{report['file']}: {report['format']}, {report['bytes']:,} bytes"]
+    for key, value in report.items():
+        if key in ("file", "format", "bytes", "first", "damage", "features"):
+            continue
+        lines.append(f"  {key}: {value}")
+    for feature, seen in report.get("features", {}).items():
+        lengths = (
+            f"{seen['least']} to {seen['most']}" if seen["least"] != seen["most"] else seen["most"]
+        )
+        lines.append(
+            f"  feature {feature}: {seen['kind']}, {lengths} values, in {seen['examples']} examples"
+        )
+    lines += (f"  {i}: {each}" for i, each in enumerate(report.get("first", ())))
+    for each in report["damage"]:
+        where = "" if each["element"] is None else f" at element {each['element']}"
+        lines.append(f"  damaged{where}: {each['reason']}")
+    return "\n".join(lines)

@@ -1,0 +1,61 @@
+"""``python -m penstock profile``: what slows the dataset of a program down."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, load
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a dataset of a program for a while, and print what slows it down.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after ``profile``; ``None`` takes those of the process.
+
+    Returns
+    -------
+    int
+        0; 2 when there is no such program or dataset, or it cannot be run.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock profile",
+        description=f"Run a dataset for a while and say what slows it down. {IMPORTED}",
+    )
+    parser.add_argument("program", metavar=ARGUMENT, help=f"{HELP}, of which there may be one")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, metavar="S", help="how long it runs (default: 5)"
+    )
+    parser.add_argument(
+        "--step",
+        type=float,
+        metavar="S",
+        help="seconds that a training step takes for each element; else they are taken as fast as "
+        "they come",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="write a page, or FILE.json for Perfetto, or FILE.png"
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    given = parser.parse_args(argv)
+    try:
+        datasets = load("profile", given.program).datasets
+        if len(datasets) > 1:
+            raise NotFoundError(
+                f"profile: {given.program} has {len(datasets)} datasets; name one: "
+                + ", ".join(f"{given.program}:{name}" for name in datasets)
+            )
+        (dataset,) = datasets.values()
+        profile = dataset.profile(given.seconds, given.step)
+    except (NotFoundError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps(profile.to_dict()) if given.json else profile)
+    if given.report:
+        profile.save(given.report)
+    return 0

@@ -1,0 +1,137 @@
+"""``python -m penstock inspect``: whole, damaged, empty and unknown files, from the outside."""
+
+import json
+
+import pytest
+
+import penstock as ps
+from penstock import cli
+
+
+def inspected(capsys, *names):
+    """Return the exit code, the reports, and what is on standard error."""
+    status = cli.main(["inspect", "--json", *map(str, names)])
+    out, err = capsys.readouterr()
+    return status, json.loads(out), err
+
+
+@pytest.fixture
+def examples(tmp_path):
+    path = tmp_path / "examples.tfrecord"
+    with ps.io.TFRecordWriter(path) as writer:
+        for i in range(4):
+            writer.write(ps.io.make_example({"label": i, "scores": [0.5] * i, "name": b"x"}))
+    return path
+
+
+def damage(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0xFF
+    path.write_bytes(content)
+
+
+def test_records_that_are_examples_show_their_features(examples, capsys):
+    status, (report,), _ = inspected(capsys, examples)
+    assert (status, report["format"], report["elements"]) == (0, "TFRecord", 4)
+    assert report["bytes"] == examples.stat().st_size
+    assert report["features"]["label"] == {"kind": "int64", "examples": 4, "least": 1, "most": 1}
+    scores = report["features"]["scores"]
+    assert (scores["kind"], scores["least"], scores["most"]) == ("float", 0, 3)
+    assert len(report["first"]) == 3
+
+
+def test_records_that_are_anything_are_counted(tmp_path, capsys):
+    path = tmp_path / "any"
+    with ps.io.TFRecordWriter(path) as writer:
+        for size in (3, 1, 2):
+            writer.write(b"\xff" * size)
+    status, (report,), _ = inspected(capsys, path)
+    assert (status, report["elements"], "features" in report) == (0, 3, False)
+    assert report["record_bytes"] == {"all": 6, "least": 1, "most": 3}
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZSTD"])
+def test_compressed_records_are_read(tmp_path, capsys, compression):
+    path = tmp_path / "packed.tfrecord"
+    with ps.io.TFRecordWriter(path, compression) as writer:
+        writer.write(b"one")
+    status, (report,), _ = inspected(capsys, path)
+    assert (status, report["format"], report["elements"]) == (0, f"TFRecord, {compression}", 1)
+
+
+def test_damage_is_shown_with_its_record_and_byte_and_what_follows_is_counted(examples, capsys):
+    whole = examples.read_bytes()
+    size = int.from_bytes(whole[:8], "little") + 16
+    damage(examples, size + 14)
+    status, (report,), _ = inspected(capsys, examples)
+    assert (status, report["elements"]) == (1, 4)
+    (found,) = report["damage"]
+    assert (found["element"], found["offset"]) == (1, size)
+    assert "checksum" in found["reason"]
+    assert cli.main(["inspect", str(examples)]) == 1
+    assert "damaged at element 1" in capsys.readouterr().out
+
+
+def test_a_truncated_file_is_damaged_at_its_end(examples, capsys):
+    examples.write_bytes(examples.read_bytes()[:-5])
+    status, (report,), _ = inspected(capsys, examples)
+    assert status == 1
+    assert report["damage"][0]["element"] == 3
+
+
+def test_an_empty_file_has_no_records(tmp_path, capsys):
+    (tmp_path / "empty.tfrecord").touch()
+    status, (report,), _ = inspected(capsys, tmp_path / "empty.tfrecord")
+    assert (status, report["elements"], report["damage"]) == (0, 0, [])
+
+
+def test_a_saved_dataset_is_counted_and_its_damage_found(tmp_path, capsys):
+    ps.Dataset.range(5).map(lambda x: {"x": x}).save(tmp_path / "saved")
+    status, (report,), _ = inspected(capsys, tmp_path / "saved")
+    assert (status, report["format"], report["elements"]) == (0, "saved dataset", 5)
+    (rows,) = (tmp_path / "saved").glob("*.rows")
+    assert inspected(capsys, rows)[0] == 0
+    rows.write_bytes(rows.read_bytes()[:-3])
+    assert inspected(capsys, rows)[0] == 1
+    status, (report,), _ = inspected(capsys, tmp_path / "saved")
+    assert status == 1
+    assert report["damage"]
+
+
+def test_a_state_shows_its_plan(tmp_path, capsys):
+    path = tmp_path / "state"
+    it = iter(ps.Dataset.range(5).batch(2))
+    next(it)
+    path.write_bytes(it.get_state())
+    status, (report,), _ = inspected(capsys, path)
+    assert (status, report["format"]) == (0, "state of an iterator")
+    assert "batch" in report["plan"]
+    damage(path, -1)
+    status, (report,), _ = inspected(capsys, path)
+    assert status == 1
+    assert "damaged or truncated" in report["damage"][0]["reason"]
+
+
+def test_an_index_and_a_tar_shard_are_known(examples, tmp_path, capsys):
+    ps.index(examples)
+    status, (report,), _ = inspected(capsys, f"{examples}.psindex")
+    assert (status, report["format"], report["of"]) == (0, "index", str(examples))
+    import tarfile
+
+    with tarfile.open(tmp_path / "shard.tar", "w") as tar:
+        tar.add(examples, "0.tfrecord")
+    status, (report,), _ = inspected(capsys, tmp_path / "shard.tar")
+    assert (status, report["format"], report["elements"]) == (0, "tar shard", 1)
+
+
+def test_what_is_unknown_or_missing_is_wrong_usage_and_the_others_are_shown(
+    examples, tmp_path, capsys
+):
+    (tmp_path / "text").write_text("some words that are no records at all")
+    status, reports, error = inspected(
+        capsys, tmp_path / "text", tmp_path / "missing", tmp_path, examples
+    )
+    assert (status, len(reports)) == (2, 1)
+    assert "text is of no format that is known here" in error
+    assert "missing" in error
+    assert "is a folder without" in error

@@ -1,135 +1,289 @@
-// The decisions of Climber, one window at a time.
+// The decisions of Tuner, one window at a time.
 #include "runtime/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 namespace penstock {
 namespace {
 
-constexpr double kConsumerWaits = 0.02;       // above: a higher value may help
-constexpr double kConsumerWaitsAgain = 0.05;  // above: a frozen knob thaws
-constexpr double kNeededGain = 0.03;          // of the output rate; less is noise
-constexpr double kBufferAlwaysFull = 0.95;    // above: the stage is faster than needed
-constexpr int kIdleWindowsToLower = 3;
-constexpr int kIdleWindowsToThaw = 10;
-constexpr int kQuietWindowsToFreeze = 5;
-constexpr int kLongestCoolDown = 128;
+// Rates of windows vary by some percent without any change; less than these says nothing.
+constexpr double kNeededGain = 0.03;
+constexpr double kExpectedGain = 0.05;
+constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing to gain
+// Where times vary, servers that are busy all the time leave the consumer waiting now and then.
+constexpr double kBusyEnough = 0.85;
+constexpr double kUsefulShare = 0.1;  // of a call more: less only waits
+constexpr double kMuchLess = 0.6;      // of the widths: worth a trial with fewer
+constexpr double kOtherWork = 1.25;    // times as long as before, or the inverse
+constexpr double kFewestElements = 32;  // whose rate says something
+constexpr double kLongestWindow = 4;    // seconds
+constexpr int kIdleWindows = 6;
+constexpr int kMostGrowth = 4;         // times as many at once: not all limits are in the model
+constexpr double kFirstPause = 60;     // seconds; a failed trial costs about one
+constexpr double kLongestPause = 960;
 
-std::string Percent(double fraction) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", fraction * 100);
+std::string Text(const char* format, double a, double b = 0) {
+  char text[160];
+  std::snprintf(text, sizeof text, format, a, b);
   return text;
+}
+
+int Sum(const std::vector<int>& widths) { return std::accumulate(widths.begin(), widths.end(), 0); }
+
+bool Differ(double a, double b, double floor) {
+  return std::max(a, floor) > kOtherWork * std::max(b, floor) ||
+         std::max(b, floor) > kOtherWork * std::max(a, floor);
 }
 
 }  // namespace
 
-void Climber::CoolDown::Fail() {
-  left = next;
-  next = std::min(next * 2, kLongestCoolDown);
-}
-
-Climber::Climber(std::string knob, int min, int max)
-    : knob_(std::move(knob)), min_(min), max_(max) {}
-
-int Climber::Decide(int value, const Window& window) {
-  if (!(window.seconds > 0)) return value;
+std::vector<int> Tuner::Decide(const PipelineWindow& window) {
+  Widths widths;
+  for (const StageWindow& stage : window.stages) widths.push_back(stage.width);
+  if (!(window.seconds > 0) || widths.empty()) return widths;
   time_ += window.seconds;
-  if (trial_ == Trial::kRaise) return JudgeRaise(value, window);
-  if (trial_ == Trial::kLower) return JudgeLower(value, window);
-
-  raise_.left = std::max(raise_.left - 1, 0);
-  lower_.left = std::max(lower_.left - 1, 0);
-  if (frozen_ && !Thaw(value, window)) return value;
-  if (window.consumer_wait_fraction > kConsumerWaits) return TryRaise(value, window);
-  return TryLower(value, window);
+  if (settling_ > 0) {
+    --settling_;
+    return widths;
+  }
+  if (!Accumulate(window)) return widths;
+  const Measured measured = Measure();
+  Widths next = widths;
+  if (measured.rate > 0) {
+    if (trial_ != Trial::kNone) {
+      next = Judge(measured, widths);
+    } else {
+      if (WorkChanged(measured)) {
+        limit_ = 0;
+        improve_after_ = reduce_after_ = improve_pause_ = reduce_pause_ = 0;
+      }
+      next = measured.waiting > kWaitsLittle ? Improve(measured, widths) : Reduce(measured, widths);
+    }
+  }
+  gathered_ = {};
+  return next;
 }
 
-bool Climber::Thaw(int value, const Window& window) {
-  const bool idle = window.buffer_full_fraction >= kBufferAlwaysFull && value > min_;
-  idle_windows_ = idle ? idle_windows_ + 1 : 0;
-  std::string reason;
-  if (window.consumer_wait_fraction > kConsumerWaitsAgain && value < max_) {
-    reason = "resumed: the consumer waits " + Percent(window.consumer_wait_fraction);
-  } else if (idle_windows_ >= kIdleWindowsToThaw) {
-    reason = "resumed: the buffer has been full for " + std::to_string(idle_windows_) + " windows";
+// Whether there is enough to decide by.
+bool Tuner::Accumulate(const PipelineWindow& window) {
+  if (gathered_.stages.size() != window.stages.size()) {
+    gathered_ = window;
   } else {
-    return false;
+    gathered_.seconds += window.seconds;
+    for (size_t s = 0; s < window.stages.size(); ++s) {
+      StageWindow& sum = gathered_.stages[s];
+      const StageWindow& more = window.stages[s];
+      sum.delivered += more.delivered;
+      sum.called += more.called;
+      sum.cpu += more.cpu;
+      sum.pulled += more.pulled;
+      sum.waited += more.waited;
+    }
   }
-  frozen_ = false;
-  quiet_windows_ = 0;
-  Move(value, value, std::move(reason));
+  return gathered_.stages.back().delivered >= kFewestElements ||
+         gathered_.seconds >= kLongestWindow;
+}
+
+Tuner::Measured Tuner::Measure() const {
+  Measured measured;
+  const StageWindow& last = gathered_.stages.back();
+  const double elements = last.delivered;
+  measured.rate = elements / gathered_.seconds;
+  measured.waiting = std::clamp(last.waited / gathered_.seconds, 0.0, 1.0);
+  if (elements <= 0) return measured;
+  for (size_t s = 0; s < gathered_.stages.size(); ++s) {
+    const StageWindow& stage = gathered_.stages[s];
+    double waited = 0;
+    for (const StageWindow& before : gathered_.stages) {
+      if (before.consumer == static_cast<int>(s)) waited += before.waited;
+    }
+    Section section;
+    section.servers = stage.width;
+    section.cpu = std::min(stage.cpu, stage.called) / elements;
+    section.serial = std::max(stage.pulled - waited, 0.0) / elements;
+    section.blocked = stage.called / elements - section.cpu + section.serial;
+    measured.sections.push_back(section);
+  }
+  Section consumer;
+  consumer.blocked = gathered_.seconds * (1 - measured.waiting) / elements;
+  measured.sections.push_back(consumer);
+  return measured;
+}
+
+double Tuner::Rate(const Measured& measured, const Widths& widths) const {
+  std::vector<Section> sections = measured.sections;
+  for (size_t s = 0; s < widths.size(); ++s) sections[s].servers = widths[s];
+  const double rate = Predict(sections, gathered_.processors).rate;
+  return limit_ > 0 ? std::min(rate, std::max(limit_, measured.rate)) : rate;
+}
+
+// The fewest calls that reach nearly as much as any do: the stage that is the busiest gets more,
+// until it is idle now and then, or more calls would only wait for processors or each other.
+Tuner::Widths Tuner::Plan(const Measured& measured) const {
+  std::vector<Section> sections = measured.sections;
+  const std::vector<StageWindow>& stages = gathered_.stages;
+  Widths widths;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    sections[s].servers = stages[s].least;
+    widths.push_back(stages[s].least);
+  }
+  std::vector<bool> done(stages.size());
+  Prediction predicted = Predict(sections, gathered_.processors);
+  for (;;) {
+    size_t busiest = stages.size();
+    for (size_t s = 0; s < stages.size(); ++s) {
+      if (done[s] || widths[s] >= stages[s].most) continue;
+      if (busiest == stages.size() ||
+          predicted.utilisation[s] > predicted.utilisation[busiest]) {
+        busiest = s;
+      }
+    }
+    if (busiest == stages.size() || predicted.utilisation[busiest] <= kBusyEnough) return widths;
+    int more = std::min(std::max(widths[busiest] / 8, 1), stages[busiest].most - widths[busiest]);
+    if (gathered_.budget > 0) more = std::min(more, gathered_.budget - Sum(widths));
+    if (more <= 0) return widths;
+    sections[busiest].servers += more;
+    Prediction next = Predict(sections, gathered_.processors);
+    const double could_before = predicted.rate / predicted.utilisation[busiest];
+    const double could = next.rate / next.utilisation[busiest];
+    if (could < could_before * (1 + kUsefulShare * more / widths[busiest])) {
+      sections[busiest].servers -= more;
+      done[busiest] = true;
+    } else {
+      widths[busiest] += more;
+      predicted = std::move(next);
+    }
+  }
+}
+
+Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
+  const Trial trial = std::exchange(trial_, Trial::kNone);
+  const double gain = measured.rate / rate_before_ - 1;
+  if (trial == Trial::kMore) {
+    const double expected = expected_ / rate_before_ - 1;
+    const bool useful = measured.waiting <= kWaitsLittle || gain >= kNeededGain;
+    if (useful && (measured.waiting <= kWaitsLittle || gain >= expected / 4)) {
+      improve_pause_ = 0;
+      return widths;
+    }
+    limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
+    improve_pause_ = std::clamp(improve_pause_ * 2, kFirstPause, kLongestPause);
+    improve_after_ = time_ + improve_pause_;
+    if (useful) return Trim(measured, widths, gain);
+    return Move(widths, before_,
+                Text("reverted: it gave %.1f %% more output where the model expected %.1f %%",
+                     gain * 100, (expected_ / rate_before_ - 1) * 100));
+  }
+  if (measured.waiting <= kWaitsLittle || gain > -kNeededGain / 2) {
+    reduce_pause_ = 0;
+    return widths;
+  }
+  reduce_pause_ = std::clamp(reduce_pause_ * 2, kFirstPause, kLongestPause);
+  reduce_after_ = time_ + reduce_pause_;
+  return Move(widths, before_, Text("reverted: the output was %.1f %% less", -gain * 100));
+}
+
+// Something that the model cannot see allowed only a share of the gain: as many calls as that takes.
+Tuner::Widths Tuner::Trim(const Measured& measured, const Widths& widths, double gain) {
+  Widths wanted = widths;
+  for (size_t s = 0; s < widths.size(); ++s) {
+    if (before_[s] >= widths[s]) continue;
+    const double needed = before_[s] * (1 + gain) / kBusyEnough;
+    wanted[s] = std::min(widths[s], static_cast<int>(std::ceil(needed)));
+  }
+  if (wanted == widths) return widths;
+  trial_ = Trial::kLess;
+  before_ = widths;
+  rate_before_ = measured.rate;
+  return Move(widths, wanted, Text("more brought only %.1f %%, which fewer reach", gain * 100));
+}
+
+Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
+  idle_windows_ = 0;
+  if (limit_ > 0 && time_ < improve_after_) return widths;
+  limit_ = 0;
+  Measured fitted = measured;
+  // What the model does not explain is put down to the stage that all wait for: its elements wait
+  // for each other's order.
+  const double explained = Rate(measured, widths);
+  if (explained > measured.rate * (1 + kExpectedGain)) {
+    size_t slow = widths.size() - 1;
+    for (size_t s = slow; s-- > 0;) {
+      const StageWindow& stage = gathered_.stages[s];
+      if (stage.consumer == static_cast<int>(slow) &&
+          stage.waited > gathered_.stages[slow].waited / 2) {
+        slow = s;
+      }
+    }
+    Section& section = fitted.sections[slow];
+    section.blocked = std::max(widths[slow] / measured.rate - section.cpu, section.blocked);
+  }
+  Widths wanted = Plan(fitted);
+  for (size_t s = 0; s < widths.size(); ++s) {
+    wanted[s] = std::min(wanted[s], kMostGrowth * widths[s]);
+    if (gathered_.budget == 0) wanted[s] = std::max(wanted[s], widths[s]);
+  }
+  const double expected = Rate(fitted, wanted);
+  if (wanted == widths || expected < measured.rate * (1 + kExpectedGain)) return widths;
+  trial_ = Trial::kMore;
+  before_ = widths;
+  rate_before_ = measured.rate;
+  expected_ = expected;
+  known_ = measured;
+  return Move(widths, wanted,
+              Text("the consumer waits %.1f %%, and the model expects %.1f %% more output",
+                   measured.waiting * 100, (expected / measured.rate - 1) * 100));
+}
+
+Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {
+  Widths wanted = Plan(measured);
+  for (size_t s = 0; s < widths.size(); ++s) wanted[s] = std::min(wanted[s], widths[s]);
+  if (Sum(wanted) > kMuchLess * Sum(widths) || time_ < reduce_after_) {
+    idle_windows_ = 0;
+    return widths;
+  }
+  if (++idle_windows_ < kIdleWindows) return widths;
+  idle_windows_ = 0;
+  trial_ = Trial::kLess;
+  before_ = widths;
+  rate_before_ = measured.rate;
+  known_ = measured;
+  return Move(widths, wanted, "the consumer does not wait, and the model expects that fewer suffice");
+}
+
+// Whether what was measured is no longer what the last trial began with.
+bool Tuner::WorkChanged(const Measured& measured) {
+  if (known_.sections.size() != measured.sections.size()) return false;
+  const double floor = 0.05 / measured.rate;  // shorter times decide nothing
+  bool other = false;
+  for (size_t s = 0; s < measured.sections.size(); ++s) {
+    const Section& now = measured.sections[s];
+    const Section& then = known_.sections[s];
+    other = other || Differ(now.cpu, then.cpu, floor) ||
+            (now.servers == then.servers && Differ(now.blocked, then.blocked, floor));
+  }
+  changed_windows_ = other ? changed_windows_ + 1 : 0;
+  if (changed_windows_ < 2) return false;
+  changed_windows_ = 0;
+  known_ = measured;
   return true;
 }
 
-int Climber::JudgeRaise(int value, const Window& window) {
-  trial_ = Trial::kNone;
-  if (window.consumer_wait_fraction <= kConsumerWaits) {
-    raise_.Succeed();
-    return value;  // the aim itself was reached, whatever the rate says
+Tuner::Widths Tuner::Move(const Widths& from, const Widths& to, const std::string& reason) {
+  double longest = 0;
+  const double elements = std::max(gathered_.stages.back().delivered, 1.0);
+  for (size_t s = 0; s < from.size(); ++s) {
+    longest = std::max(longest, gathered_.stages[s].called / elements);
+    if (from[s] == to[s]) continue;
+    log_.push_back({time_, s, from[s], to[s], reason});
   }
-  const double gain = window.outputs / window.seconds / std::max(rate_before_, 1e-12) - 1;
-  if (gain >= kNeededGain) {
-    raise_.Succeed();
-    return TryRaise(value, window);
-  }
-  raise_.Fail();
-  return Move(value, value_before_,
-              "reverted: " + std::to_string(value) + " gave " + Percent(gain) +
-                  " more output, less than " + Percent(kNeededGain) + "; next try in " +
-                  std::to_string(raise_.left) + " windows");
-}
-
-int Climber::JudgeLower(int value, const Window& window) {
-  trial_ = Trial::kNone;
-  if (window.consumer_wait_fraction <= kConsumerWaits) {
-    lower_.Succeed();
-    return value;
-  }
-  lower_.Fail();
-  return Move(value, std::min(value_before_, max_),
-              "reverted: with " + std::to_string(value) + " the consumer waits " +
-                  Percent(window.consumer_wait_fraction) + "; next try in " +
-                  std::to_string(lower_.left) + " windows");
-}
-
-int Climber::TryRaise(int value, const Window& window) {
-  idle_windows_ = 0;
-  if (value >= max_) return Quiet(value);
-  quiet_windows_ = 0;
-  if (raise_.left > 0) return value;
-  trial_ = Trial::kRaise;
-  value_before_ = value;
-  rate_before_ = window.outputs / window.seconds;
-  // By half: a step of one on a large value could not show the gain that a trial needs.
-  return Move(value, std::min(value + std::max(value / 2, 1), max_),
-              "raised: the consumer waits " + Percent(window.consumer_wait_fraction));
-}
-
-int Climber::TryLower(int value, const Window& window) {
-  const bool idle = window.buffer_full_fraction >= kBufferAlwaysFull && value > min_;
-  idle_windows_ = idle ? idle_windows_ + 1 : 0;
-  if (!idle) return Quiet(value);
-  quiet_windows_ = 0;
-  if (idle_windows_ < kIdleWindowsToLower || lower_.left > 0) return value;
-  idle_windows_ = 0;
-  trial_ = Trial::kLower;
-  value_before_ = value;
-  return Move(value, value - 1,
-              "lowered: the buffer is full " + Percent(window.buffer_full_fraction) +
-                  " of the time and the consumer does not wait");
-}
-
-int Climber::Quiet(int value) {
-  if (++quiet_windows_ < kQuietWindowsToFreeze) return value;
-  quiet_windows_ = 0;
-  frozen_ = true;
-  return Move(value, value, "frozen: nothing to do for 5 windows");
-}
-
-int Climber::Move(int from, int to, std::string reason) {
-  log_.push_back({time_, knob_, from, to, std::move(reason)});
+  // What was begun before is not judged.
+  settling_ = static_cast<int>(std::clamp(std::ceil(longest * 4), 0.0, 8.0));
+  if (longest < 0.05) settling_ = 0;
   return to;
 }
 

@@ -1,72 +1,88 @@
-// The controller that moves one number of a stage while it runs: a buffer limit, a width.
+// The controller that moves the widths of all stages of a run, by the model of the pipeline.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "runtime/model.h"
+
 namespace penstock {
 
-// What happened since the last decision, from counters only.
-struct Window {
-  double outputs = 0;                 // elements that the pipeline delivered
-  double seconds = 0;                 // length of the window
-  double consumer_wait_fraction = 0;  // of the window, the consumer waited: 0..1
-  double buffer_full_fraction = 0;    // of the window, the stage's buffer was full: 0..1
+// What happened at one stage since the last decision, from counters only.
+struct StageWindow {
+  int width = 1;  // calls at a time
+  int least = 1;
+  int most = 1;
+  int consumer = -1;     // the stage that takes from it; -1: what comes after all of them
+  double delivered = 0;  // elements
+  double called = 0;     // seconds in calls, of all its threads
+  double cpu = 0;        // of these, on a processor
+  double pulled = 0;     // seconds in which one of them pulled the input, and waited for it
+  double waited = 0;     // seconds that its consumer waited for it
+};
+
+struct PipelineWindow {
+  double seconds = 0;
+  double processors = 1;
+  int budget = 0;                   // of all widths together; 0: none
+  std::vector<StageWindow> stages;  // a consumer comes after what it takes from
 };
 
 struct TunerMove {
   double time = 0;  // seconds: the sum of the windows so far
-  std::string knob;
+  size_t stage = 0;
   int old_value = 0;
-  int new_value = 0;  // equal to old_value when tuning froze or resumed
+  int new_value = 0;
   std::string reason;
 };
 
-// Verify and revert: tries a higher value when the consumer waits, keeps it only if more came out,
-// otherwise goes back and tries again later and later. So limits that it cannot see (one Python
-// lock, a disk, memory bandwidth) need no model. A pure function of the windows: no clock, no
-// randomness, no thread.
-class Climber final {
+// The model says which widths reach most, and the fewest that reach it. A change must bring what
+// can be measured; otherwise it is taken back, and the rate that was reached counts as a limit that
+// the model cannot see (a disk, a lock, the GIL, memory bandwidth) until the work changes, or for
+// long. A pure function of the windows: no clock, no randomness, no thread.
+class Tuner final {
  public:
-  Climber(std::string knob, int min, int max);
-
-  // From now on. Not below the value in use.
-  void set_max(int max) { max_ = max; }
-  // The value to use from now on. Call once for each window (0.5 s or more) with the value in use.
-  int Decide(int value, const Window& window);
-
-  bool frozen() const { return frozen_; }
+  // The widths from now on. Call it for each window (0.5 s or so) with the widths in use, and the
+  // stages always in the same order; when there are others, make another Tuner.
+  std::vector<int> Decide(const PipelineWindow& window);
   const std::vector<TunerMove>& log() const { return log_; }
 
  private:
-  enum class Trial { kNone, kRaise, kLower };
-  struct CoolDown {
-    int left = 0;  // windows until the next try
-    int next = 2;  // the length after the next failure; doubles
-    void Fail();
-    void Succeed() { next = 2; }
+  enum class Trial { kNone, kMore, kLess };
+  // What was measured, in terms of the elements that come out at the end.
+  struct Measured {
+    double rate = 0;
+    double waiting = 0;             // the share of the time that the last consumer waited
+    std::vector<Section> sections;  // of the stages, and of the last consumer
   };
+  using Widths = std::vector<int>;
 
-  bool Thaw(int value, const Window& window);
-  int JudgeRaise(int value, const Window& window);
-  int JudgeLower(int value, const Window& window);
-  int TryRaise(int value, const Window& window);
-  int TryLower(int value, const Window& window);
-  int Quiet(int value);
-  int Move(int from, int to, std::string reason);
+  bool Accumulate(const PipelineWindow& window);
+  Measured Measure() const;
+  double Rate(const Measured& measured, const Widths& widths) const;
+  Widths Plan(const Measured& measured) const;
+  Widths Judge(const Measured& measured, const Widths& widths);
+  Widths Trim(const Measured& measured, const Widths& widths, double gain);
+  Widths Improve(const Measured& measured, const Widths& widths);
+  Widths Reduce(const Measured& measured, const Widths& widths);
+  bool WorkChanged(const Measured& measured);
+  Widths Move(const Widths& from, const Widths& to, const std::string& reason);
 
-  const std::string knob_;
-  const int min_;
-  int max_;
   double time_ = 0;
-  Trial trial_ = Trial::kNone;  // the last window's change, to be judged by this one
-  int value_before_ = 0;
-  double rate_before_ = 0;
-  CoolDown raise_;
-  CoolDown lower_;
+  PipelineWindow gathered_;  // windows that were too short to say much
+  int settling_ = 0;         // windows to pass over after a move
+  Trial trial_ = Trial::kNone;
+  Widths before_;               // the trial
+  double rate_before_ = 0;      // likewise
+  double expected_ = 0;         // of the trial
+  double limit_ = 0;            // the rate that a failed trial has found; 0: none
+  Measured known_;              // when the limit was found
+  int changed_windows_ = 0;     // in a row, in which the work was other than known
+  double improve_after_ = 0;    // the time
+  double improve_pause_ = 0;    // after the next failure
+  double reduce_after_ = 0;
+  double reduce_pause_ = 0;
   int idle_windows_ = 0;
-  int quiet_windows_ = 0;
-  bool frozen_ = false;
   std::vector<TunerMove> log_;
 };
 

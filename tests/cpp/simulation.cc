@@ -1,0 +1,509 @@
+// The events of a simulated pipeline, one after another.
+#include "simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <queue>
+#include <random>
+#include <utility>
+
+namespace penstock::testing {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kWindow = 0.5;  // as the engine's
+
+class Simulation {
+ public:
+  Simulation(const SimulatedPipeline& pipeline, std::vector<int> widths, uint64_t seed)
+      : pipeline_(pipeline), random_(seed), disk_{pipeline.disk, {}} {
+    for (size_t s = 0; s < pipeline.stages.size(); ++s) {
+      Stage& stage = stages_.emplace_back();
+      stage.work = pipeline.stages[s].work;
+      stage.bytes = pipeline.stages[s].bytes;
+      stage.counted.width = widths[s];
+    }
+    consumer_work_ = pipeline.consumer;
+    for (size_t s = 0; s < stages_.size(); ++s) Widen(s, widths[s]);
+    consumer_ = NewThread(stages_.size());
+    Want(consumer_);
+  }
+
+  Ran Run(double seconds, double change_at, const Controller& controller) {
+    double decide_at = controller ? kWindow : kNever;
+    if (pipeline_.later.empty()) change_at = kNever;
+    while (now_ < seconds) {
+      const double next_processor =
+          computing_.empty() ? kNever : now_ + (computing_.top().first - virtual_) / Speed();
+      const double next_timer = timers_.empty() ? kNever : timers_.top().first;
+      const double next = std::min({next_processor, next_timer, decide_at, change_at, seconds});
+      if (next == kNever) break;
+      virtual_ += (next - now_) * Speed();
+      now_ = next;
+      if (next == change_at) {
+        change_at = kNever;
+        for (size_t s = 0; s < stages_.size(); ++s) stages_[s].work = pipeline_.later[s];
+        consumer_work_ = pipeline_.later.back();
+      } else if (next == decide_at) {
+        decide_at += kWindow;
+        Control(controller);
+      } else if (next == next_timer) {
+        const int thread = timers_.top().second;
+        timers_.pop();
+        Advance(thread);
+      } else if (next == next_processor) {
+        const int thread = computing_.top().second;
+        computing_.pop();
+        Advance(thread);
+      }
+    }
+    ran_.outputs.resize(static_cast<size_t>(seconds * 10), 0);
+    return std::move(ran_);
+  }
+
+ private:
+  enum class Phase {
+    kIdle,
+    kInput,
+    kPull,
+    kGilWait,
+    kGil,
+    kCpu,
+    kDiskWait,
+    kDisk,
+    kSleep,
+    kLockWait,
+    kLock
+  };
+
+  struct Thread {
+    size_t stage = 0;
+    size_t number = 0;  // among those of its stage
+    Phase phase = Phase::kIdle;
+    int64_t element = 0;
+    double factor = 1;  // of this element's times
+    double began = 0;   // the pull, the call or the wait
+  };
+  // Taken by some at a time, in the order of asking.
+  struct Semaphore {
+    int left = 1;
+    std::deque<int> queue;
+  };
+  struct Stage {
+    Work work;
+    int64_t bytes = 1;
+    Counted counted;
+    std::vector<int> threads;
+    std::vector<int> parked;
+    Semaphore input;
+    Semaphore lock;
+    int room_waiter = -1;
+    int taker = -1;    // waits for the next element
+    int64_t head = 0;  // the next one that is taken
+    int64_t next = 0;  // the next one that begins
+    int64_t charged = 0;
+    std::deque<bool> ready;  // from head on
+  };
+  using Timers = std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>,
+                                     std::greater<>>;
+
+  double Speed() const {
+    const auto running = static_cast<double>(computing_.size());
+    return std::min(1.0, pipeline_.processors / std::max(running, 1.0));
+  }
+
+  int NewThread(size_t stage) {
+    threads_.emplace_back();
+    threads_.back().stage = stage;
+    return static_cast<int>(threads_.size()) - 1;
+  }
+
+  void Widen(size_t s, int width) {
+    Stage& stage = stages_[s];
+    stage.counted.width = width;
+    std::vector<int> woken;
+    woken.swap(stage.parked);
+    for (const int t : woken) Want(t);
+    while (static_cast<int>(stage.threads.size()) < width) {
+      const int t = NewThread(s);
+      threads_[static_cast<size_t>(t)].number = stage.threads.size();
+      stage.threads.push_back(t);
+      Want(t);
+    }
+    WakeRoom(s);
+  }
+
+  void Control(const Controller& controller) {
+    std::vector<Counted> counted;
+    for (const Stage& stage : stages_) counted.push_back(stage.counted);
+    // Waits that have not ended count, too.
+    for (size_t s = 0; s < stages_.size(); ++s) {
+      if (stages_[s].taker >= 0) {
+        counted[s].waited += now_ - threads_[static_cast<size_t>(stages_[s].taker)].began;
+      }
+      for (const int t : stages_[s].threads) {
+        const Thread& thread = threads_[static_cast<size_t>(t)];
+        if (thread.phase == Phase::kInput || thread.phase == Phase::kPull) {
+          counted[s].pulled += now_ - thread.began;
+        } else if (thread.phase != Phase::kIdle) {
+          counted[s].called += now_ - thread.began;
+        }
+      }
+    }
+    const std::vector<int> widths = controller(now_, counted);
+    for (size_t s = 0; s < stages_.size(); ++s) {
+      if (widths[s] != stages_[s].counted.width) Widen(s, widths[s]);
+    }
+  }
+
+  void Compute(int t, Phase phase, double seconds) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    thread.phase = phase;
+    if (thread.stage < stages_.size() && phase != Phase::kPull) {
+      stages_[thread.stage].counted.cpu += seconds;
+    }
+    computing_.push({virtual_ + seconds, t});
+  }
+  void Sleep(int t, Phase phase, double seconds) {
+    threads_[static_cast<size_t>(t)].phase = phase;
+    timers_.push({now_ + seconds, t});
+  }
+  // Whether it goes on at once.
+  static bool Take(Semaphore& semaphore, int t) {
+    if (semaphore.left > 0) {
+      --semaphore.left;
+      return true;
+    }
+    semaphore.queue.push_back(t);
+    return false;
+  }
+  void Give(Semaphore& semaphore) {
+    if (semaphore.queue.empty()) {
+      ++semaphore.left;
+      return;
+    }
+    const int next = semaphore.queue.front();
+    semaphore.queue.pop_front();
+    Granted(next);
+  }
+
+  // A thread without an element wants one.
+  void Want(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    thread.phase = Phase::kIdle;
+    if (thread.stage == stages_.size()) return FromBefore(t);
+    Stage& stage = stages_[thread.stage];
+    if (static_cast<int>(thread.number) >= stage.counted.width) {
+      stage.parked.push_back(t);
+      return;
+    }
+    if (Take(stage.input, t)) HasInput(t);
+  }
+
+  void HasInput(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    Stage& stage = stages_[thread.stage];
+    if (!Room(stage)) {
+      stage.room_waiter = t;
+      return;
+    }
+    stage.charged += stage.bytes;
+    bytes_ += stage.bytes;
+    ran_.most_bytes = std::max(ran_.most_bytes, bytes_);
+    FromBefore(t);
+  }
+
+  bool Room(const Stage& stage) const {
+    if (stage.next - stage.head >= std::max(2 * stage.counted.width, 4)) return false;
+    return stage.next == stage.head || bytes_ + stage.bytes <= pipeline_.memory_limit;
+  }
+
+  void WakeRoom(size_t s) {
+    const int t = stages_[s].room_waiter;
+    if (t < 0 || !Room(stages_[s])) return;
+    stages_[s].room_waiter = -1;
+    HasInput(t);
+  }
+
+  // Takes an element of the stage before it.
+  void FromBefore(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    thread.began = now_;
+    thread.phase = Phase::kInput;
+    if (thread.stage == 0) return Pull(t);
+    Stage& before = stages_[thread.stage - 1];
+    if (before.ready.empty() || !before.ready.front()) {
+      before.taker = t;
+      return;
+    }
+    TakeFrom(thread.stage - 1);
+    Pull(t);
+  }
+
+  void TakeFrom(size_t s) {
+    Stage& stage = stages_[s];
+    stage.ready.pop_front();
+    ++stage.head;
+    ++stage.counted.delivered;
+    stage.charged -= stage.bytes;
+    bytes_ -= stage.bytes;
+    for (size_t other = 0; other < stages_.size(); ++other) WakeRoom(other);
+  }
+
+  void Pull(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    const Work& work = WorkOf(thread);
+    thread.factor = Factor(work);
+    Compute(t, Phase::kPull, work.pull * thread.factor);
+  }
+
+  const Work& WorkOf(const Thread& thread) const {
+    return thread.stage < stages_.size() ? stages_[thread.stage].work : consumer_work_;
+  }
+
+  double Factor(const Work& work) {
+    const double uniform = std::uniform_real_distribution<>(-1, 1)(random_);
+    double factor = 1 + work.jitter * uniform;
+    if (std::uniform_real_distribution<>()(random_) < work.straggler) factor *= 10;
+    return factor;
+  }
+
+  // The thread has what it waited for in a queue.
+  void Granted(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    const Work& work = WorkOf(thread);
+    switch (thread.phase) {
+      case Phase::kIdle:
+        return HasInput(t);
+      case Phase::kGilWait:
+        return Compute(t, Phase::kGil, work.gil * thread.factor);
+      case Phase::kDiskWait:
+        return Sleep(t, Phase::kDisk, work.disk * thread.factor);
+      default:
+        return Compute(t, Phase::kLock, work.lock * thread.factor);
+    }
+  }
+
+  // The thread's phase is over.
+  void Advance(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    const Work& work = WorkOf(thread);
+    switch (thread.phase) {
+      case Phase::kPull:
+        Pulled(t);
+        [[fallthrough]];
+      case Phase::kGilWait:
+        if (work.gil > 0) return Queue(t, Phase::kGilWait, gil_);
+        return Compute(t, Phase::kCpu, work.cpu * thread.factor);
+      case Phase::kGil:
+        Give(gil_);
+        return Compute(t, Phase::kCpu, work.cpu * thread.factor);
+      case Phase::kCpu:
+        if (work.disk > 0) return Queue(t, Phase::kDiskWait, disk_);
+        return Sleep(t, Phase::kSleep, work.sleep * thread.factor);
+      case Phase::kDisk:
+        Give(disk_);
+        return Sleep(t, Phase::kSleep, work.sleep * thread.factor);
+      case Phase::kSleep:
+        if (work.lock > 0) return Queue(t, Phase::kLockWait, LockOf(thread));
+        return Done(t);
+      case Phase::kLock:
+        Give(LockOf(thread));
+        return Done(t);
+      default:
+        return;
+    }
+  }
+
+  Semaphore& LockOf(const Thread& thread) {
+    return thread.stage < stages_.size() ? stages_[thread.stage].lock : consumer_lock_;
+  }
+
+  void Queue(int t, Phase phase, Semaphore& semaphore) {
+    threads_[static_cast<size_t>(t)].phase = phase;
+    if (Take(semaphore, t)) Granted(t);
+  }
+
+  void Pulled(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    if (thread.stage == stages_.size()) {
+      thread.began = now_;
+      return;
+    }
+    Stage& stage = stages_[thread.stage];
+    stage.counted.pulled += now_ - thread.began;
+    thread.began = now_;
+    thread.element = stage.next++;
+    stage.ready.push_back(false);
+    thread.phase = Phase::kGilWait;  // no longer idle: others may be granted the input
+    Give(stage.input);
+  }
+
+  void Done(int t) {
+    Thread& thread = threads_[static_cast<size_t>(t)];
+    if (thread.stage == stages_.size()) {
+      const auto tenth = static_cast<size_t>(now_ * 10);
+      if (ran_.outputs.size() <= tenth) ran_.outputs.resize(tenth + 1, 0);
+      ++ran_.outputs[tenth];
+      return Want(t);
+    }
+    Stage& stage = stages_[thread.stage];
+    stage.counted.called += now_ - thread.began;
+    stage.ready[static_cast<size_t>(thread.element - stage.head)] = true;
+    const size_t s = thread.stage;
+    Want(t);
+    if (stages_[s].taker >= 0 && stages_[s].ready.front()) {
+      const int taker = std::exchange(stages_[s].taker, -1);
+      stages_[s].counted.waited += now_ - threads_[static_cast<size_t>(taker)].began;
+      TakeFrom(s);
+      Pull(taker);
+    }
+  }
+
+  const SimulatedPipeline& pipeline_;
+  std::mt19937_64 random_;
+  std::vector<Stage> stages_;
+  Work consumer_work_;
+  std::deque<Thread> threads_;
+  int consumer_ = -1;
+  Semaphore gil_;
+  Semaphore disk_;
+  Semaphore consumer_lock_;
+  Timers timers_;     // by time
+  Timers computing_;  // by the virtual time of the processors, which all that compute share equally
+  double now_ = 0;
+  double virtual_ = 0;
+  int64_t bytes_ = 0;
+  Ran ran_;
+};
+
+}  // namespace
+
+double Ran::Rate(double from, double to) const {
+  double sum = 0;
+  const auto first = static_cast<size_t>(std::lround(from * 10));
+  const auto last = std::min(static_cast<size_t>(std::lround(to * 10)), outputs.size());
+  for (size_t i = first; i < last; ++i) sum += outputs[i];
+  return sum / (to - from);
+}
+
+Ran Simulate(const SimulatedPipeline& pipeline, std::vector<int> widths, double seconds,
+             double change_at, uint64_t seed, const Controller& controller) {
+  return Simulation(pipeline, std::move(widths), seed).Run(seconds, change_at, controller);
+}
+
+int MostWidth(const SimulatedPipeline& pipeline) {
+  const int most = std::max(64, 2 * pipeline.processors);
+  return pipeline.cpu_budget > 0 ? std::min(most, pipeline.cpu_budget) : most;
+}
+
+double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
+                std::vector<int>* best) {
+  SimulatedPipeline fixed = pipeline;
+  if (changed) {
+    for (size_t s = 0; s < fixed.stages.size(); ++s) fixed.stages[s].work = pipeline.later[s];
+    fixed.consumer = pipeline.later.back();
+  }
+  fixed.later.clear();
+  const auto rate = [&](const std::vector<int>& widths) {
+    return Simulate(fixed, widths, 8, kNever, seed, {}).Rate(2, 8);
+  };
+  const int stages = static_cast<int>(fixed.stages.size());
+  const auto fits = [&](const std::vector<int>& widths) {
+    int sum = 0;
+    for (const int width : widths) sum += width;
+    return fixed.cpu_budget == 0 || sum <= std::max(fixed.cpu_budget, stages);
+  };
+  std::vector<int> widths(fixed.stages.size(), fixed.cpu_budget > 0
+                                                   ? std::max(fixed.cpu_budget / stages, 1)
+                                                   : std::min(MostWidth(fixed), fixed.processors));
+  double most = rate(widths);
+  for (int round = 0; round < 2; ++round) {
+    for (size_t s = 0; s < widths.size(); ++s) {
+      for (const int width :
+           {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512}) {
+        if (width > MostWidth(fixed)) break;
+        std::vector<int> tried = widths;
+        tried[s] = width;
+        for (size_t o = 0; o < tried.size() && !fits(tried); ++o) {
+          while (o != s && tried[o] > 1 && !fits(tried)) --tried[o];
+        }
+        if (!fits(tried)) break;
+        const double reached = rate(tried);
+        if (reached > most) {
+          most = reached;
+          widths = tried;
+        }
+      }
+    }
+  }
+  if (best) *best = widths;
+  return most;
+}
+
+std::vector<SimulatedPipeline> SimulatedPipelines() {
+  std::vector<SimulatedPipeline> all;
+  const auto add = [&all](std::string name, int processors, std::vector<Work> stages,
+                          Work consumer) -> SimulatedPipeline& {
+    SimulatedPipeline& made = all.emplace_back();
+    made.name = std::move(name);
+    made.processors = processors;
+    for (const Work& work : stages) made.stages.push_back({work});
+    made.consumer = consumer;
+    return made;
+  };
+  const auto steps = [](double seconds) { return Work{.sleep = seconds}; };
+  for (const int processors : {2, 4, 8, 16, 64, 256}) {
+    const std::string on = " on " + std::to_string(processors);
+    const double quick = 0.02 / processors;  // a step for which some of the processors suffice
+    add("computes" + on, processors, {{.cpu = 0.04, .pull = 1e-5, .jitter = 0.3}}, steps(1e-4));
+    add("computes, slow consumer" + on, processors, {{.cpu = 0.02, .pull = 1e-5, .jitter = 0.3}},
+        steps(2 * quick));
+    add("sleeps" + on, processors, {{.cpu = 0.0005, .sleep = 0.05, .jitter = 0.5}}, steps(0.002));
+  }
+  for (const int processors : {2, 8, 64}) {
+    const std::string on = " on " + std::to_string(processors);
+    add("GIL" + on, processors, {{.gil = 0.005, .jitter = 0.3}}, steps(0.001));
+    add("GIL for a third" + on, processors, {{.cpu = 0.004, .gil = 0.002, .jitter = 0.3}},
+        steps(0.0005));
+    add("two stages" + on, processors,
+        {{.cpu = 0.0002, .sleep = 0.03, .jitter = 0.3}, {.cpu = 0.01, .jitter = 0.3}},
+        steps(0.002));
+  }
+  add("disk of four", 8, {{.cpu = 0.001, .disk = 0.02, .jitter = 0.3}}, steps(0.001));
+  add("lock", 8, {{.cpu = 0.002, .sleep = 0.01, .lock = 0.003, .jitter = 0.3}}, steps(0.001));
+  add("slow input", 8, {{.cpu = 0.01, .pull = 0.004, .jitter = 0.3}}, steps(0.001));
+  add("stragglers", 8, {{.cpu = 0.001, .sleep = 0.01, .jitter = 0.3, .straggler = 0.02}},
+      steps(0.002));
+  add("three stages", 16,
+      {{.sleep = 0.02, .jitter = 0.3}, {.cpu = 0.02, .jitter = 0.3}, {.cpu = 0.004, .gil = 0.001}},
+      steps(0.001));
+  auto& budget = add("budget of six", 16,
+                     {{.cpu = 0.001, .sleep = 0.01, .jitter = 0.3}, {.cpu = 0.02, .jitter = 0.3}},
+                     steps(0.001));
+  budget.cpu_budget = 6;
+  for (const int64_t limit : {6, 12, 40}) {
+    auto& memory = add("memory of " + std::to_string(limit), 8,
+                       {{.cpu = 0.001, .sleep = 0.04, .jitter = 0.3}}, steps(0.001));
+    memory.memory_limit = limit;
+  }
+  const auto drift = [&add](std::string name, int processors, std::vector<Work> stages,
+                            Work consumer, std::vector<Work> later) {
+    add("drift: " + std::move(name), processors, std::move(stages), consumer).later =
+        std::move(later);
+  };
+  drift("calls become slow", 8, {{.cpu = 0.002, .sleep = 0.004, .jitter = 0.3}}, steps(0.002),
+        {{.cpu = 0.002, .sleep = 0.04, .jitter = 0.3}, steps(0.002)});
+  drift("calls become quick", 8, {{.cpu = 0.002, .sleep = 0.04, .jitter = 0.3}}, steps(0.002),
+        {{.cpu = 0.002, .sleep = 0.004, .jitter = 0.3}, steps(0.002)});
+  drift("consumer becomes quick", 16, {{.cpu = 0.01, .jitter = 0.3}}, steps(0.01),
+        {{.cpu = 0.01, .jitter = 0.3}, steps(0.0005)});
+  drift("the other stage", 16, {{.sleep = 0.04, .jitter = 0.3}, {.sleep = 0.005, .jitter = 0.3}},
+        steps(0.002),
+        {{.sleep = 0.005, .jitter = 0.3}, {.sleep = 0.04, .jitter = 0.3}, steps(0.002)});
+  return all;
+}
+
+}  // namespace penstock::testing

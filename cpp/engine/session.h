@@ -12,6 +12,7 @@
 #include "engine/cache_fills.h"
 #include "engine/dataset.h"
 #include "engine/input.h"
+#include "engine/tuning.h"
 #include "runtime/budget.h"
 #include "runtime/cancel.h"
 #include "runtime/slow_log.h"
@@ -117,6 +118,7 @@ class Session {
   // Announces stages that will take calls, before the stages upstream are made.
   void ShareCalls(int stages) { sharing_.fetch_add(stages, std::memory_order_relaxed); }
   void GiveCalls(int64_t count) { calls_left_.fetch_add(count, std::memory_order_relaxed); }
+  RunTuner& tuner() { return tuner_; }
   RunFills& fills() { return fills_; }
   StatsSink& stats() { return *stats_; }
   const StatsSink& stats() const { return *stats_; }
@@ -162,6 +164,7 @@ class Session {
   CancelToken cancel_;
   Budget budget_;
   const std::shared_ptr<StatsSink> stats_ = std::make_shared<StatsSink>();
+  RunTuner tuner_;
   RunIdentity identity_;
   RunFills fills_;
   std::shared_ptr<const CacheFills> fills_at_start_;  // null until the run or a state is begun

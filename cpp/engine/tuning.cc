@@ -1,17 +1,20 @@
-// Decisions every half second, and the log of what was moved.
+// The windows of a run's stages, the decisions about them, and the log of what was moved.
 #include "engine/tuning.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "engine/session.h"
 #include "runtime/clock.h"
+#include "runtime/cpu.h"
 
 namespace penstock {
 namespace {
 
 constexpr int64_t kWindowNs = 500'000'000;
 
-constexpr int64_t kMostAutotunedCalls = 16;
+// Of a function that waits: as many as the threads of a usual pool for input and output.
+constexpr int64_t kMostAutotunedCalls = 64;
 constexpr int64_t kMostThreads = 1 << 20;  // more than can be had
 
 }  // namespace
@@ -19,62 +22,157 @@ constexpr int64_t kMostThreads = 1 << 20;  // more than can be had
 int MostCalls(const Session& session, int64_t calls, bool compute) {
   if (calls == kAutotune) {
     const RunOptions& options = session.options();
-    calls = std::max({kMostAutotunedCalls, options.least_calls, options.first_calls});
+    calls = std::max<int64_t>({kMostAutotunedCalls, 2 * int64_t{session.threads()},
+                               options.least_calls, options.first_calls});
     if (options.cpu_budget > 0) calls = std::min(calls, options.cpu_budget);
   }
   if (compute) calls = std::min<int64_t>(calls, session.threads());
   return static_cast<int>(std::clamp<int64_t>(calls, 1, kMostThreads));
 }
 
-Tuning::Tuning(Session& session, StageLabel stage, const char* knob, int start, int most,
-               bool fixed)
+CallShare::CallShare(Session& session, bool takes) : session_(session), stages_(takes ? 1 : 0) {
+  session_.ShareCalls(stages_);
+}
+
+CallShare::~CallShare() { session_.ShareCalls(-stages_); }
+
+TunedStage::TunedStage(Session& session, std::string path, StageLabel stage, int start, int most,
+                       bool fixed)
     : session_(session),
+      path_(std::move(path)),
       stage_(std::move(stage)),
-      fixed_(fixed),
       most_(most),
-      width_(fixed ? most : Start(start, most)),
-      climber_(knob, Least(most), most) {}
-
-Tuning::~Tuning() {
-  if (!fixed_) session_.GiveCalls(width());
+      least_(static_cast<int>(std::clamp<int64_t>(session.options().least_calls, 1, most))),
+      takes_(!fixed),
+      moves_(takes_ && session.options().tunes),
+      width_(fixed ? most : Start(start)),
+      width_seen_(width()) {
+  if (moves_) session_.tuner().Add(*this);
 }
 
-int Tuning::Least(int most) const {
-  return static_cast<int>(std::clamp<int64_t>(session_.options().least_calls, 1, most));
+TunedStage::~TunedStage() {
+  if (moves_) session_.tuner().Remove(*this);
+  if (takes_) session_.GiveCalls(width());
 }
 
-int Tuning::Start(int start, int most) {
+int TunedStage::Start(int start) const {
   int64_t wanted = session_.options().first_calls;
   if (wanted <= 0) wanted = start;
-  return static_cast<int>(session_.TakeFirstCalls(std::clamp<int64_t>(wanted, Least(most), most)));
+  if (const auto former = session_.tuner().Former(path_)) wanted = *former;
+  return static_cast<int>(session_.TakeFirstCalls(std::clamp<int64_t>(wanted, least_, most_)));
 }
 
-bool Tuning::Decide() {
-  if (fixed_ || !session_.options().tunes) return false;
-  int64_t now = NowNs();
-  if (start_ns_ == 0) start_ns_ = now;
-  int64_t passed = now - start_ns_;
-  if (passed < kWindowNs) return false;
-  Window window;
-  window.outputs = static_cast<double>(delivered_);
-  window.seconds = static_cast<double>(passed) * 1e-9;
-  window.consumer_wait_fraction = static_cast<double>(waited_ns_) / static_cast<double>(passed);
-  window.buffer_full_fraction = waited_ns_ == 0 ? 1 : 0;
-  size_t logged = climber_.log().size();
-  int before = width();
-  int64_t extra = session_.TakeCalls(0, most_ - before);
-  climber_.set_max(before + static_cast<int>(extra));
-  int after = climber_.Decide(before, window);
-  session_.GiveCalls(extra - (after - before));
-  width_.store(after, std::memory_order_relaxed);
-  for (; logged < climber_.log().size(); ++logged) {
-    const TunerMove& move = climber_.log()[logged];
-    session_.LogMove({0, stage_, move.knob, move.old_value, move.new_value, move.reason});
+bool TunedStage::Tune() {
+  if (!moves_) return false;
+  session_.tuner().Decide(session_);
+  return std::exchange(width_seen_, width()) != width_seen_;
+}
+
+// What was counted since the last time.
+StageWindow TunedStage::Since() {
+  const auto read = [](const auto& count) { return count.load(std::memory_order_relaxed); };
+  const Counts now{read(delivered_), read(called_ns_), read(cpu_ns_), read(pulled_ns_),
+                   read(waited_ns_)};
+  const Counts then = std::exchange(before_, now);
+  const auto seconds = [](int64_t end, int64_t start) {
+    return static_cast<double>(end - start) * 1e-9;
+  };
+  StageWindow window;
+  window.width = width();
+  window.least = least_;
+  window.most = most_;
+  window.delivered = static_cast<double>(now.delivered - then.delivered);
+  window.called = seconds(now.called_ns, then.called_ns);
+  window.cpu = seconds(now.cpu_ns, then.cpu_ns);
+  window.pulled = seconds(now.pulled_ns, then.pulled_ns);
+  window.waited = seconds(now.waited_ns, then.waited_ns);
+  return window;
+}
+
+void RunTuner::Add(TunedStage& stage) {
+  const std::lock_guard lock(mutex_);
+  // The path of a stage begins with that of its consumer.
+  const auto after = std::find_if(stages_.begin(), stages_.end(), [&](const TunedStage* other) {
+    return other->path_.size() < stage.path_.size();
+  });
+  stages_.insert(after, &stage);
+  Restart();
+}
+
+void RunTuner::Remove(TunedStage& stage) {
+  const std::lock_guard lock(mutex_);
+  std::erase(stages_, &stage);
+  former_[stage.path_] = stage.width();
+  Restart();
+}
+
+std::optional<int> RunTuner::Former(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = former_.find(path);
+  if (found == former_.end()) return std::nullopt;
+  return found->second;
+}
+
+// Under the lock: the windows begin with the next look.
+void RunTuner::Restart() {
+  tuner_.reset();
+  next_ns_.store(0, std::memory_order_relaxed);
+}
+
+PipelineWindow RunTuner::Gather(int64_t now) {
+  PipelineWindow window;
+  window.seconds = static_cast<double>(now - since_ns_) * 1e-9;
+  window.processors = CpuCount();
+  double cpu = 0;
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    StageWindow& stage = window.stages.emplace_back(stages_[s]->Since());
+    cpu += stage.cpu;
+    for (size_t after = s + 1; after < stages_.size(); ++after) {
+      if (!stages_[s]->path_.starts_with(stages_[after]->path_ + ".")) continue;
+      stage.consumer = static_cast<int>(after);
+      break;
+    }
   }
-  start_ns_ = now;
-  delivered_ = 0;
-  waited_ns_ = 0;
-  return true;
+  const int64_t cpu_ns = ProcessCpuNs();
+  window.elsewhere = std::max(static_cast<double>(cpu_ns - cpu_before_ns_) * 1e-9 - cpu, 0.0);
+  cpu_before_ns_ = cpu_ns;
+  since_ns_ = now;
+  return window;
+}
+
+void RunTuner::Decide(Session& session) {
+  const int64_t now = NowNs();
+  if (now < next_ns_.load(std::memory_order_relaxed)) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || now < next_ns_.load(std::memory_order_relaxed) || stages_.empty()) return;
+  next_ns_.store(now + kWindowNs, std::memory_order_relaxed);
+  PipelineWindow window = Gather(now);
+  if (!tuner_) {  // the first look: what came before it is no window
+    tuner_.emplace();
+    return;
+  }
+  int before = 0;
+  int64_t room = 0;
+  for (const StageWindow& stage : window.stages) {
+    before += stage.width;
+    room += stage.most - stage.width;
+  }
+  // As many as there might be a use for, to give back the rest.
+  const int64_t extra = session.TakeCalls(0, room);
+  if (session.options().cpu_budget > 0) window.budget = before + static_cast<int>(extra);
+  const size_t logged = tuner_->log().size();
+  const std::vector<int> widths = tuner_->Decide(window);
+  int after = 0;
+  for (size_t s = 0; s < widths.size(); ++s) {
+    after += widths[s];
+    stages_[s]->width_.store(widths[s], std::memory_order_relaxed);
+  }
+  session.GiveCalls(extra - (after - before));
+  for (size_t m = logged; m < tuner_->log().size(); ++m) {
+    const TunerMove& move = tuner_->log()[m];
+    session.LogMove({0, stages_[move.stage]->stage_, "num_parallel_calls", move.old_value,
+                     move.new_value, move.reason});
+  }
 }
 
 }  // namespace penstock

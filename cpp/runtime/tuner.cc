@@ -74,6 +74,9 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
     gathered_ = window;
   } else {
     gathered_.seconds += window.seconds;
+    gathered_.elsewhere += window.elsewhere;
+    gathered_.processors = window.processors;
+    gathered_.budget = window.budget;
     for (size_t s = 0; s < window.stages.size(); ++s) {
       StageWindow& sum = gathered_.stages[s];
       const StageWindow& more = window.stages[s];
@@ -89,35 +92,45 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
 }
 
 Tuner::Measured Tuner::Measure() const {
+  const std::vector<StageWindow>& stages = gathered_.stages;
+  const double seconds = gathered_.seconds;
+  const double elements = stages.back().delivered;
   Measured measured;
-  const StageWindow& last = gathered_.stages.back();
-  const double elements = last.delivered;
-  measured.rate = elements / gathered_.seconds;
-  measured.waiting = std::clamp(last.waited / gathered_.seconds, 0.0, 1.0);
+  measured.rate = elements / seconds;
+  measured.waiting = std::min(WaitFor(-1) / seconds, 1.0);
   if (elements <= 0) return measured;
-  for (size_t s = 0; s < gathered_.stages.size(); ++s) {
-    const StageWindow& stage = gathered_.stages[s];
-    double waited = 0;
-    for (const StageWindow& before : gathered_.stages) {
-      if (before.consumer == static_cast<int>(s)) waited += before.waited;
-    }
+  double cpu = 0;
+  for (size_t s = 0; s < stages.size(); ++s) {
     Section section;
-    section.servers = stage.width;
-    section.cpu = std::min(stage.cpu, stage.called) / elements;
-    section.serial = std::max(stage.pulled - waited, 0.0) / elements;
-    section.blocked = stage.called / elements - section.cpu + section.serial;
+    section.servers = stages[s].width;
+    section.cpu = std::min(stages[s].cpu, stages[s].called) / elements;
+    section.serial = std::max(stages[s].pulled - WaitFor(static_cast<int>(s)), 0.0) / elements;
+    section.blocked = stages[s].called / elements - section.cpu + section.serial;
+    cpu += stages[s].cpu;
     measured.sections.push_back(section);
   }
-  Section consumer;
-  consumer.blocked = gathered_.seconds * (1 - measured.waiting) / elements;
-  measured.sections.push_back(consumer);
+  // What else the process computes is the consumer's, as far as it has had the time for it.
+  const double step = seconds * (1 - measured.waiting);
+  const double computed = std::min(gathered_.elsewhere, step);
+  measured.sections.push_back({1, computed / elements, 0, (step - computed) / elements, 0});
+  measured.processors =
+      std::max(gathered_.processors - (gathered_.elsewhere - computed) / seconds, cpu / seconds);
   return measured;
+}
+
+// Seconds that the stage `consumer` has waited for others.
+double Tuner::WaitFor(int consumer) const {
+  double waited = 0;
+  for (const StageWindow& stage : gathered_.stages) {
+    if (stage.consumer == consumer) waited += stage.waited;
+  }
+  return waited;
 }
 
 double Tuner::Rate(const Measured& measured, const Widths& widths) const {
   std::vector<Section> sections = measured.sections;
   for (size_t s = 0; s < widths.size(); ++s) sections[s].servers = widths[s];
-  const double rate = Predict(sections, gathered_.processors).rate;
+  const double rate = Predict(sections, measured.processors).rate;
   return limit_ > 0 ? std::min(rate, std::max(limit_, measured.rate)) : rate;
 }
 
@@ -132,7 +145,7 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
     widths.push_back(stages[s].least);
   }
   std::vector<bool> done(stages.size());
-  Prediction predicted = Predict(sections, gathered_.processors);
+  Prediction predicted = Predict(sections, measured.processors);
   for (;;) {
     size_t busiest = stages.size();
     for (size_t s = 0; s < stages.size(); ++s) {
@@ -147,7 +160,7 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
     if (gathered_.budget > 0) more = std::min(more, gathered_.budget - Sum(widths));
     if (more <= 0) return widths;
     sections[busiest].servers += more;
-    Prediction next = Predict(sections, gathered_.processors);
+    Prediction next = Predict(sections, measured.processors);
     const double could_before = predicted.rate / predicted.utilisation[busiest];
     const double could = next.rate / next.utilisation[busiest];
     if (could < could_before * (1 + kUsefulShare * more / widths[busiest])) {
@@ -211,14 +224,7 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   // for each other's order.
   const double explained = Rate(measured, widths);
   if (explained > measured.rate * (1 + kExpectedGain)) {
-    size_t slow = widths.size() - 1;
-    for (size_t s = slow; s-- > 0;) {
-      const StageWindow& stage = gathered_.stages[s];
-      if (stage.consumer == static_cast<int>(slow) &&
-          stage.waited > gathered_.stages[slow].waited / 2) {
-        slow = s;
-      }
-    }
+    const size_t slow = Slowest(-1);
     Section& section = fitted.sections[slow];
     section.blocked = std::max(widths[slow] / measured.rate - section.cpu, section.blocked);
   }
@@ -253,6 +259,18 @@ Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {
   rate_before_ = measured.rate;
   known_ = measured;
   return Move(widths, wanted, "the consumer does not wait, and the model expects that fewer suffice");
+}
+
+// The stage that `consumer` waits for, or that this one waits for in turn.
+size_t Tuner::Slowest(int consumer) const {
+  const std::vector<StageWindow>& stages = gathered_.stages;
+  size_t slowest = stages.size();
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (stages[s].consumer != consumer) continue;
+    if (slowest == stages.size() || stages[s].waited > stages[slowest].waited) slowest = s;
+  }
+  const auto mostly = [&](size_t s) { return WaitFor(static_cast<int>(s)) > stages[s].waited / 2; };
+  return mostly(slowest) ? Slowest(static_cast<int>(slowest)) : slowest;
 }
 
 // Whether what was measured is no longer what the last trial began with.

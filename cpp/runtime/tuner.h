@@ -24,6 +24,7 @@ struct StageWindow {
 struct PipelineWindow {
   double seconds = 0;
   double processors = 1;
+  double elsewhere = 0;             // seconds of processor of all that is not a call of a stage
   int budget = 0;                   // of all widths together; 0: none
   std::vector<StageWindow> stages;  // a consumer comes after what it takes from
 };
@@ -54,11 +55,14 @@ class Tuner final {
     double rate = 0;
     double waiting = 0;             // the share of the time that the last consumer waited
     std::vector<Section> sections;  // of the stages, and of the last consumer
+    double processors = 1;          // that are left to these
   };
   using Widths = std::vector<int>;
 
   bool Accumulate(const PipelineWindow& window);
   Measured Measure() const;
+  double WaitFor(int consumer) const;
+  size_t Slowest(int consumer) const;
   double Rate(const Measured& measured, const Widths& widths) const;
   Widths Plan(const Measured& measured) const;
   Widths Judge(const Measured& measured, const Widths& widths);

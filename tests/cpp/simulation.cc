@@ -152,6 +152,7 @@ class Simulation {
         }
       }
     }
+    counted.emplace_back().cpu = elsewhere_;
     const std::vector<int> widths = controller(now_, counted);
     for (size_t s = 0; s < stages_.size(); ++s) {
       if (widths[s] != stages_[s].counted.width) Widen(s, widths[s]);
@@ -161,9 +162,8 @@ class Simulation {
   void Compute(int t, Phase phase, double seconds) {
     Thread& thread = threads_[static_cast<size_t>(t)];
     thread.phase = phase;
-    if (thread.stage < stages_.size() && phase != Phase::kPull) {
-      stages_[thread.stage].counted.cpu += seconds;
-    }
+    const bool calls = thread.stage < stages_.size() && phase != Phase::kPull;
+    (calls ? stages_[thread.stage].counted.cpu : elsewhere_) += seconds;
     computing_.push({virtual_ + seconds, t});
   }
   void Sleep(int t, Phase phase, double seconds) {
@@ -376,6 +376,7 @@ class Simulation {
   double now_ = 0;
   double virtual_ = 0;
   int64_t bytes_ = 0;
+  double elsewhere_ = 0;  // seconds of processor outside of calls
   Ran ran_;
 };
 

@@ -53,7 +53,7 @@ struct Ran {
   double Rate(double from, double to) const;
 };
 
-// Says the widths to use from now on. Called twice in a second.
+// Says the widths to use from now on. Called twice in a second; the consumer's counts are the last.
 using Controller = std::function<std::vector<int>(double now, const std::vector<Counted>& stages)>;
 
 // The work changes at `change_at`. Everything is determined by the seed.

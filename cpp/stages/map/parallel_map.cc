@@ -16,6 +16,7 @@
 #include "engine/tuning.h"
 #include "runtime/activity.h"
 #include "runtime/clock.h"
+#include "runtime/cpu.h"
 #include "runtime/slot_ring.h"
 #include "stages/map/call_turns.h"
 #include "stages/map/crew.h"
@@ -88,8 +89,8 @@ class ParallelMapIterator final : public BlockIterator {
         budget_watch_(session_.budget(), room_),
         ready_watch_(cancel_, ready_),
         turns_(cancel_),
-        tuning_(session_, {data.kind(), stage_.name, stage_.function}, "num_parallel_calls",
-                std::max(2, session_.threads()), most_, calls.calls != kAutotune),
+        tuned_(session_, context.path, {data.kind(), stage_.name, stage_.function},
+               std::max(2, session_.threads()), most_, calls.calls != kAutotune),
         workers_(
             lane_, stage_.kind.c_str(),
             [this](int number, Parking& parking) { Work(number, parking); },
@@ -98,8 +99,7 @@ class ParallelMapIterator final : public BlockIterator {
     // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
     if (context.batch_rows > 1 && ordered_)
       slabs_.emplace(context.batch_rows, function_->slab_memory());
-    stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
-    stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
+    ShowWidth();
     if (session_.warming()) StartWorkers();
   }
 
@@ -167,7 +167,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   void StartWorkers() {
-    int width = tuning_.width();
+    int width = tuned_.width();
     if (workers_.size() > width || workers_.refused()) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
@@ -221,7 +221,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   // Whether the worker may pull: beyond the width, only one, and only while the input is slow.
   bool Wanted(int number) const {
-    int width = tuning_.width();
+    int width = tuned_.width();
     return number < width || (number == width && slow_input_.load(std::memory_order_relaxed));
   }
 
@@ -245,7 +245,7 @@ class ParallelMapIterator final : public BlockIterator {
       if (!Pull(grain, parking, packet, rows)) return;
       const auto slot = static_cast<uint64_t>(packet.number);
       if (!packet.halted) {
-        CallTurns::Turn turn(turns_, [this] { return tuning_.width(); });
+        CallTurns::Turn turn(turns_, [this] { return tuned_.width(); });
         if (turn.status() != WaitStatus::kReady) return;
         try {
           Call(grain, packet, rows.block);
@@ -264,7 +264,8 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   void Call(Grain& grain, Packet& packet, Block& rows) {
-    int64_t start = NowNs();
+    const int64_t start = NowNs();
+    const int64_t cpu_start = tuned_.moves() ? ThreadCpuNs() : 0;
     std::optional<Error> error = std::exchange(rows.error, std::nullopt);
     packet.end = std::exchange(rows.end, false);
     int64_t count = rows.rows;
@@ -282,6 +283,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (error) packet.results.push_back(Block::Of(*std::move(error)));
     const int64_t took = NowNs() - start;
     StageStats::Add(stats_->busy_ns, took);
+    if (tuned_.moves()) tuned_.Called(took, ThreadCpuNs() - cpu_start);
     grain.Learn(count, took);
     packet.Charge(session_.budget());
     // acquire: pairs with the release in StatsSink::Observe.
@@ -312,6 +314,7 @@ class ParallelMapIterator final : public BlockIterator {
     packet.state = std::move(rows.state);
     packet.halted = rows.halted;
     StageStats::Add(stats_->busy_ns, rows.pull_ns);
+    tuned_.Pulled(rows.pull_ns);
     packet.number = next_number_++;
     if (rows.block.end && slabs_) slabs_->EndAt(packet.position + rows.block.rows);
     if (rows.block.end || packet.halted) {
@@ -334,21 +337,29 @@ class ParallelMapIterator final : public BlockIterator {
     WaitStatus status = WaitUntil(ready_, cancel_, pop);
     int64_t waited = NowNs() - start;
     stats_->wait_ns.fetch_add(waited, std::memory_order_relaxed);
-    tuning_.Waited(waited);
+    tuned_.Waited(waited);
     return status;
   }
 
   void Deliver(int64_t steps) {
-    tuning_.Delivered(steps);
+    tuned_.Delivered(steps);
     if (pending_.empty()) charge_.Reset();
     progress_.Deliver(steps);
   }
 
   void Tune() {
-    if (!tuning_.Decide()) return;
-    stats_->parallelism.store(tuning_.width(), std::memory_order_relaxed);
+    if (!tuned_.Tune()) return;
+    ShowWidth();
     room_.NotifyAll();
     turns_.Changed();
+  }
+
+  // What is ahead is twice as much as can be made at a time.
+  void ShowWidth() {
+    const int width = tuned_.width();
+    ring_.set_limit(static_cast<size_t>(std::max(2 * width, 4)));
+    stats_->parallelism.store(width, std::memory_order_relaxed);
+    stats_->buffer_limit.store(static_cast<int32_t>(ring_.limit()), std::memory_order_relaxed);
   }
 
   Session& session_;
@@ -386,7 +397,7 @@ class ParallelMapIterator final : public BlockIterator {
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
   bool halted_ = false;
-  Tuning tuning_;
+  TunedStage tuned_;
   std::optional<MapInLine> in_line_;
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
   Crew workers_;  // last: joined before anything they use is gone

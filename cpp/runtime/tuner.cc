@@ -16,15 +16,19 @@ constexpr double kExpectedGain = 0.05;
 constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing to gain
 // Where times vary, servers that are busy all the time leave the consumer waiting now and then.
 constexpr double kBusyEnough = 0.85;
-constexpr double kUsefulShare = 0.1;  // of a call more: less only waits
-constexpr double kMuchLess = 0.6;      // of the widths: worth a trial with fewer
-constexpr double kOtherWork = 1.25;    // times as long as before, or the inverse
+constexpr double kUsefulShare = 0.1;    // of a call more: less only waits
+constexpr double kMuchLess = 0.6;       // of the widths: worth a trial with fewer
+constexpr double kOtherWork = 1.25;     // times as long as before, or the inverse
 constexpr double kFewestElements = 32;  // whose rate says something
 constexpr double kLongestWindow = 4;    // seconds
+constexpr int kMostWindows = 6;         // for one decision, where the rate varies much
+constexpr double kMostVaried = 0.15;    // more is a change of the work
+constexpr double kLearned = 0.2;        // the weight of a new observation
 constexpr int kIdleWindows = 6;
-constexpr int kMostGrowth = 4;         // times as many at once: not all limits are in the model
-constexpr double kFirstPause = 60;     // seconds; a failed trial costs about one
-constexpr double kLongestPause = 960;
+constexpr int kMostGrowth = 4;       // times as many at once: not all limits are in the model
+constexpr double kFirstPause = 5;    // seconds: what was known at the trial was little
+constexpr double kUsualPause = 300;  // a failed trial costs about one
+constexpr double kLongestPause = 2400;
 
 std::string Text(const char* format, double a, double b = 0) {
   char text[160];
@@ -33,6 +37,11 @@ std::string Text(const char* format, double a, double b = 0) {
 }
 
 int Sum(const std::vector<int>& widths) { return std::accumulate(widths.begin(), widths.end(), 0); }
+
+// The pause after one more failure.
+double Longer(double pause) {
+  return pause < kFirstPause ? kFirstPause : std::clamp(pause * 2, kUsualPause, kLongestPause);
+}
 
 bool Differ(double a, double b, double floor) {
   return std::max(a, floor) > kOtherWork * std::max(b, floor) ||
@@ -54,23 +63,28 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
   const Measured measured = Measure();
   Widths next = widths;
   if (measured.rate > 0) {
+    if (gathered_windows_ == 1) LearnNoise(measured.rate);
     if (trial_ != Trial::kNone) {
       next = Judge(measured, widths);
     } else {
       if (WorkChanged(measured)) {
         limit_ = 0;
+        too_few_.clear();
         improve_after_ = reduce_after_ = improve_pause_ = reduce_pause_ = 0;
       }
       next = measured.waiting > kWaitsLittle ? Improve(measured, widths) : Reduce(measured, widths);
     }
   }
+  if (std::exchange(gather_more_, false)) return next;
   gathered_ = {};
+  gathered_windows_ = 0;
+  if (next != widths) rate_seen_ = 0;
   return next;
 }
 
 // Whether there is enough to decide by.
 bool Tuner::Accumulate(const PipelineWindow& window) {
-  if (gathered_.stages.size() != window.stages.size()) {
+  if (++gathered_windows_ == 1) {
     gathered_ = window;
   } else {
     gathered_.seconds += window.seconds;
@@ -87,8 +101,24 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
       sum.waited += more.waited;
     }
   }
-  return gathered_.stages.back().delivered >= kFewestElements ||
-         gathered_.seconds >= kLongestWindow;
+  if (gathered_.seconds >= kLongestWindow) return true;
+  return gathered_.stages.back().delivered >= kFewestElements;
+}
+
+// How far the rate may be off, relative: the deviation of the mean of the windows.
+double Tuner::Deviation() const { return std::sqrt(variance_ / gathered_windows_); }
+
+// Whether that is less than the gain that is looked for. What is seen at a glance needs no more.
+bool Tuner::Enough() const {
+  return Deviation() <= kNeededGain || gathered_windows_ >= kMostWindows;
+}
+
+// Two windows with the same widths differ by twice the variance of one.
+void Tuner::LearnNoise(double rate) {
+  if (const double before = std::exchange(rate_seen_, rate); before > 0) {
+    const double change = std::min(std::abs(rate / before - 1), kMostVaried);
+    variance_ += kLearned * (change * change / 2 * gathered_windows_ - variance_);
+  }
 }
 
 Tuner::Measured Tuner::Measure() const {
@@ -150,8 +180,7 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
     size_t busiest = stages.size();
     for (size_t s = 0; s < stages.size(); ++s) {
       if (done[s] || widths[s] >= stages[s].most) continue;
-      if (busiest == stages.size() ||
-          predicted.utilisation[s] > predicted.utilisation[busiest]) {
+      if (busiest == stages.size() || predicted.utilisation[s] > predicted.utilisation[busiest]) {
         busiest = s;
       }
     }
@@ -174,17 +203,22 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
 }
 
 Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
-  const Trial trial = std::exchange(trial_, Trial::kNone);
   const double gain = measured.rate / rate_before_ - 1;
+  if (!Enough() && std::abs(gain) < kNeededGain + 2 * Deviation()) {
+    gather_more_ = true;
+    return widths;
+  }
+  const Trial trial = std::exchange(trial_, Trial::kNone);
   if (trial == Trial::kMore) {
     const double expected = expected_ / rate_before_ - 1;
     const bool useful = measured.waiting <= kWaitsLittle || gain >= kNeededGain;
     if (useful && (measured.waiting <= kWaitsLittle || gain >= expected / 4)) {
       improve_pause_ = 0;
-      return widths;
+      too_few_ = before_;
+      return measured.waiting > kWaitsLittle ? Improve(measured, widths) : widths;
     }
     limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
-    improve_pause_ = std::clamp(improve_pause_ * 2, kFirstPause, kLongestPause);
+    improve_pause_ = Longer(improve_pause_);
     improve_after_ = time_ + improve_pause_;
     if (useful) return Trim(measured, widths, gain);
     return Move(widths, before_,
@@ -195,12 +229,13 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     reduce_pause_ = 0;
     return widths;
   }
-  reduce_pause_ = std::clamp(reduce_pause_ * 2, kFirstPause, kLongestPause);
+  reduce_pause_ = Longer(reduce_pause_);
   reduce_after_ = time_ + reduce_pause_;
   return Move(widths, before_, Text("reverted: the output was %.1f %% less", -gain * 100));
 }
 
-// Something that the model cannot see allowed only a share of the gain: as many calls as that takes.
+// Something that the model cannot see allowed only a share of the gain: as many calls as that
+// takes.
 Tuner::Widths Tuner::Trim(const Measured& measured, const Widths& widths, double gain) {
   Widths wanted = widths;
   for (size_t s = 0; s < widths.size(); ++s) {
@@ -234,7 +269,10 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
     if (gathered_.budget == 0) wanted[s] = std::max(wanted[s], widths[s]);
   }
   const double expected = Rate(fitted, wanted);
-  if (wanted == widths || expected < measured.rate * (1 + kExpectedGain)) return widths;
+  if (wanted == widths || expected < measured.rate * (1 + kExpectedGain + 2 * Deviation())) {
+    gather_more_ = !Enough();
+    return widths;
+  }
   trial_ = Trial::kMore;
   before_ = widths;
   rate_before_ = measured.rate;
@@ -247,7 +285,11 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
 
 Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {
   Widths wanted = Plan(measured);
-  for (size_t s = 0; s < widths.size(); ++s) wanted[s] = std::min(wanted[s], widths[s]);
+  for (size_t s = 0; s < widths.size(); ++s) {
+    if (!too_few_.empty() && too_few_[s] < widths[s])
+      wanted[s] = std::max(wanted[s], too_few_[s] + 1);
+    wanted[s] = std::min(wanted[s], widths[s]);
+  }
   if (Sum(wanted) > kMuchLess * Sum(widths) || time_ < reduce_after_) {
     idle_windows_ = 0;
     return widths;
@@ -258,7 +300,8 @@ Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {
   before_ = widths;
   rate_before_ = measured.rate;
   known_ = measured;
-  return Move(widths, wanted, "the consumer does not wait, and the model expects that fewer suffice");
+  return Move(widths, wanted,
+              "the consumer does not wait, and the model expects that fewer suffice");
 }
 
 // The stage that `consumer` waits for, or that this one waits for in turn.

@@ -60,6 +60,9 @@ class Tuner final {
   using Widths = std::vector<int>;
 
   bool Accumulate(const PipelineWindow& window);
+  void LearnNoise(double rate);
+  double Deviation() const;
+  bool Enough() const;
   Measured Measure() const;
   double WaitFor(int consumer) const;
   size_t Slowest(int consumer) const;
@@ -74,16 +77,21 @@ class Tuner final {
 
   double time_ = 0;
   PipelineWindow gathered_;  // windows that were too short to say much
-  int settling_ = 0;         // windows to pass over after a move
+  int gathered_windows_ = 0;
+  bool gather_more_ = false;  // before anything is decided
+  double variance_ = 0;       // of a window's rate, relative
+  double rate_seen_ = 0;      // in the window before; 0: other widths, or none
+  int settling_ = 0;          // windows to pass over after a move
   Trial trial_ = Trial::kNone;
-  Widths before_;               // the trial
-  double rate_before_ = 0;      // likewise
-  double expected_ = 0;         // of the trial
-  double limit_ = 0;            // the rate that a failed trial has found; 0: none
-  Measured known_;              // when the limit was found
-  int changed_windows_ = 0;     // in a row, in which the work was other than known
-  double improve_after_ = 0;    // the time
-  double improve_pause_ = 0;    // after the next failure
+  Widths too_few_;            // that a trial has shown to be; as long as the work is the same
+  Widths before_;             // the trial
+  double rate_before_ = 0;    // likewise
+  double expected_ = 0;       // of the trial
+  double limit_ = 0;          // the rate that a failed trial has found; 0: none
+  Measured known_;            // when the limit was found
+  int changed_windows_ = 0;   // in a row, in which the work was other than known
+  double improve_after_ = 0;  // the time
+  double improve_pause_ = 0;  // after the next failure
   double reduce_after_ = 0;
   double reduce_pause_ = 0;
   int idle_windows_ = 0;

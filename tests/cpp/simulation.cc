@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <deque>
 #include <limits>
 #include <queue>
@@ -395,6 +396,56 @@ Ran Simulate(const SimulatedPipeline& pipeline, std::vector<int> widths, double 
   return Simulation(pipeline, std::move(widths), seed).Run(seconds, change_at, controller);
 }
 
+int Tuned::Moves(double from, double to) const {
+  int moves = 0;
+  double last = -1;  // those of one decision have one time
+  for (const TunerMove& move : log) {
+    if (move.time < from || move.time >= to || move.time == last) continue;
+    last = move.time;
+    ++moves;
+  }
+  return moves;
+}
+
+Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double change_at,
+                    uint64_t seed) {
+  const size_t stages = pipeline.stages.size();
+  const int most = MostWidth(pipeline);
+  int start = std::clamp(pipeline.processors, std::min(2, most), most);
+  if (pipeline.cpu_budget > 0) {
+    start = std::clamp(pipeline.cpu_budget / static_cast<int>(stages), 1, start);
+  }
+  Tuner tuner;
+  std::vector<int> widths(stages, start);
+  std::vector<Counted> then(stages + 1);
+  double time = 0;
+  const auto decide = [&](double now, const std::vector<Counted>& counted) {
+    PipelineWindow window;
+    window.seconds = now - std::exchange(time, now);
+    window.processors = pipeline.processors;
+    window.elsewhere = counted.back().cpu - then.back().cpu;
+    window.budget = pipeline.cpu_budget;
+    for (size_t s = 0; s < stages; ++s) {
+      StageWindow& stage = window.stages.emplace_back();
+      stage.width = widths[s];
+      stage.most = most;
+      stage.consumer = s + 1 < stages ? static_cast<int>(s + 1) : -1;
+      stage.delivered = counted[s].delivered - then[s].delivered;
+      stage.called = counted[s].called - then[s].called;
+      stage.cpu = counted[s].cpu - then[s].cpu;
+      stage.pulled = counted[s].pulled - then[s].pulled;
+      stage.waited = counted[s].waited - then[s].waited;
+    }
+    then = counted;
+    return widths = tuner.Decide(window);
+  };
+  Tuned tuned;
+  tuned.ran = Simulate(pipeline, widths, seconds, change_at, seed, decide);
+  tuned.log = tuner.log();
+  tuned.widths = widths;
+  return tuned;
+}
+
 int MostWidth(const SimulatedPipeline& pipeline) {
   const int most = std::max(64, 2 * pipeline.processors);
   return pipeline.cpu_budget > 0 ? std::min(most, pipeline.cpu_budget) : most;
@@ -442,6 +493,36 @@ double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
   }
   if (best) *best = widths;
   return most;
+}
+
+Comparison Compare(const SimulatedPipeline& pipeline, uint64_t seed) {
+  constexpr double kEnd = 70;
+  constexpr double kChange = 30;
+  const bool changes = !pipeline.later.empty();
+  std::vector<int> best;
+  const double rate = BestRate(pipeline, changes, seed, &best);
+  const Tuned tuned = SimulateTuned(pipeline, kEnd, kChange, seed);
+  Comparison report;
+  report.share = tuned.ran.Rate(kEnd - 20, kEnd) / rate;
+  report.moves = tuned.Moves(kEnd - 30, kEnd);
+  report.within_memory = tuned.ran.most_bytes <= pipeline.memory_limit;
+  for (double at = kChange; changes && at < kEnd - 1; at += 0.1) {
+    report.adapted = at - kChange;
+    if (tuned.ran.Rate(at, at + 1) >= 0.95 * rate) break;
+  }
+  const auto list = [](const std::vector<int>& widths) {
+    std::string text;
+    for (const int width : widths) text += (text.empty() ? "" : ", ") + std::to_string(width);
+    return text;
+  };
+  char line[300];
+  std::snprintf(line, sizeof line,
+                "%-32s best %7.1f/s at %-10s tuned %5.1f %% at %-10s %d moves, %.1f s, %s",
+                pipeline.name.c_str(), rate, list(best).c_str(), report.share * 100,
+                list(tuned.widths).c_str(), report.moves, report.adapted,
+                report.within_memory ? "within memory" : "OVER MEMORY");
+  report.text = line;
+  return report;
 }
 
 std::vector<SimulatedPipeline> SimulatedPipelines() {

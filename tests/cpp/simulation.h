@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tuner.h"
+
 namespace penstock::testing {
 
 // Seconds that an element takes of each resource, on average.
@@ -60,12 +62,34 @@ using Controller = std::function<std::vector<int>(double now, const std::vector<
 Ran Simulate(const SimulatedPipeline& pipeline, std::vector<int> widths, double seconds,
              double change_at, uint64_t seed, const Controller& controller);
 
+// The same with the widths that the tuner chooses, as the engine runs it.
+struct Tuned {
+  Ran ran;
+  std::vector<TunerMove> log;
+  std::vector<int> widths;  // at the end
+  // How often it decided to move something between two times.
+  int Moves(double from, double to) const;
+};
+Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double change_at,
+                    uint64_t seed);
+
 // How wide a stage may be.
 int MostWidth(const SimulatedPipeline& pipeline);
 // The most that fixed widths give; `changed`: of the later work.
 double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
                 std::vector<int>* widths);
 
+// How the tuner does beside the best fixed widths.
+struct Comparison {
+  double share = 0;           // of their rate, at the end
+  int moves = 0;              // decisions in the last 30 seconds
+  bool within_memory = true;  // at any time
+  double adapted = 0;         // seconds after the change until 95 % of the rate; 0: no change
+  std::string text;
+};
+Comparison Compare(const SimulatedPipeline& pipeline, uint64_t seed);
+
+// Forty, of 2 to 256 processors.
 std::vector<SimulatedPipeline> SimulatedPipelines();
 
 }  // namespace penstock::testing

@@ -1,0 +1,139 @@
+// Tuner: what it decides on windows that are written here, and how simulated pipelines run with it.
+#include "runtime/tuner.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "simulation.h"
+
+namespace penstock {
+namespace {
+
+using namespace testing;  // NOLINT: the simulation
+
+// A stage whose calls sleep `work` seconds, of which only `useful` help (a lock that the model does
+// not see), before a consumer that takes `think` seconds for each element.
+struct Slept {
+  double work;
+  int useful;
+  double think;
+
+  PipelineWindow Run(int width, double seconds = 0.5) const {
+    const double rate = std::min(std::min(width, useful) / work, 1 / think);
+    StageWindow stage;
+    stage.width = width;
+    stage.most = 64;
+    stage.delivered = rate * seconds;
+    // Those beyond the useful ones wait in their calls.
+    stage.called = width > useful ? width * seconds : rate * work * seconds;
+    stage.waited = std::max(0.0, 1 - rate * think) * seconds;
+    return {.seconds = seconds, .processors = 2, .elsewhere = 0, .budget = 0, .stages = {stage}};
+  }
+};
+
+int Drive(Tuner& tuner, const Slept& stage, int width, int windows) {
+  for (int i = 0; i < windows; ++i) width = tuner.Decide(stage.Run(width))[0];
+  return width;
+}
+
+TEST(Tuner_raises_until_the_consumer_no_longer_waits) {
+  Tuner tuner;
+  const int width = Drive(tuner, {0.1, 64, 0.01}, 1, 60);  // needs 10 at once
+  CHECK(width >= 10 && width <= 14);
+  CHECK(tuner.log().front().reason.find("the consumer waits 90.0 %") == 0);
+  CHECK_EQ(tuner.log().front().old_value, 1);
+  CHECK(tuner.log().size() <= 4);
+}
+
+TEST(Tuner_reverts_what_does_not_help_and_tries_less_and_less_often) {
+  Tuner tuner;
+  const Slept one_lock{0.01, 1, 0.001};  // more calls never help
+  CHECK_EQ(Drive(tuner, one_lock, 1, 4'000), 1);
+  const auto& log = tuner.log();
+  CHECK(log.size() >= 4 && log.size() <= 20);
+  CHECK(log[1].reason.find("reverted: it gave 0.0 % more output") == 0);
+  double gap = 0;
+  for (size_t i = 2; i < log.size(); i += 2) {
+    CHECK(log[i].time - log[i - 1].time >= gap);
+    gap = log[i].time - log[i - 1].time;
+  }
+}
+
+TEST(Tuner_keeps_no_more_than_a_hidden_limit_allows) {
+  Tuner tuner;
+  const int width = Drive(tuner, {0.1, 6, 0.001}, 1, 200);
+  CHECK(width >= 6 && width <= 12);
+}
+
+TEST(Tuner_lowers_when_fewer_suffice_and_not_below_the_need) {
+  Tuner tuner;
+  const int width = Drive(tuner, {0.1, 64, 0.025}, 24, 400);  // needs 4
+  CHECK(width >= 4 && width <= 6);
+}
+
+TEST(Tuner_follows_a_change_of_the_load_within_three_seconds) {
+  Tuner tuner;
+  int width = Drive(tuner, {0.1, 64, 0.05}, 2, 60);
+  CHECK(width >= 2 && width <= 4);
+  width = Drive(tuner, {0.1, 64, 0.005}, width, 6);
+  CHECK(width >= 20 && width <= 30);
+  width = Drive(tuner, {0.1, 64, 0.05}, width, 60);
+  CHECK(width <= 6);
+}
+
+TEST(Tuner_stays_in_its_bounds) {
+  Tuner tuner;
+  const Slept endless{0.1, 1000, 0.0001};
+  PipelineWindow window = endless.Run(4);
+  window.stages[0].most = 4;
+  for (int i = 0; i < 100; ++i) CHECK_EQ(tuner.Decide(window)[0], 4);
+  CHECK(tuner.log().empty());
+  Tuner low;
+  int width = 8;
+  for (int i = 0; i < 100; ++i) {
+    PipelineWindow idle = Slept{0.001, 64, 0.01}.Run(width);
+    idle.stages[0].least = 2;
+    width = low.Decide(idle)[0];
+  }
+  CHECK_EQ(width, 2);
+}
+
+TEST(Tuner_ignores_empty_windows_and_survives_no_output) {
+  Tuner tuner;
+  CHECK(tuner.Decide({}).empty());
+  PipelineWindow window = Slept{0.1, 64, 0.01}.Run(3);
+  window.seconds = 0;
+  CHECK_EQ(tuner.Decide(window)[0], 3);
+  window.seconds = 0.5;
+  window.stages[0].delivered = 0;
+  for (int i = 0; i < 100; ++i) CHECK_EQ(tuner.Decide(window)[0], 3);
+}
+
+TEST(Tuner_divides_a_budget_among_stages) {
+  for (const SimulatedPipeline& pipeline : SimulatedPipelines()) {
+    if (pipeline.cpu_budget == 0) continue;
+    const Tuned tuned = SimulateTuned(pipeline, 20, 1e9, 3);
+    int sum = 0;
+    for (const int width : tuned.widths) sum += width;
+    CHECK(sum <= pipeline.cpu_budget);
+  }
+}
+
+// A third of the pipelines; bench/native/tuning.cc has all of them.
+TEST(Tuner_reaches_what_the_best_fixed_widths_reach) {
+  const std::vector<SimulatedPipeline> all = SimulatedPipelines();
+  CHECK_EQ(all.size(), 40u);
+  for (size_t i = 0; i < all.size(); i += 3) {
+    const Comparison report = Compare(all[i], 7);
+    const bool good =
+        report.share >= 0.95 && report.moves <= 1 && report.within_memory && report.adapted <= 3;
+    if (!good) std::printf("%s\n", report.text.c_str());
+    CHECK(good);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

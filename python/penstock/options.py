@@ -51,7 +51,8 @@ class AutotuneOptions(OptionSet):
         False keeps parallel calls and buffers with AUTOTUNE where they start. None means True.
     cpu_budget : int or None
         The most calls that all stages with ``num_parallel_calls=AUTOTUNE`` run at a time, together
-        (a stage runs one in any case); None or 0 means no more than 16 for each.
+        (a stage runs one in any case); None or 0 means no more than 64 for each,
+        or twice the processors.
     ram_budget : int or None
         Bytes that the stages of a run may hold together of what they produced ahead, tuned or not;
         each may always hold one element. None or 0 means a quarter of the memory that is available

@@ -85,8 +85,10 @@ class Function {
   virtual DatasetPtr Open(const Element& element, const CallInfo& info);
   // The spec of the datasets that Open returns, when it is known beforehand.
   virtual MaybeSpec opened_spec() const { return std::nullopt; }
-  // Whether other processes make its calls, and those that do.
+  // Whether other processes make its calls from the beginning, and those that do.
   virtual bool has_workers() const { return false; }
+  // Whether other processes make its calls, or may come to.
+  virtual bool may_have_workers() const { return has_workers(); }
   virtual std::vector<WorkerReport> Workers() const { return {}; }
   // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
   virtual bool needs_lock() const = 0;

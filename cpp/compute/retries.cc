@@ -33,6 +33,7 @@ class RetryingFunction final : public Function {
   }
   MaybeSpec opened_spec() const override { return function_->opened_spec(); }
   bool has_workers() const override { return function_->has_workers(); }
+  bool may_have_workers() const override { return function_->may_have_workers(); }
   std::vector<WorkerReport> Workers() const override { return function_->Workers(); }
   bool needs_lock() const override { return function_->needs_lock(); }
   Tensor::Memory slab_memory() const override { return function_->slab_memory(); }

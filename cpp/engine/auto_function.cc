@@ -70,6 +70,7 @@ class AutoFunction final : public Function {
     });
   }
   bool needs_lock() const override { return true; }
+  bool may_have_workers() const override { return true; }
   Tensor::Memory slab_memory() const override { return &AllocateForWorkers; }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/function.h"
 #include "engine/session.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
@@ -19,11 +20,14 @@ constexpr int64_t kMostThreads = 1 << 20;  // more than can be had
 
 }  // namespace
 
-int MostCalls(const Session& session, int64_t calls, bool compute) {
+int MostCalls(const Session& session, int64_t calls, const Function& function) {
+  const bool compute = !function.needs_lock();
   if (calls == kAutotune) {
     const RunOptions& options = session.options();
-    calls = std::max<int64_t>({kMostAutotunedCalls, 2 * int64_t{session.threads()},
-                               options.least_calls, options.first_calls});
+    // A process takes memory, and more of them than processors only wait for one.
+    calls = std::max(session.threads(), 2);
+    if (!function.may_have_workers()) calls = std::max(kMostAutotunedCalls, 2 * calls);
+    calls = std::max({calls, options.least_calls, options.first_calls});
     if (options.cpu_budget > 0) calls = std::min(calls, options.cpu_budget);
   }
   if (compute) calls = std::min<int64_t>(calls, session.threads());

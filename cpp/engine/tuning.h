@@ -14,11 +14,12 @@
 
 namespace penstock {
 
+class Function;
 class Session;
 
 // How many concurrent calls a stage may have that was given `calls`, perhaps kAutotune. Calls that
 // only compute would take turns if they were more than the threads.
-int MostCalls(const Session& session, int64_t calls, bool compute);
+int MostCalls(const Session& session, int64_t calls, const Function& function);
 
 // A stage's membership among those that share the calls of AUTOTUNE. It is declared before the
 // stage's input.

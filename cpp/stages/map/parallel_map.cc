@@ -79,7 +79,7 @@ class ParallelMapIterator final : public BlockIterator {
         ragged_(context.ragged),
         ordered_(calls.ordered),
         flagged_(calls.flagged),
-        most_(MostCalls(session_, calls.calls, !function_->needs_lock())),
+        most_(MostCalls(session_, calls.calls, *function_)),
         cancel_(std::move(cancel)),
         share_(session_, calls.calls == kAutotune),
         input_(data.StartInput(context.OnThread(cancel_).Replayed())),

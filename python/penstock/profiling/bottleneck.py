@@ -13,7 +13,7 @@ _NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any b
 MOST_OF_THEM = 0.85  # of the processors: more are hardly to be had
 # Of what threads would compute: so much waits for a processor only if there are too few.
 _SHORT = 0.3
-_HELD = 0.75  # of the looks at it: the GIL is held nearly always
+_HELD = 0.65  # of the looks at it: where threads wait for the GIL too, it is what they lack
 
 
 class Bottleneck(NamedTuple):
@@ -77,7 +77,7 @@ def find(seen: Evidence) -> Bottleneck:
     """Return the bottleneck of a profiled pipeline."""
     if seen.input_bound < _WAITS:
         return Bottleneck("", "consumer", None, None, "consumer", 1 - seen.input_bound)
-    for look in (_memory, _gil, _buffer, _lock, _cpu):
+    for look in (_memory, _gil, _cpu, _buffer, _lock):
         if (found := look(seen)) is not None:
             return found
     return _section(seen)

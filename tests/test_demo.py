@@ -1,6 +1,7 @@
 """The demo: it measures, it draws, and it says clearly what is missing."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,14 @@ def test_picture_is_a_png(pictures, tmp_path, capsys):
 def test_picture_has_its_place_when_none_is_given(pictures, tmp_path):
     assert main([str(pictures), *QUICK]) == 0
     assert (tmp_path / "penstock-timeline.png").exists()
+    assert "map(prepare_natively)" in (tmp_path / "penstock-report.html").read_text()
+
+
+def test_every_form_has_its_verdict(pictures, capsys):
+    assert main([str(pictures), *QUICK, "--no-picture", "--step-ms=40"]) == 0
+    said = capsys.readouterr().out
+    for form in FORMS:
+        assert re.search(rf"^(\+ )?{form}: The loop ", said, re.MULTILINE), form
 
 
 def test_photos_are_made_once(tmp_path, capsys):

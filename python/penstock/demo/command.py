@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     out = Path("penstock-timeline.png")
     add("--out", type=Path, default=out, metavar="FILE", help=f"the picture ({out})")
-    add("--no-picture", action="store_true", help="only the table")
+    report = Path("penstock-report.html")
+    add("--report", type=Path, default=report, metavar="FILE", help=f"of the last form ({report})")
+    add("--no-picture", action="store_true", help="only the table and the verdicts")
     return parser
 
 
@@ -104,9 +107,10 @@ def _choose(arguments: argparse.Namespace) -> Photos:
         raise DemoError("this build has no JPEG codec; `python -m penstock doctor` says how to fix")
     if not arguments.no_picture:
         photos.require("matplotlib")
-        folder = arguments.out.absolute().parent
-        if not folder.is_dir():
-            raise DemoError(f"--out: there is no folder {folder} to save the picture in")
+        for option, file in (("--out", arguments.out), ("--report", arguments.report)):
+            folder = file.absolute().parent
+            if not folder.is_dir():
+                raise DemoError(f"{option}: there is no folder {folder} to save {file.name} in")
     if arguments.open_ms is None:
         arguments.open_ms = 0.0 if arguments.folder else 1.0
     if arguments.folder:
@@ -186,7 +190,13 @@ def _report(runs: list[Run], arguments: argparse.Namespace) -> None:
         print(
             f"ended after {arguments.seconds_per_form:g} s (--seconds-per-form): {', '.join(early)}"
         )
+    for run in runs:
+        if run.profile:
+            print(textwrap.fill(f"{run.name}: {run.profile.verdict}", 100), end="\n\n")
     if not arguments.no_picture:
+        if runs[-1].profile:
+            runs[-1].profile.save(arguments.report)
+            print(f"report:  {arguments.report}")
         timeline.draw(runs, arguments.out, _subtitle(arguments))
         print(f"picture: {arguments.out}")
 

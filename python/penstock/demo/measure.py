@@ -30,6 +30,8 @@ class Run:
         Whether the time limit ended it.
     notes_map : bool
         Whether the intervals have those of its map.
+    profile : Profile or None
+        Of the last pass that went to its end, or to the time limit.
     """
 
     def __init__(self, form: Form, source: Source, epochs: int, step_seconds: float) -> None:
@@ -41,6 +43,7 @@ class Run:
         self.passes: list[float] = []
         self.skipped: list[str] = []
         self.ended_early = False
+        self.profile: ps.Profile | None = None
         self._recorder = Recorder()
         self._epochs = epochs
         self._step_seconds = step_seconds
@@ -79,7 +82,7 @@ class Run:
         asked = time.perf_counter()
         self.passes.append(asked)
         try:
-            with iter(self._dataset) as batches:
+            with iter(self._dataset) as batches, ps.profile(batches) as watch:
                 while not self.ended_early:
                     try:
                         batch = next(batches)
@@ -95,6 +98,7 @@ class Run:
                     self.images += len(batch)
                     progress.update(self.images)
                     self.ended_early = asked - begun > limit
+            self.profile = watch.result
         finally:
             self.waited += time.perf_counter() - asked
             self._recorder.add_opening(self.passes[-1])

@@ -1,5 +1,7 @@
 """The command line: commands are found, and the doctor names what is missing and how to get it."""
 
+import json
+
 import pytest
 
 from penstock import cli, doctor
@@ -110,3 +112,20 @@ def test_ctrl_c_in_a_command_ends_with_130(monkeypatch):
 
     monkeypatch.setattr(doctor, "main", interrupted)
     assert cli.main(["doctor"]) == 130
+
+
+def test_bench_compares_the_same_batches(capsys, monkeypatch):
+    from penstock import comparison
+
+    monkeypatch.setattr(comparison, "_ROWS", 640)
+    monkeypatch.setattr(comparison, "_ROUNDS", 1)
+    for case in comparison._cases():
+        if "shuffled" in case.name:
+            assert len(list(case.loop())) == len(list(case.pipeline()))
+            continue
+        for mine, theirs in zip(case.loop(), case.pipeline(), strict=True):
+            assert (mine == theirs).all(), case.name
+    assert cli.main(["bench", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [set(each) for each in found] == [{"case", "loop", "penstock"}] * 5
+    assert all(each["loop"] > 0 and each["penstock"] > 0 for each in found)

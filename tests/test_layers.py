@@ -72,7 +72,15 @@ PYTHON_LAYERS = [
     {"pickling", "adapters", "sources", "program"},
     {"experimental", "lint", "profiling"},
     {"data_loader", "compat"},
-    {"__init__", "cli", "doctor", "demo", "inspecting", "__main__"},  # made with the public package
+    {
+        "__init__",
+        "cli",
+        "doctor",
+        "demo",
+        "inspecting",
+        "comparison",
+        "__main__",
+    },  # made with the public package
 ]
 
 

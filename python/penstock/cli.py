@@ -17,6 +17,7 @@ _COMMANDS = {
     "inspect": ("penstock.inspecting", "show what is in files, and what is damaged"),
     "explain": ("penstock.lint.explain", "show what a rule of lint is about"),
     "port": ("penstock.compat.port", "show which names of TensorFlow a program uses are here"),
+    "bench": ("penstock.comparison", "compare some pipelines with plain loops, here"),
     "doctor": ("penstock.doctor", "show what is installed, what is missing, and how to get it"),
 }
 

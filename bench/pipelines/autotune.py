@@ -1,0 +1,153 @@
+"""What AUTOTUNE reaches, beside the best fixed numbers of calls found by a sweep.
+
+Each pipeline runs with AUTOTUNE for some seconds, until it has had time to decide; then its rate is
+measured in turn with those of the same pipeline with fixed calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import penstock as ps
+from bench.pipelines.measure import Figure, interleaved, main
+
+SETTLING = 6.0  # seconds that AUTOTUNE is given
+WINDOW = 0.8  # seconds of a measurement
+ONE = (1, 2, 4, 8, 16, 32, 64)
+TWO = (1, 4, 16)  # of each of two maps
+_ENDLESS = 10**9
+_DATA = bytes(1 << 20)
+
+Build = Callable[..., ps.Dataset]
+
+
+def waits(milliseconds: float) -> Callable[[Any], Any]:
+    def work(x: Any) -> Any:
+        time.sleep(milliseconds / 1e3)
+        return x
+
+    return work
+
+
+def hashes(kilobytes: int) -> Callable[[Any], Any]:
+    part = _DATA[: kilobytes << 10]
+
+    def work(x: Any) -> Any:
+        hashlib.sha256(part).digest()
+        return x
+
+    return work
+
+
+def counts(rounds: int) -> Callable[[Any], Any]:
+    def work(x: Any) -> Any:
+        total = 0
+        for i in range(rounds):
+            total += i
+        return x
+
+    return work
+
+
+def both(*functions: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def work(x: Any) -> Any:
+        for function in functions:
+            x = function(x)
+        return x
+
+    return work
+
+
+def uneven(x: Any) -> Any:
+    time.sleep(0.02 if int(x) % 16 == 0 else 0.001)
+    return x
+
+
+def one(function: Callable[[Any], Any]) -> Build:
+    def build(calls: int) -> ps.Dataset:
+        return ps.Dataset.range(_ENDLESS).map(function, num_parallel_calls=calls).prefetch(8)
+
+    return build
+
+
+def two(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Build:
+    def build(calls: int, more: int) -> ps.Dataset:
+        ds = ps.Dataset.range(_ENDLESS).map(first, num_parallel_calls=calls)
+        return ds.map(second, num_parallel_calls=more).prefetch(8)
+
+    return build
+
+
+def native(calls: int) -> ps.Dataset:
+    @ps.native
+    def work(x: Any) -> Any:
+        return ps.image.resize(x, (96, 96))
+
+    image = np.zeros((256, 256, 3), np.uint8)
+    ds = ps.Dataset.from_tensors(image).repeat()
+    return ds.map(work, num_parallel_calls=calls).batch(8).prefetch(4)
+
+
+PIPELINES: dict[str, tuple[Build, int, float]] = {  # maps that are tuned, seconds of the step
+    "waits 1 ms": (one(waits(1)), 1, 0),
+    "waits 20 ms": (one(waits(20)), 1, 0),
+    "waits 5 ms, step of 1 ms": (one(waits(5)), 1, 0.001),
+    "waits unevenly": (one(uneven), 1, 0),
+    "hashes 1 MB": (one(hashes(1024)), 1, 0),
+    "hashes 64 KB": (one(hashes(64)), 1, 0),
+    "holds the GIL": (one(counts(20_000)), 1, 0),
+    "waits 4 ms and hashes": (one(both(waits(4), hashes(512))), 1, 0),
+    "waits 4 ms and holds the GIL": (one(both(waits(4), counts(5_000))), 1, 0),
+    "waits 10 ms, then hashes": (two(waits(10), hashes(512)), 2, 0),
+    "hashes, then waits 5 ms, step of 2 ms": (two(hashes(256), waits(5)), 2, 0.002),
+    "a native resize": (native, 1, 0),
+}
+
+
+def figures() -> list[Figure]:
+    found = []
+    for name, (build, maps, step) in PIPELINES.items():
+        fixed = list(itertools.product(ONE if maps == 1 else TWO, repeat=maps))
+        running = {calls: iter(build(*calls)) for calls in fixed}
+        tuned = iter(build(*[ps.AUTOTUNE] * maps))
+        rate_of(tuned, step, SETTLING)
+        rates = {calls: rate_of(it, step, WINDOW, WINDOW / 4) for calls, it in running.items()}
+        best = max(rates, key=lambda calls: rates[calls])
+        cases = {
+            "best": lambda it=running[best], step=step: 1 / rate_of(it, step, WINDOW),
+            "tuned": lambda it=tuned, step=step: 1 / rate_of(it, step, WINDOW),
+        }
+        rounds = interleaved(cases, 3)
+        moves = sum(move["knob"] == "num_parallel_calls" for move in tuned.tuning_moves())
+        calls = [stage["parallelism"] for stage in tuned.stats() if stage["kind"] == "parallel_map"]
+        for it in (tuned, *running.values()):
+            it.close()
+        note = f"AUTOTUNE {calls}, {moves} moves; best {list(best)}"
+        share = rounds.ratio("best", "tuned")
+        found.append(Figure(name, share, "x", at_least=0.95, note=note))
+    return found
+
+
+def rate_of(iterator: Iterator[Any], step: float, seconds: float, before: float = 0.0) -> float:
+    """Return elements per second, after `before` seconds."""
+    start = time.perf_counter()
+    began, taken = start, 0
+    while (now := time.perf_counter()) < start + before + seconds:
+        next(iterator)
+        if step:
+            time.sleep(step)
+        if now < start + before:
+            began = time.perf_counter()
+        else:
+            taken += 1
+    return taken / (time.perf_counter() - began)
+
+
+if __name__ == "__main__":
+    main(figures, __doc__)

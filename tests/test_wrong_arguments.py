@@ -140,6 +140,7 @@ def test_every_wrong_option_is_named():
             bool: {"bool"},
             int: {"zero", *(() if getattr(option, "at_least", None) == 0 else ["negative"])},
             str: {"word", "empty"},
+            float: {"float", "zero"},
             list: {"cyclic"},
         }.get(getattr(option, "kind", None), set())
         for kind, wrong in WRONG.items():
@@ -171,6 +172,7 @@ ELSEWHERE = [
     "ErrorInfo",
     "Iterator",
     "Profile",
+    "profile",
     "OutOfRangeError",
     "StateError",
     "TraceError",

@@ -449,7 +449,7 @@ void BindIterator(py::module_& module) {
   PyObject* type = PyType_FromSpec(&g_spec);
   if (!type) throw py::error_already_set();
   module.add_object("Iterator", type);
-  py::class_<Observation>(module, "Observation")
+  py::class_<Observation>(module, "Observation", py::custom_type_setup(MadeWhole))
       .def("stop", [](Observation& observation) -> py::dict {
         Observed seen;
         {

@@ -78,7 +78,7 @@ class Option(Generic[_T]):
 
 def _finite(place: str, value: Any) -> float:
     real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not real and (np.ndim(value) or not isinstance(value, (np.floating, np.integer))):
+    if not real and not isinstance(value, (np.floating, np.integer)):
         raise TypeError(f"{place}: a number was expected, got {value!r:.80}")
     if not math.isfinite(value):
         raise ValueError(f"{place}: a finite number was expected, got {value!r}")

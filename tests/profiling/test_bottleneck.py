@@ -159,3 +159,18 @@ def test_what_if_of_more_processors():
     profile = profile_of(middle, waits=0.9, cpu=1.9)
     assert profile.what_if(cpus=4) > 1.5 * profile.rate
     assert profile.what_if() == pytest.approx(profile.rate, rel=0.01)
+
+
+def test_what_is_rounded_below_nothing_counts_as_nothing():
+    middle = stage(
+        *("0.0", "parallel_map", "f"),
+        parallelism=2,
+        python=0.1 + 0.2,
+        cpu_python=0.3,
+        locked=7,
+        asleep=0,
+    )
+    profile = profile_of(middle, waits=0.8)
+    assert profile.stages[1].blocked_seconds >= 0
+    shared = stage("0.0.0", "range", run=0.1 + 0.2, cpu_run=0.3)
+    assert Profile(seen(PREFETCH, middle, shared, waits=0.5), {}, TWO).rate == 10

@@ -140,7 +140,7 @@ def _stage(seen: dict[str, Any], index: int, gil_share: float, held: float) -> S
         rate=raw["elements"] / seconds,
         busy_seconds=wall["run"] + wall["python"] + wall["worker"] - waits,
         cpu_seconds=computes + in_workers,
-        blocked_seconds=idle - waits + wall["worker"] - in_workers,
+        blocked_seconds=max(idle - waits + wall["worker"] - in_workers, 0.0),
         ready_seconds=raw["ready"],
         worker_seconds=wall["worker"],
         gil_seconds=cpu["python"] * held,

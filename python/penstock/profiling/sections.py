@@ -71,8 +71,7 @@ class Model:
 
     def prediction(self) -> tuple[float, str, int, list[float]]:
         """Return the rate before scaling, what limits it, which section, and how busy all are."""
-        described = [(s.servers, s.cpu, s.gil, s.blocked, s.serial) for s in self.sections]
-        return _core.predict(described, self.processors)
+        return _core.predict([_described(section) for section in self.sections], self.processors)
 
     def calibrated(self, measured: float) -> Model:
         """Return the model such that it gives the rate that was measured."""
@@ -85,6 +84,13 @@ class Model:
         """Return the same with another section."""
         sections = (*self.sections[:index], section, *self.sections[index + 1 :])
         return replace(self, sections=sections)
+
+
+def _described(section: Section) -> tuple[int, float, float, float, float]:
+    """Return a section as the engine takes it, without what sums and differences have rounded."""
+    cpu, blocked = max(section.cpu, 0.0), max(section.blocked, 0.0)
+    gil, serial = min(max(section.gil, 0.0), cpu), min(max(section.serial, 0.0), cpu + blocked)
+    return section.servers, cpu, gil, blocked, serial
 
 
 def model_of(

@@ -29,10 +29,11 @@ def stage(path: str, kind: str, function: str | None = None, **more: Any) -> dic
             ("workers_cpu", 0.0),
             ("calls", None),
             ("bytes_per_element", 8.0),
+            ("waited", 0.0),
         )
     }
     named = {"path": path, "kind": kind, "name": None, "function": function}
-    return {**named, **own, "busy": 0.0, "waited": 0.0, **times(**more)}
+    return {**named, **own, "busy": 0.0, **times(**more)}
 
 
 def seen(

@@ -86,7 +86,7 @@ def test_calls_that_wait_for_each_other():
 
 
 def test_a_buffer_that_is_too_small():
-    last = stage("0", "prefetch", buffer_limit=2, input=3.0, room=4.0)
+    last = stage("0", "prefetch", buffer_limit=2, input=3.0, room=4.0, waited=3.0)
     middle = stage("0.0", "map", "f", python=5.0, asleep=50)
     profile = profile_of(middle, last, waits=0.3)
     assert profile.bottleneck.kind == "buffer"
@@ -174,3 +174,11 @@ def test_what_is_rounded_below_nothing_counts_as_nothing():
     assert profile.stages[1].blocked_seconds >= 0
     shared = stage("0.0.0", "range", run=0.1 + 0.2, cpu_run=0.3)
     assert Profile(seen(PREFETCH, middle, shared, waits=0.5), {}, TWO).rate == 10
+
+
+def test_a_stage_that_waits_for_the_slow_one_after_it_is_no_small_buffer():
+    early = stage("0.0.0", "parallel_map", "light", parallelism=2, buffer_limit=4, room=18.0)
+    middle = stage("0.0", "map", "f", python=10.0, cpu_python=9.8)
+    observed = seen(PREFETCH, middle, early, stage("0.0.0.0", "range"), waits=0.8)
+    found = Profile(observed, {"0.0": {"map_func": f}}, TWO).bottleneck
+    assert (found.kind, found.function) == ("serial", "f")

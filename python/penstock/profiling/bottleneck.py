@@ -103,8 +103,9 @@ def _buffer(seen: Evidence) -> Bottleneck | None:
     if seen.input_bound > _NOTHING_ELSE:
         return None
     for stage in seen.stages:
-        waits = stage.wait_room_seconds / seen.seconds / max(stage.parallelism, 1)
-        if stage.buffer_limit > 0 and waits > max(_OFTEN, seen.input_bound / 2):
+        full = stage.wait_room_seconds / seen.seconds / max(stage.parallelism, 1)
+        empty = stage.waited_seconds / seen.seconds
+        if stage.buffer_limit > 0 and full > _OFTEN and min(full, empty) > seen.input_bound / 2:
             return _at(stage, "buffer", seen.input_bound)
     return None
 

@@ -38,6 +38,8 @@ class StageProfile:
         Waiting for another thread inside its function, where that was not for the GIL.
     wait_input_seconds, wait_room_seconds, wait_memory_seconds : float
         Its threads waited for elements, for room in its buffer, and for the memory budget.
+    waited_seconds : float
+        Its consumer waited for it; 0 for a stage that has no threads of its own.
     call_p50, call_p90, call_p99, call_max : float or None
         Seconds of a call of its function, or of its next element where it calls none in threads of
         its own.
@@ -67,6 +69,7 @@ class StageProfile:
     wait_input_seconds: float = 0.0
     wait_room_seconds: float = 0.0
     wait_memory_seconds: float = 0.0
+    waited_seconds: float = 0.0
     call_p50: float | None = None
     call_p90: float | None = None
     call_p99: float | None = None
@@ -149,6 +152,7 @@ def _stage(seen: dict[str, Any], index: int, gil_share: float, held: float) -> S
         wait_input_seconds=wall["input"],
         wait_room_seconds=wall["room"] + wall["memory"],
         wait_memory_seconds=wall["memory"],
+        waited_seconds=raw["waited"],
         call_p50=calls[0],
         call_p90=calls[1],
         call_p99=calls[2],

@@ -110,7 +110,7 @@ PIPELINES: dict[str, tuple[Build, int, float]] = {  # maps that are tuned, secon
 }
 
 
-def figures() -> list[Figure]:
+def run() -> list[Figure]:
     found = []
     for name, (build, maps, step) in PIPELINES.items():
         fixed = list(itertools.product(ONE if maps == 1 else TWO, repeat=maps))
@@ -150,4 +150,4 @@ def rate_of(iterator: Iterator[Any], step: float, seconds: float, before: float 
 
 
 if __name__ == "__main__":
-    main(figures, __doc__)
+    main(run, __doc__)

@@ -34,7 +34,7 @@ struct RunOptions {
   int64_t least_calls = 1;   // AUTOTUNE does not go below it
   Executor executor = Executor::kThread;  // of functions whose stage does not say
   int64_t slow_ns = 0;                    // a call or a read that takes longer is noted; 0: none is
-  int64_t stall_ns = 0;  // the user is told when no element has come for so long; 0: never
+  int64_t stall_ns = 0;  // of a wait for an element, after which it is reported; 0: never
 };
 
 // Why AUTOTUNE moved a knob.

@@ -26,7 +26,7 @@ namespace {
 
 constexpr MonoTime kStayNs = 500'000'000;  // without anyone inside a run
 constexpr MonoTime kLeaveNs = 50'000'000;  // see StallWatch::Run
-constexpr int64_t kFirstLook = 64;         // of the time until the user is told
+constexpr int64_t kFirstLook = 64;         // of the time after which a wait is reported
 constexpr int64_t kNextLook = 16;
 
 thread_local StallWatch* t_watch = nullptr;

@@ -95,8 +95,13 @@ class Observation::Impl final {
       if (each.path == "0") elements_before_ = each.steps;
     }
     process_cpu_ns_ = ProcessCpuNs();
-    sampler_.emplace(Lane::kNative, "penstock profile", [this] { Sample(); });
-    if (asks) knocker_.emplace(Lane::kPython, "penstock profile", [this] { Knock(); });
+    try {
+      sampler_.emplace(Lane::kNative, "penstock profile", [this] { Sample(); });
+      if (asks) knocker_.emplace(Lane::kPython, "penstock profile", [this] { Knock(); });
+    } catch (...) {  // no second thread could be had: the first one is joined
+      cancel_.Cancel();
+      throw;
+    }
   }
   ~Impl() { cancel_.Cancel(); }
 

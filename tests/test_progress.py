@@ -108,6 +108,37 @@ def test_an_error_of_the_data_and_one_of_the_loop_arrive(terminal):
     wait_until(lambda: not threads())
 
 
+def test_a_pass_that_fills_says_what(terminal, tmp_path):
+    def slow(x):
+        time.sleep(0.1)
+        return x
+
+    kept = {
+        "cache": ps.Dataset.range(4).map(slow).cache(tmp_path / "cache"),
+        "snapshot": ps.Dataset.range(4).map(slow).snapshot(tmp_path / "kept"),
+    }
+    for name, ds in kept.items():
+        drawn(terminal, ds)
+        assert f"filling the {name}" in terminal.getvalue()
+        terminal.truncate(0)
+        drawn(terminal, ds)
+        assert "filling" not in terminal.getvalue()
+
+
+def test_saving_is_shown(terminal, tmp_path):
+    with contextlib.redirect_stderr(terminal):
+        ps.Dataset.range(12).batch(4).save(tmp_path / "a")
+        assert "save" in terminal.getvalue()
+        assert "3/3" in terminal.getvalue().replace(" ", "")
+        terminal.truncate(0)
+        ps.Dataset.range(12).save(tmp_path / "b", progress=False)
+        assert not terminal.getvalue()
+        with pytest.raises(ValueError, match="no such"):
+            ps.Dataset.range(12).map(lambda x: int("no such")).save(tmp_path / "c")
+    ps.Dataset.range(2).save(tmp_path / "d", progress=True)
+    wait_until(lambda: not threads())
+
+
 def test_waiting_for_data_is_measured():
     slow = iter(ps.Dataset.range(6).map(lambda x: time.sleep(0.02) or x))
     assert slow._fetching_seconds() == 0

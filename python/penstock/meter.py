@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock import _core
 from penstock.arguments.checked import checked
@@ -21,6 +21,7 @@ _T = TypeVar("_T")
 _INTERVAL = 0.1  # seconds between two drawings, at least
 _SHARE = 0.005  # of the time goes to drawing, at most
 _WIDTH = 24  # characters of the bar
+_KEEPING = {"cache", "snapshot"}  # stages that give later passes what they have kept
 
 
 @checked
@@ -39,7 +40,8 @@ def progress(iterable: Iterable[_T], description: str | None = None) -> Progress
     iterable
         Gives the same elements. While it does, a line on standard error shows how many there were,
         of how many where that is known, elements/s, the share of the time in which the loop
-        waited for the next element (or made it, where nothing runs ahead), and the time left.
+        waited for the next element (or made it, where nothing runs ahead), and the time left. A
+        pass that fills a cache or a snapshot says so.
 
     Notes
     -----
@@ -84,8 +86,25 @@ class Progress(Iterable[_T]):
         return _timed(iterator, meter)
 
 
-Reading = tuple[int, float | None]
-"""How many elements there were, and the seconds of waiting for them; None for what is no loop."""
+
+
+class Reading(NamedTuple):
+    """What a line shows.
+
+    Attributes
+    ----------
+    done : int
+        How many elements there were.
+    waited : float, optional
+        The seconds of waiting for them; None for what is no loop.
+    fills : str
+        What keeps the elements for later passes meanwhile.
+    """
+
+    done: int
+    waited: float | None = None
+    fills: str = ""
+
 
 
 class Meter:
@@ -118,7 +137,7 @@ class Meter:
         self._began = time.perf_counter()
         self._drawn = 0.0
         self._cost = 0.0  # seconds that the last drawing took
-        self._last: Reading = (0, None)
+        self._last = Reading(0)
         self._read: Callable[[], Reading | None] | None = None
         # A drawing may set off the collector, which ends the line of a loop that was left.
         self._lock = threading.RLock()
@@ -126,7 +145,7 @@ class Meter:
 
     def update(self, done: int) -> None:
         """Show how many are done, unless that was shown a moment ago."""
-        self._last = (done, None)
+        self._last = Reading(done)
         now = time.perf_counter()
         if now - self._drawn >= max(_INTERVAL, self._cost / _SHARE):
             self._drawn = now
@@ -171,13 +190,13 @@ class Meter:
     def _draw(self, result: str | None = None) -> None:
         with self._lock:
             if self._line is not None:
-                done, waited = self._last
                 began = time.thread_time()
-                text = result or self._text(done, waited)
-                self._line.draw(done, text)
+                text = result or self._text(self._last)
+                self._line.draw(self._last.done, text)
                 self._cost = time.thread_time() - began
 
-    def _text(self, done: int, waited: float | None) -> str:
+    def _text(self, last: Reading) -> str:
+        done, waited, fills = last
         took = max(time.perf_counter() - self._began, 1e-9)
         rate = done / took
         parts = [f"{_number(rate)} {self._unit}/s"]
@@ -187,6 +206,8 @@ class Meter:
             parts.append(f"{_duration((self._total - done) / rate)} left")
         else:
             parts.append(_duration(took))
+        if fills:
+            parts.append(f"filling the {fills}")
         return ", ".join(parts)
 
 
@@ -205,18 +226,24 @@ def _counted(iterator: Any) -> Reading | None:
     if iterator is None:
         return None
     waited = iterator._fetching_seconds()
+    stages = {each["path"]: each for each in iterator._stage_stats()}
     delivered = iterator._position()[0]
     if delivered is None:  # the loop is inside: what the last stage has given counts
-        stages = iterator._stage_stats()
-        delivered = next((each["elements"] for each in stages if each["path"] == "0"), 0)
-    return delivered, waited
+        delivered = stages["0"]["elements"] if "0" in stages else 0
+    # What has been kept needs no input that runs.
+    filled = {
+        each["kind"]
+        for path, each in stages.items()
+        if each["kind"] in _KEEPING and f"{path}.0" in stages
+    }
+    return Reading(delivered, waited, " and the ".join(sorted(filled)))
 
 
 def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:
     """Give the elements of an iterator; what has been counted and timed is read by a thread."""
     clock = time.perf_counter
     done, waited, asked = 0, 0.0, 0.0
-    meter.watch(lambda: (done, waited + (clock() - asked if asked else 0)))
+    meter.watch(lambda: Reading(done, waited + (clock() - asked if asked else 0)))
     try:
         while True:
             asked = began = clock()

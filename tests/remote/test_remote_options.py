@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock import storage_options
 from penstock.remote.settings import settings_of
 from records import frame
 
@@ -58,6 +59,22 @@ def test_folders_of_images_and_files_that_are_fetched_take_them(new_bucket, opti
     writer.close()
     made.put_object(Key="records/a", Body=(tmp_path / "a").read_bytes())
     assert list(ps.ArrayRecordDataset(f"{url}/records/a", **take)) == [b"one"]
+
+
+def test_the_older_names_take_them(new_bucket, options):
+    url, _ = new_bucket
+    take = {"storage_options": options}
+    numbers = ps.Dataset.range(3)
+    ps.experimental.save(numbers, f"{url}/saved", **take)
+    storage_options._by_folder.clear()  # as in a process that has not written it
+    assert list(ps.experimental.load(f"{url}/saved", **take)) == [0, 1, 2]
+    kept = numbers.apply(ps.experimental.snapshot(f"{url}/kept", **take))
+    assert list(kept) == list(kept) == [0, 1, 2]
+    name = f"{url}/records/a.tfrecord"
+    ps.experimental.TFRecordWriter(name, **take).write(
+        ps.Dataset.from_tensor_slices(RECORDS)
+    )
+    assert list(ps.TFRecordDataset(name)) == RECORDS
 
 
 def test_names_that_are_listed_carry_them(new_bucket, options):
@@ -144,6 +161,8 @@ def test_the_last_that_were_given_count(server):
         lambda path, take: ps.Dataset.list_files(path, **take),
         lambda path, take: ps.io.read_file(path, **take),
         lambda path, take: ps.Dataset.range(3).cache(path.with_name("cache"), **take),
+        lambda path, take: ps.experimental.snapshot(path.with_name("kept"), **take),
+        lambda path, take: ps.experimental.TFRecordWriter(path, **take),
     ],
 )
 def test_without_a_url_they_are_an_error(tmp_path, call):

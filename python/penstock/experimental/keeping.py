@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.arguments.checked import checked
@@ -24,6 +24,8 @@ class TFRecordWriter:
         The file; one that exists is overwritten.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for a plain file.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Raises
     ------
@@ -40,7 +42,11 @@ class TFRecordWriter:
 
     @checked
     def __init__(
-        self, filename: str | os.PathLike[str], compression_type: str | None = None
+        self,
+        filename: str | os.PathLike[str],
+        compression_type: str | None = None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._filename = name_of("TFRecordWriter", "filename", filename)
         self._options = tf_record.TFRecordOptions(compression_type or None)
@@ -80,6 +86,8 @@ def save(
     compression: str | None = None,
     shard_func: Callable[..., int] | None = None,
     checkpoint_args: Any = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> None:
     """Write all elements of a dataset to files: `Dataset.save`.
 
@@ -91,6 +99,8 @@ def save(
         The folder.
     compression, shard_func, checkpoint_args
         As in `Dataset.save`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Examples
     --------
@@ -107,6 +117,8 @@ def load(
     element_spec: Any = None,
     compression: str | None = None,
     reader_func: Callable[[Dataset], Dataset] | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """Read what `save` wrote: `Dataset.load`.
 
@@ -116,6 +128,8 @@ def load(
         The folder.
     element_spec, compression, reader_func
         As in `Dataset.load`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------
@@ -131,6 +145,8 @@ def snapshot(
     compression: str | None = "AUTO",
     reader_func: Callable[[Dataset], Dataset] | None = None,
     shard_func: Callable[..., int] | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Transformation:
     """Keep the elements in files, and take them from there in later runs: `Dataset.snapshot`.
 
@@ -140,10 +156,13 @@ def snapshot(
         The folder.
     compression, reader_func, shard_func
         As in `Dataset.snapshot`.
+    storage_options : dict, optional
+        Of URLs, as of `remote.configure`: from now on for all in their folders.
 
     Returns
     -------
     callable
         For `Dataset.apply`.
     """
-    return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
+    folder = name_of("snapshot", "path", path)  # the options are for a name that is given now
+    return lambda dataset: dataset.snapshot(folder, compression, reader_func, shard_func)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
+from penstock.meter import Meter, Reading, total_of
 from penstock.paths import name_of
 from penstock.stages.arguments import given
 from penstock.stages.load import read_saved
@@ -105,6 +106,7 @@ class Snapshot(Rows):
         shard_func: Callable[..., int] | None = None,
         checkpoint_args: Any = None,
         *,
+        progress: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         """Write all elements to a folder of files, for `Dataset.load`.
@@ -122,6 +124,8 @@ class Snapshot(Rows):
             one file.
         checkpoint_args : None
             Not supported.
+        progress : bool, optional
+            Whether a line shows how far it is; None means in a terminal or a notebook.
         storage_options : dict, optional
             Of URLs, as of `remote.configure`: from now on for all in their folders.
 
@@ -159,10 +163,20 @@ class Snapshot(Rows):
             shard_func=shard_func,
             always=True,
         )
+        meter = Meter("save", total_of(self), shown=progress)
         # The engine passes over all elements: none of them becomes a Python object.
         with iter(stage.skip(_ALL)) as it:
-            for _ in it:
-                pass
+            meter.watch(lambda: _saved(it))
+            try:
+                for _ in it:
+                    pass
+            finally:
+                meter.finish()
+
+
+def _saved(iterator: Any) -> Reading | None:
+    stages = iterator._stage_stats()
+    return next((Reading(each["elements"]) for each in stages if each["path"] == "0.0"), None)
 
 
 class _SnapshotReader:

@@ -306,8 +306,11 @@ def test_collector_beside_a_run_leaves_what_is_in_use_alone():
     collecting = threading.Thread(target=collect)
     collecting.start()
     try:
-        assert {sums() for _ in range(10)} == {4 * sum(range(50))}
-        assert len(collections) >= 10  # one for each run at the least
+        for _ in range(100):
+            assert sums() == 4 * sum(range(50))
+            if len(collections) >= 10:  # a run may be over before the collection that it has asked for
+                break
+        assert len(collections) >= 10
     finally:
         finished.set()
         asked.set()

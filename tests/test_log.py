@@ -1,5 +1,6 @@
 """What is logged while a run goes on: moves, slow elements, and iterators that give nothing."""
 
+import asyncio
 import itertools
 import logging
 import os
@@ -127,6 +128,18 @@ def test_a_slow_filter_is_named(caplog):
         with_options(ps.Dataset.range(1).filter(lambda x: slow(x) == 0), slow_element_seconds=QUICK)
     )
     assert warned(caplog)[0].startswith("filter, element 0 (0) took")
+
+
+@pytest.mark.parametrize("calls", [None, 4])
+def test_a_slow_coroutine_is_named(caplog, calls):
+    async def load(x):
+        await asyncio.sleep(0.05 if x == 5 else 0)
+        return x
+
+    ds = ps.Dataset.range(7).skip(2).map(load, calls)
+    assert list(with_options(ds, slow_element_seconds=0.04)) == [2, 3, 4, 5, 6]
+    first = next(text for text in warned(caplog) if "element 3" in text)
+    assert first.startswith("map(load), element 3")
 
 
 def test_a_run_that_is_slow_throughout_says_how_many_were_left_out(caplog):

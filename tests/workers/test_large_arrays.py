@@ -141,7 +141,10 @@ def test_a_file_that_is_replaced_is_an_error(tmp_path):
         next(iter(ds))
 
 
-def of_large(kind, folder, size=100 * 2**20):
+LARGE = 160 * 2**20  # bytes: several times what a worker has by itself
+
+
+def of_large(kind, folder, size=LARGE):
     """A function that needs all of a large array, and tells its memory before and after."""
     if kind == "array":
         rows = np.ones(size // 8)
@@ -158,7 +161,7 @@ def of_large(kind, folder, size=100 * 2**20):
 
 @pytest.mark.parametrize("kind", ["array", "memmap"])
 def test_all_workers_together_have_one_copy(kind, tmp_path):
-    size = 100 * 2**20
+    size = LARGE
     for pid in _core.idle_workers():  # which have memory of other functions
         os.kill(pid, signal.SIGKILL)
     ds = ps.Dataset.range(40).map(of_large(kind, tmp_path, size), 4, executor="process")

@@ -180,10 +180,12 @@ class OngoingMapIterator final : public BlockIterator {
     last.end = std::exchange(rows.block.end, false);
     const int64_t count = rows.block.rows;
     grain_.Learn(count, rows.pull_ns);
+    const MonoTime now = session_.slow().limit_ns() > 0 ? NowNs() : 0;
     for (int64_t i = 0; i < count; ++i) {
       Begun& begun = begun_[static_cast<size_t>(next_number_ + i) % begun_.size()];
       begun.position = rows.position + i;
       begun.state = i == 0 ? std::move(rows.state) : nullptr;
+      begun.at = now;
     }
     if (count > 0) ongoing.Begin(std::move(rows.block), Info(rows.position), next_number_);
     next_number_ += count;  // not before: a Begin that throws has begun none
@@ -228,9 +230,11 @@ class OngoingMapIterator final : public BlockIterator {
   }
 
   void Take(std::vector<OngoingCalls::Ended> ended) {
+    const MonoTime now = session_.slow().limit_ns() > 0 ? NowNs() : 0;
     for (OngoingCalls::Ended& call : ended) {
       if (call.results.empty()) continue;
       Begun& begun = begun_[static_cast<size_t>(call.number) % begun_.size()];
+      if (now - begun.at > session_.slow().limit_ns()) NoteSlow(begun.position, now - begun.at);
       MapPacket packet;
       packet.position = begun.position;
       packet.state = std::move(begun.state);
@@ -241,6 +245,11 @@ class OngoingMapIterator final : public BlockIterator {
     // Pairs with the acquire in InProgress: the numbers' entries may be used again.
     ended_.fetch_add(static_cast<int64_t>(ended.size()), std::memory_order_release);
     room_.NotifyOne();
+  }
+
+  void NoteSlow(int64_t position, int64_t ns) {
+    session_.slow().Note(
+        Format("{}, element {}", stage_.text(), progress_.base_index() + position), ns);
   }
 
   // --- on the consumer ---
@@ -260,6 +269,7 @@ class OngoingMapIterator final : public BlockIterator {
   struct Begun {
     int64_t position = 0;
     StateBlob state;
+    MonoTime at = 0;  // where slow calls are noted
   };
 
   Session& session_;

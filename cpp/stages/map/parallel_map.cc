@@ -86,6 +86,7 @@ class ParallelMapIterator final : public BlockIterator {
         stats_(data.Stats(context)),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
         room_watch_(cancel_, room_),
+        width_watch_(cancel_, width_),
         budget_watch_(session_.budget(), room_),
         ready_watch_(cancel_, ready_),
         turns_(cancel_),
@@ -139,7 +140,7 @@ class ParallelMapIterator final : public BlockIterator {
       if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
-      room_.NotifyAll();
+      room_.NotifyOne();
       if (packet.halted) {
         halted_ = true;
         cancel_.Cancel();  // what the other workers make comes after it
@@ -234,7 +235,7 @@ class ParallelMapIterator final : public BlockIterator {
       WaitStatus wanted;
       {
         const WaitsFor room(Doing::kRoom);
-        wanted = parking.Wait(room_, cancel_, Patience(), [&] {
+        wanted = parking.Wait(width_, cancel_, Patience(), [&] {
           return Wanted(number) ||
                  input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
         });
@@ -309,7 +310,7 @@ class ParallelMapIterator final : public BlockIterator {
     const std::optional<Error>& error = rows.block.error;
     if (!rows.halted && error && error->transient()) return false;
     bool slow = input_.slow();
-    if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) room_.NotifyAll();
+    if (slow_input_.exchange(slow, std::memory_order_relaxed) != slow && slow) width_.NotifyAll();
     packet.position = rows.position;
     packet.state = std::move(rows.state);
     packet.halted = rows.halted;
@@ -319,7 +320,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (rows.block.end && slabs_) slabs_->EndAt(packet.position + rows.block.rows);
     if (rows.block.end || packet.halted) {
       input_ended_.store(true, std::memory_order_release);  // pairs with the acquire in Work
-      room_.NotifyAll();
+      width_.NotifyAll();
     }
     return true;
   }
@@ -350,7 +351,8 @@ class ParallelMapIterator final : public BlockIterator {
   void Tune() {
     if (!tuned_.Tune()) return;
     ShowWidth();
-    room_.NotifyAll();
+    width_.NotifyAll();
+    room_.NotifyOne();
     turns_.Changed();
   }
 
@@ -381,9 +383,11 @@ class ParallelMapIterator final : public BlockIterator {
 
   StageStats* stats_;
   SlotRing<Packet> ring_;
-  EventCount room_;   // the workers wait for room, or to be wanted
+  EventCount room_;   // the worker that is to pull waits for room
+  EventCount width_;  // the workers beyond the width wait to be wanted
   EventCount ready_;  // the consumer waits
   CancelToken::Watch room_watch_;
+  CancelToken::Watch width_watch_;
   Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;
   CallTurns turns_;

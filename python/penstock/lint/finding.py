@@ -27,3 +27,11 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.rule} {self.stage}: {self.message}; {self.fix}"
+
+    def _repr_html_(self) -> str:
+        import html  # not with the package: a tenth of its time
+
+        rule, stage, message, fix = map(html.escape, self)
+        return (
+            f"<div><b>{rule}</b> <code>{stage}</code><br>{message}<br><i>{fix}</i></div>"
+        )

@@ -308,7 +308,9 @@ def test_collector_beside_a_run_leaves_what_is_in_use_alone():
     try:
         for _ in range(100):
             assert sums() == 4 * sum(range(50))
-            if len(collections) >= 10:  # a run may be over before the collection that it has asked for
+            if (
+                len(collections) >= 10
+            ):  # a run may be over before the collection that it has asked for
                 break
         assert len(collections) >= 10
     finally:

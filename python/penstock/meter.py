@@ -86,8 +86,6 @@ class Progress(Iterable[_T]):
         return _timed(iterator, meter)
 
 
-
-
 class Reading(NamedTuple):
     """What a line shows.
 
@@ -104,7 +102,6 @@ class Reading(NamedTuple):
     done: int
     waited: float | None = None
     fills: str = ""
-
 
 
 class Meter:

@@ -71,9 +71,7 @@ def test_the_older_names_take_them(new_bucket, options):
     kept = numbers.apply(ps.experimental.snapshot(f"{url}/kept", **take))
     assert list(kept) == list(kept) == [0, 1, 2]
     name = f"{url}/records/a.tfrecord"
-    ps.experimental.TFRecordWriter(name, **take).write(
-        ps.Dataset.from_tensor_slices(RECORDS)
-    )
+    ps.experimental.TFRecordWriter(name, **take).write(ps.Dataset.from_tensor_slices(RECORDS))
     assert list(ps.TFRecordDataset(name)) == RECORDS
 
 

@@ -32,6 +32,4 @@ class Finding(NamedTuple):
         import html  # not with the package: a tenth of its time
 
         rule, stage, message, fix = map(html.escape, self)
-        return (
-            f"<div><b>{rule}</b> <code>{stage}</code><br>{message}<br><i>{fix}</i></div>"
-        )
+        return f"<div><b>{rule}</b> <code>{stage}</code><br>{message}<br><i>{fix}</i></div>"

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -96,6 +97,27 @@ def test_a_saved_dataset_is_counted_and_its_damage_found(tmp_path, capsys):
     status, (report,), _ = inspected(capsys, tmp_path / "saved")
     assert status == 1
     assert report["damage"]
+
+
+@pytest.mark.parametrize("kind", ["cache", "save", "snapshot"])
+def test_a_file_of_rows_is_read_to_its_end(tmp_path, capsys, kind):
+    ds = ps.Dataset.range(300_000).map(lambda x: {"x": x, "y": x + 1})
+    if kind == "cache":
+        list(ds.cache(tmp_path / "made"))
+    elif kind == "save":
+        ds.save(tmp_path / "made")
+    else:
+        list(ds.snapshot(tmp_path / "made"))
+    path = tmp_path / "made"
+    rows = path if path.is_file() else next(path.rglob("*.rows"))
+    status, (report,), _ = inspected(capsys, rows)
+    assert (status, report["format"], report["elements"]) == (0, "file of rows", 300_000)
+    assert report["first"][1] == repr({"x": np.int64(1), "y": np.int64(2)})
+    damage(rows, rows.stat().st_size // 2)
+    status, (report,), _ = inspected(capsys, rows)
+    assert status == 1
+    assert report["damage"][0]["element"] > 0
+    assert str(rows) in report["damage"][0]["reason"]
 
 
 def test_a_state_shows_its_plan(tmp_path, capsys):

@@ -250,13 +250,17 @@ IteratorPtr LoadDataset::MakeIterator(const RunContext& context) const {
 
 std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& args) {
   const std::string& folder = args.Text("path");
-  Manifest manifest = Manifest::Read(folder);
   std::shared_ptr<const ElementSpec> declared;
   if (args.Has("element_spec")) declared = std::make_shared<ElementSpec>(args.Spec("element_spec"));
-  int64_t only = args.Int("shard", -1);
   int64_t max_bytes =
       args.Has("max_record_bytes") ? args.IntAtLeast("max_record_bytes", 1) : kMaxRecordBytes;
   std::vector<Index> files;
+  if (args.Has("alone")) {
+    files.push_back(std::make_shared<const ChunkIndex>(folder, OpenPlainFile(folder), max_bytes));
+    return std::make_shared<LoadDataset>(std::move(files), std::move(declared));
+  }
+  Manifest manifest = Manifest::Read(folder);
+  int64_t only = args.Int("shard", -1);
   for (size_t i = 0; i < manifest.shards.size(); ++i) {
     if (only >= 0 && static_cast<size_t>(only) != i) continue;
     const Manifest::Shard& shard = manifest.shards[i];
@@ -276,6 +280,7 @@ std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& ar
   return std::make_shared<LoadDataset>(std::move(files), std::move(declared));
 }
 
+// `alone`: the path is that of one file, as `cache` writes it, too, and not of a folder.
 const RegisterDataset load_stage(
     "load", {.reads = "path", .arguments = {{"element_spec", ArgumentForm::kSpec}}}, MakeLoad);
 

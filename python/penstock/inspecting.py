@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from penstock import Dataset, TarDataset, TFRecordDataset, _core
 from penstock.errors import DataError
 from penstock.meter import Meter
@@ -334,17 +332,11 @@ def _index(name: str) -> dict[str, Any]:
 
 
 def _rows(name: str) -> dict[str, Any]:
-    """Return what `cache`, `save` or `snapshot` has put there."""
-    content = np.memmap(name, np.uint8, "r")
-    end = b"\x1aPSROWE\n"
-    if len(content) < 32 or content[-len(end) :].tobytes() != end:
-        reason = "its end is missing: it was not written to the end, or is cut off"
-        return {"damage": [{"element": None, "offset": len(content), "reason": reason}]}
-    offset, size, _, version = struct.unpack("<QQII", content[-32 : -len(end)].tobytes())
-    if offset + size + 32 > len(content):
-        reason = "its index is not where the end says"
-        return {"damage": [{"element": None, "offset": offset, "reason": reason}]}
-    return {"version": version, "index_bytes": size, "damage": []}
+    """Go through what `cache`, `save` or `snapshot` has put there."""
+    try:
+        return _elements(Dataset._make("load", (), {"path": name, "alone": True}), name)
+    except DataError as error:  # what is not known before the end of a file is missing
+        return {"damage": [_damage(None, error)]}
 
 
 def _shown(element: Any) -> str:

@@ -80,4 +80,7 @@ def test_save_load_and_snapshot_are_those_of_dataset(tmp_path):
 
 def test_the_arguments_of_a_writer_are_those_of_tf_data():
     parameters = inspect.signature(ex.TFRecordWriter).parameters.values()
-    assert [(p.name, p.default) for p in parameters][1:] == [("compression_type", None)]
+    assert [(p.name, p.default) for p in parameters][1:] == [
+        ("compression_type", None),
+        ("storage_options", None),
+    ]

@@ -20,6 +20,7 @@ FIELDS = {
     "autotune.initial_parallelism": (2, 2.5),
     "autotune.min_parallelism": (1, True),
     "autotune.ram_budget": (1 << 30, "1G"),
+    "count_all": (True, 1),
     "dataset_name": ("train", 3),
     "deterministic": (False, 0),
     "executor": ("process", 1),
@@ -39,6 +40,7 @@ FIELDS = {
     "threading.max_intra_op_parallelism": (1, "1"),
     "threading.private_threadpool_size": (2, "2"),
     "warm_start": (True, 1),
+    "warn": (True, 1),
 }
 FIELDS |= {
     f"experimental_optimization.{name}": (True, 1)

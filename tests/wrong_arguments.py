@@ -213,7 +213,12 @@ def dataset_calls(folder):
         "repeat": {"count": 2},
         "sample_from_datasets": {"datasets": [RANGE, RANGE], "weights": [0.5, 0.5], "seed": 1}
         | {"stop_on_empty_dataset": True, "rerandomize_each_iteration": True},
-        "save": {"path": folder / "written", "compression": None, "shard_func": shard_zero}
+        "save": {
+            "path": folder / "written",
+            "compression": None,
+            "shard_func": shard_zero,
+            "progress": False,
+        }
         | {"checkpoint_args": None},
         "scan": {"initial_state": np.int64(0), "scan_func": keep},
         "select": {"indices": [1, 0]},

@@ -29,7 +29,7 @@ constexpr size_t kHuge = size_t{2} << 20;
 constexpr size_t kHugeFrom = size_t{4} << 20;
 // Below this size malloc is as good, and idle memory is not worth keeping.
 constexpr size_t kPooledFrom = size_t{16} << 10;
-constexpr size_t kIdleLimit = size_t{512} << 20;
+constexpr int64_t kIdleLimit = int64_t{512} << 20;
 constexpr int kClasses = 4 * 48;
 constexpr size_t kLargest = size_t{1} << 47;  // no address space is larger; the last class
 // Memory that stays unused in the pool for one to two of these periods goes back to the system.
@@ -75,6 +75,7 @@ struct Pool {
 };
 
 std::atomic<Pool*> g_pool{nullptr};
+std::atomic<int64_t> g_idle_limit{kIdleLimit};  // relaxed everywhere: it stands alone
 
 Pool& ThePool() {
   // acquire: pairs with the release below. Leaked: buffers may be freed at any time before exit.
@@ -199,7 +200,8 @@ void Buffer::Destroy() {
   auto bytes = static_cast<int64_t>(capacity_);
   if (generation_ != pool.generation) return;  // inherited through a fork: leaked on purpose
   pool.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
-  if (pool.bytes_idle.load(std::memory_order_relaxed) + bytes > static_cast<int64_t>(kIdleLimit)) {
+  if (pool.bytes_idle.load(std::memory_order_relaxed) + bytes >
+      g_idle_limit.load(std::memory_order_relaxed)) {
     SystemFree(data_, capacity_);
     delete this;
     return;
@@ -223,6 +225,13 @@ BufferPool::Stats BufferPool::stats() {
   Pool& pool = ThePool();
   return {pool.bytes_in_use.load(std::memory_order_relaxed),
           pool.bytes_idle.load(std::memory_order_relaxed)};
+}
+
+void BufferPool::LimitIdle(int64_t bytes) {
+  int64_t limit = g_idle_limit.load(std::memory_order_relaxed);
+  while (bytes < limit &&
+         !g_idle_limit.compare_exchange_weak(limit, bytes, std::memory_order_relaxed)) {
+  }
 }
 
 void BufferPool::Trim() {

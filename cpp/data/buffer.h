@@ -97,6 +97,8 @@ class BufferPool {
   static Stats stats();
   // Gives idle memory back to the system.
   static void Trim();
+  // From now on at most so many bytes are idle, if that is less than before.
+  static void LimitIdle(int64_t bytes);
 };
 
 }  // namespace penstock

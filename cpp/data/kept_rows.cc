@@ -18,6 +18,12 @@ void KeptRows::Add(Block block) {
   rows_ += count;
 }
 
+size_t KeptRows::bytes() const {
+  size_t bytes = 0;
+  for (const Block& block : blocks_) bytes += block.footprint();
+  return bytes;
+}
+
 Block KeptRows::Slice(int64_t first, int64_t max_rows) const {
   auto after = std::upper_bound(starts_.begin(), starts_.end(), first);
   const auto number = static_cast<size_t>(after - starts_.begin()) - 1;

@@ -14,6 +14,7 @@ class KeptRows {
  public:
   void Add(Block block);
   int64_t rows() const { return rows_; }
+  size_t bytes() const;
   const std::vector<Block>& blocks() const { return blocks_; }
   // At most `max_rows` rows from row `first` on, which there is: as many as stand together.
   Block Slice(int64_t first, int64_t max_rows) const;

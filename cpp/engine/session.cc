@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "data/buffer.h"
 #include "engine/plan_text.h"
 #include "engine/stack_need.h"
 #include "engine/state_frame.h"
@@ -19,6 +20,8 @@
 namespace penstock {
 namespace {
 
+// Of a limit that counts everything: what freed buffers may take until they are used again.
+constexpr int64_t kPartLeftIdle = 32;
 constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
 
 // A quarter of what this process may still take, 1 GiB when that is unknown.
@@ -47,6 +50,10 @@ Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity,
       start_ns_(NowNs()),
       slow_(options_.slow_ns) {
   if (options_.debug) options_.deterministic = true;
+  if (options_.counts_all) {
+    ReturnFreedMemory();
+    BufferPool::LimitIdle(budget_.limit() / kPartLeftIdle);
+  }
   root_->ForEachNode([this](const Dataset& node) {
     unordered_ = unordered_ || node.reorders(options_.deterministic);
   });

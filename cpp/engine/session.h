@@ -25,6 +25,7 @@ struct RunOptions {
   bool deterministic = true;
   int64_t threads = 0;       // native worker threads; 0: the number of CPUs
   int64_t memory_limit = 0;  // bytes of buffered elements; 0: a quarter of the memory available
+  bool counts_all = false;   // what stages hold for long counts against the limit, too
   bool counted = true;       // false: a look at the elements, which later runs do not notice
   bool debug = false;        // everything runs in the calling thread, functions as plain Python
   std::string name;          // of the dataset, for errors, statistics and the trace
@@ -110,6 +111,9 @@ class Session {
   const RunOptions& options() const { return options_; }
   int threads() const { return threads_; }
   Budget& budget() { return budget_; }
+  // What HeldBytes counts: relaxed, for it stands alone.
+  void AddHeld(int64_t bytes) { held_.fetch_add(bytes, std::memory_order_relaxed); }
+  int64_t held() const { return held_.load(std::memory_order_relaxed); }
   // Takes some of the concurrent calls that AUTOTUNE may use: `wanted` if that many are left,
   // `least` otherwise.
   int64_t TakeCalls(int64_t least, int64_t wanted);
@@ -163,6 +167,7 @@ class Session {
   int threads_;
   CancelToken cancel_;
   Budget budget_;
+  std::atomic<int64_t> held_{0};  // bytes of the budget
   const std::shared_ptr<StatsSink> stats_ = std::make_shared<StatsSink>();
   RunTuner tuner_;
   RunIdentity identity_;

@@ -197,6 +197,7 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.deterministic = dict["deterministic"].cast<bool>();
   options.threads = dict["threads"].cast<int64_t>();
   options.memory_limit = dict["memory_limit"].cast<int64_t>();
+  options.counts_all = dict["counts_all"].cast<bool>();
   options.debug = dict["debug"].cast<bool>();
   if (!TextToBytes(dict["name"].cast<py::str>().ptr(), &options.name))
     throw py::error_already_set();

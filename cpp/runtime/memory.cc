@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "runtime/cgroup.h"
 #include "runtime/clock.h"
@@ -57,6 +60,14 @@ int64_t AvailableNow() {
 }
 
 }  // namespace
+
+void ReturnFreedMemory() {
+#if defined(__GLIBC__)
+  constexpr int kLarge = 64 << 10;    // bytes; below it pieces are used again by others soon
+  mallopt(M_MMAP_THRESHOLD, kLarge);  // which also keeps the threshold from growing
+  mallopt(M_TRIM_THRESHOLD, 16 * kLarge);
+#endif
+}
 
 int64_t CgroupHeadroomFrom(const std::string& membership_file, const std::string& mount) {
   constexpr double kMost = 1LL << 60;

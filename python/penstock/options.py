@@ -100,6 +100,12 @@ class Options(OptionSet):
         Threads of a run.
     memory_limit : int or None
         Another name of ``autotune.ram_budget``.
+    count_all : bool or None
+        True counts what stages hold for long against `memory_limit`, too: the buffer of `shuffle`,
+        a `cache` in memory, the windows of `group_by_window` and `bucket_by_sequence_length`.
+        Stages that run ahead get what is left; a stage that alone would hold more than the limit
+        raises a MemoryError. Freed memory then goes back to the system at once, for all of the
+        process. None means False: only what runs ahead counts.
     warm_start : bool or None
         True starts the threads of ``prefetch`` and of parallel ``map`` when the iterator is made,
         so that the first element is on its way before it is asked for. None means False: nothing
@@ -164,6 +170,7 @@ class Options(OptionSet):
     autotune = Group(AutotuneOptions)
     threading = Group(ThreadingOptions)
     memory_limit = Alias("autotune", "ram_budget")
+    count_all = Option(bool)
     warm_start = Option(bool)
     warn = Option(bool)
     executor = Option(str, one_of=EXECUTORS)
@@ -225,6 +232,7 @@ class Options(OptionSet):
             "deterministic": self.deterministic is not False,
             "threads": self.threading.private_threadpool_size or 0,
             "memory_limit": self.autotune.ram_budget or 0,
+            "counts_all": bool(self.count_all) and counted,
             "counted": counted,
             "debug": debug,
             "executor": (self.executor if counted else None) or "thread",

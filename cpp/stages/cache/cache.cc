@@ -4,6 +4,7 @@
 
 #include "data/block_size.h"
 #include "engine/cache_fills.h"
+#include "engine/held_bytes.h"
 #include "engine/input.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
@@ -90,7 +91,8 @@ class CacheIterator final : public BlockIterator {
       : data_(std::move(data)),
         context_(std::move(context)),
         fill_(context_.session->fills().For(*data_, context_)),
-        kept_(fill_->rows()) {}
+        kept_(fill_->rows()),
+        held_(*context_.session, data_->label(), "give the cache a file name") {}
 
   void VisitState(StateVisitor& visitor) override {
     // Elements are never saved: a cache that is not there any more is filled again, by the same
@@ -131,6 +133,7 @@ class CacheIterator final : public BlockIterator {
   }
 
   Block Read(int64_t max_rows) {
+    if (row_ == 0 && held_.counts()) held_.Set(kept_->bytes());
     if (row_ == kept_->rows()) {
       Complete(kept_);
       return Block::AtEnd();
@@ -152,7 +155,16 @@ class CacheIterator final : public BlockIterator {
     Block block = input_->NextBlock(max_rows);
     // An element that failed is tried again by the next pass.
     if (block.error && !block.error->transient()) filling_.reset();
-    if (filling_ && block.rows > 0) filling_->Add(block);
+    if (filling_ && block.rows > 0) {
+      if (held_.counts()) held_.Add(block.footprint());
+      filling_->Add(block);
+      if (auto excess = held_.Excess()) {
+        filling_.reset();
+        held_.Set(0);
+        if (!block.error) block.error = std::move(excess);  // after the elements
+        block.end = false;
+      }
+    }
     rows_ += block.rows;
     EndAlone(block);
     finished_ = block.end;
@@ -172,6 +184,7 @@ class CacheIterator final : public BlockIterator {
   RunContext context_;
   CacheFillPtr fill_;
   CacheFill::Rows kept_;  // complete: read from here
+  HeldBytes held_;        // of these, or of what is being filled
   int64_t row_ = 0;
   IteratorPtr input_;  // not complete yet: filled from here
   std::optional<Keeper> filling_;

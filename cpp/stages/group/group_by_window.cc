@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/foreign.h"
+#include "engine/held_bytes.h"
 #include "engine/held_rows.h"
 #include "engine/input.h"
 #include "engine/registry.h"
@@ -66,6 +67,7 @@ class GroupIterator final : public BlockIterator {
         grouping_(data_->grouping()),
         context_(context.Replayed()),
         random_(data_->Randomness(context)),
+        held_(*context_.session, stage_, "use smaller windows"),
         batches_(grouping_.batching),
         pulled_(data_->StartInput(context_), context.Called(grouping_.key), grouping_.key_name),
         input_(pulled_.input()) {
@@ -126,6 +128,7 @@ class GroupIterator final : public BlockIterator {
   void Refill() {
     try {
       rows_.Refill(stage_.kind.c_str(), input_, context_.cancel);
+      if (held_.counts()) held_.Set(rows_.Footprint());
     } catch (const Error& error) {
       if (!error.transient()) opened_ = OpenedWindow();
       throw;
@@ -140,6 +143,7 @@ class GroupIterator final : public BlockIterator {
       // So many rows that at most the last one makes a window full: it is not held back, and
       // nothing is pulled that is not needed for it.
       constexpr int64_t kPulledTogether = 128;
+      if (auto excess = held_.Excess()) throw *std::move(excess);
       Mark();
       ended_ = !pulled_.Pull(std::min(rows_.Room(least_size_), kPulledTogether));
     }
@@ -147,7 +151,9 @@ class GroupIterator final : public BlockIterator {
       int64_t key = BucketOf(pulled_.Key(Info(0)));
       int64_t size = SizeOf(key);
       int64_t position = pulled_.position();
-      if (rows_.Add(key, size, position, pulled_.Take())) {
+      Element element = pulled_.Take();
+      if (held_.counts()) held_.Add(element.footprint());
+      if (rows_.Add(key, size, position, std::move(element))) {
         rows_.Take(key);
         break;
       }
@@ -262,6 +268,7 @@ class GroupIterator final : public BlockIterator {
   void Close() {
     opened_ = OpenedWindow();
     rows_.Release();
+    if (held_.counts()) held_.Set(rows_.Footprint());
   }
 
   const std::shared_ptr<const GroupDataset> data_;
@@ -270,6 +277,7 @@ class GroupIterator final : public BlockIterator {
   const RunContext context_;
   const StageRandom random_;
   GroupedRows rows_;
+  HeldBytes held_;  // of these, the window that is taken included
   OpenedWindow opened_;
   std::unordered_map<int64_t, int64_t> sizes_;
   BucketBatches batches_;

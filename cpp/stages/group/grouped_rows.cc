@@ -41,6 +41,16 @@ int64_t GroupedRows::Room(int64_t least) {
   return std::min(lacking_, least);
 }
 
+size_t GroupedRows::Footprint() const {
+  size_t bytes = 0;
+  const auto add = [&bytes](const std::vector<Row>& rows) {
+    for (const Row& row : rows) bytes += row.element.footprint();
+  };
+  for (const auto& [key, group] : groups_) add(group.rows);
+  if (taken_) add(taken_->rows);
+  return bytes;
+}
+
 GroupedRows::Window& GroupedRows::Take(Groups::iterator group) {
   taken_.emplace(Window{group->first, windows_++, std::move(group->second.rows)});
   groups_.erase(group);

@@ -26,6 +26,8 @@ class GroupedRows {
   };
 
   bool empty() const { return groups_.empty(); }
+  // Bytes of all rows, those that have moved on not included. Goes through them.
+  size_t Footprint() const;
   // Adds a row to the open window of its key, which takes `size` rows; true when that is full.
   bool Add(int64_t key, int64_t size, int64_t position, Element element);
   // How many rows, at least one, may be pulled whatever their keys are, so that only the last of

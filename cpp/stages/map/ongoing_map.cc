@@ -248,8 +248,8 @@ class OngoingMapIterator final : public BlockIterator {
   }
 
   void NoteSlow(int64_t position, int64_t ns) {
-    session_.slow().Note(
-        Format("{}, element {}", stage_.text(), progress_.base_index() + position), ns);
+    session_.slow().Note(Format("{}, element {}", stage_.text(), progress_.base_index() + position),
+                         ns);
   }
 
   // --- on the consumer ---

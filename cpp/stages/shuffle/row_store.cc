@@ -38,9 +38,19 @@ void PrefetchRow(const void* cell, size_t bytes) {
   for (size_t at = 0; at < std::min(bytes, kMost); at += kLine) Prefetch(first + at);
 }
 
-// Memory of others that need not be copied. Strings are: one of them would hold all around it.
+size_t Footprint(const std::vector<Tensor>& leaves) {
+  constexpr size_t kAround = sizeof(Tensor) + 256;  // the objects around the bytes of a leaf
+  size_t bytes = 0;
+  for (const Tensor& leaf : leaves) bytes += kAround + leaf.footprint();
+  return bytes;
+}
+
+// Memory of others that need not be copied. Strings are: one of them would hold all around it. And
+// small leaves are, for the objects around them would take more memory than a copy.
 bool IsForeign(const Tensor& leaf) {
-  return leaf.buffer() && leaf.buffer()->foreign() && !leaf.dtype().is_reference();
+  constexpr size_t kWorthKeeping = 4 << 10;  // bytes
+  return leaf.buffer() && leaf.buffer()->foreign() && !leaf.dtype().is_reference() &&
+         leaf.nbytes() >= kWorthKeeping;
 }
 
 Shape RowShape(const Tensor& leaf) { return leaf.shape(); }
@@ -127,6 +137,7 @@ RowStore::Cell RowStore::Put(Element&& element) {
   void* memory = Allocate(sizeof(Row) + sizeof(Leaves));
   Cell cell = new (memory) Row{std::move(element.origin), element.structure};
   new (BytesIn(cell)) Leaves(std::move(element.leaves));
+  kept_bytes_ += Footprint(LeavesIn(cell));
   return cell;
 }
 
@@ -137,6 +148,7 @@ void RowStore::Take(std::span<const Cell> cells, Block& out) {
   if (cells[0]->structure) {
     out.elements.reserve(cells.size());
     for (Cell cell : cells) {
+      kept_bytes_ -= Footprint(LeavesIn(cell));
       out.elements.push_back({std::move(LeavesIn(cell)), cell->structure, std::move(cell->origin)});
       Drop(cell);
     }
@@ -203,7 +215,10 @@ void RowStore::TakePacked(std::span<const Cell> cells, Block& out) {
 
 void RowStore::Drop(Cell cell) {
   const size_t bytes = sizeof(Row) + (cell->structure ? sizeof(Leaves) : BytesOf(cell));
-  if (cell->structure) LeavesIn(cell).~Leaves();
+  if (cell->structure) {
+    kept_bytes_ -= Footprint(LeavesIn(cell));
+    LeavesIn(cell).~Leaves();
+  }
   cell->~Row();
   Free(cell, bytes);
 }

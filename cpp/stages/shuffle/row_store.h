@@ -33,6 +33,8 @@ class RowStore {
   // The cells are free again. When memory runs out nothing is taken.
   void Take(std::span<const Cell> cells, Block& out);
   void Drop(Cell cell);
+  // Of the cells that there were so far, and of rows that are kept as they are.
+  size_t bytes() const { return slab_bytes_ - fresh_bytes_ + kept_bytes_; }
   // Whether the cells take much more memory than the rows in them. A cell serves rows of one size
   // only, so this happens when rows become longer and longer; Move is then worth its copies.
   bool wasteful() const { return slab_bytes_ > 2 * used_bytes_ + kMostWaste; }
@@ -73,6 +75,7 @@ class RowStore {
   std::vector<BufferRef> slabs_;
   size_t slab_bytes_ = 0;
   size_t used_bytes_ = 0;     // of cells with rows
+  size_t kept_bytes_ = 0;     // of the leaves of rows that are no bytes
   uint8_t* fresh_ = nullptr;  // what is left of the last slab
   size_t fresh_bytes_ = 0;
 };

@@ -148,7 +148,7 @@ IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
     return std::make_unique<IndexShuffleIterator>(inputs()[0], Key(context), size_);
   }
   return std::make_unique<ShuffleBuffer>(StartInput(context.Replayed()), Key(context), size_,
-                                         input().cardinality(), context.cancel);
+                                         input().cardinality(), context, label());
 }
 
 // kUnknown: as many as there are.

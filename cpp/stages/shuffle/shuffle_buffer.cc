@@ -92,6 +92,7 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
   drawn_.erase(drawn_.begin(), drawn_.begin() + static_cast<std::ptrdiff_t>(rows));
   out.end = out.end && drawn_.empty();
   if (!ended_ && drawn_.empty() && cells_.wasteful()) MoveRows();
+  held_.Set(cells_.bytes());
   return out;
 }
 
@@ -142,6 +143,8 @@ void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
 // Rows that are pulled together are copied out of the memory they share, so it is done where they
 // are small.
 void ShuffleBuffer::Pull(int64_t rows) {
+  held_.Set(cells_.bytes());
+  if (auto excess = held_.Excess()) throw *std::move(excess);
   ahead_.input().Mark();
   ahead_.Pull(rows);
   const Block& block = ahead_.block();

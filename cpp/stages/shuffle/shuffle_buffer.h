@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/fills_ahead.h"
+#include "engine/held_bytes.h"
 #include "engine/row_cursor.h"
 #include "runtime/cancel.h"
 #include "stages/shuffle/reservoir.h"
@@ -29,13 +30,15 @@ struct ShuffleState {
 class ShuffleBuffer final : public BlockIterator, public FillsAhead {
  public:
   // `known`: the number of elements, kInfinite or kUnknown.
-  ShuffleBuffer(IteratorPtr input, RandomKey key, int64_t size, int64_t known, CancelToken cancel)
+  ShuffleBuffer(IteratorPtr input, RandomKey key, int64_t size, int64_t known,
+                const RunContext& context, const StageLabel& stage)
       : ahead_(std::move(input), kTogether),
         key_(key),
         size_(size),
         known_(known),
         slots_(key, size),
-        cancel_(std::move(cancel)) {}
+        held_(*context.session, stage, "use a smaller buffer_size"),
+        cancel_(context.cancel) {}
   ~ShuffleBuffer() override { Clear(); }
 
   void VisitState(StateVisitor& visitor) override;
@@ -75,6 +78,7 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   const int64_t known_;
   Reservoir<Held> slots_;
   RowStore cells_;
+  HeldBytes held_;                     // of cells_
   std::vector<RowStore::Cell> drawn_;  // for the block that is being made
   CancelToken cancel_;
   bool ahead_packs_ = false;  // its rows become bytes

@@ -16,7 +16,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import encode
 from penstock.errors import DataError
-from penstock.meter import Meter
+from penstock.meter import Meter, Reading
 from penstock.ops.io import read_file
 from penstock.paths import Names, is_url, name_of
 from penstock.remote.listing import files_matching
@@ -238,7 +238,7 @@ def _may_replace(target: str) -> bool:
 def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[None]:
     """Show how much of the files has been read."""
     meter = Meter("index", round(sum(job.size() for job in jobs) / 1e6), "MB", shown)
-    meter.watch(lambda: (round(sum(job.read for job in jobs) / 1e6), None))
+    meter.watch(lambda: Reading(round(sum(job.read for job in jobs) / 1e6)))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""With `count_all` the memory limit holds for all that a run holds, or an error says what does not fit."""
+"""With `count_all` the memory limit holds for all that a run holds; what cannot fit is an error."""
 
 import re
 import subprocess
@@ -117,9 +117,9 @@ def test_what_can_never_fit_is_an_error_that_says_what_to_do(name):
 
 def test_a_cache_that_is_too_large_gives_its_elements_before_the_error():
     seen = []
+    rows = ps.Dataset.range(400).map(small_row).cache()
     with pytest.raises(MemoryError, match="give the cache a file name"):
-        for x in counted(ps.Dataset.range(400).map(small_row).cache(), limit=100_000):
-            seen.append(int(x[0]))
+        seen.extend(int(x[0]) for x in counted(rows, limit=100_000))
     assert seen == list(range(len(seen)))
     assert 40 < len(seen) < 60
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from penstock.encode import Reader
 from penstock.labels import function_name
 from penstock.profiling.bottleneck import Bottleneck
 from penstock.profiling.demand import StageProfile
@@ -15,6 +16,7 @@ from penstock.profiling.sections import Model, Section
 _MOST_CALLS = 64
 _ENOUGH = 0.97  # of the best rate: fewer calls are better than the last few percent
 _WORTH = 1.05  # less is not worth a change
+_INPUTS = ".*"  # ends the path of the datasets that a stage opens
 _HAND_OVER = 20e-6  # seconds of a call in another process, beyond the function
 
 
@@ -99,7 +101,7 @@ def _changes(
         yield stage.path, "Options.memory_limit = twice as much", jitter_free, why
         return
     if bottleneck.kind in ("io", "serial", "gil"):
-        yield from _parallel(stage, model, arguments.get(stage.path, {}))
+        yield from _parallel(stage, stages, model, arguments)
 
 
 def _ahead(model: Model, stages: list[StageProfile]) -> Model:
@@ -116,14 +118,23 @@ def _ahead(model: Model, stages: list[StageProfile]) -> Model:
     return replace(changed, sections=(*changed.sections, inner))
 
 
-def with_calls(model: Model, stage: StageProfile, calls: int, processes: bool = False) -> Model:
+def with_calls(
+    model: Model,
+    stages: Sequence[StageProfile],
+    stage: StageProfile,
+    calls: int,
+    processes: bool = False,
+) -> Model:
     """Return the model with this many calls of a stage at a time.
 
     Parameters
     ----------
     model : Model
+    stages : sequence of StageProfile
+        All of the pipeline.
     stage : StageProfile
-        One that calls a function.
+        One that calls a function, or the inputs of one that opens datasets: then so many are read
+        at a time.
     calls : int
     processes : bool
         Whether worker processes make them.
@@ -131,10 +142,15 @@ def with_calls(model: Model, stage: StageProfile, calls: int, processes: bool = 
     index = model.of_stage[stage.path]
     section = model.sections[index]
     count = model.elements
-    cpu, blocked = stage.cpu_seconds / count, stage.blocked_seconds / count
-    gil = min(stage.gil_seconds / count, cpu)
-    if section.stage == stage.path and stage.kind.startswith("parallel_"):  # it has its own calls
-        own = replace(section, servers=calls)
+    inner = stage.path + "." if stage.path.endswith(_INPUTS) else None
+    moved = [each for each in stages if inner and each.path.startswith(inner)]
+    moved = [stage] + [each for each in moved if model.of_stage[each.path] == index]
+    cpu = sum(each.cpu_seconds for each in moved) / count
+    blocked = sum(each.blocked_seconds for each in moved) / count
+    gil = min(sum(each.gil_seconds for each in moved) / count, cpu)
+    owner = stage.path.removesuffix(_INPUTS)
+    if section.stage == owner and (inner or stage.kind.startswith("parallel_")):
+        own = replace(section, servers=calls)  # it has its own calls
         if processes:
             more = _HAND_OVER * stage.elements / count
             own = replace(own, cpu=own.cpu + more, gil=max(own.gil - gil, 0.0))
@@ -147,32 +163,66 @@ def with_calls(model: Model, stage: StageProfile, calls: int, processes: bool = 
         serial=max(section.serial - cpu - blocked, 0.0) if section.serial else 0.0,
     )
     more = _HAND_OVER * stage.elements / count if processes else 0.0
-    own = Section(stage.path, calls, cpu + more, 0.0 if processes else gil, blocked)
+    own = Section(owner, calls, cpu + more, 0.0 if processes else gil, blocked)
     changed = model.changed(index, left)
     return replace(changed, sections=(*changed.sections, own))
 
 
 def _parallel(
-    stage: StageProfile, model: Model, arguments: dict[str, Any]
+    stage: StageProfile,
+    stages: list[StageProfile],
+    model: Model,
+    arguments: dict[str, dict[str, Any]],
 ) -> Iterator[tuple[str, str, float, str]]:
-    kind = stage.kind.removeprefix("parallel_")
-    argument = "map_func" if "map_func" in arguments else "predicate"
-    if kind not in ("map", "filter") or argument not in arguments:
-        return
-    function = function_name(arguments[argument])
+    path = stage.path.removesuffix(_INPUTS)
+    given = arguments.get(path, {})
     for processes in (False, True):
-        options = [2**i for i in range(1, 7) if 2**i <= _MOST_CALLS]
-        rates = {n: with_calls(model, stage, n, processes).rate() for n in options}
-        best = max(rates.values())
-        calls = next(n for n in options if rates[n] >= _ENOUGH * best)
-        how = ', executor="process"' if processes else ""
-        if processes and stage.gil_seconds < stage.cpu_seconds / 2:
+        calls, rate = _enough_calls(model, stages, stage, processes)
+        call = _call(stage, given, calls, processes)
+        if call is None or (processes and stage.gil_seconds < stage.cpu_seconds / 2):
             return
-        why = (
-            "its calls wait at the same time"
-            if stage.blocked_seconds > stage.cpu_seconds
-            else (
-                "each process has a GIL of its own" if processes else "it may use more processors"
-            )
-        )
-        yield stage.path, f"{kind}({function}, num_parallel_calls={calls}{how})", rates[calls], why
+        yield path, call, rate, _why(stage, processes)
+
+
+def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: bool) -> str | None:
+    """Return the call with so many calls at a time; None where there is no such argument."""
+    kind = stage.kind.removesuffix(" inputs").removeprefix("parallel_")
+    argument = "map_func" if "map_func" in given else "predicate"
+    parallel = f"num_parallel_calls={calls}"
+    if kind in ("map", "filter") and argument in given:
+        executor = ', executor="process"' if processes else ""
+        return f"{kind}({function_name(given[argument])}, {parallel}{executor})"
+    if processes:
+        return None
+    if kind in ("interleave", "flat_map") and argument in given:
+        function = given[argument]
+        if isinstance(function, Reader):
+            return f"num_parallel_reads={calls} where the files are read ({function!r})"
+        width = max(calls, given.get("cycle_length") or 0)
+        return f"interleave({function_name(function)}, cycle_length={width}, {parallel})"
+    if kind == "from_generator":
+        function = function_name(given["generator"]) if "generator" in given else stage.function
+        return f"from_generator({function}).map(load, {parallel})"
+    return None
+
+
+def _why(stage: StageProfile, processes: bool) -> str:
+    if stage.kind == "from_generator":
+        return "the generator only says what to load, and calls of load run at the same time"
+    if stage.blocked_seconds > stage.cpu_seconds:
+        what = "inputs are read" if stage.path.endswith(_INPUTS) else "calls wait"
+        return f"its {what} at the same time"
+    if processes:
+        return "each process has a GIL of its own"
+    return "it may use more processors"
+
+
+def _enough_calls(
+    model: Model, stages: list[StageProfile], stage: StageProfile, processes: bool
+) -> tuple[int, float]:
+    """Return how many calls at a time suffice, and the rate with them."""
+    options = [2**i for i in range(1, 7) if 2**i <= _MOST_CALLS]
+    rates = {n: with_calls(model, stages, stage, n, processes).rate() for n in options}
+    best = max(rates.values())
+    calls = next(n for n in options if rates[n] >= _ENOUGH * best)
+    return calls, rates[calls]

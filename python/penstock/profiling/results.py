@@ -137,7 +137,7 @@ class Profile:
         for named, calls in (num_parallel_calls or {}).items():
             if calls < 1:
                 raise ValueError(f"what_if: num_parallel_calls must be at least 1, got {calls}")
-            model = with_calls(model, self._stage(named), calls)
+            model = with_calls(model, self.stages, self._called(named), calls)
         if cpus is not None:
             if not cpus > 0:
                 raise ValueError(f"what_if: cpus must be above 0, got {cpus}")
@@ -292,15 +292,18 @@ class Profile:
     def _by_path(self, path: str) -> StageProfile:
         return next(stage for stage in self.stages if stage.path == path)
 
-    def _stage(self, named: str) -> StageProfile:
+    def _called(self, named: str) -> StageProfile:
+        """Return what runs in the calls of a stage: of one that opens datasets these."""
+        inputs = {each.path: each for each in self.stages if each.path.endswith(".*")}
+        stages = [each for each in self.stages if each.path not in inputs]
         for attribute in ("path", "name", "function", "kind"):
-            found = [each for each in self.stages if getattr(each, attribute) == named]
+            found = [each for each in stages if getattr(each, attribute) == named]
             if len(found) == 1:
-                return found[0]
+                return inputs.get(f"{found[0].path}.*", found[0])
             if found:
                 paths = ", ".join(each.path for each in found)
                 raise ValueError(f"what_if: several stages are {named!r}; use one of {paths}")
-        known = ", ".join(f"{each.path} ({each})" for each in self.stages)
+        known = ", ".join(f"{each.path} ({each})" for each in stages)
         raise ValueError(f"what_if: no stage is {named!r}; there are {known}")
 
     def _inside(self) -> float:

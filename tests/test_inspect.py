@@ -138,12 +138,31 @@ def test_an_index_and_a_tar_shard_are_known(examples, tmp_path, capsys):
     ps.index(examples)
     status, (report,), _ = inspected(capsys, f"{examples}.psindex")
     assert (status, report["format"], report["of"]) == (0, "index", str(examples))
+    assert report["records"] == len(list(ps.TFRecordDataset(examples)))
     import tarfile
 
     with tarfile.open(tmp_path / "shard.tar", "w") as tar:
         tar.add(examples, "0.tfrecord")
     status, (report,), _ = inspected(capsys, tmp_path / "shard.tar")
     assert (status, report["format"], report["elements"]) == (0, "tar shard", 1)
+
+
+@pytest.mark.parametrize("at", [0, 9, 600, -200, -1])
+def test_damage_anywhere_in_an_index_is_found(tmp_path, capsys, at):
+    lines = tmp_path / "lines.txt"
+    lines.write_text("".join("x" * (i * 7919 % 83) + "\n" for i in range(1000)))
+    ps.index(lines)
+    index = tmp_path / "lines.txt.psindex"
+    status, (report,), _ = inspected(capsys, index)
+    assert (status, report["records"], report["damage"]) == (0, 1000, [])
+    damage(index, at)
+    status, reports, error = inspected(capsys, index)
+    if at == 0:  # nothing says any more what it is
+        assert (status, reports) == (2, [])
+        assert "of no format that is known here" in error
+    else:
+        assert status == 1
+        assert "run ps.index again" in reports[0]["damage"][0]["reason"]
 
 
 def test_what_is_unknown_or_missing_is_wrong_usage_and_the_others_are_shown(

@@ -364,6 +364,20 @@ void BindDataset(py::module_& module) {
       },
       py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("cancel"),
       py::arg("progress"));
+  // What it belongs to: (format, records, bytes of the file, what is wrong with its last record).
+  module.def(
+      "check_index",
+      [](const std::string& path) {
+        IndexedFile of;
+        {
+          py::gil_scoped_release released;
+          const RecordIndex index(path);
+          index.Check();
+          of = index.of();
+        }
+        return py::make_tuple(of.format, of.records, of.size, of.problem);
+      },
+      py::arg("path"));
   module.def("index_path", &IndexPathOf, py::arg("file"), py::arg("folder"));
   module.def(
       "json_fields",

@@ -232,6 +232,13 @@ void RecordIndex::Load() {
   loaded_ = std::move(loaded);
 }
 
+void RecordIndex::Check() const {
+  ScopedBlockingHook none(nullptr);
+  Finder finder(*this);
+  int64_t begin, end;
+  for (int64_t record = 0; record < of_.records; ++record) finder.Find(record, &begin, &end);
+}
+
 void RecordIndex::Finder::Find(int64_t record, int64_t* begin, int64_t* end) {
   *begin = Begin(record);
   *end = record + 1 < index_.of_.records ? Begin(record + 1) : index_.of_.end;

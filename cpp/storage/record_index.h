@@ -66,6 +66,8 @@ class RecordIndex {
   // Bytes of all distances. Load holds them in memory; without it, each is read where it is needed.
   int64_t distance_bytes() const { return distances_end_ - kMagicBytes; }
   void Load();
+  // Reads everything: throws at the first damage.
+  void Check() const;
 
   // Finds beginnings, and remembers the block of the last one: for one thread.
   class Finder {

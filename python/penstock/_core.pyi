@@ -112,6 +112,7 @@ def index_file(
     cancel: CancelToken,
     progress: Callable[[int], None],
 ) -> tuple[int, str, list[str]]: ...
+def check_index(path: str) -> tuple[str, int, int, str]: ...
 def index_path(file: str, folder: str) -> str: ...  # where the index of a file is
 
 class Node:

@@ -316,19 +316,21 @@ def _text_at(message: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _index(name: str) -> dict[str, Any]:
-    """Return what `ps.index` has put there."""
-    content = Path(name).read_bytes()
-    damage = []
-    header: dict[str, Any] = {}
-    end = b"\x1aPSINDE\n"
-    if not content.endswith(end):
-        damage.append({"element": None, "offset": len(content), "reason": "its end is missing"})
-    else:
-        trailer = struct.unpack("<QQQII", content[-len(end) - 32 : -len(end)])
-        header = {"blocks": trailer[1], "version": trailer[4]}
+    """Return what `ps.index` has put there, after going through all of it."""
+    try:
+        form, records, size, problem = _core.check_index(name)
+    except DataError as error:
+        return {"damage": [_damage(None, error)]}
     indexed = name.removesuffix(".psindex")
-    header["of"] = indexed if Path(indexed).exists() and indexed != name else None
-    return {**header, "damage": damage}
+    report = {
+        "of": indexed if Path(indexed).exists() and indexed != name else None,
+        "records": records,
+        "bytes of the file": size,
+        "format of the file": form.split("\0")[0],
+    }
+    if problem:
+        report["the last record"] = problem
+    return {**report, "damage": []}
 
 
 def _rows(name: str) -> dict[str, Any]:

@@ -19,9 +19,7 @@ def torch_processes(group: Any, stage: str = "shard_for_torch") -> tuple[int, in
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         rank = distributed.get_rank(group)
         if rank < 0:
-            raise ValueError(
-                f"{stage}: a process of {group!r} was expected, this one is not in it"
-            )
+            raise ValueError(f"{stage}: a process of {group!r} was expected, this one is not in it")
         return distributed.get_world_size(group), rank
     if group is not None:
         raise ValueError(

@@ -81,9 +81,9 @@ def test_what_does_not_fit_together_is_said(values, mask, error, words):
 def test_processes_that_are_not_joined_yet_are_not_taken_for_one(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")
-    with pytest.raises(ValueError, match="gather_exact: torch.distributed .* 2 processes"):
+    with pytest.raises(ValueError, match=r"gather_exact: torch\.distributed .* 2 processes"):
         ps.gather_exact(MASK, MASK)
     monkeypatch.delenv("WORLD_SIZE")
     monkeypatch.delenv("RANK")
-    with pytest.raises(ValueError, match="gather_exact: group is of torch.distributed"):
+    with pytest.raises(ValueError, match=r"gather_exact: group is of torch\.distributed"):
         ps.gather_exact(MASK, MASK, group=object())

@@ -153,6 +153,8 @@ class _Torch(_SameRows):
         self._torch = sys.modules["torch"]
         self._distributed = self._torch.distributed
         self._group = group
+        gather = getattr(self._distributed, "all_gather_single", None)  # its name since 2.13
+        self._gather = gather or self._distributed.all_gather_into_tensor
         self.count = self._distributed.get_world_size(group)
         self._backend = self._distributed.get_backend(group)
 
@@ -174,7 +176,7 @@ class _Torch(_SameRows):
         mine = flat.to(self._carrier(flat.device))
         whole = mine.new_empty(self.count * mine.numel())
         if mine.numel():
-            self._distributed.all_gather_into_tensor(whole, mine, group=self._group)
+            self._gather(whole, mine, group=self._group)
         return whole.reshape(self.count, -1).to(flat.device)
 
     def _carrier(self, device: Any) -> Any:

@@ -1,7 +1,7 @@
 """Trains a tiny model with Hugging Face's Trainer, and goes on when it is started again.
 
-    python examples/resume_hf_trainer.py FOLDER --stop-after 5   # stops in the middle of an epoch
-    python examples/resume_hf_trainer.py FOLDER                  # trains with the rest of the rows
+python examples/resume_hf_trainer.py FOLDER --stop-after 5   # stops in the middle of an epoch
+python examples/resume_hf_trainer.py FOLDER                  # trains with the rest of the rows
 """
 
 import argparse
@@ -23,7 +23,7 @@ def pipeline():
 
 
 class Model(torch.nn.Module):
-    """A linear model that says which rows it is trained with."""
+    """A linear model."""
 
     def __init__(self):
         super().__init__()
@@ -32,17 +32,22 @@ class Model(torch.nn.Module):
 
     def forward(self, row, x, y):
         """Return the loss of a batch."""
-        loss = torch.nn.functional.mse_loss(self.layer(x)[:, 0], y)
-        print(f"rows {row.tolist()}, loss {loss:.4f}")
-        return {"loss": loss}
+        return {"loss": torch.nn.functional.mse_loss(self.layer(x)[:, 0], y)}
 
 
 class PenstockTrainer(Trainer):
-    """A Trainer that takes its batches from a dataset of penstock."""
+    """A Trainer that takes its batches from penstock, and says which rows it trains with."""
 
     def get_train_dataloader(self):
         """Return what gives the batches: they are made already."""
         return self.train_dataset
+
+    def compute_loss(self, model, inputs, **kwargs):
+        """Return the loss of a batch."""
+        loss = super().compute_loss(model, inputs, **kwargs)
+        rows = inputs["row"].tolist()
+        print(f"step {self.state.global_step + 1}: rows {rows}, loss {loss:.4f}")
+        return loss
 
 
 class SaveInput(TrainerCallback):
@@ -81,6 +86,7 @@ def main():
         learning_rate=0.1,
         lr_scheduler_type="constant",
         optim="sgd",
+        max_grad_norm=0,
         save_steps=1,
         save_total_limit=2,
         ignore_data_skip=True,

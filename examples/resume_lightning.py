@@ -1,7 +1,7 @@
 """Trains a tiny model with Lightning, and goes on from its checkpoint when it is started again.
 
-    python examples/resume_lightning.py FOLDER --stop-after 5   # stops in the middle of an epoch
-    python examples/resume_lightning.py FOLDER                  # trains with the rest of the rows
+python examples/resume_lightning.py FOLDER --stop-after 5   # stops in the middle of an epoch
+python examples/resume_lightning.py FOLDER                  # trains with the rest of the rows
 """
 
 import argparse

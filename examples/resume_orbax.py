@@ -1,7 +1,7 @@
 """Trains a tiny model with JAX, and goes on from Orbax's last checkpoint when it is started again.
 
-    python examples/resume_orbax.py FOLDER --stop-after 5   # stops in the middle of an epoch
-    python examples/resume_orbax.py FOLDER                  # trains with the rest of the rows
+python examples/resume_orbax.py FOLDER --stop-after 5   # stops in the middle of an epoch
+python examples/resume_orbax.py FOLDER                  # trains with the rest of the rows
 """
 
 import argparse
@@ -27,10 +27,10 @@ def train(weights, batch):
     """Return the loss, and the weights after a step."""
 
     def loss(weights):
-        return jnp.mean((batch["x"] @ weights - batch["y"]) ** 2)
+        return jnp.mean((batch["x"] @ weights["w"] - batch["y"]) ** 2)
 
     value, gradient = jax.value_and_grad(loss)(weights)
-    return value, weights - 0.1 * gradient
+    return value, {"w": weights["w"] - 0.1 * gradient["w"]}
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--stop-after", type=int, help="steps")
     arguments = parser.parse_args()
 
-    weights, batches = jnp.zeros(4), iter(pipeline().to_jax())
+    weights, batches = {"w": jnp.zeros(4)}, iter(pipeline().to_jax())
     with ocp.CheckpointManager(arguments.folder.absolute()) as manager:
         last = manager.latest_step()
         if last is not None:

@@ -29,16 +29,11 @@ def pipeline():
     return ds.shard_for_torch().batch(8 // count)
 
 
-def main():
+def train(folder, stop_after):
     """Train to the end, or for some steps."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--stop-after", type=int, help="steps")
-    arguments = parser.parse_args()
     model = torch.nn.Linear(4, 1, bias=False)
     torch.nn.init.zeros_(model.weight)
-    if "WORLD_SIZE" in os.environ:
-        dist.init_process_group("gloo")
+    if dist.is_initialized():
         model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -46,7 +41,7 @@ def main():
     # What is no tensor is written by the first process: after the sharding its state serves all.
     batches = iter(pipeline().to_torch())
     training = {"model": model, "optimizer": optimizer, "input": batches, "step": 0}
-    last = max(arguments.folder.glob("step-*/.metadata"), default=None)
+    last = max(folder.glob("step-*/.metadata"), default=None)
     if last is not None:
         dcp.load(training, checkpoint_id=last.parent)
         print(f"restored after step {training['step']}", flush=True)
@@ -57,11 +52,23 @@ def main():
         optimizer.step()
         training["step"] += 1
         step = training["step"]
-        print(f"step {step}: rows {batch['row'].tolist()}, loss {loss:.4f}", flush=True)
-        dcp.save(training, checkpoint_id=arguments.folder / f"step-{step:06}")
-        if step == arguments.stop_after:
+        print(f"step {step}: rows {batch['row'].tolist()}, loss {loss:.4f}\n", end="", flush=True)
+        dcp.save(training, checkpoint_id=folder / f"step-{step:06}")
+        if step == stop_after:
             break
+
+
+def main():
+    """Join the other processes, if there are any, and train."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--stop-after", type=int, help="steps")
+    arguments = parser.parse_args()
+    if "WORLD_SIZE" in os.environ:
+        dist.init_process_group("gloo")
+    train(arguments.folder, arguments.stop_after)
     if dist.is_initialized():
+        # After the model is gone: PyTorch 2.13 may wait for ever if it outlives the group.
         dist.destroy_process_group()
 
 

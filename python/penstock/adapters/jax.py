@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize
+from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, rows_of
 from penstock.adapters.batches import Batches, BatchIterator, Held
 from penstock.adapters.jax_arrays import Placement, check_sharding
 from penstock.dataset import Dataset
@@ -88,7 +88,8 @@ class JaxBatches(Batches):
             return functools.partial(placement.rows_here, self._global_batch)
         # Where there are few elements not even the first one is full.
         rows = full_batch(self._dataset) if self._fill else None
-        return None if rows is None else lambda batch: rows
+        # A function may have made more rows of them.
+        return None if rows is None else lambda batch: max(rows, rows_of(batch) or 0)
 
     def _buffers(self, platform: str) -> tuple[int, Any]:
         """Return how many batches wait to be put on the device, and how many lie there."""

@@ -225,7 +225,8 @@ def dataset_calls(folder):
         "select (function)": {"indices": same, "count": 2},
         "shard": {"num_shards": 2, "index": 1},
         "shard_evenly": {"num_shards": 2, "index": 1, "remainder": "pad", "seed": 1}
-        | {"mask_key": "valid", "by": "elements", "on": RANGE.map(lambda x: {"x": x})},
+        | {"mask_key": "valid", "by": "elements", "on": RANGE.map(lambda x: {"x": x})}
+        | {"evaluation": False},
         "shuffle": {"buffer_size": 2, "seed": 1, "reshuffle_each_iteration": True},
         "skip": {"count": 1},
         "snapshot": {"path": folder / "snapshot", "compression": "AUTO", "reader_func": reader}
@@ -540,6 +541,7 @@ def other_calls(folder):
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
         "default_collate": {"batch": [1, 2]},
+        "gather_exact": {"values": [1, 2], "mask": np.array([True, False]), "group": None},
         "index": {"filenames": [str(folder / "rows.csv")], "index_dir": str(folder / "index")}
         | {"format": "csv", "header": False, "field_delim": ",", "use_quote_delim": True}
         | {"max_record_bytes": 1000, "num_parallel_reads": 1, "progress": False},

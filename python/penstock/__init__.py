@@ -24,6 +24,7 @@ from penstock._core import build_info
 
 if TYPE_CHECKING:
     from penstock import experimental, metrics, random, remote
+    from penstock.adapters.gather import gather_exact
     from penstock.data_loader import DataLoader, default_collate, get_worker_info
     from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
     from penstock.errors import (
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "penstock._core": ("build_info",),
     "penstock": ("experimental", "metrics", "random", "remote"),
+    "penstock.adapters.gather": ("gather_exact",),
     "penstock.data_loader": ("DataLoader", "default_collate", "get_worker_info"),
     "penstock.dataset": ("AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"),
     "penstock.errors": (
@@ -150,6 +152,7 @@ __all__ = [
     "experimental",
     "fill",
     "gather",
+    "gather_exact",
     "get_worker_info",
     "image",
     "index",

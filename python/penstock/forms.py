@@ -351,7 +351,7 @@ class Forms(Shard):
         sharding: Any = None,
         *,
         prefetch: int | str = "auto",
-        drop_remainder: bool = True,
+        drop_remainder: bool | None = None,
         pad: bool | str | None = None,
         global_batch: int | None = None,
     ) -> JaxBatches:
@@ -368,11 +368,13 @@ class Forms(Shard):
             Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
             when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded
             ahead, and become jax.Arrays when they are asked for, since that copies nothing.
-        drop_remainder : bool
+        drop_remainder : bool, optional
             Leave out every batch with fewer rows than the first one, wherever it comes, so that a
             jitted step is compiled once and the rows can be spread evenly; two of them in a row,
             or one with more rows, are an error. False gives batches of all sizes as they are, which
-            those of `bucket_by_sequence_length` need when its sizes differ.
+            those of `bucket_by_sequence_length` need when its sizes differ. None: as True, but
+            after ``shard_for_jax(evaluation=True)`` such a batch is filled up with zeros, for
+            which the mask that it has already is False.
         pad : bool or str, optional
             Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
             batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf
@@ -508,18 +510,19 @@ class Forms(Shard):
 
     def shard_for_torch(
         self,
-        remainder: Remainder = "drop",
+        remainder: Remainder | None = None,
         *,
         group: Any = None,
         seed: int = 0,
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
+        evaluation: bool = False,
     ) -> Self:
         """Give the share of this process of PyTorch: `shard_evenly` by its rank.
 
         Parameters
         ----------
-        remainder, seed, mask_key, by
+        remainder, seed, mask_key, by, evaluation
             As in `shard_evenly`.
         group : torch.distributed.ProcessGroup, optional
             The processes that share the elements; None: all.
@@ -550,21 +553,23 @@ class Forms(Shard):
         from penstock.adapters.processes import torch_processes
 
         count, rank = torch_processes(group)
-        return self.shard_evenly(count, rank, remainder, seed=seed, mask_key=mask_key, by=by)
+        how: dict[str, Any] = {"mask_key": mask_key, "by": by, "evaluation": evaluation}
+        return self.shard_evenly(count, rank, remainder, seed=seed, **how)
 
     def shard_for_jax(
         self,
-        remainder: Remainder = "drop",
+        remainder: Remainder | None = None,
         *,
         seed: int = 0,
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
+        evaluation: bool = False,
     ) -> Self:
         """Give the share of this process of JAX: `shard_evenly` by ``jax.process_index()``.
 
         Parameters
         ----------
-        remainder, seed, mask_key, by
+        remainder, seed, mask_key, by, evaluation
             As in `shard_evenly`.
 
         Returns
@@ -585,7 +590,8 @@ class Forms(Shard):
         from penstock.adapters.processes import jax_processes
 
         count, index = jax_processes()
-        return self.shard_evenly(count, index, remainder, seed=seed, mask_key=mask_key, by=by)
+        how: dict[str, Any] = {"mask_key": mask_key, "by": by, "evaluation": evaluation}
+        return self.shard_evenly(count, index, remainder, seed=seed, **how)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from penstock.pickling import reduced

@@ -10,7 +10,8 @@ from wrong_argument_kinds import WRONG
 
 ROWS = ps.Dataset.from_tensor_slices({"x": np.arange(8.0)})
 BATCHES = ROWS.batch(2)
-SHARDS = {"remainder": "drop", "seed": 0, "mask_key": "valid", "by": "elements"}
+SHARDS = {"remainder": "pad", "seed": 0, "mask_key": "valid", "by": "elements"}
+SHARDS |= {"evaluation": False}
 
 
 def jax_state(name):
@@ -51,7 +52,9 @@ TAKEN = {
     "seed": "negative zero",
     "mask_key": "word empty",
     "sharding": "None",
-    "drop_remainder": "bool zero",
+    "drop_remainder": "None bool zero",
+    "remainder": "None",
+    "evaluation": "bool zero",
     "pad": "None bool word empty",
     "global_batch": "None",
     "strict": "bool zero",

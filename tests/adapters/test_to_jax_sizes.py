@@ -134,3 +134,39 @@ class TestSizes:
         assert len(rows(3).batch(4).to_jax(global_batch=4)) == 0
         with pytest.raises(ValueError, match=r"batches of 2 rows were expected.* got one of 4"):
             list(rows().batch(4).to_jax(global_batch=2, drop_remainder=False))
+
+
+class TestBatchesWithAMaskOfTheirOwn:
+    def test_are_filled_up_to_the_size_of_a_batch(self):
+        ds = ps.Dataset.range(5).map(lambda i: {"n": i + 1, "s": str(i)})
+        shard = ds.shard_evenly(2, 1, evaluation=True)
+        first, second = shard.batch(2).to_jax()
+        assert first["n"].tolist() == [2, 4]
+        assert first["valid"].tolist() == [True, True]
+        assert second["n"].tolist() == [0, 0]
+        assert second["valid"].tolist() == [False, False]
+        (only,) = shard.batch(8).prefetch(1).to_jax()  # not even the first one is full
+        assert only["n"].tolist() == [2, 4, 0, 0, 0, 0, 0, 0]
+        assert only["s"].tolist() == ["1", "3", *[""] * 6]
+        assert only["valid"].tolist() == [True] * 2 + [False] * 6
+
+    def test_are_left_out_or_left_short_where_that_is_asked_for(self):
+        batches = ps.Dataset.range(5).shard_evenly(1, 0, "pad").batch(2)
+        assert [mask.tolist() for _, mask in batches.to_jax(drop_remainder=True)] == [
+            [True] * 2
+        ] * 2
+        assert [len(x) for x, _ in batches.to_jax(drop_remainder=False)] == [2, 2, 1]
+        filled = batches.to_jax()
+        assert len(filled) == 3
+        assert [mask.tolist() for _, mask in filled][-1] == [True, False]
+
+    def test_may_have_more_rows_after_a_function(self):
+        def doubled(x, mask):
+            return np.repeat(x, 2), np.repeat(mask, 2)
+
+        batches = ps.Dataset.range(5).shard_evenly(1, 0, evaluation=True).batch(2).map(doubled)
+        assert [x.tolist() for x, _ in batches.to_jax()] == [
+            [0, 0, 1, 1],
+            [2, 2, 3, 3],
+            [4, 4, 0, 0],
+        ]

@@ -20,7 +20,7 @@ def test_readme_runs_every_example():
 
 @pytest.mark.slow
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [line for line in COMMANDS if "/train_" in line])
 def test_the_command_runs(command):
     script, *options = shlex.split(command)
     framework = Path(script).stem.removeprefix("train_")

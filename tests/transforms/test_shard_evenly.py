@@ -247,7 +247,7 @@ def test_an_element_that_failed_counts_for_all():
         ((3, 3), ValueError, r"index must be in \[0, num_shards = 3\), got 3"),
         ((3, -1), ValueError, "index must be in"),
         ((3, 1, "wrap"), ValueError, "remainder must be 'drop', 'pad' or 'repeat', got 'wrap'"),
-        ((3, 1, None), TypeError, "remainder"),
+        ((3, 1, 2), TypeError, "remainder"),
         (("3", 1), TypeError, "num_shards"),
     ],
 )

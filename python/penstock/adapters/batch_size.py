@@ -33,16 +33,24 @@ class OneSize:
         They are filled up with zeros rather, and this is the key of a mask that all batches get.
     full_of : callable, optional
         From a batch to the rows that a full one has, if that is not the size of the first.
+    own_mask : bool
+        Batches have a mask of theirs: those with fewer rows are filled up, with False in it.
     """
 
     # Of the scan: rows of a full batch, 0 as long as it is unknown; whether the last was left out.
     initial_state = (np.int64(0), np.bool_(False))
 
     def __init__(
-        self, stage: str, drop: bool, mask: str | None, full_of: Callable[[Any], int] | None = None
+        self,
+        stage: str,
+        drop: bool,
+        mask: str | None,
+        full_of: Callable[[Any], int] | None = None,
+        own_mask: bool = False,
     ) -> None:
         self._stage = stage
-        self._drop = drop and mask is None
+        self._own_mask = own_mask and mask is None
+        self._drop = drop and mask is None and not own_mask
         self._mask = mask
         self._full_of = full_of
 
@@ -68,11 +76,29 @@ class OneSize:
         state = (np.int64(full), np.bool_(short))
         if short:
             return state, LEFT_OUT
+        if self._own_mask and rows < full:
+            self._check_own_mask(batch, rows)
+            return state, map_leaves(lambda leaf: _filled(leaf, full), batch)
         return state, batch if self._mask is None else self._padded(batch, rows, full)
 
     def _is_odd(self, rows: int, full: int) -> bool:
-        one_size = self._drop or self._mask is not None or self._full_of is not None
-        return one_size and rows > full
+        pads = self._own_mask or self._mask is not None
+        return (self._drop or pads or self._full_of is not None) and rows > full
+
+    def _check_own_mask(self, batch: Any, rows: int) -> None:
+        masks: list[Any] = []
+
+        def note(leaf: Any) -> None:
+            if getattr(leaf, "dtype", None) == np.bool_ and leaf.shape == (rows,):
+                masks.append(leaf)
+
+        map_leaves(note, batch)
+        if not masks:
+            raise ValueError(
+                f"{self._stage}: a mask in the batch was expected, as shard_evenly adds it to "
+                f"what it fills up, got {_shapes(batch)}; let functions keep it, or choose "
+                "drop_remainder=True or False"
+            )
 
     def _padded(self, batch: Any, rows: int, full: int) -> Any:
         if rows < full:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
-from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize
+from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, rows_of
 from penstock.adapters.batches import Batches, BatchIterator, Held
 from penstock.adapters.jax_arrays import Placement, check_sharding
 from penstock.dataset import Dataset
-from penstock.stages.batch import short_batches
+from penstock.stages.batch import full_batch, short_batches
 from penstock.stages.scan import scan_for
+from penstock.stages.shard import is_filled_up
 
 _STAGE = "to_jax"
 
@@ -19,7 +21,7 @@ def jax_batches(
     dataset: Any,
     sharding: Any,
     prefetch: int | str,
-    drop_remainder: bool,
+    drop_remainder: bool | None,
     pad: bool | str | None,
     global_batch: int | None,
 ) -> JaxBatches:
@@ -28,7 +30,9 @@ def jax_batches(
     if not (pad is None or isinstance(pad, (bool, str))):
         raise TypeError(f"to_jax: pad must be True, the key of the mask or None, got {pad!r}")
     mask = VALID if pad is True else pad if isinstance(pad, str) else None
-    return JaxBatches(dataset, sharding, prefetch, bool(drop_remainder), mask, global_batch)
+    fill = drop_remainder is None and mask is None and is_filled_up(dataset)
+    drop = not fill and drop_remainder in (None, True)
+    return JaxBatches(dataset, sharding, prefetch, drop, mask, global_batch, fill)
 
 
 class JaxBatches(Batches):
@@ -52,6 +56,7 @@ class JaxBatches(Batches):
         drop: bool,
         mask: str | None,
         global_batch: int | None,
+        fill: bool = False,
     ) -> None:
         super().__init__(dataset, _value)
         self._sharding = sharding
@@ -59,14 +64,13 @@ class JaxBatches(Batches):
         self._drop = drop and mask is None
         self._mask = mask
         self._global_batch = global_batch
+        self._fill = fill  # batches that have a mask of their own
 
     def __iter__(self) -> BatchIterator:
         # Here and not before: devices and settings are those of the thread that iterates, and a
         # program of several processes joins them before it asks for devices.
         placement = Placement(self._sharding)
-        rows = self._global_batch
-        full_of = None if rows is None else functools.partial(placement.rows_here, rows)
-        one_size = OneSize(_STAGE, self._drop, self._mask, full_of)
+        one_size = OneSize(_STAGE, self._drop, self._mask, self._full_of(placement), self._fill)
 
         def step(state: Any, batch: Any) -> tuple[Any, Held]:
             state, batch = one_size(state, batch)
@@ -77,6 +81,15 @@ class JaxBatches(Batches):
         if self._drop:
             run = run.filter(_stays)
         return BatchIterator(iter(run.prefetch(ahead)), self._form)
+
+    def _full_of(self, placement: Placement) -> Callable[[Any], int] | None:
+        """Return what says how many rows a full batch has; None: as many as the first one."""
+        if self._global_batch is not None:
+            return functools.partial(placement.rows_here, self._global_batch)
+        # Where there are few elements not even the first one is full.
+        rows = full_batch(self._dataset) if self._fill else None
+        # A function may have made more rows of them.
+        return None if rows is None else lambda batch: max(rows, rows_of(batch) or 0)
 
     def _buffers(self, platform: str) -> tuple[int, Any]:
         """Return how many batches wait to be put on the device, and how many lie there."""

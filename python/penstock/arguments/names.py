@@ -12,12 +12,13 @@ _any = whole()
 
 _TRUTHS = """
     allow_missing antialias chroma_downsampling crop_to_aspect_ratio deterministic drop_final_batch
-    drop_last drop_remainder expand_animations fancy_upscaling follow_links header ignore_errors
-    in_order keepdims little_endian log_warning no_padding optimize_size pad pad_to_aspect_ratio
-    pad_to_bucket_boundary persistent_workers pin_memory preserve_aspect_ratio progressive ragged
-    replace_global rerandomize_each_iteration reshuffle_each_iteration saturate scientific shortest
-    shuffle sloppy sloppy_ordering stateful stop_on_empty_dataset strict synchronous
-    try_recover_truncated use_quote_delim use_unbounded_threadpool validate validate_indices wait
+    drop_last drop_remainder evaluation expand_animations fancy_upscaling follow_links header
+    ignore_errors in_order keepdims little_endian log_warning no_padding optimize_size pad
+    pad_to_aspect_ratio pad_to_bucket_boundary persistent_workers pin_memory preserve_aspect_ratio
+    progressive ragged replace_global rerandomize_each_iteration reshuffle_each_iteration saturate
+    scientific shortest shuffle sloppy sloppy_ordering stateful stop_on_empty_dataset strict
+    synchronous try_recover_truncated use_quote_delim use_unbounded_threadpool validate
+    validate_indices wait
 """
 _FUNCTIONS = """
     class_func collate_fn element_length_func finalize_func func generator init_func key_func
@@ -163,6 +164,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("TarDataset", "buffer_size"): _bytes,
     ("cache", "filename"): None,
     ("from_generator", "generator"): None,
+    ("gather_exact", "values"): None,
     ("from_generator", "executor"): checks.or_none(checks.one_of("thread", "process")),
     ("prefetch", "executor"): checks.one_of("thread", "process"),
     ("set_seed", "seed"): None,

@@ -10,7 +10,7 @@ from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stage import Stage
 from penstock.structure import map_leaves
-from penstock.traits import traits_of
+from penstock.traits import main_form, traits_of
 
 
 @checked_methods
@@ -169,6 +169,24 @@ def short_batches(dataset: Stage, full_is_known: bool = False) -> int | None:
     if rows < 0 or passes < 0:
         return None
     return passes if rows % size and (rows > size or full_is_known) else 0
+
+
+def full_batch(dataset: Stage) -> int | None:
+    """Return how many rows a full batch has; None if that is not known.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Only its plan is looked at. A function of the user after the batch is taken to keep the
+        number of rows.
+    """
+    while dataset._kind not in ("batch", "padded_batch"):
+        is_map = main_form(dataset._kind) == "map"
+        if not (is_map or dataset._kind == "repeat" or traits_of(dataset._kind).keeps_sizes):
+            return None
+        dataset = dataset._inputs[0]
+    rows: int = dataset._args["batch_size"]
+    return rows
 
 
 def _declares_one_size(dataset: Stage) -> bool:

@@ -38,7 +38,7 @@ def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder)
     if remainder == "repeat":
         return _assured(own.repeat().take(number), number)
     padding = dataset.from_tensors((b"", np.False_)).repeat(number - counts[index])
-    return _assured(own.map(native(_real)).concatenate(padding), number)
+    return _assured(own.map(real_record).concatenate(padding), number)
 
 
 def _stages_behind_names(dataset: Any) -> tuple[list[Any], list[str]]:
@@ -94,5 +94,7 @@ def _assured(dataset: Any, number: int) -> Any:
     return dataset._then("assert_cardinality", expected_cardinality=number)
 
 
-def _real(record: Any) -> Any:
+@native
+def real_record(record: Any) -> Any:
+    """Return a record with its mask: it is no padding."""
     return record, True

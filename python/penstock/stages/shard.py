@@ -10,7 +10,8 @@ from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
 from penstock.plan import Plan
 from penstock.random import is_seeded
-from penstock.stages.file_shards import Remainder, shard_files
+from penstock.stages.batch import short_batches
+from penstock.stages.file_shards import Remainder, real_record, shard_files
 from penstock.traits import main_form, traits_of
 
 _INFINITE = -1
@@ -71,11 +72,12 @@ class Shard(Plan):
         self,
         num_shards: int,
         index: int,
-        remainder: Remainder = "drop",
+        remainder: Remainder | None = None,
         *,
         seed: int = 0,
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
+        evaluation: bool = False,
         name: str | None = None,
     ) -> Self:
         """Give every `num_shards`-th element, and the same number of them for every index.
@@ -86,8 +88,9 @@ class Shard(Plan):
             How many shards the elements are divided into, >= 1: one for each process, for example.
         index : int
             Which of them this is, in ``[0, num_shards)``.
-        remainder : "drop", "pad" or "repeat"
-            What to do with the last elements if there is not one for every shard.
+        remainder : "drop", "pad" or "repeat", optional
+            What to do with the last elements if there is not one for every shard. None: "pad" for
+            an evaluation, else "drop".
 
             "drop" leaves them out in all shards.
 
@@ -106,6 +109,10 @@ class Shard(Plan):
             dataset itself. All shards still have the same number of elements: "drop" cuts
             them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
             shard's own first elements.
+        evaluation : bool
+            The elements are to be counted exactly once over all shards: "pad", and an error for
+            what would not come out even. `gather_exact` puts together what the processes made of
+            their batches, without the padding and in the order of this dataset.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
 
@@ -121,7 +128,8 @@ class Shard(Plan):
             If `num_shards`, `index` or `remainder` is another value; if a `shuffle` before it would
             have another order in each process (see the notes); with "pad", if the elements have the
             key `mask_key` already; with ``by="files"``, if the dataset is anything but records of
-            files, or if a shard has no records.
+            files, or if a shard has no records. With `evaluation`, if `remainder` is another one
+            than "pad", the dataset is infinite, or its last batch has fewer rows than the others.
         TypeError
             With "pad", for opaque Python objects.
         RuntimeError
@@ -176,6 +184,10 @@ class Shard(Plan):
         >>> [(int(x), bool(real)) for x, real in ds.shard_evenly(3, 1, "pad")]
         [(1, True), (4, True), (0, False)]
         """
+        if evaluation:
+            _check_evaluation(self, remainder)
+            remainder = "pad"
+        remainder = "drop" if remainder is None else remainder
         if by == "files":
             of_files: Self = shard_files(self, num_shards, index, remainder)
             return of_files
@@ -197,6 +209,41 @@ class Shard(Plan):
         known = pairs._node.first_unknown() is None
         padded: Self = pairs.map(native(masked) if known else masked)
         return padded
+
+
+def is_filled_up(dataset: Any) -> bool:
+    """Return whether elements of a dataset may be padding, which a mask in them shows."""
+    waiting = [dataset]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node._kind == "shard_evenly" and node._args["remainder"] == "pad":
+            return True
+        if node._args.get("map_func") is real_record:
+            return True
+        waiting += node._inputs
+    return False
+
+
+def _check_evaluation(dataset: Any, remainder: str | None) -> None:
+    if remainder not in (None, "pad"):
+        raise ValueError(
+            "shard_evenly: evaluation=True keeps every element and fills up: remainder must be "
+            f"'pad', got {remainder!r}"
+        )
+    if dataset._node.cardinality == _INFINITE:
+        raise ValueError(
+            "shard_evenly: evaluation=True: a dataset that ends was expected, this one is "
+            "infinite; put take before it, or leave out repeat"
+        )
+    if short_batches(dataset):
+        raise ValueError(
+            "shard_evenly: evaluation=True: batches of one size were expected, the last one has "
+            "fewer rows and would be in one shard alone; put batch after the sharding"
+        )
 
 
 def _unseeded_shuffle(dataset: Any) -> bool:

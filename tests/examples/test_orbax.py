@@ -8,7 +8,7 @@ import pytest
 
 import penstock as ps
 
-GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "checkpoints.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "checkpoints.md"
 
 
 @pytest.mark.timeout(120)

@@ -11,6 +11,7 @@
 
 #include "engine/cache_fills.h"
 #include "engine/dataset.h"
+#include "engine/elastic.h"
 #include "engine/input.h"
 #include "engine/tuning.h"
 #include "runtime/budget.h"
@@ -96,6 +97,8 @@ class Session {
   // `account`: what else the pipeline's data depends on, besides its stages; it is kept with the
   // position.
   std::string GetState(std::string account);
+  // Why a state with the plan's text `saved` cannot be taken up; empty when it can.
+  std::string Refusal(const std::string& saved) { return Plan().Refusal(saved); }
   // Only before the first block.
   void SetState(std::string_view state);
   // Stops every thread of the run; waits for them. The session gives no more elements.
@@ -155,7 +158,9 @@ class Session {
   void MakeRoot();
   void DropRoot();
   void VisitFills(StateVisitor& visitor);
-  const std::string& Plan();
+  const ElasticPlan& Plan();
+  SharedPosition Shared(const std::string& position);
+  std::string Carried(StateVisitor& saved, const std::string& plan, int64_t more);
 
   DatasetPtr root_;
   std::shared_ptr<void> foreign_;
@@ -168,7 +173,8 @@ class Session {
   RunIdentity identity_;
   RunFills fills_;
   std::shared_ptr<const CacheFills> fills_at_start_;  // null until the run or a state is begun
-  std::string plan_;                                  // as text, once it was asked for
+  std::optional<ElasticPlan> plan_;                   // once it was asked for
+  int64_t delivered_ = 0;                             // before the state was saved
   bool unordered_ = false;
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;

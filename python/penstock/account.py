@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ Account = dict[str, Any]
 
 # What changes when elements are made, how failures are reported, and where elements are kept.
 _FUNCTION = "function"
+_SIZES = {"num_shards", "batch_size", ""}  # "": a digest of all arguments
 _LONGEST = 48  # characters of an argument that stands there as it is
 _MOST_FILES = 8  # that stand there by name
 _MOST_SIZES = 1000  # of files, that are asked for
@@ -70,7 +71,7 @@ def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
     return _packed({"versions": _versions(), "stages": [[owner, parts]]})
 
 
-def differences(saved: bytes, own: bytes) -> list[str]:
+def differences(saved: bytes, own: bytes, sized: Collection[int] = ()) -> list[str]:
     """Return in words what two accounts of pipelines of the same stages differ in.
 
     Parameters
@@ -79,6 +80,9 @@ def differences(saved: bytes, own: bytes) -> list[str]:
         Of the state.
     own : bytes
         Of the pipeline that shall take it up.
+    sized : collection of int
+        Stages, by their numbers, for which another number of shards, or of rows in a batch, is no
+        difference.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def differences(saved: bytes, own: bytes) -> list[str]:
     if saved == own:
         return []
     try:
-        return _differences(_unpacked(saved), _unpacked(own))
+        return _differences(_unpacked(saved), _unpacked(own), sized)
     except (
         AttributeError,
         KeyError,
@@ -103,7 +107,7 @@ def differences(saved: bytes, own: bytes) -> list[str]:
         ) from None
 
 
-def _differences(theirs: Account, ours: Account) -> list[str]:
+def _differences(theirs: Account, ours: Account, sized: Collection[int]) -> list[str]:
     found = [
         f"{name}: version {ours['versions'][name]}, the state has {theirs['versions'].get(name)}"
         for name in ours["versions"]
@@ -111,13 +115,15 @@ def _differences(theirs: Account, ours: Account) -> list[str]:
     ]
     another_python = ours["versions"]["python"] != theirs["versions"].get("python")
     if "all" in ours or "all" in theirs:
-        same = ours.get("all") == theirs.get("all")
+        same = bool(sized) or ours.get("all") == theirs.get("all")
         return found + ([] if same else ["a stage: its arguments have changed"])
-    for (name, args), (before_name, before) in zip(ours["stages"], theirs["stages"], strict=True):
+    pairs = zip(ours["stages"], theirs["stages"], strict=True)
+    for number, ((name, args), (before_name, before)) in enumerate(pairs):
         if name != before_name:
             found.append(f"{name}: the state has {before_name} there")
             continue
-        for arg in sorted(args.keys() | before.keys()):
+        known = args.keys() | before.keys()
+        for arg in sorted(known - _SIZES if number in sized else known):
             now, then = args.get(arg, "None"), before.get(arg, "None")
             if now != then and not (another_python and _is_function(now) and _is_function(then)):
                 functions = sum(_is_function(other) for other in args.values())

@@ -233,10 +233,10 @@ class Iterator(_core.Iterator, Closing):
 the state has 6; set_state(state, strict=False) takes it all the same
         """
         saved = _bytes_of(state)
-        stages, account = self._compare_state(saved)
+        stages, account, sized = self._compare_state(saved)
         if stages:
             raise StateError(stages, [stages.removeprefix("set_state: ")])
-        if found := self._dataset._differences(account, self._own_account()):
+        if found := self._dataset._differences(account, self._own_account(), sized):
             shown = "; ".join(found[:_MOST_SHOWN])
             if len(found) > _MOST_SHOWN:
                 shown += f"; and {len(found) - _MOST_SHOWN} more"

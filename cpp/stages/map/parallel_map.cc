@@ -13,6 +13,7 @@
 #include "engine/producer.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
+#include "stages/map/carried_map.h"
 #include "engine/tuning.h"
 #include "runtime/activity.h"
 #include "runtime/clock.h"
@@ -28,7 +29,7 @@
 namespace penstock {
 namespace {
 
-class ParallelMapDataset final : public Dataset, public RandomAccess {
+class ParallelMapDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   ParallelMapDataset(PlannedFunction function, MaybeSpec declared, int64_t calls,
                      std::optional<bool> ordered, DatasetPtr in_line)
@@ -47,6 +48,10 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   }
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return MapAt(*this, function_, positions, context);
+  }
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override {
+    CarryMapState(*this, saved, steps, out, carrying);
   }
 
  protected:

@@ -534,6 +534,8 @@ def other_calls(folder):
         "DataLoader (sampler)": {"dataset": [1, 2, 3], "sampler": [0, 1]},
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
+        "describe_state": {"state": STATE, "dataset": ps.Dataset.range(3)},
+        "merge_states": {"states": [STATE]},
         "default_collate": {"batch": [1, 2]},
         "index": {"filenames": [str(folder / "rows.csv")], "index_dir": str(folder / "index")}
         | {"format": "csv", "header": False, "field_delim": ",", "use_quote_delim": True}

@@ -97,8 +97,6 @@ class Session {
   // `account`: what else the pipeline's data depends on, besides its stages; it is kept with the
   // position.
   std::string GetState(std::string account);
-  // Why a state with the plan's text `saved` cannot be taken up; empty when it can.
-  std::string Refusal(const std::string& saved) { return Plan().Refusal(saved); }
   // Only before the first block.
   void SetState(std::string_view state);
   // Stops every thread of the run; waits for them. The session gives no more elements.

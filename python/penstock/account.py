@@ -64,6 +64,35 @@ def account_of(dataset: Stage) -> bytes:
     return packed
 
 
+def versions_of(account: bytes) -> dict[str, str]:
+    """Return the versions that an account was made by, by their names; none where it is empty."""
+    return {name: str(version) for name, version in _opened(account).get("versions", {}).items()}
+
+
+def stages_of(account: bytes) -> list[str]:
+    """Return in words the stages of an account; empty where it has no more than a digest of them.
+
+    Returns
+    -------
+    list of str
+        As ``"batch: batch_size 32, drop_remainder False"``, the source first.
+    """
+    lines = []
+    for name, args in _opened(account).get("stages", ()):
+        told = ", ".join(f"{arg} {_told(value)}" for arg, value in args.items() if arg)
+        lines.append(f"{name}: {told}" if told else str(name))
+    return lines
+
+
+def _opened(account: bytes) -> Account:
+    try:
+        return _unpacked(account) if account else {}
+    except (RecursionError, TypeError, ValueError, zlib.error):
+        raise ValueError(
+            "describe_state: the state is damaged; use the bytes of get_state unchanged"
+        ) from None
+
+
 def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
     """Return the same of something that is no pipeline: of its parts, by their names."""
     digests = StateDigests(_digest_of)

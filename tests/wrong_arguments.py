@@ -35,6 +35,7 @@ MAKES = {
     ps.DataLoader: lambda: ps.DataLoader([1, 2, 3]),
     ps.Options: ps.Options,
 }
+STATE = iter(ps.Dataset.range(3)).get_state()
 IMAGE = np.full((6, 8, 3), 100, np.uint8)
 FLOATS = np.full((6, 8, 3), 0.5, np.float32)
 NUMBERS = np.arange(6.0).reshape(2, 3)

@@ -172,7 +172,18 @@ std::optional<std::map<const Dataset*, int64_t>> ElasticPlan::Former(
 std::string ElasticPlan::Refusal(const std::string& saved) const {
   if (saved == text_) return "";
   const auto former = Former(saved);
-  if (!former) return PlanDifference(saved, text_);
+  if (!former) {  // the first difference that is no number
+    std::vector<std::string> theirs = PlanLines(saved);
+    const std::vector<std::string> ours = PlanLines(text_);
+    for (auto& [stage, line] : sized_) {
+      if (line < theirs.size() &&
+          WithoutNumber(theirs[line]).first == WithoutNumber(ours[line]).first)
+        theirs[line] = ours[line];
+    }
+    std::string text;
+    for (const std::string& line : theirs) text += line + "\n";
+    return PlanDifference(text == text_ ? saved : text, text_);
+  }
   if (problem_.empty()) return "";
   int64_t theirs = 0, ours = 0;
   for (auto& [stage, number] : *former) {

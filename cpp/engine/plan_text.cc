@@ -31,9 +31,8 @@ std::vector<std::string> PlanLines(const std::string& text) {
   return lines;
 }
 
-std::string PlanText(
-    const Dataset& root,
-    const std::function<std::string(const Dataset& stage, size_t line)>& detail) {
+std::string PlanText(const Dataset& root,
+                     const std::function<std::string(const Dataset& stage, size_t line)>& detail) {
   std::string text;
   size_t line = 0;
   std::set<const Dataset*> done;

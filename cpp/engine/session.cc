@@ -197,13 +197,14 @@ void Session::SetState(std::string_view state) {
   root_->SetRuns(identity_.root_run + 1);
 }
 
-// The position of the root that continues one of another number of shards. `more`: elements that some
-// of them had besides.
+// The position of the root that continues one of another number of shards. `more`: elements that
+// some of them had besides.
 std::string Session::Carried(StateVisitor& saved, const std::string& plan, int64_t more) {
   Carrying carrying;
   auto former = Plan().Former(plan);
   if (!former || !Plan().divider()) {
-    throw Error(ErrorKind::kInvalidArgument, "set_state: the state is of no position of all shards");
+    throw Error(ErrorKind::kInvalidArgument,
+                "set_state: the state is of no position of all shards");
   }
   carrying.former = *std::move(former);
   carrying.more = more;

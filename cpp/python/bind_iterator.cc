@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/elastic.h"
 #include "engine/observation.h"
 #include "engine/out_of_memory.h"
-#include "engine/elastic.h"
 #include "engine/session.h"
 #include "engine/state_frame.h"
 #include "python/bind.h"

@@ -77,12 +77,21 @@ void RepeatDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string&
   while (epoch != kEndedEpoch && (count_ < 0 || epoch < count_) && (running || steps > 0)) {
     const int64_t before = steps;
     epoch_position.steps = steps;
+    SavedPosition next{epoch_position.state, StepsMore(steps, 1)};
     Carry(input(), epoch_position, carrying);
     steps = epoch_position.steps;
     const int64_t passed = before - steps;
     any = any || passed > 0;
     if (steps == 0) {
-      running = true;
+      Carrying aside = carrying;
+      Carry(input(), next, aside);
+      // At the end of what the former processes had of the epoch, they went on with the next one.
+      running = next.steps == 0;
+      if (!running) {
+        epoch_position = {};
+        any = false;
+        ++epoch;
+      }
       break;
     }
     const bool whole = !std::exchange(running, false);

@@ -4,8 +4,8 @@
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "engine/session.h"
-#include "stages/map/carried_map.h"
 #include "stages/map/calls_in_line.h"
+#include "stages/map/carried_map.h"
 
 namespace penstock {
 namespace {

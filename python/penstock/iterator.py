@@ -214,7 +214,8 @@ class Iterator(_core.Iterator, Closing):
         -----
         The elements that come are the ones that would have come, in the same order, with the same
         random numbers. Sources that cannot jump (a generator) are read up to the position again.
-        Parallelism and buffer sizes may differ from those of the saved run. What is compared, and
+        Parallelism and buffer sizes may differ from those of the saved run; so may the number of
+        shards of `Dataset.shard_evenly`, and the sizes of batches after it. What is compared, and
         what is not, is in docs/guides/checkpoints.md.
 
         Examples

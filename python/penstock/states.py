@@ -56,6 +56,11 @@ def merge_states(states: Iterable[Any]) -> bytes:
     >>> next(it)
     np.int64(6)
     """
+    if isinstance(states, (bytes, str)) or not isinstance(states, Iterable):
+        raise TypeError(
+            "merge_states: states must be several states, as a list of bytes, got "
+            f"{states!r:.200}"
+        )
     saved = [bytes_of(state, "merge_states") for state in states]
     if not saved:
         raise ValueError("merge_states: at least one state was expected, got none")

@@ -110,8 +110,8 @@ BEFORE = {
     ),
     "batches": lambda _: numbers(2 * ROWS).shuffle(50).batch(2),
     "unbatched": lambda _: numbers().batch(7).unbatch(),
-    "windows": lambda _: numbers().window(4, shift=1, drop_remainder=True).flat_map(
-        lambda w: w.batch(4)
+    "windows": lambda _: (
+        numbers().window(4, shift=1, drop_remainder=True).flat_map(lambda w: w.batch(4))
     ),
     "scan": lambda _: numbers().scan(np.int64(0), lambda s, x: (s + x, s + x)),
     "unique": lambda _: numbers(2 * ROWS).map(lambda x: x // 2).unique(),
@@ -221,7 +221,14 @@ def rest_of(ds, state):
 @pytest.mark.parametrize("remainder", POLICIES)
 def test_the_end_of_the_order_is_that_of_those_who_get_there(source, remainder):
     n = 23
-    for former, count, steps in [(4, 3, 2), (3, 4, 5), (2, 5, 11), (5, 1, 4), (1, 6, 22), (4, 3, 5)]:
+    for former, count, steps in [
+        (4, 3, 2),
+        (3, 4, 5),
+        (2, 5, 11),
+        (5, 1, 4),
+        (1, 6, 22),
+        (4, 3, 5),
+    ]:
         state = state_after(SOURCES[source](n).shard_evenly(former, former - 1, remainder), steps)
         begin = min(former * steps, n)
         for index, wanted in enumerate(even_shards(range(n), count, remainder, begin=begin)):
@@ -289,12 +296,17 @@ def test_epochs_that_are_counted_after_it(ahead, dropped, count):
         epoch, step = divmod(steps, epoch_steps)
         state = state_after(process(former, 0), steps)
         for processes, index in ((2, 0), (2, 1), (4, 3), (former, 0)):
-            came = [x.tolist() for x in itertools.islice(process_at(process(processes, index), state), 2)]
+            came = [
+                x.tolist()
+                for x in itertools.islice(process_at(process(processes, index), state), 2)
+            ]
             begin = min(12 * step, N // former * former)
             wanted = []
             for each in range(epoch, 3):
                 rounds = (N - begin) // processes
-                own = whole[each * N + begin : each * N + begin + rounds * processes][index::processes]
+                own = whole[each * N + begin : each * N + begin + rounds * processes][
+                    index::processes
+                ]
                 rows = 12 // processes
                 wanted += [own[i * rows :][:rows] for i in range(steps_of(rounds, rows))]
                 begin = 0
@@ -390,6 +402,22 @@ def test_a_stage_that_cannot_is_named_before_anything_runs(words):
             it.set_state(state)
         assert it.stats() == []
     assert len(rest_of(process(2), state)) > 0
+
+
+def test_a_generator_that_cannot_begin_again_is_named():
+    taken = iter(range(40))
+
+    def process(count, generator):
+        return ps.Dataset.from_generator(generator).shard_evenly(count, 0)
+
+    state = state_after(process(2, lambda: taken), 1)
+    with pytest.raises(
+        ps.StateError, match=r"from_generator: .* from taken, a range_iterator that"
+    ):
+        iter(process(3, lambda: taken)).set_state(state)
+    values = range(40)
+    state = state_after(process(2, lambda: iter(values)), 1)
+    assert [int(x) for x in rest_of(process(3, lambda: iter(values)), state)[:2]] == [2, 5]
 
 
 def test_other_differences_are_still_differences():

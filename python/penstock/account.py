@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
-from penstock.digest import Digests, Hasher, name_of
+from penstock.digest import Digests, Hasher, contents_of, name_of
 from penstock.encode import Indexable, Reader
 from penstock.paths import names_in
 from penstock.stage import Stage
@@ -91,6 +91,32 @@ def _opened(account: bytes) -> Account:
         raise ValueError(
             "describe_state: the state is damaged; use the bytes of get_state unchanged"
         ) from None
+
+
+def once_only(dataset: Stage) -> str:
+    """Return what keeps a source of a pipeline from being gone through again, as far as one sees.
+
+    Returns
+    -------
+    str
+        As ``"from_generator: ..."``; empty when nothing is found. A generator that takes its values
+        from an iterator that exists already (a variable around it) goes on where that one is.
+    """
+    for node in _nodes(dataset):
+        generator: Any = node._args.get("generator") if node._kind == "from_generator" else None
+        code = getattr(generator, "__code__", None)
+        if code is None:
+            continue
+        cells = zip(code.co_freevars, generator.__closure__ or (), strict=True)
+        around = {name: contents_of(cell) for name, cell in cells}
+        known = {name: generator.__globals__.get(name) for name in code.co_names}
+        for name, value in (known | around).items():
+            if isinstance(value, Iterator):
+                return (
+                    f"from_generator: the generator takes its values from {name}, a "
+                    f"{type(value).__name__} that cannot begin again"
+                )
+    return ""
 
 
 def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:

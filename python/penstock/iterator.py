@@ -237,6 +237,9 @@ the state has 6; set_state(state, strict=False) takes it all the same
         stages, account, sized = self._compare_state(saved)
         if stages:
             raise StateError(stages, [stages.removeprefix("set_state: ")])
+        if sized and (why := self._dataset._once_only()):
+            text = f"set_state: the state has another number of shards or batch size, and {why}"
+            raise StateError(f"{text}; make the iterator inside the generator", [why])
         if found := self._dataset._differences(account, self._own_account(), sized):
             shown = "; ".join(found[:_MOST_SHOWN])
             if len(found) > _MOST_SHOWN:

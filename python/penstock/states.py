@@ -1,4 +1,4 @@
-"""States of iterators without the iterator: what they say, and those of several processes as one."""
+"""What states of iterators say without a pipeline, and those of several processes as one."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ def merge_states(states: Iterable[Any]) -> bytes:
     """
     if isinstance(states, (bytes, str)) or not isinstance(states, Iterable):
         raise TypeError(
-            "merge_states: states must be several states, as a list of bytes, got "
-            f"{states!r:.200}"
+            f"merge_states: states must be several states, as a list of bytes, got {states!r:.200}"
         )
     saved = [bytes_of(state, "merge_states") for state in states]
     if not saved:
@@ -70,7 +69,9 @@ def merge_states(states: Iterable[Any]) -> bytes:
         _check_alike(opened)
     if len(saved) == 1:
         return saved[0]
-    by_index = dict(zip((each["index"] for each in opened), zip(saved, opened), strict=True))
+    by_index = dict(
+        zip((each["index"] for each in opened), zip(saved, opened, strict=True), strict=True)
+    )
     low = min(each["position"] for each in opened)
     shards = first["shards"]
     ahead = [index for index in range(shards) if by_index[index][1]["position"] > low]
@@ -90,7 +91,7 @@ def merge_states(states: Iterable[Any]) -> bytes:
 
 @checked
 def describe_state(state: Any, dataset: Dataset | None = None) -> str:
-    """Say in words what a state of an iterator holds.
+    r"""Say in words what a state of an iterator holds.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def describe_state(state: Any, dataset: Dataset | None = None) -> str:
     >>> it = iter(ps.Dataset.range(100).shuffle(10, seed=3).shard_evenly(2, 0).batch(4))
     >>> batch = next(it)
     >>> text = ps.describe_state(it.get_state(), ps.Dataset.range(100))
-    >>> print("\\n".join(line for line in text.splitlines() if not line.startswith("saved by")))
+    >>> print("\n".join(line for line in text.splitlines() if not line.startswith("saved by")))
     position: after 1 element of the iterator, run 0
     order: after 8 elements of all, saved by process 0 of 2; any number of processes goes on there
     seed of the run: ...
@@ -131,7 +132,7 @@ def describe_state(state: Any, dataset: Dataset | None = None) -> str:
       shard_evenly: remainder 'drop', num_shards 2, seed 0
       batch: batch_size 4, drop_remainder False
     differs from the dataset:
-      the state was saved by another pipeline: stage 2 of it is shuffle, of this one nothing more; ...
+      the state was saved by another pipeline: stage 2 of it is shuffle, of this one ...
     """
     saved = bytes_of(state, "describe_state")
     opened = _open(saved, "describe_state")
@@ -205,7 +206,9 @@ def _check_alike(opened: list[dict[str, Any]]) -> None:
     if twice:
         raise StateError(f"merge_states: two states are of process {twice[0]}")
     if missing := sorted(set(range(first["shards"])) - set(indices)):
-        shown = ", ".join(map(str, missing[:_MOST_SHOWN])) + (", ..." * (len(missing) > _MOST_SHOWN))
+        shown = ", ".join(map(str, missing[:_MOST_SHOWN])) + (
+            ", ..." * (len(missing) > _MOST_SHOWN)
+        )
         raise StateError(
             f"merge_states: the states of all {first['shards']} processes were expected, missing "
             f"{'is that of process' if len(missing) == 1 else 'are those of processes'} {shown}"

@@ -1,4 +1,4 @@
-"""state_dict of ps.DataLoader with PyTorch's DistributedSampler: other numbers of processes go on."""
+"""state_dict of ps.DataLoader with a DistributedSampler: other numbers of processes go on."""
 
 import itertools
 

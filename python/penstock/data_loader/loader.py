@@ -301,7 +301,10 @@ class DataLoader(Settings):
         own = ("penstock", "account", "shared", *self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
-            saved |= {"batches": 0, "order": {**(saved.get("order") or {}), "begin": position_of(state)}}
+            saved |= {
+                "batches": 0,
+                "order": {**(saved.get("order") or {}), "begin": position_of(state)},
+            }
         self._saved = saved
         restore_epochs(self, self._saved)
 

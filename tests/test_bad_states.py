@@ -153,10 +153,10 @@ def test_every_bit_is_checked(name):
             other.set_state(bytes(bad))
 
 
-@pytest.mark.parametrize(("version", "words"), [(5, "newer one, upgrade"), (3, "older one, start")])
+@pytest.mark.parametrize(("version", "words"), [(6, "newer one, upgrade"), (4, "older one, start")])
 def test_another_version_is_told(version, words):
     state = bytearray(iter(Dataset.range(9)).get_state()[:-4])
-    assert state[:5] == b"PSTK\x04"
+    assert state[:5] == b"PSTK\x05"
     state[4] = version
     with pytest.raises(ValueError, match=f"the state has version {version}, .*{words}"):
         iter(Dataset.range(9)).set_state(sealed(state))

@@ -69,7 +69,7 @@ PYTHON_LAYERS = [
     {"stages"},
     {"forms"},
     {"dataset"},
-    {"pickling", "adapters", "sources", "program"},
+    {"pickling", "adapters", "sources", "program", "states"},
     {"experimental", "lint", "profiling"},
     {"data_loader", "compat"},
     {

@@ -62,6 +62,7 @@ TAKEN = {
     "crop_to_aspect_ratio": "bool zero",
     "cycle_length": "None",
     "experimental.parallel_interleave.cycle_length": "",
+    "penstock.describe_state.dataset": "None",
     "penstock.DataLoader.dataset": "word cyclic array",
     "penstock.DataLoader (batch_sampler).dataset": "word array",
     "penstock.DataLoader (sampler).dataset": "word array",

@@ -35,6 +35,7 @@ MAKES = {
     ps.DataLoader: lambda: ps.DataLoader([1, 2, 3]),
     ps.Options: ps.Options,
 }
+STATE = iter(ps.Dataset.range(3)).get_state()
 IMAGE = np.full((6, 8, 3), 100, np.uint8)
 FLOATS = np.full((6, 8, 3), 0.5, np.float32)
 NUMBERS = np.arange(6.0).reshape(2, 3)
@@ -540,6 +541,8 @@ def other_calls(folder):
         "DataLoader (sampler)": {"dataset": [1, 2, 3], "sampler": [0, 1]},
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
+        "describe_state": {"state": STATE, "dataset": ps.Dataset.range(3)},
+        "merge_states": {"states": [STATE]},
         "default_collate": {"batch": [1, 2]},
         "gather_exact": {"values": [1, 2], "mask": np.array([True, False]), "group": None},
         "index": {"filenames": [str(folder / "rows.csv")], "index_dir": str(folder / "index")}

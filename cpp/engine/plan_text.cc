@@ -11,14 +11,6 @@
 namespace penstock {
 namespace {
 
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::istringstream stream(text);
-  stream.exceptions(std::ios::badbit);  // a lack of memory is no end of the text
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
-  return lines;
-}
-
 // Those around stage `at`: pipelines may be long.
 std::string Chain(const std::vector<std::string>& stages, size_t at) {
   constexpr size_t kAround = 6;
@@ -31,8 +23,18 @@ std::string Chain(const std::vector<std::string>& stages, size_t at) {
 
 }  // namespace
 
-std::string PlanText(const Dataset& root) {
+std::vector<std::string> PlanLines(const std::string& text) {
+  std::istringstream stream(text);
+  stream.exceptions(std::ios::badbit);  // a lack of memory is no end of the text
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string PlanText(const Dataset& root,
+                     const std::function<std::string(const Dataset& stage, size_t line)>& detail) {
   std::string text;
+  size_t line = 0;
   std::set<const Dataset*> done;
   std::vector<const Dataset*> open{&root};  // a stack of its own: chains are long
   while (!open.empty()) {
@@ -50,6 +52,8 @@ std::string PlanText(const Dataset& root) {
     text += node->name();
     if (inputs > 1) text += " of " + std::to_string(inputs);
     if (auto* stage = dynamic_cast<const PlanDetail*>(node)) text += " " + stage->plan_detail();
+    if (detail) text += detail(*node, line);
+    ++line;
     text += "\n";
   }
   return text;
@@ -57,8 +61,8 @@ std::string PlanText(const Dataset& root) {
 
 std::string PlanDifference(const std::string& saved, const std::string& own) {
   if (saved == own) return "";
-  std::vector<std::string> theirs = LinesOf(saved);
-  std::vector<std::string> ours = LinesOf(own);
+  std::vector<std::string> theirs = PlanLines(saved);
+  std::vector<std::string> ours = PlanLines(own);
   size_t at = 0;
   while (at < std::min(theirs.size(), ours.size()) && theirs[at] == ours[at]) ++at;
   auto stage = [at](const std::vector<std::string>& plan) {

@@ -1,7 +1,9 @@
 // The stages of a pipeline as text, by which a state recognises the pipeline that it belongs to.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "engine/dataset.h"
 
@@ -17,7 +19,11 @@ class PlanDetail {
 
 // The names of all stages with their details, from the sources to the end, one in a line. Prefetch
 // is left out, because it may be added or removed between saving and restoring.
-std::string PlanText(const Dataset& root);
+// `detail`: what stands after a stage besides, by its line.
+std::string PlanText(
+    const Dataset& root,
+    const std::function<std::string(const Dataset& stage, size_t line)>& detail = nullptr);
+std::vector<std::string> PlanLines(const std::string& text);
 // Names the first stage in which the plan of a state differs from that of the pipeline that takes
 // it up; empty when they are the same.
 std::string PlanDifference(const std::string& saved, const std::string& own);

@@ -116,9 +116,32 @@ Block Session::NextBlock(int64_t max_rows) {
   return input_->NextBlock(max_rows);
 }
 
-const std::string& Session::Plan() {
-  if (plan_.empty()) plan_ = PlanText(*root_);
-  return plan_;
+const ElasticPlan& Session::Plan() {
+  if (!plan_) plan_.emplace(*root_);
+  return *plan_;
+}
+
+// `position`: of the root, as a state has it.
+SharedPosition Session::Shared(const std::string& position) {
+  SharedPosition shared;
+  shared.delivered = delivered_ + input_->position() - undelivered_;
+  const Dataset* divider = Plan().divider();
+  if (!divider) return shared;
+  shared.shards = dynamic_cast<const Elastic&>(*divider).elastic_size();
+  shared.index = dynamic_cast<const Elastic&>(*divider).elastic_index();
+  Carrying carrying;
+  for (auto& [stage, line] : Plan().sized()) {
+    carrying.former[stage] = dynamic_cast<const Elastic&>(*stage).elastic_size();
+  }
+  try {
+    StateVisitor visitor{std::string_view(position)};
+    SavedPosition root = SavedPosition::Read(visitor);
+    Carry(*root_, root, carrying);
+    shared.position = carrying.position;
+    shared.epoch = carrying.epoch;
+  } catch (const Error&) {  // delivered out of order
+  }
+  return shared;
 }
 
 // Visits the fills of caches: what they held when the run began, and what the run has put there for
@@ -136,20 +159,25 @@ std::string Session::GetState(std::string account) {
   }
   MindStack();
   MakeRoot();
-  StateFrame frame{Plan(), std::move(account), ""};
+  StateFrame frame{Plan().text(), std::move(account), "", ""};
   StateVisitor visitor(&frame.body);
   identity_.VisitState(visitor, *root_);
   VisitFills(visitor);
-  input_->VisitState(visitor, undelivered_);
+  std::string position;
+  StateVisitor place(&position);
+  input_->VisitState(place, undelivered_);
+  frame.body += position;
+  frame.shared = Shared(position).Text();
   return frame.Sealed();
 }
 
 void Session::SetState(std::string_view state) {
   if (started_) throw Error(ErrorKind::kRuntime, "set_state: the run has begun");
   StateFrame frame = StateFrame::Open(state);
-  if (std::string text = PlanDifference(frame.plan, Plan()); !text.empty()) {
+  if (std::string text = Plan().Refusal(frame.plan); !text.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "{}", text);
   }
+  const SharedPosition shared = SharedPosition::Of(frame.shared);
   StateVisitor visitor{std::string_view(frame.body)};
   try {
     identity_.VisitState(visitor, *root_);
@@ -157,8 +185,15 @@ void Session::SetState(std::string_view state) {
     DropRoot();
     MindStack();
     MakeRoot();
-    input_->VisitState(visitor);
+    if (frame.plan == Plan().text() && shared.more == 0) {
+      input_->VisitState(visitor);
+    } else {
+      std::string carried = Carried(visitor, frame.plan, shared.more);
+      StateVisitor place{std::string_view(carried)};
+      input_->VisitState(place);
+    }
     visitor.ExpectEnd();
+    delivered_ = shared.delivered;
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
   } catch (const std::length_error&) {
@@ -167,6 +202,25 @@ void Session::SetState(std::string_view state) {
   // The whole state was valid. The runs after this one go on where the saved process would have.
   for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
   root_->SetRuns(identity_.root_run + 1);
+}
+
+// The position of the root that continues one of another number of shards. `more`: elements that
+// some of them had besides.
+std::string Session::Carried(StateVisitor& saved, const std::string& plan, int64_t more) {
+  Carrying carrying;
+  auto former = Plan().Former(plan);
+  if (!former || !Plan().divider()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "set_state: the state is of no position of all shards");
+  }
+  carrying.former = *std::move(former);
+  carrying.more = more;
+  SavedPosition root = SavedPosition::Read(saved);
+  Carry(*root_, root, carrying);
+  std::string text;
+  StateVisitor visitor(&text);
+  root.Write(visitor);
+  return text;
 }
 
 void Session::Close() {

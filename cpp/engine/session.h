@@ -11,6 +11,7 @@
 
 #include "engine/cache_fills.h"
 #include "engine/dataset.h"
+#include "engine/elastic.h"
 #include "engine/input.h"
 #include "engine/tuning.h"
 #include "runtime/budget.h"
@@ -159,7 +160,9 @@ class Session {
   void MakeRoot();
   void DropRoot();
   void VisitFills(StateVisitor& visitor);
-  const std::string& Plan();
+  const ElasticPlan& Plan();
+  SharedPosition Shared(const std::string& position);
+  std::string Carried(StateVisitor& saved, const std::string& plan, int64_t more);
 
   DatasetPtr root_;
   std::shared_ptr<void> foreign_;
@@ -173,7 +176,8 @@ class Session {
   RunIdentity identity_;
   RunFills fills_;
   std::shared_ptr<const CacheFills> fills_at_start_;  // null until the run or a state is begun
-  std::string plan_;                                  // as text, once it was asked for
+  std::optional<ElasticPlan> plan_;                   // once it was asked for
+  int64_t delivered_ = 0;                             // before the state was saved
   bool unordered_ = false;
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;

@@ -9,6 +9,7 @@ namespace penstock {
 struct StateFrame {
   std::string plan;     // PlanText of the pipeline that saved it
   std::string account;  // what else its data depends on, as the runtime that asks has written it
+  std::string shared;   // what can be said of the position without the pipeline: SharedPosition
   std::string body;     // the position
 
   std::string Sealed() const;

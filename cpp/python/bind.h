@@ -67,6 +67,7 @@ void BindModel(pybind11::module_& module);
 void BindOp(pybind11::module_& module);
 void BindParcels(pybind11::module_& module);
 void BindRemote(pybind11::module_& module);
+void BindState(pybind11::module_& module);
 void BindTensorOperators(pybind11::module_& module);
 void BindWorkers(pybind11::module_& module);
 void BindZstd(pybind11::module_& module);

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/elastic.h"
 #include "engine/observation.h"
 #include "engine/out_of_memory.h"
-#include "engine/plan_text.h"
 #include "engine/session.h"
 #include "engine/state_frame.h"
 #include "python/bind.h"
@@ -390,8 +390,13 @@ PyObject* CompareState(PyObject* self, PyObject* state) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     Run& run = RunOf(self);
     StateFrame frame = StateFrame::Open(BytesOf(state));
-    std::string difference = PlanDifference(frame.plan, PlanText(*run.plan));
-    return py::make_tuple(difference, py::bytes(frame.account));
+    const ElasticPlan plan(*run.plan);
+    const std::string difference = plan.Refusal(frame.plan);
+    py::list sized;  // stages whose numbers may have changed, by the lines of the plan
+    if (difference.empty() && frame.plan != plan.text()) {
+      for (auto& [stage, line] : plan.sized()) sized.append(line);
+    }
+    return py::make_tuple(difference, py::bytes(frame.account), sized);
   });
 }
 

@@ -156,6 +156,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   BindOp(m);
   BindParcels(m);
   BindRemote(m);
+  BindState(m);
   BindTensorOperators(m);
   BindWorkers(m);
   BindZstd(m);

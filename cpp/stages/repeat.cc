@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/elastic.h"
 #include "engine/fills_ahead.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
@@ -14,7 +15,7 @@ namespace {
 // that no other epoch uses.
 uint64_t KeysMovedBy(int64_t epoch) { return 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch); }
 
-class RepeatDataset final : public Dataset, public RandomAccess {
+class RepeatDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   RepeatDataset(int64_t count, bool fused) : count_(count), fused_(fused) {}
   int64_t cardinality() const override {
@@ -33,6 +34,9 @@ class RepeatDataset final : public Dataset, public RandomAccess {
     if (auto* element = std::get_if<Element>(&step)) element->origin.key += KeysMovedBy(epoch);
     return step;
   }
+  std::string unfit() const override;
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override;
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
@@ -41,6 +45,74 @@ class RepeatDataset final : public Dataset, public RandomAccess {
   int64_t count_;  // negative: for ever
   bool fused_;     // whether the next epoch may be filled while one is drained
 };
+
+// An epoch without anything came, of endless ones.
+constexpr int64_t kEndedEpoch = -1;
+
+// What was passed over may lie in several epochs, so their length must be known.
+std::string RepeatDataset::unfit() const {
+  if (input().cardinality() == kUnknown)
+    return "repeats a number of elements that is not known in advance";
+  return holds_cache() ? "repeats what a cache holds" : "";
+}
+
+void RepeatDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                               Carrying& carrying) const {
+  int64_t epoch = 0;
+  bool any = false, running = false;
+  SavedPosition epoch_position;
+  if (saved) {
+    saved->IntIn(epoch, kEndedEpoch, count_ < 0 ? StateVisitor::kMostCount : count_, "the epoch");
+    saved->Bool(any);
+    saved->Bool(running);
+    saved->Demand(!running || (epoch != kEndedEpoch && epoch != count_),
+                  "nothing runs after the last epoch");
+    if (running) {
+      std::string child(saved->TextView());
+      auto blob = std::make_shared<std::string>();
+      StateVisitor(blob.get()).Text(child);
+      epoch_position.state = std::move(blob);
+    }
+  }
+  while (epoch != kEndedEpoch && (count_ < 0 || epoch < count_) && (running || steps > 0)) {
+    const int64_t before = steps;
+    epoch_position.steps = steps;
+    SavedPosition next{epoch_position.state, StepsMore(steps, 1)};
+    Carry(input(), epoch_position, carrying);
+    steps = epoch_position.steps;
+    const int64_t passed = before - steps;
+    any = any || passed > 0;
+    if (steps == 0) {
+      Carrying aside = carrying;
+      Carry(input(), next, aside);
+      // At the end of what the former processes had of the epoch, they went on with the next one.
+      running = next.steps == 0;
+      if (!running) {
+        epoch_position = {};
+        any = false;
+        ++epoch;
+      }
+      break;
+    }
+    const bool whole = !std::exchange(running, false);
+    epoch_position = {};
+    any = false;
+    ++epoch;
+    if (!whole) continue;
+    if (passed == 0) break;  // empty
+    int64_t epochs = steps / passed;
+    if (count_ >= 0) epochs = std::min(epochs, count_ - epoch);
+    epoch += epochs;
+    steps -= epochs * passed;
+  }
+  carrying.epoch = epoch;
+  if (!running) carrying.position = 0;
+  StateVisitor to(&out);
+  to.Int(epoch);
+  to.Bool(any);
+  to.Bool(running);
+  if (running) out += *epoch_position.state;
+}
 
 class RepeatIterator final : public BlockIterator {
  public:
@@ -154,7 +226,7 @@ class RepeatIterator final : public BlockIterator {
   RunContext context_;
   int64_t count_;
   const bool fused_;
-  static constexpr int64_t kEnded = -1;  // an epoch without anything came, of endless ones
+  static constexpr int64_t kEnded = kEndedEpoch;
   int64_t epoch_ = 0;
   bool any_ = false;  // the epoch has given something
   IteratorPtr input_;

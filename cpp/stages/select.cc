@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "data/whole_number.h"
+#include "engine/elastic.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "engine/row_cursor.h"
@@ -22,7 +23,7 @@ const uint8_t* NumbersOf(const Block& rows) {
 
 // Inputs: the positions, and the data. This is no fork for the data's randomness: its elements are
 // those that it gives without this stage.
-class SelectDataset final : public Dataset, public RandomAccess {
+class SelectDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(1); }
@@ -30,6 +31,17 @@ class SelectDataset final : public Dataset, public RandomAccess {
     Step step = InputAt(*this, index, context);
     if (!std::holds_alternative<Element>(step)) return step;
     return ElementAt(input(1), PositionIn(Block::Of(std::move(step)), 0), context);
+  }
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override {
+    SavedPosition positions;
+    if (saved) positions = SavedPosition::Read(*saved);
+    const int64_t after = std::exchange(steps, 0);
+    positions.steps = StepsMore(positions.steps, after);
+    Carry(input(), positions, carrying);
+    steps = std::min(positions.steps, after);
+    StateVisitor to(&out);
+    positions.Write(to);
   }
   // What `count` rows from row `first` on say, up to the first one that is no position: that throws
   // once those before it are in `to`.

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from penstock.sources.prefetch import prefetch
     from penstock.sources.tables import ArrowDataset, ParquetDataset
     from penstock.sources.tar import TarDataset
+    from penstock.states import describe_state, merge_states
     from penstock.structure import TensorSpec
 
 # Where names come from; all others are operations on arrays. A module is loaded when one of its
@@ -111,6 +112,7 @@ _HOMES = {
     "penstock.sources.prefetch": ("prefetch",),
     "penstock.sources.tables": ("ArrowDataset", "ParquetDataset"),
     "penstock.sources.tar": ("TarDataset",),
+    "penstock.states": ("describe_state", "merge_states"),
     "penstock.structure": ("TensorSpec",),
 }
 __version__: str = build_info()["version"]
@@ -148,6 +150,7 @@ __all__ = [
     "clip_by_value",
     "concat",
     "default_collate",
+    "describe_state",
     "expand_dims",
     "experimental",
     "fill",
@@ -157,6 +160,7 @@ __all__ = [
     "image",
     "index",
     "io",
+    "merge_states",
     "metrics",
     "native",
     "numpy_function",

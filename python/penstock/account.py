@@ -7,13 +7,13 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from penstock import _core
-from penstock.digest import Digests, Hasher, name_of
+from penstock.digest import Digests, Hasher, contents_of, name_of
 from penstock.encode import Indexable, Reader
 from penstock.paths import names_in
 from penstock.stage import Stage
@@ -25,6 +25,7 @@ Account = dict[str, Any]
 
 # What changes when elements are made, how failures are reported, and where elements are kept.
 _FUNCTION = "function"
+_SIZES = {"num_shards", "batch_size", ""}  # "": a digest of all arguments
 _LONGEST = 48  # characters of an argument that stands there as it is
 _MOST_FILES = 8  # that stand there by name
 _MOST_SIZES = 1000  # of files, that are asked for
@@ -63,6 +64,61 @@ def account_of(dataset: Stage) -> bytes:
     return packed
 
 
+def versions_of(account: bytes) -> dict[str, str]:
+    """Return the versions that an account was made by, by their names; none where it is empty."""
+    return {name: str(version) for name, version in _opened(account).get("versions", {}).items()}
+
+
+def stages_of(account: bytes) -> list[str]:
+    """Return in words the stages of an account; empty where it has no more than a digest of them.
+
+    Returns
+    -------
+    list of str
+        As ``"batch: batch_size 32, drop_remainder False"``, the source first.
+    """
+    lines = []
+    for name, args in _opened(account).get("stages", ()):
+        told = ", ".join(f"{arg} {_told(value)}" for arg, value in args.items() if arg)
+        lines.append(f"{name}: {told}" if told else str(name))
+    return lines
+
+
+def _opened(account: bytes) -> Account:
+    try:
+        return _unpacked(account) if account else {}
+    except (RecursionError, TypeError, ValueError, zlib.error):
+        raise ValueError(
+            "describe_state: the state is damaged; use the bytes of get_state unchanged"
+        ) from None
+
+
+def once_only(dataset: Stage) -> str:
+    """Return what keeps a source of a pipeline from being gone through again, as far as one sees.
+
+    Returns
+    -------
+    str
+        As ``"from_generator: ..."``; empty when nothing is found. A generator that takes its values
+        from an iterator that exists already (a variable around it) goes on where that one is.
+    """
+    for node in _nodes(dataset):
+        generator: Any = node._args.get("generator") if node._kind == "from_generator" else None
+        code = getattr(generator, "__code__", None)
+        if code is None:
+            continue
+        cells = zip(code.co_freevars, generator.__closure__ or (), strict=True)
+        around = {name: contents_of(cell) for name, cell in cells}
+        known = {name: generator.__globals__.get(name) for name in code.co_names}
+        for name, value in (known | around).items():
+            if isinstance(value, Iterator):
+                return (
+                    f"from_generator: the generator takes its values from {name}, a "
+                    f"{type(value).__name__} that cannot begin again"
+                )
+    return ""
+
+
 def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
     """Return the same of something that is no pipeline: of its parts, by their names."""
     digests = StateDigests(_digest_of)
@@ -70,7 +126,7 @@ def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
     return _packed({"versions": _versions(), "stages": [[owner, parts]]})
 
 
-def differences(saved: bytes, own: bytes) -> list[str]:
+def differences(saved: bytes, own: bytes, sized: Collection[int] = ()) -> list[str]:
     """Return in words what two accounts of pipelines of the same stages differ in.
 
     Parameters
@@ -79,6 +135,9 @@ def differences(saved: bytes, own: bytes) -> list[str]:
         Of the state.
     own : bytes
         Of the pipeline that shall take it up.
+    sized : collection of int
+        Stages, by their numbers, for which another number of shards, or of rows in a batch, is no
+        difference.
 
     Returns
     -------
@@ -88,7 +147,7 @@ def differences(saved: bytes, own: bytes) -> list[str]:
     if saved == own:
         return []
     try:
-        return _differences(_unpacked(saved), _unpacked(own))
+        return _differences(_unpacked(saved), _unpacked(own), sized)
     except (
         AttributeError,
         KeyError,
@@ -103,7 +162,7 @@ def differences(saved: bytes, own: bytes) -> list[str]:
         ) from None
 
 
-def _differences(theirs: Account, ours: Account) -> list[str]:
+def _differences(theirs: Account, ours: Account, sized: Collection[int]) -> list[str]:
     found = [
         f"{name}: version {ours['versions'][name]}, the state has {theirs['versions'].get(name)}"
         for name in ours["versions"]
@@ -111,13 +170,15 @@ def _differences(theirs: Account, ours: Account) -> list[str]:
     ]
     another_python = ours["versions"]["python"] != theirs["versions"].get("python")
     if "all" in ours or "all" in theirs:
-        same = ours.get("all") == theirs.get("all")
+        same = bool(sized) or ours.get("all") == theirs.get("all")
         return found + ([] if same else ["a stage: its arguments have changed"])
-    for (name, args), (before_name, before) in zip(ours["stages"], theirs["stages"], strict=True):
+    pairs = zip(ours["stages"], theirs["stages"], strict=True)
+    for number, ((name, args), (before_name, before)) in enumerate(pairs):
         if name != before_name:
             found.append(f"{name}: the state has {before_name} there")
             continue
-        for arg in sorted(args.keys() | before.keys()):
+        known = args.keys() | before.keys()
+        for arg in sorted(known - _SIZES if number in sized else known):
             now, then = args.get(arg, "None"), before.get(arg, "None")
             if now != then and not (another_python and _is_function(now) and _is_function(then)):
                 functions = sum(_is_function(other) for other in args.values())

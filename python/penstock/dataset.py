@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from penstock import _core
-from penstock.account import account_of, differences
+from penstock.account import account_of, differences, once_only
 from penstock.arguments.checked import checked
 from penstock.describe import chain, page, unknown_length
 from penstock.fingerprint import fingerprint
@@ -306,6 +306,7 @@ class Dataset(
 
     _account = account_of  # what decides the data, for states
     _differences = staticmethod(differences)
+    _once_only = once_only  # the source that cannot be gone through again
     _new_hints = Hints  # for speed, of a run
 
     @checked

@@ -214,7 +214,8 @@ class Iterator(_core.Iterator, Closing):
         -----
         The elements that come are the ones that would have come, in the same order, with the same
         random numbers. Sources that cannot jump (a generator) are read up to the position again.
-        Parallelism and buffer sizes may differ from those of the saved run. What is compared, and
+        Parallelism and buffer sizes may differ from those of the saved run; so may the number of
+        shards of `Dataset.shard_evenly`, and the sizes of batches after it. What is compared, and
         what is not, is in docs/guides/checkpoints.md.
 
         Examples
@@ -232,11 +233,14 @@ class Iterator(_core.Iterator, Closing):
         penstock.errors.StateError: set_state: the state is of other data: shuffle: buffer_size 5, \
 the state has 6; set_state(state, strict=False) takes it all the same
         """
-        saved = _bytes_of(state)
-        stages, account = self._compare_state(saved)
+        saved = bytes_of(state)
+        stages, account, sized = self._compare_state(saved)
         if stages:
             raise StateError(stages, [stages.removeprefix("set_state: ")])
-        if found := self._dataset._differences(account, self._own_account()):
+        if sized and (why := self._dataset._once_only()):
+            text = f"set_state: the state has another number of shards or batch size, and {why}"
+            raise StateError(f"{text}; make the iterator inside the generator", [why])
+        if found := self._dataset._differences(account, self._own_account(), sized):
             shown = "; ".join(found[:_MOST_SHOWN])
             if len(found) > _MOST_SHOWN:
                 shown += f"; and {len(found) - _MOST_SHOWN} more"
@@ -378,7 +382,7 @@ def live_iterators() -> list[tuple[int, Iterator]]:
     return [(number, it) for number, it in found if it is not None]
 
 
-def _bytes_of(state: Any) -> bytes:
+def bytes_of(state: Any, owner: str = "set_state") -> bytes:
     """Return a state as bytes; arrays of bytes are what checkpoints of arrays give back."""
     if isinstance(state, bytes):
         return state
@@ -390,5 +394,5 @@ def _bytes_of(state: Any) -> bytes:
     else:
         got = f"a {type(state).__name__}"
     raise TypeError(
-        f"set_state: bytes of get_state were expected, or an array of uint8 of them, got {got}"
+        f"{owner}: bytes of get_state were expected, or an array of uint8 of them, got {got}"
     )

@@ -149,29 +149,7 @@ def test_the_state_of_any_shard_serves_all(source, remainder):
                 assert_same(list(it), rest)
 
 
-@pytest.mark.parametrize("remainder", POLICIES)
-@pytest.mark.parametrize("source", ["range", "generator", "rows", "parallel rows"])
-@pytest.mark.parametrize(
-    "behind",
-    [
-        lambda ds: ds,
-        lambda ds: ds.prefetch(2),
-        lambda ds: ds.map(lambda *x: x, num_parallel_calls=2).batch(2).prefetch(1),
-    ],
-    ids=["nothing", "prefetch", "more"],
-)
-def test_a_state_of_another_number_of_shards_is_refused(behind, source, remainder):
-    def shard(count):
-        return iter(behind(SOURCES[source](9).shard_evenly(count, 1, remainder)))
-
-    it = shard(2)
-    next(it)
-    words = "set_state: .*shard_evenly for 2 shards, of this one shard_evenly for 3 shards"
-    with pytest.raises(ValueError, match=words):
-        shard(3).set_state(it.get_state())
-
-
-def test_so_is_one_for_shards_that_a_function_opens():
+def test_a_state_of_another_number_of_shards_that_a_function_opens_is_refused():
     def shards(count):
         return iter(
             ps.Dataset.range(2).flat_map(lambda _: ps.Dataset.range(9).shard_evenly(count, 1))

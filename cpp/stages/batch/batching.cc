@@ -208,6 +208,39 @@ class BatchIterator final : public Iterator {
 
 }  // namespace
 
+std::string BatchingDataset::unfit() const {
+  return sizes_.size() == 1 ? "" : "has batches of several sizes";
+}
+
+// What waits of a batch in which an element has failed is pulled again, and so is the error.
+void BatchingDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                                 Carrying& carrying) const {
+  int64_t again = 0, first = 0, turn = 0;
+  SavedPosition input;
+  if (saved) {
+    saved->Count(again, "steps pulled before");
+    input = SavedPosition::Read(*saved);
+    saved->Count(first, "elements pulled");
+    saved->IntIn(turn, 0, 0, "the batch size whose turn it is");
+  }
+  const int64_t size = carrying.Former(*this);
+  constexpr int64_t kMost = StateVisitor::kMostCount;
+  const int64_t rows = steps <= kMost / size ? steps * size : kMost;
+  input.steps = StepsMore(input.steps, rows);
+  Carry(this->input(), input, carrying);
+  const int64_t passed = rows - std::min(input.steps, rows);
+  const bool ended = passed < rows;
+  const int64_t batches = passed / size + (passed % size > 0 && !drop_);
+  steps = ended ? steps - std::min(steps, batches) : 0;
+  again = 0;
+  first = std::min(StepsMore(first, passed), kMost);
+  StateVisitor to(&out);
+  to.Count(again, "steps pulled before");
+  input.Write(to);
+  to.Count(first, "elements pulled");
+  to.Int(turn);
+}
+
 IteratorPtr BatchingDataset::MakeIterator(const RunContext& context) const {
   IteratorPtr input = StartInput(context, 0, placed() ? sizes_.front() : 0, ragged());
   return std::make_unique<BatchIterator>(std::move(input), NewBatch(), sizes_, drop_);

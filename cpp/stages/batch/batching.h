@@ -6,6 +6,7 @@
 
 #include "data/batch_rows.h"
 #include "engine/dataset.h"
+#include "engine/elastic.h"
 #include "engine/random_access.h"
 
 namespace penstock {
@@ -14,12 +15,16 @@ namespace penstock {
 // other elements may have other shapes.
 bool GuessesShapes(const Dataset& dataset);
 
-class BatchingDataset : public Dataset, public RandomAccess {
+class BatchingDataset : public Dataset, public RandomAccess, public Elastic {
  public:
   // Batches have these sizes in turn.
   BatchingDataset(std::vector<int64_t> sizes, bool drop) : sizes_(std::move(sizes)), drop_(drop) {}
   int64_t cardinality() const final;
   Step At(int64_t index, const RunContext& context) const final;
+  int64_t elastic_size() const final { return sizes_.front(); }
+  std::string unfit() const final;
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const final;
 
  protected:
   // The number of rows of every batch; -1 when it may differ.

@@ -5,11 +5,12 @@
 #include "engine/registry.h"
 #include "engine/session.h"
 #include "stages/map/calls_in_line.h"
+#include "stages/map/carried_map.h"
 
 namespace penstock {
 namespace {
 
-class MapDataset final : public Dataset, public RandomAccess {
+class MapDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   MapDataset(PlannedFunction function, MaybeSpec declared)
       : function_(std::move(function)), declared_(std::move(declared)) {}
@@ -20,6 +21,10 @@ class MapDataset final : public Dataset, public RandomAccess {
   }
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return MapAt(*this, function_, positions, context);
+  }
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override {
+    CarryMapState(*this, saved, steps, out, carrying);
   }
 
  protected:

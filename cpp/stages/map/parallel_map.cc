@@ -19,6 +19,7 @@
 #include "runtime/cpu.h"
 #include "runtime/slot_ring.h"
 #include "stages/map/call_turns.h"
+#include "stages/map/carried_map.h"
 #include "stages/map/crew.h"
 #include "stages/map/map_in_line.h"
 #include "stages/map/ongoing_map.h"
@@ -28,7 +29,7 @@
 namespace penstock {
 namespace {
 
-class ParallelMapDataset final : public Dataset, public RandomAccess {
+class ParallelMapDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   ParallelMapDataset(PlannedFunction function, MaybeSpec declared, int64_t calls,
                      std::optional<bool> ordered, DatasetPtr in_line)
@@ -47,6 +48,10 @@ class ParallelMapDataset final : public Dataset, public RandomAccess {
   }
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return MapAt(*this, function_, positions, context);
+  }
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override {
+    CarryMapState(*this, saved, steps, out, carrying);
   }
 
  protected:

@@ -1,6 +1,7 @@
 // Rounds of elements, masks, and zeros in the shape of others.
 #include "stages/shard/even_sharding.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -86,6 +87,21 @@ void EvenSharding::VisitState(StateVisitor& visitor) const {
       "set_state: the state was saved by one of {} shards, this is one of {}; to go on with "
       "another number, start after what they had: skip(n) before shard_evenly",
       saved, shards);
+}
+
+EvenSharding EvenSharding::Former(const Carrying& carrying, const Dataset& stage) const {
+  EvenSharding former = *this;
+  former.shards = carrying.Former(stage);
+  return former;
+}
+
+int64_t EvenSharding::PassRounds(int64_t round, int64_t n, int64_t& rounds) const {
+  constexpr int64_t kMost = StateVisitor::kMostCount;
+  const int64_t end = n < 0 ? kMost : std::min(n, kMost);
+  round = std::min(round, end);
+  const int64_t passed = std::min(rounds, Rounds(end - round));
+  rounds = n < 0 ? 0 : rounds - passed;
+  return round + Taken(passed, end - round);
 }
 
 Element EvenSharding::PaddingLike(const Element& element) const {

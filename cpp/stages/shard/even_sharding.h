@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/dataset.h"
+#include "engine/elastic.h"
 #include "engine/plan_text.h"
 
 namespace penstock {
@@ -34,16 +35,23 @@ struct EvenSharding {
   // One state serves all shards of the same number, because what is pulled again is counted in
   // rounds.
   void VisitState(StateVisitor& visitor) const;
+  // The sharding that a state was saved in.
+  EvenSharding Former(const Carrying& carrying, const Dataset& stage) const;
+  // Passes over rounds of `n` elements (kInfinite or kUnknown), the next of which begins with
+  // number `round`, as far as there are any: counts `rounds` down, and returns where they end.
+  int64_t PassRounds(int64_t round, int64_t n, int64_t& rounds) const;
   // The padding for a missing element, in the shape of an existing one.
   Element PaddingLike(const Element& element) const;
 };
 
 // A stage that knows how elements are distributed: the plan's text says it.
-class EvenShardingStage : public PlanDetail {
+class EvenShardingStage : public PlanDetail, public Elastic {
  public:
   explicit EvenShardingStage(const EvenSharding& sharding) : sharding_(sharding) {}
   const EvenSharding& sharding() const { return sharding_; }
   std::string plan_detail() const override;
+  int64_t elastic_size() const override { return sharding_.shards; }
+  int64_t elastic_index() const override { return sharding_.index; }
 
  protected:
   const EvenSharding sharding_;

@@ -23,6 +23,29 @@ class MaskedRepeatsDataset final : public Dataset, public EvenShardingStage, pub
                                                  : Real(InputAt(*this, index, context));
   }
 
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override {
+    const EvenSharding former = sharding_.Former(carrying, *this);
+    int64_t round = 0;
+    SavedPosition shard;
+    if (saved) {
+      former.VisitState(*saved);
+      saved->Count(round, "elements distributed", length_);
+      std::string child(saved->TextView());
+      auto blob = std::make_shared<std::string>();
+      StateVisitor(blob.get()).Text(child);
+      shard.state = std::move(blob);
+    }
+    const int64_t all = steps;
+    round = former.PassRounds(round, length_, steps);
+    shard.steps = all - steps;
+    Carry(input(), shard, carrying);
+    StateVisitor to(&out);
+    sharding_.VisitState(to);
+    to.Count(round, "elements distributed");
+    out += *shard.state;
+  }
+
   // Whether the round that begins with element number `round` has none for this shard; for any.
   bool Pads(int64_t round) const { return round >= length_ - sharding_.index; }
   int64_t length() const { return length_; }

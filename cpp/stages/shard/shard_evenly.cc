@@ -43,6 +43,9 @@ class ShardEvenlyDataset final : public Dataset,
     for (int64_t& row : chosen) row = sharding_.Repeated(row * sharding_.shards, rows.size());
     return rows.Gather(chosen.data(), count);
   }
+  bool divides() const override { return true; }
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override;
   bool pads() const { return sharding_.remainder == Remainder::kPad; }
 
  protected:
@@ -68,6 +71,33 @@ Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
     if (element) return Masked(sharding_.PaddingLike(*element), false);
   }
   return AllFailed(n - round);
+}
+
+// What comes before does not depend on the number of shards: only where the next round begins does.
+void ShardEvenlyDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                                    Carrying& carrying) const {
+  const EvenSharding former = sharding_.Former(carrying, *this);
+  int64_t round = 0, at = 0;
+  SavedPosition before;
+  if (saved) {
+    former.VisitState(*saved);
+    saved->Count(round, "elements distributed");
+    if (!indexed()) {
+      saved->Count(at, "elements pulled", round);
+      before = SavedPosition::Read(*saved);
+    }
+  }
+  const int64_t n = input().cardinality();
+  round = former.PassRounds(round, n, steps);
+  carrying.position = round;
+  round = std::max(n < 0 ? round + carrying.more : std::min(round + carrying.more, n), at);
+  StateVisitor to(&out);
+  sharding_.VisitState(to);
+  to.Count(round, "elements distributed");
+  if (indexed()) return;
+  to.Count(at, "elements pulled");
+  to.Int(before.steps);
+  to.Blob(before.state);
 }
 
 // The rows of a shard, where all rows have random access.

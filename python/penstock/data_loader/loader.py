@@ -18,11 +18,12 @@ from penstock.data_loader.arguments import (
     choose_samplers,
     is_iterable,
 )
-from penstock.data_loader.orders import restore_epochs, samplers_state
+from penstock.data_loader.orders import restore_epochs, samplers_state, shared_order
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
 from penstock.data_loader.process_pass import ProcessPass
 from penstock.data_loader.processes import check_accelerate
+from penstock.data_loader.replicas import position_of
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
 from penstock.errors import StateError
@@ -239,6 +240,8 @@ class DataLoader(Settings):
         """
         state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
         state["account"] = self._own_account()
+        if (shared := shared_order(self)) is not None:
+            state["shared"] = shared
         position = self._position
         if self._saved is not None:
             return state | dict(self._saved)
@@ -255,7 +258,9 @@ class DataLoader(Settings):
         ----------
         state : mapping
             What `state_dict` returned, of a loader over the same data with the same arguments;
-            `num_workers` and what else concerns speed may differ.
+            `num_workers` and what else concerns speed may differ. With PyTorch's DistributedSampler
+            so may the number of processes and `batch_size`: the state of any one of them then
+            serves all.
         strict : bool
             Whether a state of a loader over other data (of another dataset or `collate_fn`, as far
             as that can be seen) is refused; else a RuntimeWarning says so.
@@ -272,7 +277,13 @@ class DataLoader(Settings):
             raise ValueError(
                 f"load_state_dict: state must be what state_dict() has returned, got {state!r:.200}"
             )
+        shared = shared_order(self)
+        theirs = state.get("shared")
+        divided = shared is not None and theirs is not None and shared["rows"] == theirs["rows"]
+        moved = divided and shared != theirs
         for name, value in self._shape().items():
+            if moved and name != "drop_last":
+                continue
             if state.get(name) != value:
                 raise StateError(
                     f"load_state_dict: a state of a loader with {name}={value} was expected, got "
@@ -287,8 +298,14 @@ class DataLoader(Settings):
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = ("penstock", "account", *self._shape())
-        self._saved = {k: v for k, v in state.items() if k not in own}
+        own = ("penstock", "account", "shared", *self._shape())
+        saved = {k: v for k, v in state.items() if k not in own}
+        if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
+            saved |= {
+                "batches": 0,
+                "order": {**(saved.get("order") or {}), "begin": position_of(state)},
+            }
+        self._saved = saved
         restore_epochs(self, self._saved)
 
     def _own_account(self) -> bytes:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from penstock import random
 from penstock.data_loader import torch_rules
+from penstock.data_loader.replicas import indices_from, shared_by
 from penstock.data_loader.samplers import BatchSampler, RandomSampler, SequentialSampler
 from penstock.data_loader.settings import Settings
 
@@ -149,6 +150,12 @@ def samplers_state(loader: Settings) -> list[dict[str, Any]]:
     return [_captured(sampler) for sampler in _chain(loader)]
 
 
+def shared_order(loader: Settings) -> dict[str, int] | None:
+    """Return how the order of a loader is divided among processes; None where it is not."""
+    batching = None if loader._iterable else _batching(loader)
+    return None if batching is None else shared_by(batching.sampler, batching.batch_size)
+
+
 def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
     """Set the epochs of samplers at once: one that the program sets before the pass counts."""
     states = (saved.get("order") or {}).get("samplers", ())
@@ -226,6 +233,10 @@ def _known(
             generator = torch.Generator()
             generator.manual_seed(state["seed"])
         indices = torch.randperm(len(sampler.data_source), generator=generator).numpy()
+    elif saved.get("begin") is not None and shared_by(sampler, batch_size) is not None:
+        base_seed = draw_base_seed(loader, goes_on)
+        state["begin"] = saved["begin"]
+        indices = indices_from(sampler, saved["begin"])
     else:
         return None
     if loader._in_processes:

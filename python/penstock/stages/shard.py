@@ -168,11 +168,12 @@ class Shard(Plan):
         this one that leaves out elements (`filter`, ``on_error="skip"``) makes lengths unequal
         again.
 
-        States: a state holds how far all shards are, not which one this is, so the state of one
-        serves all others of the same number. With ``by="files"`` each process has a state of its
-        own, because each is in another file: that of another shard is a StateError. With another
-        number of shards, begin a new pass after the `n` elements that all steps of all former
-        shards took: ``ds.skip(n).shard_evenly(...)``, with `repeat` before it when epochs differ.
+        States: a state holds how far all shards are, so the state of one serves all others, also of
+        another number of shards and with batches of other sizes, as long as nothing after this
+        stage gives more or fewer elements than it gets or mixes those of several steps
+        (docs/guides/checkpoints.md); `merge_states` joins those of shards that are not in step.
+        With ``by="files"`` each process has a state of its own, because each is in another file:
+        that of another shard is a StateError.
 
         Examples
         --------

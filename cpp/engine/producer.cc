@@ -81,6 +81,7 @@ void Producer::Start() {
 }
 
 void Producer::StartThread() {
+  left_.store(false, std::memory_order_relaxed);  // ordered by the start of the thread
   pump_.emplace(lane_, options_.stage->kind.c_str(), [this] { Run(); });
 }
 
@@ -93,7 +94,11 @@ bool Producer::Room() {
 void Producer::Run() {
   Session::Serving serving(session_);
   try {
-    if (!Produce()) return;          // another one goes on
+    if (!Produce()) {                                // another one goes on
+      left_.store(true, std::memory_order_release);  // pairs with the acquire in Left
+      ready_->NotifyAll();
+      return;
+    }
   } catch (const std::exception&) {  // no memory: errors of the input come as values
     // release: pairs with the acquire in Pop, so that what is in the ring is seen first.
     halted_.store(true, std::memory_order_release);
@@ -118,7 +123,10 @@ Producer::Packet Producer::Pull(int64_t most) {
   }
   const std::optional<Error>& error = packet.block.error;
   const bool cut_short = error && error->transient();
-  grain_.Learn(packet.block.rows, NowNs() - start);
+  const int64_t took = NowNs() - start;
+  grain_.Learn(packet.block.rows, took);
+  pull_ns_.fetch_add(took, std::memory_order_relaxed);
+  pull_rows_.fetch_add(packet.block.rows, std::memory_order_relaxed);
   pulled_ += packet.block.rows + (error && !cut_short);
   // Nothing may have to be pulled again, so the state after each element is kept.
   if (exact && (packet.block.rows > 0 || !cut_short)) {
@@ -136,13 +144,17 @@ Producer::Packet Producer::Pull(int64_t most) {
 
 bool Producer::Produce() {
   const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
+  const auto leaves = [this] {
+    return leave_.load(std::memory_order_acquire);  // pairs with the release in Weigh
+  };
   while (!ended_ && !cancel_.cancelled()) {
     WaitStatus status;
     {
       const InStage here(stats_);
       const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
-      status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
+      status = parking_.Wait(room_, cancel_, patience, [&] { return leaves() || Room(); });
     }
+    if (status == WaitStatus::kReady && leaves()) return false;
     if (status == WaitStatus::kTimeout) return false;
     if (status != WaitStatus::kReady) break;
     if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
@@ -206,6 +218,48 @@ bool Producer::Ready() {
          halted_.load(std::memory_order_acquire);  // pairs with the release in Run
 }
 
+bool Producer::Left() const {
+  return leave_.load(std::memory_order_relaxed) &&  // this side has set it
+         left_.load(std::memory_order_acquire);     // pairs with the release in Run
+}
+
+WaitStatus Producer::Next(Packet& packet, int64_t max_rows) {
+  if (Pop(packet)) return WaitStatus::kReady;
+  if (!in_line_) {
+    const int64_t start = NowNs();
+    bool popped = false;
+    const WaitStatus status =
+        WaitUntil(*ready_, cancel_, [&] { return (popped = Pop(packet)) || Left(); });
+    stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+    if (popped || status != WaitStatus::kReady) return status;
+    pump_.reset();  // its body has returned, or is about to
+    in_line_ = true;
+    if (Pop(packet)) return WaitStatus::kReady;  // its last one
+  }
+  packet = PullHere(max_rows);
+  return WaitStatus::kReady;
+}
+
+void Producer::Weigh(int64_t rows) {
+  // Between the two there is nothing to be compared.
+  if (!options_.in_turns || finished_ || in_line_ == hand_over_.pays()) return;
+  if (!hand_over_.Took(NowNs(), rows, pull_ns_.load(std::memory_order_relaxed),
+                       pull_rows_.load(std::memory_order_relaxed))) {
+    return;
+  }
+  if (!hand_over_.pays()) {
+    leave_.store(true, std::memory_order_release);  // pairs with the acquire in Produce
+    room_.NotifyAll();
+    return;
+  }
+  leave_.store(false, std::memory_order_relaxed);  // ordered by the start of the thread
+  try {
+    StartThread();
+    in_line_ = false;
+  } catch (const std::system_error&) {  // there is none now: pulled here, as where none pays
+  }
+}
+
 // Takes the next packet, or an error once the thread has halted; false when nothing is ready.
 bool Producer::Pop(Packet& packet) {
   if (ring_.try_pop(packet)) return true;
@@ -239,6 +293,7 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 
 Block Producer::Take(int64_t max_rows) {
   Start();
+  if (options_.in_turns && pending_.empty()) hand_over_.Asked(NowNs());
   while (pending_.empty()) {
     if (finished_) return Block::AtEnd();
     if (options_.limit == kAutotune && session_.options().tunes) {
@@ -247,14 +302,7 @@ Block Producer::Take(int64_t max_rows) {
       if (buffered == 0 && std::exchange(was_full_, false)) Tune();
     }
     Packet packet;
-    WaitStatus status = WaitStatus::kReady;
-    if (bool popped = Pop(packet); !popped && in_line_) {
-      packet = PullHere(max_rows);
-    } else if (!popped) {
-      int64_t start = NowNs();
-      status = WaitUntil(*ready_, cancel_, [&] { return Pop(packet); });
-      stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
-    }
+    const WaitStatus status = Next(packet, max_rows);
     if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
     if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
     int64_t count = packet.block.rows;
@@ -280,6 +328,7 @@ Block Producer::Take(int64_t max_rows) {
       } catch (...) {  // the next take tries again, and there is this packet before it
       }
     }
+    Weigh(count);
     if (whole) {
       Deliver(packet.block);
       return std::move(packet.block);

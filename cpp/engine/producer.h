@@ -92,13 +92,15 @@ class Producer {
     StateBlob state;       // of the input, when one was taken
     int64_t position = 0;  // where it was taken, in steps
     BudgetCharge charge;
+    bool ahead = false;  // it was in the ring
   };
 
   void Run();
   // False when the thread leaves while there is more to do.
   bool Produce();
-  // At most `most` rows of the input, then perhaps a transient error.
-  Packet Pull(int64_t most);
+  // At most `most` rows of the input, then perhaps a transient error. `start`: now.
+  Packet Pull(int64_t most, MonoTime start);
+  void Push(Packet packet);
   // The same in the consumer's thread.
   Packet PullHere(int64_t max_rows);
   bool Room();
@@ -109,6 +111,8 @@ class Producer {
   int64_t Join(Packet& packet, int64_t max_rows);
   // Waits for the next packet, or pulls it where no thread does.
   WaitStatus Next(Packet& packet, int64_t max_rows);
+  // After a packet with `count` rows has left the ring.
+  void MakeRoom(int64_t count);
   // Whether the thread has left the input to this side.
   bool Left() const;
   // After a take of `rows` rows: changes the side that pulls where that pays.
@@ -144,10 +148,12 @@ class Producer {
   int64_t pulled_ = 0;  // steps
   MarkClock clock_;
   Grain grain_;
+  MonoTime pulled_at_ = 0;  // the end of the last pull
   // The consumer's side.
   bool started_ = false;
   bool in_line_ = false;  // there is no thread, and this side does its work
   HandOver hand_over_;
+  MonoTime asked_at_ = 0;  // of the take that goes on
   PendingBlocks pending_;
   BudgetCharge pending_charge_;
   StateTrail trail_;

@@ -57,8 +57,9 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
 bool HandOver::Weigh(double passed, double making) {
   const auto use = static_cast<double>(outside_);
   const double longer = std::max(making, use);
-  if (!pays_) return (longer + cost_) * kWorth < making + use;
-  cost_ = std::max(passed - longer, 0.0);
+  const auto takes = static_cast<double>(takes_);
+  if (!pays_) return (longer + cost_ * takes) * kWorth < making + use;
+  cost_ = std::max(passed - longer, 0.0) / takes;
   return passed > kWorth * (making + use);
 }
 

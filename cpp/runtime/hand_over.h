@@ -42,7 +42,7 @@ class HandOver final {
   MonoTime outside_ = 0;
   int64_t made_ns_ = 0;  // at its beginning
   int64_t made_rows_ = 0;
-  double cost_ = 0;     // ns of a window with a thread, beyond the longer side
+  double cost_ = 0;     // ns of a take from a thread, beyond the longer side
   int64_t agreed_ = 0;  // windows in a row that were for a change
   int64_t needed_ = 2;  // of them, to make it
 };

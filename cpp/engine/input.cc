@@ -13,7 +13,7 @@ std::optional<Error> Input::Prepare() {
 }
 
 void Input::Mark() {
-  if (to_discard_ > 0 || !clock_.Due()) return;
+  if (to_discard_ > 0 || !clock_.Due(NowNs())) return;
   if (StateBlob blob = clock_.Take(*iterator_)) trail_.Add(position_, std::move(blob));
   trail_.Thin();
 }

@@ -81,6 +81,7 @@ void Producer::Start() {
 }
 
 void Producer::StartThread() {
+  left_.store(false, std::memory_order_relaxed);  // ordered by the start of the thread
   pump_.emplace(lane_, options_.stage->kind.c_str(), [this] { Run(); });
 }
 
@@ -93,7 +94,11 @@ bool Producer::Room() {
 void Producer::Run() {
   Session::Serving serving(session_);
   try {
-    if (!Produce()) return;          // another one goes on
+    if (!Produce()) {                                // another one goes on
+      left_.store(true, std::memory_order_release);  // pairs with the acquire in Left
+      ready_->NotifyAll();
+      return;
+    }
   } catch (const std::exception&) {  // no memory: errors of the input come as values
     // release: pairs with the acquire in Pop, so that what is in the ring is seen first.
     halted_.store(true, std::memory_order_release);
@@ -104,21 +109,24 @@ void Producer::Run() {
   input_.reset();
 }
 
-Producer::Packet Producer::Pull(int64_t most) {
+Producer::Packet Producer::Pull(int64_t most, MonoTime start) {
   const bool exact = session_.unordered();
   Packet packet;
   packet.position = pulled_;
-  const int64_t start = NowNs();
   packet.block.error = restore_.Prepare(*input_);
   if (packet.block.error) {
     packet.block.end = !packet.block.error->transient();
   } else {
-    if (!exact && clock_.Due()) packet.state = clock_.Take(*input_);
+    if (!exact && clock_.Due(start)) packet.state = clock_.Take(*input_);
     packet.block = input_->NextBlock(exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most));
   }
   const std::optional<Error>& error = packet.block.error;
   const bool cut_short = error && error->transient();
-  grain_.Learn(packet.block.rows, NowNs() - start);
+  pulled_at_ = NowNs();
+  const int64_t took = pulled_at_ - start;
+  grain_.Learn(packet.block.rows, took);
+  pull_ns_.fetch_add(took, std::memory_order_relaxed);
+  pull_rows_.fetch_add(packet.block.rows, std::memory_order_relaxed);
   pulled_ += packet.block.rows + (error && !cut_short);
   // Nothing may have to be pulled again, so the state after each element is kept.
   if (exact && (packet.block.rows > 0 || !cut_short)) {
@@ -126,23 +134,33 @@ Producer::Packet Producer::Pull(int64_t most) {
     packet.position = pulled_;
   }
   ended_ = packet.block.end || (error && EndsRun(*error));
+  return packet;
+}
+
+void Producer::Push(Packet packet) {
+  packet.ahead = true;
   packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
   // release: pairs with the acquire in Room. The rows are counted before they can be taken.
   const int64_t count = packet.block.rows;
   const int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
   stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
-  return packet;
+  ring_.try_push(std::move(packet));  // Room saw space, and only this thread pushes
+  ready_->NotifyAll();
 }
 
 bool Producer::Produce() {
   const MonoTime patience = options_.bound ? kNoDeadline : ParkingPatience();
+  const auto leaves = [this] {
+    return leave_.load(std::memory_order_acquire);  // pairs with the release in Weigh
+  };
   while (!ended_ && !cancel_.cancelled()) {
     WaitStatus status;
     {
       const InStage here(stats_);
       const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
-      status = parking_.Wait(room_, cancel_, patience, [this] { return Room(); });
+      status = parking_.Wait(room_, cancel_, patience, [&] { return leaves() || Room(); });
     }
+    if (status == WaitStatus::kReady && leaves()) return false;
     if (status == WaitStatus::kTimeout) return false;
     if (status != WaitStatus::kReady) break;
     if (options_.permits && options_.permits->Acquire(cancel_) != WaitStatus::kReady) break;
@@ -151,11 +169,10 @@ bool Producer::Produce() {
       Permits::Held held(options_.permits.get());
       int64_t room =
           limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
-      packet = Pull(std::max<int64_t>(room, 1));
+      packet = Pull(std::max<int64_t>(room, 1), NowNs());
     }
     if (packet.block.error && packet.block.error->transient() && !ended_) break;
-    ring_.try_push(std::move(packet));  // Room saw space, and only this thread pushes
-    ready_->NotifyAll();
+    Push(std::move(packet));
   }
   return true;
 }
@@ -182,7 +199,8 @@ Producer::Packet Producer::PullHere(int64_t max_rows) {
   }
   const Permits::Held held(options_.permits.get());
   const int64_t most = options_.limit == kAutotune ? kMostAutotunedBuffer : options_.limit;
-  packet = Pull(std::min(most, max_rows));
+  packet = Pull(std::min(most, max_rows), asked_at_);
+  asked_at_ = pulled_at_;      // of another one in the same take
   if (ended_) input_.reset();  // as Run does
   return packet;
 }
@@ -204,6 +222,63 @@ void Producer::Tune() {
 bool Producer::Ready() {
   return !pending_.empty() || finished_ || !ring_.empty() || in_line_ ||
          halted_.load(std::memory_order_acquire);  // pairs with the release in Run
+}
+
+bool Producer::Left() const {
+  return leave_.load(std::memory_order_relaxed) &&  // this side has set it
+         left_.load(std::memory_order_acquire);     // pairs with the release in Run
+}
+
+WaitStatus Producer::Next(Packet& packet, int64_t max_rows) {
+  if (Pop(packet)) return WaitStatus::kReady;
+  if (!in_line_) {
+    const int64_t start = NowNs();
+    bool popped = false;
+    const WaitStatus status =
+        WaitUntil(*ready_, cancel_, [&] { return (popped = Pop(packet)) || Left(); });
+    stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+    if (popped || status != WaitStatus::kReady) return status;
+    pump_.reset();  // its body has returned, or is about to
+    in_line_ = true;
+    if (Pop(packet)) return WaitStatus::kReady;  // its last one
+    asked_at_ = NowNs();
+  }
+  packet = PullHere(max_rows);
+  return WaitStatus::kReady;
+}
+
+void Producer::MakeRoom(int64_t count) {
+  // release: pairs with the acquire in Room.
+  const int64_t left = buffered_.fetch_sub(count, std::memory_order_acq_rel) - count;
+  stats_->buffer_size.store(static_cast<int32_t>(left), std::memory_order_relaxed);
+  room_.NotifyOne();
+  if (!parking_.Replace()) return;
+  pump_.reset();  // its body has returned, or is about to
+  try {
+    StartThread();
+  } catch (...) {  // the next take tries again, and there is this packet before it
+  }
+}
+
+void Producer::Weigh(int64_t rows) {
+  // Between the two there is nothing to be compared.
+  if (finished_ || in_line_ == hand_over_.pays()) return;
+  if (!hand_over_.Took(in_line_ ? pulled_at_ : NowNs(), rows,
+                       pull_ns_.load(std::memory_order_relaxed),
+                       pull_rows_.load(std::memory_order_relaxed))) {
+    return;
+  }
+  if (!hand_over_.pays()) {
+    leave_.store(true, std::memory_order_release);  // pairs with the acquire in Produce
+    room_.NotifyAll();
+    return;
+  }
+  leave_.store(false, std::memory_order_relaxed);  // ordered by the start of the thread
+  try {
+    StartThread();
+    in_line_ = false;
+  } catch (const std::system_error&) {  // there is none now: pulled here, as where none pays
+  }
 }
 
 // Takes the next packet, or an error once the thread has halted; false when nothing is ready.
@@ -239,6 +314,10 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 
 Block Producer::Take(int64_t max_rows) {
   Start();
+  if (pending_.empty() && (options_.in_turns || in_line_)) {
+    asked_at_ = NowNs();
+    hand_over_.Asked(asked_at_);
+  }
   while (pending_.empty()) {
     if (finished_) return Block::AtEnd();
     if (options_.limit == kAutotune && session_.options().tunes) {
@@ -247,14 +326,7 @@ Block Producer::Take(int64_t max_rows) {
       if (buffered == 0 && std::exchange(was_full_, false)) Tune();
     }
     Packet packet;
-    WaitStatus status = WaitStatus::kReady;
-    if (bool popped = Pop(packet); !popped && in_line_) {
-      packet = PullHere(max_rows);
-    } else if (!popped) {
-      int64_t start = NowNs();
-      status = WaitUntil(*ready_, cancel_, [&] { return Pop(packet); });
-      stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
-    }
+    const WaitStatus status = Next(packet, max_rows);
     if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
     if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
     int64_t count = packet.block.rows;
@@ -269,17 +341,8 @@ Block Producer::Take(int64_t max_rows) {
     // step.
     bool whole = count < max_rows || (count == max_rows && !packet.block.error);
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
-    // release: pairs with the acquire in Room.
-    int64_t left = buffered_.fetch_sub(count, std::memory_order_acq_rel) - count;
-    stats_->buffer_size.store(static_cast<int32_t>(left), std::memory_order_relaxed);
-    room_.NotifyOne();
-    if (parking_.Replace()) {
-      pump_.reset();  // its body has returned, or is about to
-      try {
-        StartThread();
-      } catch (...) {  // the next take tries again, and there is this packet before it
-      }
-    }
+    if (packet.ahead) MakeRoom(count);
+    if (options_.in_turns) Weigh(count);
     if (whole) {
       Deliver(packet.block);
       return std::move(packet.block);

@@ -12,6 +12,7 @@
 #include "engine/delayed_restore.h"
 #include "engine/session.h"
 #include "runtime/event_count.h"
+#include "runtime/hand_over.h"
 #include "runtime/parking.h"
 #include "runtime/pump.h"
 #include "runtime/spsc_ring.h"
@@ -46,12 +47,13 @@ class Permits {
 };
 
 struct ProducerOptions {
-  const StageLabel* stage;            // the stage that owns it; outlives the producer
-  int64_t limit = 2;                  // elements ahead; kAutotune: grows as needed
-  std::shared_ptr<EventCount> ready;  // notified when something can be taken; null: its own
-  std::shared_ptr<Permits> permits;   // null: unlimited
-  bool bound = false;                 // the objects that the input uses may belong to the thread
-  int stages = 1;                     // of the input, that run inside one another
+  const StageLabel* stage;              // the stage that owns it; outlives the producer
+  int64_t limit = 2;                    // elements ahead; kAutotune: grows as needed
+  std::shared_ptr<EventCount> ready{};  // notified when something can be taken; null: its own
+  std::shared_ptr<Permits> permits{};   // null: unlimited
+  bool bound = false;                   // the objects that the input uses may belong to the thread
+  bool in_turns = false;                // the consumer may pull itself, where that is faster
+  int stages = 1;                       // of the input, that run inside one another
 };
 
 // One thread pulls, one thread takes. The thread starts at the first take and ends by itself at the
@@ -59,6 +61,13 @@ struct ProducerOptions {
 // thread leaves, unless it is bound, and the take that makes room starts another one. Where the
 // system refuses a thread, each take pulls the input itself from then on: it does not ask for a
 // thread for each block; the next iterator does.
+//
+// With `in_turns`, takes also pull the input while HandOver says that a thread does not pay. The
+// input has one owner at any time, and goes over in three steps. To the consumer: it sets `leave_`,
+// and goes on taking what is in the ring; the thread sees that before its next pull, sets `left_`
+// and returns; the consumer, which finds the ring empty and `left_` set, joins it and pulls from
+// then on. Back: the consumer, between two takes, starts a thread. So a join and a start order all
+// that the two sides do with the input, and a slow pull is waited for as any other.
 class Producer {
  public:
   // `input` was started with a context whose token is `cancel`, a child of its owner's.
@@ -83,13 +92,15 @@ class Producer {
     StateBlob state;       // of the input, when one was taken
     int64_t position = 0;  // where it was taken, in steps
     BudgetCharge charge;
+    bool ahead = false;  // it was in the ring
   };
 
   void Run();
   // False when the thread leaves while there is more to do.
   bool Produce();
-  // At most `most` rows of the input, then perhaps a transient error.
-  Packet Pull(int64_t most);
+  // At most `most` rows of the input, then perhaps a transient error. `start`: now.
+  Packet Pull(int64_t most, MonoTime start);
+  void Push(Packet packet);
   // The same in the consumer's thread.
   Packet PullHere(int64_t max_rows);
   bool Room();
@@ -98,6 +109,14 @@ class Producer {
   // Adds the small elements that are ready as well, so that the cost of a call is paid once for all
   // of them. Returns how many rows left the ring.
   int64_t Join(Packet& packet, int64_t max_rows);
+  // Waits for the next packet, or pulls it where no thread does.
+  WaitStatus Next(Packet& packet, int64_t max_rows);
+  // After a packet with `count` rows has left the ring.
+  void MakeRoom(int64_t count);
+  // Whether the thread has left the input to this side.
+  bool Left() const;
+  // After a take of `rows` rows: changes the side that pulls where that pays.
+  void Weigh(int64_t rows);
   void Deliver(const Block& block);
   void Tune();
 
@@ -116,6 +135,11 @@ class Producer {
   std::atomic<int64_t> limit_;
   std::atomic<int64_t> buffered_{0};  // elements in the ring
   std::atomic<bool> halted_{false};   // the thread ended without memory: nothing more comes
+  std::atomic<bool> leave_{false};    // asks the thread to leave the input to the consumer
+  std::atomic<bool> left_{false};     // it has
+  // Time and rows of all pulls. Relaxed: estimates.
+  std::atomic<int64_t> pull_ns_{0};
+  std::atomic<int64_t> pull_rows_{0};
   SpscRing<Packet> ring_;
   Parking parking_;
   // The thread's side, handed on to the thread that replaces it.
@@ -124,9 +148,12 @@ class Producer {
   int64_t pulled_ = 0;  // steps
   MarkClock clock_;
   Grain grain_;
+  MonoTime pulled_at_ = 0;  // the end of the last pull
   // The consumer's side.
   bool started_ = false;
   bool in_line_ = false;  // there is no thread, and this side does its work
+  HandOver hand_over_;
+  MonoTime asked_at_ = 0;  // of the take that goes on
   PendingBlocks pending_;
   BudgetCharge pending_charge_;
   StateTrail trail_;

@@ -144,8 +144,6 @@ void StateTrail::VisitState(StateVisitor& visitor, int64_t position) {
   Reset(-skip, std::move(blob));
 }
 
-bool MarkClock::Due() { return NowNs() >= due_ns_; }
-
 StateBlob MarkClock::Take(Iterator& iterator) {
   int64_t start = NowNs();
   StateBlob blob;

@@ -15,6 +15,7 @@
 #include "runtime/blocking.h"
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
+#include "runtime/hand_over.h"
 #include "runtime/memory.h"
 #include "runtime/parking.h"
 #include "runtime/thread_pool.h"
@@ -113,6 +114,9 @@ void BindProcess(py::module_& module) {
       "set_parking_patience",
       [](double seconds) { SetParkingPatience(static_cast<MonoTime>(seconds * 1e9)); },
       py::arg("seconds"), "For how long a thread waits for room before it ends.");
+  module.def(
+      "change_sides", &HandOver::ChangeEvery, py::arg("takes"),
+      "After how many takes the input of a prefetch goes to the other thread; 0: as it pays.");
   module.def(
       "set_exit_patience",
       [](double seconds) { SetExitPatience(static_cast<int64_t>(seconds * 1e9)); },

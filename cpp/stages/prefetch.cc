@@ -44,8 +44,11 @@ class PrefetchIterator final : public BlockIterator {
   PrefetchIterator(const Dataset& data, const RunContext& context, int64_t size, CancelToken token)
       : producer_(*context.session, data, data.StartInput(context.OnThread(token)), token,
                   data.Stats(context),
-                  {&data.label(), size, nullptr, nullptr, data.input().calls_inline(),
-                   data.input().depth_in_line()}) {
+                  {.stage = &data.label(),
+                   .limit = size,
+                   .bound = data.input().calls_inline(),
+                   .in_turns = !data.input().calls_inline(),
+                   .stages = data.input().depth_in_line()}) {
     if (context.session->warming()) producer_.Start();
   }
 

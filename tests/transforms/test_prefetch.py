@@ -8,6 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, steps
+from penstock import _core
 
 
 class TestPrefetch(DatasetContract):
@@ -32,6 +33,20 @@ class TestPrefetchOfBatches(DatasetContract):
     source = staticmethod(lambda: ps.Dataset.range(12))
     apply = staticmethod(lambda ds: ds.map(abs).batch(5).prefetch(2).unbatch())
     expected = list(range(12))
+
+
+class TestPrefetchFromSideToSide(DatasetContract):
+    """The consumer and a thread take turns, as they do where the load changes."""
+
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: ds.prefetch(2).batch(5).prefetch(3).unbatch().prefetch(1))
+    expected = list(range(12))
+
+    @pytest.fixture(autouse=True, params=[1, 3])
+    def changing(self, request):
+        _core.change_sides(request.param)
+        yield
+        _core.change_sides(0)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -80,7 +80,7 @@ class SharedInput final {
     for (;;) {
       pulled.position = position_;
       pulled.state = nullptr;
-      if (clock_.Due()) pulled.state = clock_.Take(*input_);
+      if (clock_.Due(NowNs())) pulled.state = clock_.Take(*input_);
       const int64_t start = NowNs();
       block = input_->NextBlock(to_drop_.empty() ? most : 1);
       const int64_t took = NowNs() - start;

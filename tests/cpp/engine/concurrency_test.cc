@@ -8,6 +8,7 @@
 #include "engine/observation.h"
 #include "plans.h"
 #include "runtime/blocking.h"
+#include "runtime/hand_over.h"
 
 namespace penstock::testing {
 namespace {
@@ -70,8 +71,13 @@ std::vector<Pipeline> Pipelines() {
   };
 }
 
+// Also with the input of a prefetch that goes from side to side after every other take.
 void ForEach(const std::function<void(const Pipeline&)>& test) {
-  for (const Pipeline& pipeline : Pipelines()) test(pipeline);
+  for (const int64_t takes : {0, 2}) {
+    HandOver::ChangeEvery(takes);
+    for (const Pipeline& pipeline : Pipelines()) test(pipeline);
+  }
+  HandOver::ChangeEvery(0);
 }
 
 TEST(Engine_gives_the_elements_of_the_plan_without_threads) {

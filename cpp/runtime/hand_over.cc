@@ -1,0 +1,74 @@
+// The windows in which takes are counted, and what they say.
+#include "runtime/hand_over.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kFirst = 16;          // takes before the first window
+constexpr int64_t kWindow = 32;         // takes
+constexpr MonoTime kLeastNs = 300'000;  // of a window
+constexpr int64_t kMostNeeded = 256;    // windows
+constexpr double kWorth = 1.03;         // a smaller difference is none
+std::atomic<int64_t> change_every{0};   // relaxed: a number that stands alone
+
+}  // namespace
+
+void HandOver::ChangeEvery(int64_t takes) { change_every.store(takes, std::memory_order_relaxed); }
+
+void HandOver::Asked(MonoTime now) {
+  if (left_ != 0) outside_ += now - left_;
+}
+
+bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows) {
+  left_ = now;
+  ++takes_;
+  rows_ += rows;
+  if (const int64_t every = change_every.load(std::memory_order_relaxed); every > 0) {
+    if (takes_ < every) return false;
+    takes_ = 0;
+    pays_ = !pays_;
+    return true;
+  }
+  if (began_ == 0) {
+    if (takes_ >= kFirst) Restart(now, made_ns, made_rows);
+    return false;
+  }
+  if (takes_ < kWindow || now - began_ < kLeastNs) return false;
+  const int64_t made = made_rows - made_rows_;
+  // What has waited since before says nothing about what it takes to make more.
+  if (made > 0) {
+    const double each = static_cast<double>(made_ns - made_ns_) / static_cast<double>(made);
+    const bool change = Weigh(static_cast<double>(now - began_), each * static_cast<double>(rows_));
+    agreed_ = change ? agreed_ + 1 : 0;
+  }
+  Restart(now, made_ns, made_rows);
+  if (agreed_ < needed_) return false;
+  agreed_ = 0;
+  needed_ = std::min(2 * needed_, kMostNeeded);
+  pays_ = !pays_;
+  began_ = takes_ = 0;  // what is ready, and what starts, is not counted
+  return true;
+}
+
+// Whether a window of `passed` nanoseconds, in which what was taken took `making`, is for a change.
+bool HandOver::Weigh(double passed, double making) {
+  const auto use = static_cast<double>(outside_);
+  const double longer = std::max(making, use);
+  const auto takes = static_cast<double>(takes_);
+  if (!pays_) return (longer + cost_ * takes) * kWorth < making + use;
+  cost_ = std::max(passed - longer, 0.0) / takes;
+  return passed > kWorth * (making + use);
+}
+
+void HandOver::Restart(MonoTime now, int64_t made_ns, int64_t made_rows) {
+  began_ = now;
+  takes_ = rows_ = 0;
+  outside_ = 0;
+  made_ns_ = made_ns;
+  made_rows_ = made_rows;
+}
+
+}  // namespace penstock

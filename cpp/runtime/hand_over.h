@@ -1,0 +1,50 @@
+// HandOver: whether it pays that a thread of its own makes what another one takes.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/clock.h"
+
+namespace penstock {
+
+// A thread that works ahead hides the shorter of two times, that of making and that of using, but
+// each time the other one has to be woken costs some 5 to 100 us. Where both sides are quick, the
+// consumer is faster when it makes what it takes itself. Nothing is known before: while there is a
+// thread, the time that passes is compared with the sum of both sides' work, which is what it would
+// be without; and while there is none, with the longer of both and what handing over has cost.
+// Times are summed over windows of takes, so one that is slow by chance decides nothing, and the
+// more often the answer has changed, the more windows must agree before it does again.
+//
+// Used by the consumer; what the maker has spent is told by it.
+class HandOver final {
+ public:
+  // The beginning of a take.
+  void Asked(MonoTime now);
+  // The end of a take of `rows` rows. `made_ns`: what making has taken since the beginning, of
+  // `made_rows` rows. True when the answer has changed.
+  bool Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows);
+  // The answer: true at first.
+  bool pays() const { return pays_; }
+
+  // For tests: the answer changes after every so many takes, whatever they cost; 0: as it should.
+  static void ChangeEvery(int64_t takes);
+
+ private:
+  bool Weigh(double passed, double making);
+  void Restart(MonoTime now, int64_t made_ns, int64_t made_rows);
+
+  bool pays_ = true;
+  MonoTime left_ = 0;   // the end of the last take
+  MonoTime began_ = 0;  // of the window; 0: there is none yet
+  int64_t first_ = 0;   // takes that are not counted: the first ones find nothing ready
+  int64_t takes_ = 0;   // in the window, and so on
+  int64_t rows_ = 0;
+  MonoTime outside_ = 0;
+  int64_t made_ns_ = 0;  // at its beginning
+  int64_t made_rows_ = 0;
+  double cost_ = 0;     // ns of a take from a thread, beyond the longer side
+  int64_t agreed_ = 0;  // windows in a row that were for a change
+  int64_t needed_ = 2;  // of them, to make it
+};
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+// When a thread of its own pays, by invented times.
+#include "runtime/hand_over.h"
+
+#include <algorithm>
+
+#include "check.h"
+
+namespace penstock::testing {
+namespace {
+
+// A maker and a consumer whose hand-over costs `cost` ns as long as there is a thread.
+struct Loop {
+  int64_t make, use, cost;
+  HandOver hand_over;
+  MonoTime now = 1;
+  int64_t made_ns = 0, made = 0;
+  int changes = 0;
+
+  void Run(int64_t takes) {
+    for (int64_t i = 0; i < takes; ++i) {
+      hand_over.Asked(now);
+      // With a thread the consumer waits for what is left of the longer side.
+      now += hand_over.pays() ? std::max<int64_t>(make - use, 0) + cost : make;
+      made_ns += make;
+      made += 4;
+      changes += hand_over.Took(now, 4, made_ns, made);
+      now += use;
+    }
+  }
+};
+
+TEST(HandOver_pays_where_both_sides_take_long) {
+  for (auto [make, use] :
+       {std::pair{1'000'000, 1'000'000}, {200'000, 5'000'000}, {90'000, 90'000}}) {
+    Loop loop{make, use, 50'000, {}};
+    loop.Run(20'000);
+    CHECK(loop.hand_over.pays());
+    CHECK_EQ(loop.changes, 0);
+  }
+}
+
+TEST(HandOver_does_not_pay_where_a_side_is_quicker_than_a_wake_up) {
+  for (auto [make, use] : {std::pair{3'000, 500}, {500, 100'000}, {40'000, 40'000}}) {
+    Loop loop{make, use, 50'000, {}};
+    loop.Run(20'000);
+    CHECK(!loop.hand_over.pays());
+    CHECK_EQ(loop.changes, 1);
+  }
+}
+
+TEST(HandOver_lets_a_thread_be_where_the_difference_is_small) {
+  Loop loop{10'000'000, 0, 50'000, {}};  // a hundredth of what there is to wait for
+  loop.Run(1'000);
+  CHECK(loop.hand_over.pays());
+}
+
+TEST(HandOver_notices_that_the_load_has_changed) {
+  Loop loop{3'000, 500, 50'000, {}};
+  loop.Run(1'000);
+  CHECK(!loop.hand_over.pays());
+  loop.make = 2'000'000;
+  loop.Run(1'000);  // a quick consumer would gain nothing
+  CHECK(!loop.hand_over.pays());
+  loop.use = 2'000'000;
+  loop.Run(1'000);
+  CHECK(loop.hand_over.pays());
+  loop.make = loop.use = 1'000;
+  loop.Run(10'000);
+  CHECK(!loop.hand_over.pays());
+  CHECK_EQ(loop.changes, 3);
+}
+
+TEST(HandOver_changes_ever_more_seldom_where_the_load_swings) {
+  Loop loop{3'000, 500, 50'000, {}};
+  for (int i = 0; i < 500; ++i) {
+    loop.make = loop.use = i % 2 ? 1'000 : 1'000'000;
+    loop.Run(200);
+  }
+  CHECK(loop.changes >= 2);
+  CHECK(loop.changes < 12);
+}
+
+TEST(HandOver_decides_nothing_while_all_that_is_taken_was_there_before) {
+  HandOver hand_over;
+  MonoTime now = 1;
+  for (int i = 0; i < 10'000; ++i) {
+    hand_over.Asked(now);
+    now += 40'000;
+    CHECK(!hand_over.Took(now, 1, 77, 5));
+  }
+  CHECK(hand_over.pays());
+}
+
+}  // namespace
+}  // namespace penstock::testing

@@ -232,7 +232,7 @@ class Iterator(_core.Iterator, Closing):
         penstock.errors.StateError: set_state: the state is of other data: shuffle: buffer_size 5, \
 the state has 6; set_state(state, strict=False) takes it all the same
         """
-        saved = _bytes_of(state)
+        saved = state_bytes(state)
         stages, account = self._compare_state(saved)
         if stages:
             raise StateError(stages, [stages.removeprefix("set_state: ")])
@@ -378,7 +378,7 @@ def live_iterators() -> list[tuple[int, Iterator]]:
     return [(number, it) for number, it in found if it is not None]
 
 
-def _bytes_of(state: Any) -> bytes:
+def state_bytes(state: Any) -> bytes:
     """Return a state as bytes; arrays of bytes are what checkpoints of arrays give back."""
     if isinstance(state, bytes):
         return state

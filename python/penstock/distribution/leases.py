@@ -91,7 +91,6 @@ class Leases:
         self._results: dict[int, Result] = {}
         self._taken = 0  # number of the next one in order
         self._end = MOST  # the lease with which the order ends
-        self._left = 0  # results that were taken, when they are not in order
 
     def deal(self, worker: Hashable, size: int, now: float) -> Lease | None:
         """Return a lease for a worker: a lost one, a new one of `size` elements, or none now."""
@@ -108,19 +107,19 @@ class Leases:
     def done(self, result: Result) -> bool:
         """Take a result; False for one that came before, from another worker."""
         number = result.lease.number
-        out = self._out.pop(number, None)
-        if out is None or out.lease != result.lease:
-            if out is not None:
-                self._out[number] = out
+        if self._out.pop(number, None) is None:
             return False
         if number in self._again:
             self._again.remove(number)
-        if number > self._end:
-            return False
         self._results[number] = result
         if result.ended:
             self._finish(number)
         return True
+
+    def lease(self, number: int) -> Lease | None:
+        """Return a lease whose result is wanted."""
+        out = self._out.get(number)
+        return None if out is None else out.lease
 
     def lost(self, worker: Hashable, cause: str) -> None:
         """Take back what a worker had: it has died, or has left.

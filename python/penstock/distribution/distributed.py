@@ -98,7 +98,7 @@ class DistributedIterator(Closing):
         self._sequence = -1
         self._size = 1
         self._failure: WorkerError | None = None
-        self._counts = {"elements": 0, "lost": 0, "repeated": 0}
+        self._counts = {"elements": 0, "lost": 0, "dropped": 0}
         self._begin(local._save_state(self._account), [])
         local.close()
 
@@ -180,7 +180,7 @@ class DistributedIterator(Closing):
         self._busy[event.worker] = max(self._busy.get(event.worker, 0) - 1, 0)
         lease = self._leases.lease(number) if sequence == self._sequence else None
         if lease is None:
-            self._counts["repeated"] += sequence == self._sequence
+            self._counts["dropped"] += sequence == self._sequence
             return
         self._leases.done(Result(lease, len(made.values), made.ended, made))
         self._learn(made)
@@ -282,8 +282,9 @@ class DistributedIterator(Closing):
         Returns
         -------
         dict
-            The ``elements`` delivered; how often work was ``lost`` with a worker; how many leases
-            came ``repeated`` and were dropped; the present ``lease_size``.
+            The ``elements`` delivered; how often work was ``lost`` with a worker; how many
+            results were ``dropped``, because another came first or the order ended before them; the
+            present ``lease_size``.
         """
         return self._counts | {"lease_size": self._settings.split or self._size}
 

@@ -240,9 +240,7 @@ class Forms(Shard):
         """
         from penstock.distribution.engines import distributed
 
-        return distributed(
-            self, engine, num_workers, split, deterministic, lease_timeout, options
-        )
+        return distributed(self, engine, num_workers, split, deterministic, lease_timeout, options)
 
     def __iter__(self) -> Iterator:
         if self._options.warn:

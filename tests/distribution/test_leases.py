@@ -21,9 +21,7 @@ class Simulation:
     def __init__(self, seed, ordered):
         self.draw = random.Random(seed)
         self.length = self.draw.randrange(0, 24)
-        self.leases = Leases(
-            self.draw.randrange(1, 7), TIMEOUT, most_lost=10**6, ordered=ordered
-        )
+        self.leases = Leases(self.draw.randrange(1, 7), TIMEOUT, most_lost=10**6, ordered=ordered)
         self.now = 0.0
         self.events = []
         self.count = 0

@@ -167,6 +167,10 @@ class DistributedIterator(Closing):
             self._failure = self._told(lost)
             self._close_workers()
             raise self._failure from None
+        except WorkerError as error:  # they do not start
+            self._failure = error
+            self._close_workers()
+            raise
 
     def _handle(self, event: Event) -> None:
         """Note what a worker has answered; that is also right the second time."""

@@ -20,24 +20,16 @@ def distributed(
     options: Mapping[str, Any],
 ) -> Distributed:
     """Return a dataset whose elements workers make, as `Dataset.distribute` says."""
-    if split != "auto" and (isinstance(split, (bool, str)) or split < 1):
-        raise ValueError(f"distribute: split must be 'auto' or >= 1, got {split!r}")
-    if not lease_timeout > 0:
-        raise ValueError(f"distribute: lease_timeout must be > 0 seconds, got {lease_timeout}")
     if engine == "local":
         if options:
             raise TypeError(
                 f"distribute: engine='local' has no options, got {', '.join(sorted(options))}"
             )
         opener: Opener = functools.partial(Threads, count=num_workers)
-    elif engine == "ray":
+    else:
         from penstock.distribution.ray_workers import RayWorkers, checked_options
 
-        opener = functools.partial(
-            RayWorkers, count=num_workers, options=checked_options(options)
-        )
-    else:
-        raise ValueError(f"distribute: engine must be 'ray' or 'local', got {engine!r}")
+        opener = functools.partial(RayWorkers, count=num_workers, options=checked_options(options))
     return Distributed(
         dataset,
         Settings(

@@ -8,7 +8,6 @@ from penstock.dataset import Dataset
 from penstock.options import Options
 from penstock.stage import ELEMENTS, Stage
 
-
 Flat = list[tuple[str, list[int], dict[str, Any], str | None]]
 
 

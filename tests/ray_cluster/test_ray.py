@@ -1,5 +1,6 @@
-"""distribute over a real Ray: kills of workers and of nodes, errors, states, arrays without copies."""
+"""distribute over a real Ray: kills of workers and of nodes, errors, states, memory."""
 
+import itertools
 import os
 import random
 import signal
@@ -13,8 +14,7 @@ import pytest
 
 import penstock as ps
 
-# Before Ray is imported: workers import this module, and a node that is killed is noticed within two
-# seconds.
+# Before Ray is imported: workers import this module, and a node that is killed is noticed soon.
 os.environ |= {
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
     "RAY_AUTH_MODE": "disabled",
@@ -141,7 +141,7 @@ def test_a_state_of_ray_workers_goes_on_without_them(cluster):
     alone = iter(ds)
     alone.set_state(state)
     assert [batch.tolist() for batch in alone] == rest
-    assert sorted(sum(first + rest, [])) == [3 * x for x in range(100)]
+    assert sorted(itertools.chain(*first, *rest)) == [3 * x for x in range(100)]
     assert len(state) < 4096
 
 

@@ -20,6 +20,8 @@ def distributed(
     options: Mapping[str, Any],
 ) -> Distributed:
     """Return a dataset whose elements workers make, as `Dataset.distribute` says."""
+    if not lease_timeout > 0:
+        raise ValueError(f"distribute: lease_timeout must be > 0 seconds, got {lease_timeout}")
     if engine == "local":
         if options:
             raise TypeError(

@@ -108,7 +108,7 @@ def portable(error: Exception, place: str) -> Exception:
     """Return an exception that can be pickled, with notes that say where it was raised."""
     trace = "".join(traceback.format_exception(error)).rstrip()
     try:
-        copy = pickle.loads(pickle.dumps(error))
+        copy: Exception = pickle.loads(pickle.dumps(error))
         if type(copy) is not type(error) or str(copy) != str(error):
             raise TypeError("it is another one after a pickle")
     except Exception:

@@ -78,12 +78,15 @@ class Threads:
             self._threads.append(thread)
 
     def ready(self) -> list[int]:
+        """Return all."""
         return list(range(len(self._orders)))
 
     def give(self, worker: int, task: Task, order: Order) -> None:
+        """Have a worker make an order after those that it has."""
         self._orders[worker].put((task, order))
 
     def events(self, seconds: float) -> list[Event]:
+        """Return what has happened; waits until something has, `seconds` at most."""
         with self._shared.changed:
             self._shared.changed.wait_for(lambda: self._shared.events, seconds)
             found = list(self._shared.events)
@@ -91,12 +94,14 @@ class Threads:
         return found
 
     def handled(self) -> None:
+        """Forget the last events."""
         with self._shared.changed:
             for _ in range(self._looked_at):
                 self._shared.events.popleft()
         self._looked_at = 0
 
     def close(self) -> None:
+        """End the threads and wait for them."""
         self._shared.closed = True
         for orders in self._orders:
             orders.put(None)

@@ -70,6 +70,7 @@ PYTHON_LAYERS = [
     {"forms"},
     {"dataset"},
     {"pickling", "adapters", "sources", "program", "states"},
+    {"distribution"},
     {"experimental", "lint", "profiling"},
     {"data_loader", "compat"},
     {

@@ -18,6 +18,12 @@ class RowIterator final : public BlockIterator {
     steps = 0;
     return std::nullopt;
   }
+  std::optional<Error> Pass(int64_t& steps) override {
+    const int64_t passed = std::min(rows_.size() - next_, steps);
+    next_ += passed;
+    steps -= passed;
+    return std::nullopt;
+  }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {

@@ -58,6 +58,14 @@ std::optional<Error> Input::Pass(int64_t& steps) {
   return error;
 }
 
+std::optional<Error> Input::PassSound(int64_t& steps) {
+  if (auto error = Prepare()) return error;
+  int64_t before = steps;
+  auto error = iterator_->PassSound(steps);
+  position_ += before - steps;
+  return error;
+}
+
 void Input::Retire() {
   trail_.Add(position_, SaveState(*iterator_));
   iterator_.reset();

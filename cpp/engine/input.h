@@ -29,6 +29,8 @@ class Input {
   std::optional<Error> Discard(int64_t& steps);
   // As Iterator::Pass.
   std::optional<Error> Pass(int64_t& steps);
+  // As Iterator::PassSound.
+  std::optional<Error> PassSound(int64_t& steps);
   Iterator& iterator() { return *iterator_; }
   // Destroys the iterator, of which nothing more is wanted, and keeps what states need of it.
   void Retire();

@@ -163,4 +163,6 @@ std::optional<Error> Iterator::Pass(int64_t& steps) {
   return std::nullopt;
 }
 
+std::optional<Error> Iterator::PassSound(int64_t& steps) { return Pass(steps); }
+
 }  // namespace penstock

@@ -116,6 +116,19 @@ Block Session::NextBlock(int64_t max_rows) {
   return input_->NextBlock(max_rows);
 }
 
+std::optional<Error> Session::PassOver(int64_t& steps) {
+  if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
+  MindStack();
+  MakeRoot();
+  started_ = true;
+  Reading reading = ReadingFor::current();
+  reading.cancel = &cancel_;
+  const ReadingFor reading_for(reading);
+  auto error = input_->PassSound(steps);
+  input_->Keep(input_->position());
+  return error;
+}
+
 const ElasticPlan& Session::Plan() {
   if (!plan_) plan_.emplace(*root_);
   return *plan_;

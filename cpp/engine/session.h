@@ -91,6 +91,8 @@ class Session {
   bool warming() const { return warming_.load(std::memory_order_relaxed); }
   // The next block of the root; rows are delivered one by one through Delivered.
   Block NextBlock(int64_t max_rows);
+  // Passes over steps of the root that others make: see Iterator::PassSound. Counts `steps` down.
+  std::optional<Error> PassOver(int64_t& steps);
   // How many rows (or the error) of the last block have reached the user.
   void SetUndelivered(int64_t steps) { undelivered_ = steps; }
   // Steps of the root since the beginning, or since SetState. For the thread that pulls.

@@ -320,6 +320,51 @@ PyObject* SetState(PyObject* self, PyObject* state) {
   });
 }
 
+// Passes over what is ready; then, of what others make, `left` steps more.
+void PassReady(Iter* it, int64_t& left) {
+  Run& run = *it->run;
+  if (it->scalars_left > 0) {
+    const int64_t ready = std::min(left, it->scalars_left);
+    it->scalars_left -= ready;
+    if (!it->strings) it->scalar += ready * it->dtype.itemsize;
+    left -= ready;
+    return;
+  }
+  const int64_t ready = std::min(left, run.block.rows - run.row);
+  run.row += ready;
+  left -= ready;
+  if (left == 0 || !run.block.error || run.block.error->transient()) return;
+  run.block.error.reset();
+  --left;
+}
+
+// How many of the steps are missing, where the end is known to come before them.
+PyObject* PassOver(PyObject* self, PyObject* steps) {
+  return Guarded(self, [&](ObjectLock& lock) -> py::object {
+    Run& run = RunOf(self);
+    CheckUsable(run, "pass_over");
+    int64_t left = py::handle(steps).cast<int64_t>();
+    const Entered entered(run, "pass_over");
+    if (run.closed) throw Error(ErrorKind::kInvalidArgument, "pass_over: the iterator is closed");
+    Begin(run);
+    auto* it = reinterpret_cast<Iter*>(self);
+    PassReady(it, left);
+    if (left == 0 || run.block.end) return py::int_(left);
+    Block passed = std::exchange(run.block, Block());
+    run.row = 0;
+    Attachment attachment(Attachment::Role::kConsumer);
+    std::optional<Error> error;
+    {
+      const ObjectLock::Released released(lock, attachment);
+      error = run.session->PassOver(left);
+    }
+    if (!error) return py::int_(left);
+    if (error->kind() != ErrorKind::kInterrupted) throw *std::move(error);
+    attachment.RestoreInterrupt();
+    throw py::error_already_set();
+  });
+}
+
 // (elements delivered or None, whether they are counted from a restored state, whether closed)
 PyObject* Position(PyObject* self, PyObject*) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
@@ -428,6 +473,7 @@ PyMethodDef g_methods[] = {
     {"_observe", Observe, METH_NOARGS, "Begins to watch the run."},
     {"_ready", Ready, METH_NOARGS, "Whether next() would not wait."},
     {"_fetch", FetchNext, METH_NOARGS, "Waits until next() would not."},
+    {"_pass_over", PassOver, METH_O, "Passes over elements that others make."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
     {"_on_end", OnEnd, METH_O, "Has something called after the last element, once."},
     {"_fetching_seconds", FetchingSeconds, METH_NOARGS, "What the consumer was inside for."},

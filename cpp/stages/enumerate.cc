@@ -52,6 +52,12 @@ class EnumerateIterator final : public BlockIterator {
     MoveBy(before - steps);
     return error;
   }
+  std::optional<Error> PassSound(int64_t& steps) override {
+    int64_t before = steps;
+    auto error = input_->PassSound(steps);
+    MoveBy(before - steps);
+    return error;
+  }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {

@@ -142,6 +142,19 @@ class RepeatIterator final : public BlockIterator {
     }
   }
 
+  std::optional<Error> PassSound(int64_t& steps) override {
+    while (steps > 0 && epoch_ != kEnded && (count_ < 0 || epoch_ < count_)) {
+      if (context_.cancel.cancelled()) return Error(ErrorKind::kCancelled, "");
+      if (!input_) Start();
+      const int64_t before = steps;
+      if (auto error = input_->PassSound(steps)) return error;
+      any_ = any_ || steps < before;
+      if (steps == 0) break;
+      EndEpoch();
+    }
+    return std::nullopt;
+  }
+
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     while (epoch_ != kEnded && (count_ < 0 || epoch_ < count_)) {
@@ -154,15 +167,7 @@ class RepeatIterator final : public BlockIterator {
       any_ = any_ || block.rows > 0 || (block.error && count_ >= 0);
       Rekey(block);
       if (!block.end) return block;
-      input_.reset();
-      ++epoch_;
-      // An empty epoch would come again and again.
-      if (!any_ && (count_ < 0 || data_->input().cardinality() == 0)) {
-        epoch_ = kEnded;
-        next_.reset();
-        break;
-      }
-      any_ = false;
+      EndEpoch();
       if (block.rows == 0) continue;
       block.end = count_ >= 0 && epoch_ >= count_;
       return block;
@@ -171,6 +176,17 @@ class RepeatIterator final : public BlockIterator {
   }
 
  private:
+  void EndEpoch() {
+    input_.reset();
+    ++epoch_;
+    // An empty epoch would come again and again.
+    if (!any_ && (count_ < 0 || data_->input().cardinality() == 0)) {
+      epoch_ = kEnded;
+      next_.reset();
+    }
+    any_ = false;
+  }
+
   void Rekey(Block& block) const {
     const uint64_t moved = KeysMovedBy(epoch_);
     if (moved == 0) return;

@@ -42,6 +42,9 @@ class SkipIterator final : public BlockIterator {
                   "elements still to be skipped");
     VisitChild(visitor, *input_);
   }
+  std::optional<Error> PassSound(int64_t& steps) override {
+    return left_ == 0 ? input_->PassSound(steps) : Iterator::PassSound(steps);
+  }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {

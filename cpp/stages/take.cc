@@ -43,6 +43,11 @@ class TakeIterator final : public BlockIterator {
       visitor.Text(last_);
   }
 
+  std::optional<Error> Pass(int64_t& steps) override { return PassBy(steps, &Iterator::Pass); }
+  std::optional<Error> PassSound(int64_t& steps) override {
+    return PassBy(steps, &Iterator::PassSound);
+  }
+
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     if (count_ < 0) return input_->NextBlock(max_rows);
@@ -61,6 +66,16 @@ class TakeIterator final : public BlockIterator {
   }
 
  private:
+  std::optional<Error> PassBy(int64_t& steps, std::optional<Error> (Iterator::*pass)(int64_t&)) {
+    if (!input_) return std::nullopt;
+    int64_t wanted = count_ < 0 ? steps : std::min(steps, count_ - taken_);
+    const int64_t before = wanted;
+    auto error = ((*input_).*pass)(wanted);
+    steps -= before - wanted;
+    if (count_ >= 0) taken_ += before - wanted;
+    return error;
+  }
+
   // A generator is closed, and a file, though this iterator may live on.
   void Release() {
     if (!input_) return;

@@ -118,6 +118,18 @@ class ZipIterator final : public Iterator {
     if (inputs_.size() != 1) return Iterator::Discard(steps);
     return inputs_[0]->Discard(steps);
   }
+  std::optional<Error> PassSound(int64_t& steps) override {
+    auto begun = [](const std::optional<Step>& step) { return step.has_value(); };
+    if (std::any_of(got_.begin(), got_.end(), begun)) return Iterator::PassSound(steps);
+    int64_t most = 0;  // of what an input lacks at its end
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      int64_t left = steps;
+      if (auto error = inputs_[i]->PassSound(left)) return error;
+      most = std::max(most, left);
+    }
+    steps = most;
+    return std::nullopt;
+  }
 
  protected:
   Step DoNext() override {

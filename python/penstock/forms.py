@@ -19,6 +19,7 @@ from penstock.stages.shard import Shard
 if TYPE_CHECKING:
     from penstock.adapters.batches import Batches
     from penstock.adapters.jax import JaxBatches
+    from penstock.distribution.distributed import Distributed
     from penstock.lint import Finding
     from penstock.profiling import Profile
 
@@ -157,6 +158,89 @@ class Forms(Shard):
             on_error=on_error,
             max_errors=max_errors,
         )
+
+    def distribute(
+        self,
+        *,
+        engine: Literal["ray", "local"] = "ray",
+        num_workers: int,
+        split: int | Literal["auto"] = "auto",
+        deterministic: bool = True,
+        lease_timeout: float = 60.0,
+        **options: Any,
+    ) -> Distributed:
+        """Have the elements made by workers: Ray actors on any number of hosts, or threads.
+
+        Parameters
+        ----------
+        engine : "ray" or "local"
+            "ray": actors of the Ray that this process is connected to; one on this host is started
+            where there is none. "local": threads of this process, for trying things out.
+        num_workers : int
+            How many workers, >= 1. Each runs the pipeline in one thread.
+        split : int or "auto"
+            Elements in a lease, the part of the order that a worker makes at a time. "auto" takes
+            as many as take 0.1 s, of 16 MB at most.
+        deterministic : bool
+            Whether elements come in the order of one process. False gives those first that are
+            there first, a lease at a time.
+        lease_timeout : float
+            Seconds after which a lease that a worker has is given to another one, too.
+        **options
+            For the actors: `num_cpus`, `num_gpus`, `resources`, `scheduling_strategy`,
+            `runtime_env` and others of Ray's ``Actor.options``.
+
+        Returns
+        -------
+        Distributed
+            It can be looped over like the dataset, and its iterators have `get_state`, `set_state`,
+            `stats` and `close`. Everything that is to run in the workers comes before it, batches
+            included.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If Ray is not installed.
+        ValueError, TypeError
+            If an argument is wrong; "local" has no options.
+        WorkerError
+            While iterating, if a lease was lost with five workers, or workers cannot be started.
+
+        Notes
+        -----
+        Exactly once: each element is delivered once, whatever becomes of workers. What a worker
+        loses (a kill, the loss of its host, a partition) is made again by another one, and of two
+        results for one lease the first is taken. So functions may be *called* more than once for an
+        element; random operations of penstock draw the same numbers each time.
+
+        Order and randomness: those of ``iter(ds)`` in one process, however many workers there are.
+
+        Cost: every worker goes through the whole order, and passes over what others make: the
+        functions of `map`, and `batch`, cost nothing there. So does everything before them that can
+        jump (rows in memory, tables, indexed files, `shuffle` and `global_shuffle` over them,
+        `take`, `skip`, `repeat`, `enumerate`, `zip`). Files that are read in order are read by
+        all. What comes from a `filter`, `flat_map`, `interleave`, `unbatch`, `scan` or generator
+        is computed by all workers: put what is expensive into a `map` after it. A `cache` in memory
+        is filled in every worker.
+
+        Errors: an exception of a function is raised at the element's position as itself, with a
+        note that has the trace of the worker. If you go on, what workers had made after it is made
+        again.
+
+        States: `get_state` gives the state of the pipeline without `distribute`, and takes no time.
+
+        Examples
+        --------
+        >>> ds = ps.Dataset.range(10).map(lambda x: x * x).batch(4)
+        >>> for batch in ds.distribute(engine="local", num_workers=2):
+        ...     print(batch)
+        [0 1 4 9]
+        [16 25 36 49]
+        [64 81]
+        """
+        from penstock.distribution.engines import distributed
+
+        return distributed(self, engine, num_workers, split, deterministic, lease_timeout, options)
 
     def __iter__(self) -> Iterator:
         if self._options.warn:

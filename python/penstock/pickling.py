@@ -8,9 +8,16 @@ from penstock.dataset import Dataset
 from penstock.options import Options
 from penstock.stage import ELEMENTS, Stage
 
+Flat = list[tuple[str, list[int], dict[str, Any], str | None]]
+
 
 def reduced(dataset: Stage) -> tuple[Any, ...]:
     """Return what ``__reduce__`` returns: flat, so that long chains do not overflow a stack."""
+    return _rebuild, flat(dataset)
+
+
+def flat(dataset: Stage) -> tuple[Flat, Options]:
+    """Return kind, inputs, arguments and name of each stage, inputs first, and the options."""
     order: list[Stage] = []
     numbers: dict[int, int] = {}
     stack: list[Stage] = [dataset]
@@ -30,12 +37,10 @@ def reduced(dataset: Stage) -> tuple[Any, ...]:
             "elements in memory and cannot be pickled; take them out with batch first"
         )
     nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args, d._name) for d in order]
-    return _rebuild, (nodes, dataset._options)
+    return nodes, dataset._options
 
 
-def _rebuild(
-    nodes: list[tuple[str, list[int], dict[str, Any], str | None]], options: Options
-) -> Dataset:
+def _rebuild(nodes: Flat, options: Options) -> Dataset:
     made: list[Dataset] = []
     for kind, inputs, args, name in nodes:
         made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args, name))

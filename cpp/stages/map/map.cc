@@ -67,7 +67,13 @@ class MapIterator final : public BlockIterator {
     return error;
   }
 
-  std::optional<Error> Pass(int64_t& steps) override {
+  std::optional<Error> Pass(int64_t& steps) override { return PassBy(steps, &Input::Pass); }
+  std::optional<Error> PassSound(int64_t& steps) override {
+    return PassBy(steps, &Input::PassSound);
+  }
+
+ protected:
+  std::optional<Error> PassBy(int64_t& steps, std::optional<Error> (Input::*pass)(int64_t&)) {
     // What waits here comes first.
     if (!calls_.idle()) {
       int64_t first = std::min(steps, calls_.waiting());
@@ -77,12 +83,11 @@ class MapIterator final : public BlockIterator {
       if (error || steps == 0) return error;
     }
     int64_t before = steps;
-    auto error = input_.Pass(steps);
+    auto error = (input_.*pass)(steps);
     index_ += before - steps;
     return error;
   }
 
- protected:
   Block DoNextBlock(int64_t max_rows) override {
     CallInfo info{&stage_, random_, index_};
     info.ragged = ragged_;

@@ -56,6 +56,7 @@ class CounterIterator final : public BlockIterator {
     next_ = StepsMore(next_, std::exchange(steps, 0));
     return std::nullopt;
   }
+  std::optional<Error> Pass(int64_t& steps) override { return Discard(steps); }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {

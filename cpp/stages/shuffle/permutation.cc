@@ -72,6 +72,12 @@ class PermutationIterator final : public BlockIterator {
     steps = 0;
     return std::nullopt;
   }
+  std::optional<Error> Pass(int64_t& steps) override {
+    const int64_t passed = std::min(size_ - next_, steps);
+    next_ += passed;
+    steps -= passed;
+    return std::nullopt;
+  }
 
  protected:
   Block DoNextBlock(int64_t max_rows) override {

@@ -108,15 +108,22 @@ class IndexShuffleIterator final : public BlockIterator {
     visitor.Demand(state.drawn <= rows_.size(), "no more elements can be drawn than there are");
     key_.value = state.key;
     order_ = OrderOf(key_, size_, rows_.size());
-    Pass(state.drawn);
+    Draw(state.drawn);
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
     const int64_t waiting = std::min(steps, static_cast<int64_t>(indices_.size()));
     indices_.erase(indices_.begin(), indices_.begin() + waiting);
-    Pass(steps - waiting);
+    Draw(steps - waiting);
     steps = 0;
     return std::nullopt;
+  }
+  std::optional<Error> Pass(int64_t& steps) override {
+    const int64_t left =
+        rows_.size() - order_.drawn() + static_cast<int64_t>(indices_.size());
+    int64_t passed = std::min(left, steps);
+    steps -= passed;
+    return Discard(passed);
   }
 
  protected:
@@ -130,7 +137,7 @@ class IndexShuffleIterator final : public BlockIterator {
   }
 
  private:
-  void Pass(int64_t steps) {
+  void Draw(int64_t steps) {
     StopCheck stop(nullptr);
     order_.Pass(steps, [&stop] { stop.Look(); });
   }

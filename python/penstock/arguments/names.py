@@ -150,6 +150,11 @@ _KINDS: dict[str, Check] = {
 # Where a name means something else: by function and parameter.
 _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("DataLoader", "num_workers"): None,
+    ("distribute", "engine"): checks.one_of("ray", "local"),
+    ("distribute", "num_workers"): whole(1, checks.MOST_THREADS),
+    ("distribute", "split"): checks.word_or("auto", _count),
+    ("distribute", "lease_timeout"): checks.seconds,
+    ("distribute", "deterministic"): checks.truth,
     ("DataLoader", "batch_size"): None,
     ("DataLoader", "dataset"): None,
     ("DataLoader", "generator"): None,

@@ -1,0 +1,1 @@
+"""Pipelines whose elements other workers make: leases, and the engines that carry them."""

@@ -1,0 +1,52 @@
+"""A pipeline as one worker runs it: the same elements, of which none is made ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.arity import is_coroutine_function
+from penstock.dataset import Dataset
+from penstock.pickling import flat
+from penstock.traits import main_form
+
+_IN_PARALLEL = ("parallel_map", "parallel_filter", "parallel_from_indexable")
+_OF_CALLS = ("num_parallel_calls", "deterministic")
+_AHEAD = ("buffer_output_elements", "prefetch_input_elements")
+
+
+def serial(dataset: Dataset) -> Dataset:
+    """Return the dataset without stages that run ahead.
+
+    A worker makes what is in its leases and no more: what runs ahead would make the first elements
+    of another worker's lease, too. Calls of coroutine functions stay as they are, because only in
+    parallel do they wait together.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of any stages.
+
+    Returns
+    -------
+    Dataset
+        Of stages of its own, whose states are those of `dataset`.
+    """
+    nodes, options = flat(dataset)
+    made: list[Any] = []
+    for kind, inputs, args, name in nodes:
+        if kind == "prefetch":
+            made.append(made[inputs[0]])
+            continue
+        if kind in _IN_PARALLEL and not is_coroutine_function(args[_function_of(kind)]):
+            args = {key: value for key, value in args.items() if key not in _OF_CALLS}
+            kind = main_form(kind)
+        elif kind == "interleave" and "num_parallel_calls" in args:
+            args = {key: value for key, value in args.items() if key not in _AHEAD}
+            args |= {"num_parallel_calls": None}
+        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args, name))
+    last: Dataset = made[-1]
+    return last.with_options(options)
+
+
+def _function_of(kind: str) -> str:
+    return "predicate" if kind == "parallel_filter" else "map_func"

@@ -1,0 +1,274 @@
+"""distribute: the elements of one process, made by workers, whatever happens to them."""
+
+import collections
+import gc
+import random
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from pipelines import PIPELINES, draw, one_process, shown
+
+import penstock as ps
+from penstock.distribution.distributed import Distributed, Settings
+from penstock.distribution.making import Maker
+from penstock.distribution.workers import Event
+
+
+def local(ds, num_workers=2, **more):
+    return ds.distribute(engine="local", num_workers=num_workers, **more)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", PIPELINES)
+def test_the_elements_are_those_of_one_process(kind, workers):
+    ds = PIPELINES[kind]()
+    it = iter(local(ds, workers, split=2))
+    expected = one_process(ds, it.get_state())
+    assert [shown(each) for each in it] == expected
+
+
+@pytest.mark.parametrize("kind", PIPELINES)
+def test_a_state_serves_any_number_of_workers_and_none(kind):
+    ds = PIPELINES[kind]()
+    it = iter(local(ds, 2, split=3))
+    expected = one_process(ds, it.get_state())
+    at = random.Random(kind).randrange(len(expected) + 1)
+    before = [shown(next(it)) for _ in range(at)]
+    state = it.get_state()
+    it.close()
+    assert before == expected[:at]
+    assert one_process(ds, state) == expected[at:]
+    other = iter(local(ds, 3, split=2))
+    other.set_state(np.frombuffer(state, np.uint8))
+    assert [shown(each) for each in other] == expected[at:]
+
+
+def test_a_state_of_an_iterator_without_workers_is_taken():
+    ds = PIPELINES["repeat"]()
+    it = iter(ds)
+    first = [shown(next(it)) for _ in range(6)]
+    other = iter(local(ds))
+    other.set_state(it.get_state())
+    assert len(first) == 6
+    assert [shown(each) for each in other] == [shown(each) for each in it]
+
+
+def test_epochs_differ_as_they_do_in_one_process():
+    work = local(ps.Dataset.range(30).shuffle(30))
+    first, second = ([int(x) for x in work] for _ in range(2))
+    assert sorted(first) == sorted(second) == list(range(30))
+    assert first != second
+
+
+@pytest.mark.parametrize("kind", ["batch", "shuffle", "repeat", "enumerate", "zip", "take"])
+def test_functions_are_called_for_each_element_once(kind, monkeypatch):
+    calls = collections.Counter()
+
+    def counted(x):
+        calls[int(x)] += 1
+        return draw(x)
+
+    monkeypatch.setitem(PIPELINES[kind].__globals__, "draw", counted)
+    ds = PIPELINES[kind]()
+    made = len(list(local(ds, 3, split=2)))
+    epochs = 4 if kind == "repeat" else 1
+    assert made > 0
+    assert max(calls.values()) == epochs
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_order_every_element_comes_once(seed):
+    ds = ps.Dataset.range(200).shuffle(50).map(draw)
+    it = iter(local(ds, 3, split=3, deterministic=False))
+    expected = one_process(ds, it.get_state())
+    got = []
+    place = random.Random(seed)
+    for _ in range(4):
+        got += [shown(next(it)) for _ in range(place.randrange(40))]
+        state = it.get_state()
+        it.close()
+        it = iter(local(ds, place.randrange(1, 4), split=place.randrange(1, 5)))
+        it.set_state(state)
+    got += [shown(each) for each in it]
+    assert sorted(got) == sorted(expected)
+
+
+def through(it):
+    """Return elements and, in their places, errors."""
+    found = []
+    while True:
+        try:
+            found.append(shown(next(it)))
+        except StopIteration:
+            return found
+        except KeyError as error:
+            found.append(repr(error))
+
+
+def fails_at_times(x):
+    if x % 10 == 3 or x in (24, 25):
+        raise KeyError(int(x))
+    return x
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_errors_come_at_their_places_and_the_rest_follows(batch):
+    ds = ps.Dataset.range(50).map(fails_at_times).batch(batch)
+    assert through(iter(local(ds, 3, split=2))) == through(iter(ds))
+
+
+def test_an_error_is_itself_and_says_where_it_came_from():
+    with pytest.raises(KeyError) as error:
+        list(local(ps.Dataset.range(9).map(fails_at_times)))
+    assert error.value.args == (3,)
+    notes = "\n".join(error.value.__notes__)
+    assert "map(fails_at_times), element 3" in notes
+    assert "distribute: in thread" in notes
+    assert "raise KeyError(int(x))" in notes
+
+
+class Faulty:
+    """Workers in this thread, which are killed and repeat themselves at random."""
+
+    def __init__(self, dataset, account, seed, kills=0.15, poison=None):
+        self.draw = random.Random(seed)
+        self.dataset, self.account = dataset, account
+        self.kills, self.poison = kills, poison
+        self.makers = [self.made() for _ in range(3)]
+        self.orders = collections.deque()
+        self.found = []
+        self.closed = False
+
+    def made(self):
+        return Maker(self.dataset, self.account, "in a test")
+
+    def ready(self):
+        return [n for n in range(3) if self.draw.random() < 0.9]
+
+    def give(self, worker, task, order):
+        self.orders.append((worker, task, order))
+
+    def events(self, seconds):
+        if not self.found and self.orders:
+            self.orders.rotate(self.draw.randrange(3))
+            worker, task, order = self.orders.popleft()
+            poisoned = order.first <= (self.poison or -1) < order.first + order.count
+            if poisoned or self.draw.random() < self.kills:
+                self.orders = collections.deque(o for o in self.orders if o[0] != worker)
+                self.makers[worker] = self.made()
+                self.found = [Event(worker, (-1, -1), None, "killed by signal 9")]
+            else:
+                self.found = [Event(worker, task, self.makers[worker].make(order))]
+        return self.found
+
+    def handled(self):
+        repeated = self.found and self.found[0].made and self.draw.random() < 0.2
+        self.found = self.found if repeated else []
+
+    def close(self):
+        self.closed = True
+
+
+def faulty(ds, deterministic=True, **more):
+    settings = Settings(lambda *given: Faulty(*given, **more), 3, 2, deterministic, 60.0)
+    return Distributed(ds, settings)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", ["batch", "shuffle", "repeat", "filter"])
+def test_what_is_lost_with_a_worker_is_made_again(kind, seed):
+    ds = PIPELINES[kind]()
+    it = iter(faulty(ds, seed=seed))
+    expected = one_process(ds, it.get_state())
+    assert [shown(each) for each in it] == expected
+
+
+def test_an_element_that_kills_workers_is_a_worker_error():
+    it = iter(faulty(ps.Dataset.range(50), seed=0, kills=0.0, poison=21))
+    got = []
+    with pytest.raises(ps.WorkerError) as error:
+        got.extend(int(x) for x in it)
+    text = str(error.value)
+    assert "lease 10, elements 20 to 21 since the iterator began, was lost with 5 workers" in text
+    assert "killed by signal 9" in text
+    with pytest.raises(ps.WorkerError):
+        next(it)
+
+
+def threads():
+    return [t for t in threading.enumerate() if t.name.startswith("ps-distribute")]
+
+
+def test_closing_ends_the_workers():
+    with iter(local(ps.Dataset.counter(), 2)) as it:
+        assert [int(next(it)) for _ in range(5)] == list(range(5))
+        assert len(threads()) == 2
+    assert not threads()
+    assert list(it) == []
+
+
+def test_dropping_the_iterator_ends_the_workers():
+    it = iter(local(ps.Dataset.counter(), 2))
+    next(it)
+    del it
+    gc.collect()
+    assert not threads()
+
+
+def test_the_end_ends_the_workers():
+    it = iter(local(ps.Dataset.range(9)))
+    assert len(list(it)) == 9
+    assert not threads()
+
+
+def test_a_process_ends_with_a_live_iterator():
+    program = (
+        "import penstock as ps\n"
+        "it = iter(ps.Dataset.counter().distribute(engine='local', num_workers=2))\n"
+        "print(next(it), next(it))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("0 1\n", "", 0)
+
+
+def test_a_state_of_another_pipeline_is_refused():
+    state = iter(ps.Dataset.range(9).batch(2)).get_state()
+    with pytest.raises(ps.StateError, match="batch_size 3, the state has 2"):
+        iter(local(ps.Dataset.range(9).batch(3))).set_state(state)
+
+
+def test_damaged_ranges_are_refused():
+    with pytest.raises(ValueError, match="its ranges are no ranges"):
+        iter(local(ps.Dataset.range(9))).set_state(b"PSLEASES\xff\xff\0\0rest")
+
+
+def test_len_and_repr():
+    work = local(ps.Dataset.range(9).batch(2), 3)
+    assert len(work) == work.cardinality() == 5
+    assert repr(work) == f"<Distributed {ps.Dataset.range(9).batch(2)!r}, num_workers=3>"
+    assert work.element_spec == ps.Dataset.range(9).batch(2).element_spec
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"engine": "spark"}, "engine must be 'ray' or 'local', got 'spark'"),
+        ({"split": 0}, "split must be >= 1, got 0"),
+        ({"split": "files"}, "split must be a number or 'auto', got 'files'"),
+        ({"lease_timeout": 0.0}, "lease_timeout must be > 0 seconds, got 0.0"),
+        ({"num_workers": 0}, "num_workers must be >= 1, got 0"),
+    ],
+)
+def test_wrong_arguments_are_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        ps.Dataset.range(3).distribute(**({"engine": "local", "num_workers": 1} | given))
+
+
+def test_options_are_for_ray():
+    with pytest.raises(TypeError, match="engine='local' has no options, got num_cpus"):
+        local(ps.Dataset.range(3), num_cpus=2)

@@ -164,17 +164,17 @@ def test_without_a_terminal_the_loop_is_the_datasets_own(capfd):
 def test_the_end_is_said_once():
     said = []
     iterator = iter(ps.Dataset.range(2))
-    iterator._on_end(lambda: said.append(1))
+    iterator._on_end(lambda *numbers: said.append(numbers))
     assert next(iterator) == 0
     assert not said
     assert list(iterator) == [1]
     assert list(iterator) == []
-    assert said == [1]
+    assert [delivered for delivered, waited in said] == [2]
 
 
 def test_what_is_called_at_the_end_may_hold_the_iterator():
     class Watched:
-        def end(self):
+        def end(self, delivered, waited):
             pass
 
     def watch(gone):

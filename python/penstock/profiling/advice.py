@@ -186,12 +186,13 @@ def _parallel(
 
 def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: bool) -> str | None:
     """Return the call with so many calls at a time; None where there is no such argument."""
-    kind = stage.kind.removesuffix(" inputs").removeprefix("parallel_")
+    kind = stage.main_kind.removesuffix(" inputs")
     argument = "map_func" if "map_func" in given else "predicate"
     parallel = f"num_parallel_calls={calls}"
+    named = f", name={stage.name!r}" if stage.name else ""
     if kind in ("map", "filter") and argument in given:
         executor = ', executor="process"' if processes else ""
-        return f"{kind}({function_name(given[argument])}, {parallel}{executor})"
+        return f"{kind}({function_name(given[argument])}, {parallel}{executor}{named})"
     if processes:
         return None
     if kind in ("interleave", "flat_map") and argument in given:
@@ -199,7 +200,7 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
         if isinstance(function, Reader):
             return f"num_parallel_reads={calls} where the files are read ({function!r})"
         width = max(calls, given.get("cycle_length") or 0)
-        return f"interleave({function_name(function)}, cycle_length={width}, {parallel})"
+        return f"interleave({function_name(function)}, cycle_length={width}, {parallel}{named})"
     if kind == "from_generator":
         function = function_name(given["generator"]) if "generator" in given else stage.function
         return f"from_generator({function}).map(load, {parallel})"

@@ -4,9 +4,8 @@ import contextlib
 import threading
 import time
 
-from scripts import run_script
-
 import penstock as ps
+from scripts import run_script
 
 
 # Behind an interleave a restored run has threads at once, which call a function of the user.

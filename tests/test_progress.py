@@ -10,10 +10,10 @@ import weakref
 
 import numpy as np
 import pytest
-from scripts import run_script
 
 import penstock as ps
 from penstock import meter
+from scripts import run_script
 
 MODULES = {"rich": "rich.progress", "tqdm": "tqdm.auto"}
 

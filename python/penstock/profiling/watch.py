@@ -118,8 +118,9 @@ class Watch:
         self._end.detach()
         after = self._iterator._position()[0]
         seen = self._observation.stop()
-        known = self._before is not None and after is not None and after >= self._before
-        taken = after - self._before if known else None
+        taken = None if self._before is None or after is None else after - self._before
+        if taken is not None and taken < 0:  # it was restored in the block
+            taken = None
         dataset = self._iterator._dataset
         try:
             self._result = Profile(seen, _arguments(dataset), processors(), taken)
